@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Configuration and counters of the domain.
+ *
+ * Both structs begin with their size, so that programs and library may be of different ages: a field that the other side
+ * does not know keeps its default (configuration) or is left out (counters).
+ */
+#ifndef RTRCU_CONFIG_H
+#define RTRCU_CONFIG_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Who invokes ready callbacks, and how many at a time. */
+enum rtrcu_policy {
+    RTRCU_POLICY_DAEMON,    /* krcud/N daemons, one a CPU, preemptible */
+    RTRCU_POLICY_INLINE,    /* the owner, in calls whose name says so, within its budget */
+    RTRCU_POLICY_KRCUD,     /* at most bhlimit by the owner while real-time work waits, the rest by krcud/N (2004) */
+    RTRCU_POLICY_THROTTLE,  /* maxbatch by the owner, then plugticks ticks of rest (2004) */
+    RTRCU_POLICY_UNBOUNDED, /* the owner, everything that is ready, without a break */
+};
+
+/* What turns the grace-period crank. */
+enum rtrcu_driver {
+    RTRCU_DRIVER_KTHREAD, /* a thread of its own, asleep on a futex while there is nothing to do */
+    RTRCU_DRIVER_LTIMER,  /* a periodic tick that batches everything (2002) */
+    RTRCU_DRIVER_SCHED,   /* the program's own quiescent states; no thread (2002) */
+    RTRCU_DRIVER_POLL,    /* a thread that polls for the end of the grace period (2002) */
+};
+
+/* What happens when a thread's backlog reaches qmax. */
+enum rtrcu_backpressure {
+    RTRCU_BACKPRESSURE_EXPEDITE, /* the grace period at once, daemons lifted */
+    RTRCU_BACKPRESSURE_BLOCK,    /* call_rcu() waits, where it may */
+    RTRCU_BACKPRESSURE_HELP,     /* calls that may run callbacks run them beyond their budget */
+};
+
+enum rtrcu_exp_worker { RTRCU_EXP_WORKER_KTHREAD, RTRCU_EXP_WORKER_WORKQUEUE };
+enum rtrcu_blocked_lists { RTRCU_BLOCKED_LISTS_PERCPU, RTRCU_BLOCKED_LISTS_NODE };
+enum rtrcu_membarrier { RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON, RTRCU_MEMBARRIER_OFF };
+
+/* Every field has the same name in the environment, upper case, behind RTRCU_: RTRCU_TICK_US=500. */
+struct rtrcu_config {
+    uint32_t size; /* sizeof(struct rtrcu_config); set by rtrcu_config_init() */
+    int32_t policy;
+    int32_t driver;
+    int32_t backpressure;
+    int32_t exp_worker;
+    int32_t blocked_lists;
+    int32_t membarrier;
+    int32_t boost;            /* 0 or 1: lend priority to readers that hold up a grace period */
+    int32_t normal;           /* 0 or 1: expedited calls become normal ones */
+    int32_t expedited;        /* 0 or 1: normal calls become expedited ones */
+    int32_t kthread_prio;     /* SCHED_FIFO priority of the library's grace-period threads, 0 = SCHED_OTHER */
+    int32_t krcud_nice;       /* nice value of krcud/N, -20 .. 19 */
+    int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER */
+    int32_t bhlimit;          /* callbacks in the non-preemptible context, 0 = no daemon (policy krcud) */
+    int32_t maxbatch;         /* callbacks a pass (policy throttle) */
+    int32_t plugticks;        /* ticks of rest after a pass, 0 = continue at once (policy throttle) */
+    int32_t blimit;           /* callbacks a batch while the backlog is small */
+    int32_t qhimark;          /* backlog above which the limit is raised and the grace period pushed */
+    int32_t qlowmark;         /* backlog below which the limit falls back */
+    int32_t qmax;             /* backlog at which the backpressure policy acts */
+    int64_t budget_ns;        /* time a batch may take in a call of the owner */
+    int64_t tick_us;          /* period of the coarse clock, microseconds */
+    int64_t spin_us;          /* how long a grace period watches readers before it sleeps */
+    int64_t boost_delay_us;   /* age of a normal grace period at which boosting begins */
+    int64_t stall_timeout_ms; /* age at which a grace period is reported as stalled, 0 = never */
+};
+
+/* Fill @config with the defaults and then with what the environment says.  Does not fail. */
+void rtrcu_config_init(struct rtrcu_config *config);
+
+/*
+ * rtrcu_configure - choose policy, driver and limits for the process.
+ * Context:  any thread, outside read-side critical sections; best before the first call_rcu().
+ * Blocks:   yes, while the new values take effect.
+ * Ordering: none.
+ * Returns:  0, or -EINVAL for a value that is not allowed or a pair that cannot work: the message on standard error
+ *           (or from rtrcu_config_error()) names it and what is allowed, and nothing is changed.
+ * See:      docs/configuration.md
+ */
+int rtrcu_configure(const struct rtrcu_config *config);
+
+/* Why the last rtrcu_configure() of this thread was refused, or "" .  Valid until its next call. */
+const char *rtrcu_config_error(void);
+
+/* Set one field by its name and text, as the environment does.  0 or -EINVAL with rtrcu_config_error(). */
+int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *value);
+
+/* The configuration in force. */
+void rtrcu_config_get(struct rtrcu_config *config);
+
+/* Counters.  All are totals since the program began, unless said otherwise. */
+struct rtrcu_stats {
+    uint32_t size;               /* sizeof(struct rtrcu_stats), set by the caller */
+    uint32_t full_fences;        /* 1: readers use full fences, since membarrier is refused or off */
+    uint64_t gp_completed;       /* grace periods ended */
+    uint64_t gp_busy;            /* of these, how many had to wait for a reader */
+    uint64_t gp_slept;           /* of these, how many had to sleep */
+    uint64_t gp_by_caller;       /* grace periods whose crank a caller of synchronize_rcu() turned */
+    uint64_t gp_ns_last;         /* duration of the last grace period, nanoseconds */
+    uint64_t gp_ns_max;          /* the longest so far */
+    uint64_t fence_refused;      /* heavy fences that the kernel refused */
+    uint64_t exp_completed;      /* expedited grace periods ended */
+    uint64_t stall_reports;
+    uint64_t threads_registered; /* now */
+    uint64_t threads_peak;
+    uint64_t threads_deadline;   /* now */
+    uint64_t callbacks_queued;
+    uint64_t callbacks_invoked;
+    uint64_t callbacks_by_owner; /* of these, invoked in a call of the queue's owner */
+    uint64_t callbacks_backlog;  /* now: queued and not yet returned */
+    uint64_t callbacks_lost_at_fork; /* under way in threads that a fork did not copy */
+    uint64_t over_qmax;          /* enqueues that went through above qmax */
+    uint64_t blocked_at_qmax;    /* enqueues that waited (backpressure block) */
+    uint64_t limit_raised;       /* times a backlog passed qhimark */
+    uint64_t deadline_stops;     /* batches that ended since the deadline was near */
+    uint64_t budget_stops;       /* batches that ended since the time was used up */
+    uint64_t driver_wakeups;     /* wake-ups sent to the driver */
+    uint64_t driver_passes;      /* turns of the driver's loop */
+    uint64_t slow_locks;         /* reader calls that took the slow path, counted when a thread leaves or asks */
+    uint64_t rt_refused;         /* threads that asked for real-time scheduling and were refused */
+};
+
+/*
+ * rtrcu_stats - copy the counters.
+ * Context:  any thread.
+ * Blocks:   no longer than a short lock.
+ * Ordering: none: a counter may be late.
+ * Returns:  0, or -EINVAL if @stats->size is not one that any version had.
+ */
+int rtrcu_stats(struct rtrcu_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Atomic accesses whose memory order is part of the name.
+ *
+ * A wrapper here means "this location is shared and races on purpose"; what a lock protects stays a plain access, so
+ * that the race detector can see a missing lock.  No other file uses the compiler's __atomic builtins.
+ */
+#ifndef RTRCU_DETAIL_ATOMIC_H
+#define RTRCU_DETAIL_ATOMIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define rtrcu_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define rtrcu_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define rtrcu_load_consume(p) __atomic_load_n((p), __ATOMIC_CONSUME)
+#define rtrcu_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define rtrcu_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+/* Read-modify-write: sequentially consistent, and a full fence on the architectures we support. */
+#define rtrcu_exchange(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+#define rtrcu_fetch_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#define rtrcu_fetch_or(p, v) __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
+#define rtrcu_fetch_and(p, v) __atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST)
+
+/* Compare-and-swap; on failure *expected holds what was found. */
+#define rtrcu_compare_exchange(p, expected, desired)                                                                   \
+    __atomic_compare_exchange_n((p), (expected), (desired), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+
+/* Statistics: a counter with one writer at a time; readers may see it late, never torn. */
+#define rtrcu_count_add(p, v) rtrcu_store_relaxed((p), rtrcu_load_relaxed(p) + (v))
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The reader word and the inline fast paths of readers: the frozen layout that programs are compiled against.
+ *
+ * One word in initial-exec thread-local storage says everything a grace period must know of a thread:
+ *
+ *   bits  0..19  nesting of explicit read-side critical sections (writer: the owner)
+ *   bit   20     quiescent-state discipline and online: inside until it says otherwise (writer: the owner)
+ *   bits 24..31  flag byte: 0x80 nothing asked, 0x00 special, 0x40 not registered
+ *
+ * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement:
+ *
+ *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
+ *   special 0x00 | n   somebody asks (a grace period waits, callbacks are ready), or readers use full fences: both calls
+ *                      take the slow path.  Set by other threads with a byte store, under the leaf lock; cleared by
+ *                      the owner alone.  Spuriously set: harmless.  Lost: only by an update under way; see reader/.
+ *   unregistered 0x40 | n   sticky: any nesting keeps it, since a signal handler may lock before registration is done.
+ *
+ * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a word
+ * of its own.  The asm forms the thread's address anew each time: a compiler that cached it across a fiber switch would
+ * make a fiber unlock the thread it left.
+ */
+#ifndef RTRCU_DETAIL_READER_H
+#define RTRCU_DETAIL_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rtrcu/detail/atomic.h>
+#include <rtrcu/detail/fence.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct reader_record;
+
+enum {
+    RTRCU_NESTING_MASK = 0x000fffff,
+    RTRCU_QSBR_ONLINE = 0x00100000,
+    RTRCU_INSIDE_MASK = 0x00ffffff, /* nesting and discipline: not 0 means a grace period must wait */
+};
+#define RTRCU_FLAG_FAST UINT32_C(0x80)
+#define RTRCU_FLAG_SPECIAL UINT32_C(0x00)
+#define RTRCU_FLAG_UNREGISTERED UINT32_C(0x40)
+
+/* What a thread keeps in thread-local storage.  Installed layout: grows only at the end. */
+struct rtrcu_thread {
+    uint32_t word;    /* x86-64: the reader word.  Elsewhere: its low 24 bits only. */
+    uint32_t flag;    /* elsewhere: the flag byte.  x86-64: unused. */
+    uint32_t state;   /* owner-private bits, see section/section.h; the scan reads RTRCU_STATE_SLOW */
+    uint32_t bh;      /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
+    struct reader_record *record; /* NULL while not registered */
+};
+
+extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));
+
+void rtrcu_read_lock_slow(void);
+void rtrcu_read_unlock_slow(void);
+void rtrcu_quiescent_state_slow(void);
+
+#if defined(__x86_64__)
+
+/* The offset of rtrcu_self from the thread pointer: the same in all threads, so the compiler may keep it. */
+static inline uintptr_t rtrcu_self_offset(void)
+{
+    uintptr_t offset;
+    __asm__("movq rtrcu_self@gottpoff(%%rip), %0" : "=r"(offset));
+    return offset;
+}
+
+/* Add one to the word; true if the slow path is needed. */
+static inline bool rtrcu_word_enter(void)
+{
+    bool slow;
+    __asm__ __volatile__("incl %%fs:(%1)" : "=@ccns"(slow) : "r"(rtrcu_self_offset()) : "memory");
+    return slow;
+}
+
+static inline bool rtrcu_word_leave(void)
+{
+    bool slow;
+    __asm__ __volatile__("decl %%fs:(%1)" : "=@ccns"(slow) : "r"(rtrcu_self_offset()) : "memory");
+    return slow;
+}
+
+/* The whole word of the calling thread, flag byte on top. */
+static inline uint32_t rtrcu_word_read(void)
+{
+    uint32_t word;
+    __asm__ __volatile__("movl %%fs:(%1), %0" : "=r"(word) : "r"(rtrcu_self_offset()) : "memory");
+    return word;
+}
+
+#elif defined(__aarch64__)
+
+static inline struct rtrcu_thread *rtrcu_self_address(void)
+{
+    uintptr_t address, offset;
+    __asm__("adrp %0, :gottprel:rtrcu_self\n\tldr %0, [%0, #:gottprel_lo12:rtrcu_self]" : "=r"(offset));
+    __asm__ __volatile__("mrs %0, tpidr_el0\n\tadd %0, %0, %1" : "=&r"(address) : "r"(offset) : "memory");
+    return (struct rtrcu_thread *)address;
+}
+
+static inline bool rtrcu_word_enter(void)
+{
+    struct rtrcu_thread *self = rtrcu_self_address();
+    rtrcu_store_relaxed(&self->word, rtrcu_load_relaxed(&self->word) + 1);
+    rtrcu_fence_light();
+    return rtrcu_load_relaxed(&self->flag) != RTRCU_FLAG_FAST;
+}
+
+/* The store is a release: what the section read is read before a grace period can see us outside. [O1] */
+static inline bool rtrcu_word_leave(void)
+{
+    struct rtrcu_thread *self = rtrcu_self_address();
+    uint32_t word = rtrcu_load_relaxed(&self->word) - 1;
+    rtrcu_store_release(&self->word, word);
+    rtrcu_fence_light();
+    return rtrcu_load_relaxed(&self->flag) != RTRCU_FLAG_FAST || (word & RTRCU_INSIDE_MASK) == RTRCU_INSIDE_MASK;
+}
+
+static inline uint32_t rtrcu_word_read(void)
+{
+    struct rtrcu_thread *self = rtrcu_self_address();
+    return (rtrcu_load_relaxed(&self->word) & RTRCU_INSIDE_MASK) | rtrcu_load_relaxed(&self->flag) << 24;
+}
+
+#else
+#error "rtrcu supports x86-64 and aarch64"
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

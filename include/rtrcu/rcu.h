@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* rtrcu: real-time RCU for user space.  The public interface.
+ *
+ * Names and meanings are the Linux kernel's where it has them.  Every block below says: context, whether the call
+ * blocks, ordering, what it returns.  "Section" means read-side critical section, "gp" means grace period.
+ */
+#ifndef RTRCU_RCU_H
+#define RTRCU_RCU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rtrcu/config.h>
+#include <rtrcu/detail/reader.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RTRCU_VERSION_MAJOR 0
+#define RTRCU_VERSION_MINOR 1
+#define RTRCU_VERSION_PATCH 0
+
+/* What call_rcu() hangs in its queue.  Part of the object that is to be reclaimed; needs no initialisation. */
+struct rcu_head {
+    struct rcu_head *next;
+    void (*func)(struct rcu_head *head);
+};
+typedef void (*rcu_callback_t)(struct rcu_head *head);
+
+/* "0.1.0" of the library in use. */
+const char *rtrcu_version(void);
+
+/* ---- readers ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * rcu_read_lock - begin a read-side critical section.  Nests up to 1,048,575 deep.
+ * Context:  any thread, any signal handler; registers the thread at its first use.
+ * Blocks:   never.  Wait-free; no atomic instruction, fence or system call on the fast path.
+ * Ordering: what is published before a gp begins is seen by sections that begin after it. [O1]
+ * Returns:  nothing; cannot fail.
+ * See:      rcu_read_lock_qs() for quiescent-state threads
+ */
+static inline void rcu_read_lock(void)
+{
+    if (__builtin_expect(rtrcu_word_enter(), 0))
+        rtrcu_read_lock_slow();
+}
+
+/*
+ * rcu_read_unlock - end the innermost section.
+ * Context:  the thread that began it, or for a parked task the thread it resumed on.
+ * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.
+ * Ordering: every access of the section happens before the end of a gp that waited for it. [O1]
+ * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.
+ */
+static inline void rcu_read_unlock(void)
+{
+    rtrcu_tsan_release(rtrcu_read_unlock_slow);
+    if (__builtin_expect(rtrcu_word_leave(), 0))
+        rtrcu_read_unlock_slow();
+}
+
+/* Is the calling thread inside a section, or an online quiescent-state thread?  Never blocks. */
+static inline bool rcu_read_lock_held(void)
+{
+    return (rtrcu_word_read() & RTRCU_INSIDE_MASK) != 0;
+}
+
+/* A section against which call_rcu_rt() in a signal handler or a nested event of the same thread defers.  Otherwise as
+ * rcu_read_lock(); counts in both disciplines. */
+void rtrcu_read_lock_bh(void);
+void rtrcu_read_unlock_bh(void);
+static inline void rcu_read_lock_bh(void)
+{
+    rtrcu_read_lock_bh();
+}
+static inline void rcu_read_unlock_bh(void)
+{
+    rtrcu_read_unlock_bh();
+}
+
+#ifdef RTRCU_DEBUG
+void rtrcu_assert_qsbr(const char *call);
+#define RTRCU_ASSERT_QSBR(call) rtrcu_assert_qsbr(call)
+#else
+#define RTRCU_ASSERT_QSBR(call) ((void)0)
+#endif
+
+/* Sections of a quiescent-state thread: no instruction at all.  Such a thread is inside from one rcu_quiescent_state()
+ * to the next.  With RTRCU_DEBUG defined, they check that the thread is online and of that discipline. */
+static inline void rcu_read_lock_qs(void)
+{
+    RTRCU_ASSERT_QSBR("rcu_read_lock_qs");
+}
+static inline void rcu_read_unlock_qs(void)
+{
+    RTRCU_ASSERT_QSBR("rcu_read_unlock_qs");
+}
+
+/* ---- pointers --------------------------------------------------------------------------------------------------- */
+
+/* Read a pointer that updaters publish; what it points to may be used until the section ends. */
+#define rcu_dereference(p) rtrcu_load_consume(&(p))
+#define rcu_access_pointer(p) rtrcu_load_relaxed(&(p))
+#ifdef RTRCU_DEBUG
+void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line);
+#define rcu_dereference_check(p, c)                                                                                    \
+    (((c) || rcu_read_lock_held()) ? (void)0 : rtrcu_check_failed("rcu_dereference_check", #c, __FILE__, __LINE__),    \
+     rcu_dereference(p))
+#define rcu_dereference_protected(p, c)                                                                                \
+    ((c) ? (void)0 : rtrcu_check_failed("rcu_dereference_protected", #c, __FILE__, __LINE__), rtrcu_load_relaxed(&(p)))
+#else
+#define rcu_dereference_check(p, c) rcu_dereference(p)
+#define rcu_dereference_protected(p, c) rtrcu_load_relaxed(&(p))
+#endif
+
+/* Publish: everything stored to *v before is visible to whoever dereferences p. */
+#define rcu_assign_pointer(p, v) rtrcu_store_release(&(p), (v))
+#define rcu_xchg_pointer(p, v) rtrcu_exchange((p), (v))
+#define RCU_INIT_POINTER(p, v) rtrcu_store_relaxed(&(p), (v))
+
+/* ---- waiting for a grace period --------------------------------------------------------------------------------- */
+
+void rtrcu_synchronize(void);
+void rtrcu_synchronize_expedited(void);
+uint64_t rtrcu_get_state(void);
+uint64_t rtrcu_start_poll(void);
+bool rtrcu_poll_state(uint64_t cookie);
+void rtrcu_cond_synchronize(uint64_t cookie);
+
+/*
+ * synchronize_rcu - wait until every section that began before the call has ended.
+ * Context:  any thread outside sections; not in signal handlers or callbacks' locks.  A quiescent-state thread without an
+ *           explicit section is offline while it waits.
+ * Blocks:   yes.  A caller that finds the crank idle turns it itself; others share its gp.
+ * Ordering: full fence before and after; a gp's usual guarantee. [O1][O2]
+ * Returns:  nothing; cannot fail.  Inside a section: debug builds abort with a message; release builds print it and the
+ *           stall report follows, since the call can never return.
+ */
+static inline void synchronize_rcu(void)
+{
+    rtrcu_synchronize();
+}
+/* As synchronize_rcu(), by the expedited gp: does not wait behind normal ones. */
+static inline void synchronize_rcu_expedited(void)
+{
+    rtrcu_synchronize_expedited();
+}
+
+/* A cookie for "a full gp from now"; lock-free.  The second also asks for that gp to happen. */
+static inline unsigned long get_state_synchronize_rcu(void)
+{
+    return (unsigned long)rtrcu_get_state();
+}
+static inline unsigned long start_poll_synchronize_rcu(void)
+{
+    return (unsigned long)rtrcu_start_poll();
+}
+/* Has the gp of @cookie ended?  Lock-free; true orders like the return of synchronize_rcu(). */
+static inline bool poll_state_synchronize_rcu(unsigned long cookie)
+{
+    return rtrcu_poll_state(cookie);
+}
+/* Wait for the gp of @cookie, unless it has ended already.  Context and ordering of synchronize_rcu(). */
+static inline void cond_synchronize_rcu(unsigned long cookie)
+{
+    rtrcu_cond_synchronize(cookie);
+}
+
+/* ---- callbacks -------------------------------------------------------------------------------------------------- */
+
+void rtrcu_call(struct rcu_head *head, rcu_callback_t func);
+int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func);
+void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func);
+void rtrcu_barrier(void);
+void rtrcu_free(void *memory);
+unsigned long rtrcu_process_callbacks(int64_t budget_ns);
+
+/*
+ * call_rcu - run @func(@head) after a grace period.
+ * Context:  any thread, inside a section or not; in a signal handler only on a thread that registered explicitly.
+ * Blocks:   never (but see backpressure=block); no lock, no allocation, no system call on a deadline thread.
+ * Ordering: stores before the call are visible to @func; @func runs after every section that began before it. [O1][O5]
+ * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.
+ * See:      rcu_barrier(), docs/callbacks.md
+ */
+static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
+{
+    rtrcu_call(head, func);
+}
+/* As call_rcu(), but -EAGAIN, with nothing queued, where the thread's backlog has reached qmax. */
+static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
+{
+    return rtrcu_call_try(head, func);
+}
+/* As call_rcu(), and the gp begins now rather than at the next tick. */
+static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
+{
+    rtrcu_call_hurry(head, func);
+}
+
+/*
+ * rcu_barrier - wait until every callback that was queued before the call, by any thread, has returned.
+ * Context:  any thread outside sections, callbacks and signal handlers.
+ * Blocks:   yes.  Callbacks queued meanwhile, by callbacks too, do not prolong it.
+ * Ordering: what those callbacks did is visible to the caller. [O5]
+ * Returns:  nothing; cannot fail.
+ */
+static inline void rcu_barrier(void)
+{
+    rtrcu_barrier();
+}
+
+/*
+ * rcu_free - free(@memory) after a grace period, in bulk; memory without a head in it.
+ * Context:  any thread, inside a section or not; not in signal handlers.
+ * Blocks:   no longer than a short lock and malloc() of one block for every 500 pointers; when that fails, a gp.
+ * Ordering: as call_rcu().
+ * Returns:  nothing; cannot fail.  NULL does nothing.
+ */
+static inline void rcu_free(void *memory)
+{
+    rtrcu_free(memory);
+}
+
+/* free(@ptr) after a gp; @member is its struct rcu_head, which lies within the first 4,096 bytes.  As call_rcu(). */
+#define rcu_free_head(ptr, member)                                                                                     \
+    rtrcu_call(&(ptr)->member, (rcu_callback_t)(uintptr_t)((char *)&(ptr)->member - (char *)(ptr)))
+
+/* ---- threads ---------------------------------------------------------------------------------------------------- */
+
+#define RTRCU_QSBR 1u     /* quiescent-state discipline */
+#define RTRCU_DEADLINE 2u /* never wakes anybody: no system call in call_rcu() and rcu_read_unlock() */
+
+/*
+ * rtrcu_register_thread - register the calling thread with @flags; also makes the driver, so that signal handlers may
+ * call call_rcu() from now on.  Threads register by themselves at their first section, without flags.
+ * Context:  ordinary context, outside sections.
+ * Blocks:   may make a thread.
+ * Ordering: full fence.
+ * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags.  A second call changes the flags.
+ */
+int rtrcu_register_thread(unsigned int flags);
+/* Unregister now rather than at thread exit; callbacks stay queued.  -EBUSY inside a section. */
+int rtrcu_unregister_thread(void);
+void rtrcu_thread_online(void);
+void rtrcu_thread_offline(void);
+void rtrcu_set_deadline(int64_t deadline_ns);
+
+static inline int rcu_register_thread(void)
+{
+    return rtrcu_register_thread(0);
+}
+static inline int rcu_register_thread_qsbr(void)
+{
+    return rtrcu_register_thread(RTRCU_QSBR);
+}
+static inline void rcu_unregister_thread(void)
+{
+    (void)rtrcu_unregister_thread();
+}
+
+/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  No effect on other threads. */
+static inline void rcu_thread_offline(void)
+{
+    rtrcu_thread_offline();
+}
+static inline void rcu_thread_online(void)
+{
+    rtrcu_thread_online();
+}
+
+/*
+ * rcu_quiescent_state - this thread holds no reference from before.
+ * Context:  a quiescent-state thread without an explicit section; in other threads it only runs callbacks.
+ * Blocks:   never.  With an owner's policy it invokes ready callbacks within the budget.
+ * Ordering: full, where a gp waits for this thread; else none.
+ */
+static inline void rcu_quiescent_state(void)
+{
+    rtrcu_tsan_release(rtrcu_read_unlock_slow);
+    rtrcu_fence_light();
+    if (__builtin_expect(rtrcu_word_read() >> 24 != RTRCU_FLAG_FAST, 0))
+        rtrcu_quiescent_state_slow();
+    rtrcu_fence_light();
+}
+
+/*
+ * rcu_process_callbacks - invoke ready callbacks of the calling thread.
+ * Context:  outside sections and callbacks.
+ * Blocks:   never, but for what the callbacks do.  @budget_ns: 0 = as configured, negative = no limit.
+ * Returns:  how many were invoked.
+ */
+static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
+{
+    return rtrcu_process_callbacks(budget_ns);
+}
+
+/* Name the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: no callback begins after a clock
+ * check that saw it.  0 = none.  Makes the calling thread a deadline thread. */
+static inline void rcu_set_deadline(int64_t deadline_ns)
+{
+    rtrcu_set_deadline(deadline_ns);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
