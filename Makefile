@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json).  `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help build run test bench torture explore tidy install clean
+
+PREFIX ?= /usr/local
+ARGS ?=
+TREE := build/release
+RTRCU := $(TREE)/lab/rtrcu
+
+help: ## list the commands
+	@echo "usage: make COMMAND [ARGS='...']"
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+
+# Quiet while nothing changes: ninja decides what to do, the log holds the rest.
+build: ## build everything for this machine, in build/release
+	@tools/setup build test
+	@mkdir -p build
+	@test -f $(TREE)/build.ninja || cmake --preset release >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release
+
+run: build ## the main job: what reclamation does to a deadline, policy by policy (about a minute)
+	@tools/setup run
+	@mkdir -p out
+	$(RTRCU) latency $(ARGS)
+
+test: ## build and run every test in every variant; ends with "N passed, N failed"
+	@tools/setup build run test
+	@tools/test $(ARGS)
+
+bench: build ## side-by-side benchmarks against the peers
+	@tools/setup run
+	$(RTRCU) compare $(ARGS)
+
+torture: build ## the torture scenarios, with the broken twins that must fail
+	$(RTRCU) torture $(ARGS)
+
+explore: build ## every interleaving of the small models, over the library's own source
+	@cmake --build --preset release --target explore
+
+tidy: ## check the house rules of docs/style.md
+	@tools/setup test
+	@tools/tidy $(ARGS)
+
+install: build ## install the library, its headers and the rtrcu program under PREFIX
+	@cmake --install $(TREE) --prefix $(PREFIX)
+
+clean: ## remove what was built
+	rm -rf build out

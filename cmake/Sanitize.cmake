@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# RTRCU_SANITIZE: build everything with the compiler's sanitizers, for example "address,undefined" or "thread".
+set(RTRCU_SANITIZE "" CACHE STRING "sanitizers for everything that is built, as -fsanitize= takes them")
+
+if(RTRCU_SANITIZE)
+    # A report is a failure: undefined behaviour stops the program as the other sanitizers do.
+    set(RTRCU_SANITIZE_FLAGS -fsanitize=${RTRCU_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_compile_options(${RTRCU_SANITIZE_FLAGS})
+    add_link_options(${RTRCU_SANITIZE_FLAGS})
+endif()

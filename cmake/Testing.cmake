@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# What every test directory shares: GoogleTest, and how a test is added.
+
+if(NOT CMAKE_CROSSCOMPILING)
+    find_package(GTest REQUIRED)
+else()
+    # Debian has GoogleTest for other architectures as source only; it names its own targets GTest::*.
+    add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+endif()
+
+# rtrcu_add_gtest(NAME file...): a GoogleTest program over the library's internals, one entry of ctest.  It links the
+# static form, whose symbols are all visible, and includes from src/.
+function(rtrcu_add_gtest name)
+    add_executable(${name} ${ARGN})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${name} PRIVATE rtrcu_options rtrcu_static GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+endfunction()
