@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json).  `make help` lists them.
+# The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help build run test bench torture explore tidy install clean

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What `cmake --install` and `make install` put where: headers, both libraries, pkg-config, the CMake package, man pages.
+# What `make install` puts where: headers, both libraries, pkg-config, the CMake package, man pages.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
 if(EXISTS ${CMAKE_SOURCE_DIR}/cxx/rtrcu)
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/cxx/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+#define GP_LIMIT 4 /* GP_LIMIT is a fine limit */
+int gp_a(void);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+int base_short(int value)
+{
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    return value;
+}
+
+int base_a(int value)
+{
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    value++;
+    return value;
+}

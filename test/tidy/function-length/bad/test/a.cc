@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+namespace base
+{
+struct Thing {
+    int work()
+    {
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        value++;
+        return value;
+    }
+    int value = 0;
+};
+
+TEST(Thing, Works)
+{
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+    work();
+}
+} // namespace base

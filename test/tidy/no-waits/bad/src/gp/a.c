@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+void gp_rest(void)
+{
+    plat_clock_sleep(1000);
+    plat_futex_wake(0, 1);
+}

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+/* TODO: a faster search */
+int base_a(void);

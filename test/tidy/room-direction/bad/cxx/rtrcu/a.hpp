@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+#include "../../src/gp/gp.h"
+#include <gp/gp.h>

@@ -1,0 +1,2 @@
+/* A sample for one rule of tidy. */
+int base_a(void);

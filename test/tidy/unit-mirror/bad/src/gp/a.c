@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+int gp_a(void);
+/* tested by: test/unit/gp/b.cc */
