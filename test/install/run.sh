@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# usage: run.sh BUILD_TREE CMAKE - install to a temporary prefix, then build and run programs that know only the prefix.
+set -euo pipefail
+tree=$1
+cmake=$2
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+
+"$cmake" --install "$tree" --prefix "$prefix/usr" >"$prefix/install.log"
+
+# Everything below must come from the prefix: the programs are built outside the source tree.
+cp -r "$here/consumer" "$prefix/src"
+cd "$prefix"
+export PKG_CONFIG_PATH=$prefix/usr/lib/pkgconfig
+libraries=$prefix/usr/lib
+
+for name in librtrcu.so librtrcu.so.0 librtrcu.a; do
+    [ -e "$libraries/$name" ] || {
+        echo "$name is not installed" >&2
+        exit 1
+    }
+done
+readelf -d "$libraries/librtrcu.so" | grep -q 'SONAME.*\[librtrcu\.so\.0\]'
+# Everything exported is named rtrcu_* and has a version: nothing else may become part of the interface by accident.
+foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '$2 != "A" && $3 !~ /^rtrcu_[a-z0-9_]+@@/ {print $3}')
+[ -z "$foreign" ] || {
+    echo "exported, but not rtrcu_* with a version: $foreign" >&2
+    exit 1
+}
+
+check() { # name, command...
+    local name=$1
+    shift
+    local answer
+    answer=$("$@")
+    [ "$answer" = "freed 1" ] || {
+        echo "$name: printed '$answer', expected 'freed 1'" >&2
+        exit 1
+    }
+    echo "$name: ok"
+}
+
+read -ra flags <<<"$(pkg-config --cflags --libs rtrcu)"
+cc -Wall -Werror -o c_shared src/program.c "${flags[@]}"
+c++ -std=c++20 -Wall -Werror -o cxx_shared src/program.cc "${flags[@]}"
+cc -Wall -Werror -o c_static src/program.c $(pkg-config --cflags rtrcu) "$libraries/librtrcu.a" -pthread
+check "pkg-config, C, shared" env LD_LIBRARY_PATH="$libraries" ./c_shared
+check "pkg-config, C++, shared" env LD_LIBRARY_PATH="$libraries" ./cxx_shared
+check "pkg-config, C, static" ./c_static
+
+"$cmake" -S src -B build -DCMAKE_PREFIX_PATH="$prefix/usr" >cmake.log
+"$cmake" --build build >>cmake.log || {
+    cat cmake.log >&2
+    exit 1
+}
+for program in c_shared cxx_shared c_static; do
+    check "find_package, $program" "./build/$program"
+done
+
+# Each installed header stands on its own, in both languages.
+(cd "$prefix/usr/include" && find rtrcu -name '*.h') | while read -r header; do
+    echo "#include <$header>" | cc -xc -std=gnu11 -Wall -Wextra -Werror -I"$prefix/usr/include" -fsyntax-only -
+    echo "#include <$header>" | c++ -xc++ -std=gnu++17 -Wall -Wextra -Werror -I"$prefix/usr/include" -fsyntax-only -
+done
+echo "headers: ok"
