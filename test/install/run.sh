@@ -30,6 +30,15 @@ foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '$2 != "A" && $3 !
     exit 1
 }
 
+# The linker ignores names of the version script that nothing defines; a program would find them missing.
+exported=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '{print $3}' | sed 's/@.*//' | sort)
+promised=$(grep -oE '\brtrcu_[a-z0-9_]+;' "$here/../../src/api/rtrcu.map" | tr -d ';' | sort)
+missing=$(comm -13 <(echo "$exported") <(echo "$promised"))
+[ -z "$missing" ] || {
+    echo "named by src/api/rtrcu.map, but not exported: $missing" >&2
+    exit 1
+}
+
 check() { # name, command...
     local name=$1
     shift
