@@ -95,34 +95,34 @@ void rtrcu_config_get(struct rtrcu_config *config);
 
 /* Counters.  All are totals since the program began, unless said otherwise. */
 struct rtrcu_stats {
-    uint32_t size;               /* sizeof(struct rtrcu_stats), set by the caller */
-    uint32_t full_fences;        /* 1: readers use full fences, since membarrier is refused or off */
-    uint64_t gp_completed;       /* grace periods ended */
-    uint64_t gp_busy;            /* of these, how many had to wait for a reader */
-    uint64_t gp_slept;           /* of these, how many had to sleep */
-    uint64_t gp_by_caller;       /* grace periods whose crank a caller of synchronize_rcu() turned */
-    uint64_t gp_ns_last;         /* duration of the last grace period, nanoseconds */
-    uint64_t gp_ns_max;          /* the longest so far */
-    uint64_t fence_refused;      /* heavy fences that the kernel refused */
-    uint64_t exp_completed;      /* expedited grace periods ended */
+    uint32_t size;          /* sizeof(struct rtrcu_stats), set by the caller */
+    uint32_t full_fences;   /* 1: readers use full fences, since membarrier is refused or off */
+    uint64_t gp_completed;  /* grace periods ended */
+    uint64_t gp_busy;       /* of these, how many had to wait for a reader */
+    uint64_t gp_slept;      /* of these, how many had to sleep */
+    uint64_t gp_by_caller;  /* grace periods whose crank a caller of synchronize_rcu() turned */
+    uint64_t gp_ns_last;    /* duration of the last grace period, nanoseconds */
+    uint64_t gp_ns_max;     /* the longest so far */
+    uint64_t fence_refused; /* heavy fences that the kernel refused */
+    uint64_t exp_completed; /* expedited grace periods ended */
     uint64_t stall_reports;
     uint64_t threads_registered; /* now */
     uint64_t threads_peak;
-    uint64_t threads_deadline;   /* now */
+    uint64_t threads_deadline; /* now */
     uint64_t callbacks_queued;
     uint64_t callbacks_invoked;
-    uint64_t callbacks_by_owner; /* of these, invoked in a call of the queue's owner */
-    uint64_t callbacks_backlog;  /* now: queued and not yet returned */
+    uint64_t callbacks_by_owner;     /* of these, invoked in a call of the queue's owner */
+    uint64_t callbacks_backlog;      /* now: queued and not yet returned */
     uint64_t callbacks_lost_at_fork; /* under way in threads that a fork did not copy */
-    uint64_t over_qmax;          /* enqueues that went through above qmax */
-    uint64_t blocked_at_qmax;    /* enqueues that waited (backpressure block) */
-    uint64_t limit_raised;       /* times a backlog passed qhimark */
-    uint64_t deadline_stops;     /* batches that ended since the deadline was near */
-    uint64_t budget_stops;       /* batches that ended since the time was used up */
-    uint64_t driver_wakeups;     /* wake-ups sent to the driver */
-    uint64_t driver_passes;      /* turns of the driver's loop */
-    uint64_t slow_locks;         /* reader calls that took the slow path, counted when a thread leaves or asks */
-    uint64_t rt_refused;         /* threads that asked for real-time scheduling and were refused */
+    uint64_t over_qmax;              /* enqueues that went through above qmax */
+    uint64_t blocked_at_qmax;        /* enqueues that waited (backpressure block) */
+    uint64_t limit_raised;           /* times a backlog passed qhimark */
+    uint64_t deadline_stops;         /* batches that ended since the deadline was near */
+    uint64_t budget_stops;           /* batches that ended since the time was used up */
+    uint64_t driver_wakeups;         /* wake-ups sent to the driver */
+    uint64_t driver_passes;          /* turns of the driver's loop */
+    uint64_t slow_locks;             /* reader calls that took the slow path, counted when a thread leaves or asks */
+    uint64_t rt_refused;             /* threads that asked for real-time scheduling and were refused */
 };
 
 /*

@@ -81,8 +81,9 @@ static inline void rcu_read_unlock_bh(void)
     rtrcu_read_unlock_bh();
 }
 
-#ifdef RTRCU_DEBUG
 void rtrcu_assert_qsbr(const char *call);
+void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line) __attribute__((noreturn));
+#ifdef RTRCU_DEBUG
 #define RTRCU_ASSERT_QSBR(call) rtrcu_assert_qsbr(call)
 #else
 #define RTRCU_ASSERT_QSBR(call) ((void)0)
@@ -105,7 +106,6 @@ static inline void rcu_read_unlock_qs(void)
 #define rcu_dereference(p) rtrcu_load_consume(&(p))
 #define rcu_access_pointer(p) rtrcu_load_relaxed(&(p))
 #ifdef RTRCU_DEBUG
-void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line);
 #define rcu_dereference_check(p, c)                                                                                    \
     (((c) || rcu_read_lock_held()) ? (void)0 : rtrcu_check_failed("rcu_dereference_check", #c, __FILE__, __LINE__),    \
      rcu_dereference(p))

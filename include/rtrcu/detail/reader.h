@@ -45,11 +45,13 @@ enum {
 
 /* What a thread keeps in thread-local storage.  Installed layout: grows only at the end. */
 struct rtrcu_thread {
-    uint32_t word;    /* x86-64: the reader word.  Elsewhere: its low 24 bits only. */
-    uint32_t flag;    /* elsewhere: the flag byte.  x86-64: unused. */
-    uint32_t state;   /* owner-private bits, see section/section.h; the scan reads RTRCU_STATE_SLOW */
-    uint32_t bh;      /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
+    uint32_t word;                /* x86-64: the reader word.  Elsewhere: its low 24 bits only. */
+    uint32_t flag;                /* elsewhere: the flag byte.  x86-64: unused. */
+    uint32_t state;               /* owner-private bits, see section/section.h; the scan reads RTRCU_STATE_SLOW */
+    uint32_t bh;                  /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
     struct reader_record *record; /* NULL while not registered */
+    uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
+    uint32_t locks_held;          /* bit a rank, debug builds only */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

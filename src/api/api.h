@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The one global domain and the public entry points: the only room with a mutable variable of file scope.
+ *
+ * Knows: everything below.  Performs the actions that lower rooms return.
+ */
+#ifndef RTRCU_API_API_H
+#define RTRCU_API_API_H
+
+#include "drive/drive.h"
+
+struct domain {
+    uint32_t initialized;
+    int32_t fence_error; /* why full fences are in use, 0 = they are not or by choice */
+    struct rtrcu_config config;
+    struct reader_registry registry;
+    struct gp gp;
+    struct callback cb;
+    struct watch watch;
+    struct drive drive;
+};
+
+extern struct domain rtrcu_domain;
+extern __thread char rtrcu_config_message[256];
+
+/* Idempotent; runs before main, or earlier if a constructor of the program reads first. */
+void api_init(void);
+
+/* Does @config make sense?  0, or -EINVAL with the reason in rtrcu_config_message. */
+int api_config_check(const struct rtrcu_config *config);
+/* Defaults, then the environment.  A bad value in the environment is reported on standard error and left out. */
+void api_config_from_environment(struct rtrcu_config *config);
+/* Say "inside a section" for a call that would never return.  Debug builds abort. */
+void api_refuse_inside_section(const char *call);
+
+/* A call that waits: quiescent-state threads are offline meanwhile.  Returns whether to come back online. */
+bool api_wait_begin(const char *call);
+void api_wait_end(bool was_online);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Putting a configuration into force, reading it back, counters, version.
+ *
+ * tested by: test/api/config.cc
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+
+#define TEXT(x) #x
+#define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
+
+const char *rtrcu_version(void)
+{
+    return VERSION(RTRCU_VERSION_MAJOR, RTRCU_VERSION_MINOR, RTRCU_VERSION_PATCH);
+}
+
+/* From light to full fences or back, with both cranks held, so that no grace period is between fence and scan. */
+static int change_fences(struct domain *domain, int32_t wanted)
+{
+    struct reader_registry *registry = &domain->registry;
+    bool full = rtrcu_load_relaxed(&registry->full_fences);
+    if (wanted == RTRCU_MEMBARRIER_OFF && !full) {
+        reader_fences_switch(registry);
+        (void)drive_fence(&domain->drive); /* confirms now, or the next grace period does */
+    }
+    if (wanted != RTRCU_MEMBARRIER_OFF && full) {
+        domain->fence_error = plat_fence_prepare();
+        if (domain->fence_error == 0)
+            reader_fences_restore(registry);
+        else if (wanted == RTRCU_MEMBARRIER_ON)
+            return -EINVAL;
+    }
+    return 0;
+}
+
+static int apply(struct domain *domain, const struct rtrcu_config *config)
+{
+    struct gp_machine *machine = domain->gp.machine;
+    if (config->driver != domain->config.driver && rtrcu_load_acquire(&domain->drive.state) != DRIVE_NONE) {
+        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+                 "driver: the driver runs already; choose it before the first call_rcu() or registration");
+        return -EINVAL;
+    }
+    lock_acquire(&machine[GP_NORMAL].crank);
+    lock_acquire_same_rank(&machine[GP_EXPEDITED].crank);
+    int error = change_fences(domain, config->membarrier);
+    if (!error) {
+        domain->config = *config;
+        domain->drive.driver = drive_driver_of(config->driver);
+    } else {
+        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+                 "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",
+                 -domain->fence_error);
+    }
+    lock_release(&machine[GP_EXPEDITED].crank);
+    lock_release(&machine[GP_NORMAL].crank);
+    return error;
+}
+
+int rtrcu_configure(const struct rtrcu_config *config)
+{
+    struct domain *domain = &rtrcu_domain;
+    bool was_online = api_wait_begin("rtrcu_configure");
+    struct rtrcu_config whole = domain->config;
+    rtrcu_config_message[0] = '\0';
+    int error = -EINVAL;
+    if (config->size < offsetof(struct rtrcu_config, boost) || config->size > sizeof(whole)) {
+        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+                 "size %u is not that of struct rtrcu_config: call rtrcu_config_init() first", config->size);
+    } else {
+        memcpy(&whole, config, config->size);
+        whole.size = sizeof(whole);
+        error = api_config_check(&whole);
+        lock_acquire(&domain->drive.config_lock);
+        if (!error)
+            error = apply(domain, &whole);
+        lock_release(&domain->drive.config_lock);
+    }
+    if (error)
+        plat_print("rtrcu: configuration refused: %s\n", rtrcu_config_message);
+    api_wait_end(was_online);
+    return error;
+}
+
+void rtrcu_config_get(struct rtrcu_config *config)
+{
+    api_init();
+    *config = rtrcu_domain.config;
+}
+
+int rtrcu_stats(struct rtrcu_stats *stats)
+{
+    struct domain *domain = &rtrcu_domain;
+    uint32_t size = stats->size;
+    if (size < 2 * sizeof(uint32_t) || size > sizeof(*stats))
+        return -EINVAL;
+    api_init();
+    struct rtrcu_stats all = {.size = size};
+    watch_stats(&domain->watch, &all);
+    all.driver_wakeups = rtrcu_load_relaxed(&domain->drive.wakeups);
+    all.driver_passes = rtrcu_load_relaxed(&domain->drive.passes);
+    all.rt_refused = rtrcu_load_relaxed(&domain->drive.rt_refused);
+    all.fence_refused = rtrcu_load_relaxed(&domain->drive.fence_refused);
+    memcpy(stats, &all, size);
+    return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Entry points of readers and threads.
+ *
+ * tested by: test/api/readers.cc
+ */
+#include "api/api.h"
+
+void rtrcu_read_lock_slow(void)
+{
+    api_init();
+    section_lock_slow(&rtrcu_domain.gp);
+}
+
+void rtrcu_read_unlock_slow(void)
+{
+    drive_perform(&rtrcu_domain.drive, section_unlock_slow(&rtrcu_domain.gp));
+}
+
+void rtrcu_read_lock_bh(void)
+{
+    rcu_read_lock();
+    rtrcu_self.bh++;
+}
+
+void rtrcu_read_unlock_bh(void)
+{
+    rtrcu_self.bh--;
+    rcu_read_unlock();
+}
+
+/* Owner policies invoke here; a callback may call this, and then nothing happens. */
+static uint64_t invoke_own(int64_t budget_ns)
+{
+    struct domain *domain = &rtrcu_domain;
+    struct reader_record *record = rtrcu_self.record;
+    if (!record || (rtrcu_self.state & READER_STATE_CALLBACK) || section_nesting() != 0)
+        return 0;
+    rtrcu_store_relaxed(&record->served, record->served + 1);
+    if (!callback_has_ready(record))
+        return 0;
+    bool deadline_thread = rtrcu_self.state & READER_STATE_DEADLINE;
+    struct callback_budget budget = {.by_owner = true, .may_wait = !deadline_thread};
+    callback_policy_of(domain->config.policy)->owner_budget(&domain->cb, record, budget_ns, &budget);
+    uint64_t done = budget.count_max ? callback_invoke(&domain->cb, record, &budget) : 0;
+    if (done && !deadline_thread)
+        drive_progress(&domain->drive);
+    return done;
+}
+
+void rtrcu_quiescent_state_slow(void)
+{
+    drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
+    invoke_own(0);
+    struct reader_record *record = rtrcu_self.record;
+    bool owner_runs = callback_policy_of(rtrcu_domain.config.policy)->owner_runs;
+    if (record && owner_runs && callback_has_ready(record))
+        reader_arm_self(); /* the budget left some: come back at the next quiescent state */
+}
+
+unsigned long rtrcu_process_callbacks(int64_t budget_ns)
+{
+    return (unsigned long)invoke_own(budget_ns);
+}
+
+int rtrcu_register_thread(unsigned int flags)
+{
+    api_init();
+    if (flags & ~(RTRCU_QSBR | RTRCU_DEADLINE))
+        return -EINVAL;
+    int error = section_register(&rtrcu_domain.gp, flags);
+    if (!error)
+        drive_start(&rtrcu_domain.drive);
+    return error;
+}
+
+int rtrcu_unregister_thread(void)
+{
+    if (section_nesting() != 0)
+        return -EBUSY;
+    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, false));
+    return 0;
+}
+
+void rtrcu_thread_online(void)
+{
+    section_online(&rtrcu_domain.gp);
+}
+
+void rtrcu_thread_offline(void)
+{
+    drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
+}
+
+void rtrcu_set_deadline(int64_t deadline_ns)
+{
+    struct reader_record *record = rtrcu_self.record;
+    if (__builtin_expect(!record || !(rtrcu_self.state & READER_STATE_DEADLINE), 0)) {
+        unsigned int qsbr = rtrcu_self.state & READER_STATE_QSBR ? RTRCU_QSBR : 0;
+        if (rtrcu_register_thread(qsbr | RTRCU_DEADLINE) != 0)
+            return;
+        record = rtrcu_self.record;
+    }
+    rtrcu_store_relaxed(&record->deadline_ns, deadline_ns);
+}
+
+/* ---- checks of debug builds ---- */
+
+void rtrcu_assert_qsbr(const char *call)
+{
+    if ((rtrcu_word_read() & RTRCU_QSBR_ONLINE) == 0)
+        plat_die(
+            "rtrcu: thread %u: %s() outside the quiescent-state discipline, or offline; register with RTRCU_QSBR and"
+            " go online, or use rcu_read_lock()\n",
+            lock_thread_id(), call);
+}
+
+void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line)
+{
+    plat_die("rtrcu: %s: neither inside a read-side critical section nor \"%s\" (%s:%d)\n", call, condition, file,
+             line);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Entry points of updaters: waiting, cookies, callbacks, barrier.
+ *
+ * tested by: test/api/synchronize.cc
+ */
+#include <stdlib.h>
+
+#include "api/api.h"
+
+void api_refuse_inside_section(const char *call)
+{
+    if (CHECK_DEBUG)
+        plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself\n", lock_thread_id(),
+                 call);
+    plat_print("rtrcu: thread %u: %s() inside a read-side critical section waits for itself and will not return\n",
+               lock_thread_id(), call);
+}
+
+bool api_wait_begin(const char *call)
+{
+    api_init();
+    if (section_nesting() != 0)
+        api_refuse_inside_section(call);
+    if (!section_may_go_offline())
+        return false;
+    drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
+    return true;
+}
+
+void api_wait_end(bool was_online)
+{
+    if (was_online)
+        section_online(&rtrcu_domain.gp);
+}
+
+static void synchronize(enum gp_kind kind, const char *call)
+{
+    bool was_online = api_wait_begin(call);
+    drive_synchronize(&rtrcu_domain.drive, kind, gp_snap(&rtrcu_domain.gp, kind));
+    api_wait_end(was_online);
+}
+
+void rtrcu_synchronize(void)
+{
+    synchronize(GP_NORMAL, "synchronize_rcu");
+}
+
+/* Until the expedited machine has a worker of its own, both are one. */
+void rtrcu_synchronize_expedited(void)
+{
+    synchronize(GP_NORMAL, "synchronize_rcu_expedited");
+}
+
+uint64_t rtrcu_get_state(void)
+{
+    api_init();
+    return gp_snap(&rtrcu_domain.gp, GP_NORMAL);
+}
+
+uint64_t rtrcu_start_poll(void)
+{
+    uint64_t cookie = rtrcu_get_state();
+    if (gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie)) {
+        if (!(rtrcu_self.state & READER_STATE_DEADLINE))
+            drive_start(&rtrcu_domain.drive);
+        drive_wake(&rtrcu_domain.drive, true);
+    }
+    return cookie;
+}
+
+bool rtrcu_poll_state(uint64_t cookie)
+{
+    return gp_reached(&rtrcu_domain.gp, GP_NORMAL, cookie);
+}
+
+void rtrcu_cond_synchronize(uint64_t cookie)
+{
+    if (rtrcu_poll_state(cookie))
+        return;
+    bool was_online = api_wait_begin("cond_synchronize_rcu");
+    drive_synchronize(&rtrcu_domain.drive, GP_NORMAL, cookie);
+    api_wait_end(was_online);
+}
+
+/* ---- callbacks ---- */
+
+/* May this thread wait here for the backlog to fall? */
+static bool may_block(void)
+{
+    uint32_t never = READER_STATE_DEADLINE | READER_STATE_CALLBACK;
+    return !(rtrcu_self.state & never) && section_nesting() == 0;
+}
+
+static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)
+{
+    if (pressure == CALLBACK_CALM)
+        return;
+    drive_wake(&domain->drive, true);
+    if (pressure != CALLBACK_FULL)
+        return;
+    if (domain->config.backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
+        rtrcu_fetch_add(&domain->cb.blocked_at_qmax, 1);
+        bool was_online = api_wait_begin("call_rcu");
+        drive_wait_below_qmax(&domain->drive, record);
+        api_wait_end(was_online);
+    } else {
+        rtrcu_fetch_add(&domain->cb.over_qmax, 1);
+    }
+}
+
+/* The inbox was empty, or it is time to look at the limits. */
+static __attribute__((noinline)) void call_slow(struct reader_record *record, unsigned int seen)
+{
+    struct domain *domain = &rtrcu_domain;
+    if (!(rtrcu_self.state & READER_STATE_DEADLINE))
+        drive_start(&domain->drive);
+    if (seen & CALLBACK_FIRST)
+        drive_wake(&domain->drive, false);
+    if ((seen & CALLBACK_LOOK) && record)
+        press(domain, record, callback_look(&domain->cb, record));
+}
+
+static struct reader_record *own_record(void)
+{
+    struct reader_record *record = rtrcu_self.record;
+    if (__builtin_expect(record != NULL, 1))
+        return record;
+    api_init();
+    return section_record(&rtrcu_domain.gp);
+}
+
+void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
+{
+    struct reader_record *record = own_record();
+    unsigned int seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
+    if (__builtin_expect(seen, 0))
+        call_slow(record, seen);
+}
+
+int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
+{
+    struct reader_record *record = own_record();
+    if (record && callback_pending(record) >= (uint64_t)rtrcu_domain.config.qmax)
+        return -EAGAIN;
+    rtrcu_call(head, func);
+    return 0;
+}
+
+void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
+{
+    rtrcu_call(head, func);
+    drive_wake(&rtrcu_domain.drive, true);
+}
+
+void rtrcu_free(void *memory)
+{
+    if (!memory)
+        return;
+    struct reader_record *record = own_record();
+    int seen = callback_free(&rtrcu_domain.cb, record, memory);
+    if (seen > 0)
+        call_slow(record, (unsigned int)seen);
+    if (seen >= 0)
+        return;
+    rtrcu_synchronize(); /* no memory to note it in */
+    free(memory);
+}
+
+void rtrcu_barrier(void)
+{
+    bool was_online = api_wait_begin("rcu_barrier");
+    if (rtrcu_self.state & READER_STATE_CALLBACK)
+        plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
+    drive_barrier(&rtrcu_domain.drive);
+    api_wait_end(was_online);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The callback queue: wait-free push by exchange of the tail, whole-chain take, segments by cookie.
+ */
+#include "base/cbqueue.h"
+
+void cbqueue_init(struct cb_queue *queue)
+{
+    *queue = (struct cb_queue){.tail = &queue->stub};
+}
+
+/* [O5] Producer half; the consumer's half is in cbqueue_take_inbox().
+ *  - our exchange first:  the consumer's chain ends at us or behind us, and our stores before are visible to it;
+ *  - its exchange first:  we find the stub, start a new inbox, and are in a later chain.
+ * Forbidden: the consumer has our head AND does not see what we stored before queueing it.   litmus: O5 */
+bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_numbering numbering)
+{
+    rtrcu_store_relaxed(&head->next, NULL);
+    if (numbering == CB_NUMBER_SHARED)
+        rtrcu_fetch_add(&queue->enqueued, 1);
+    else if (numbering == CB_NUMBER_OWNER)
+        rtrcu_count_owner(&queue->enqueued);
+    rtrcu_store_relaxed(&queue->enqueuing, head);
+    rtrcu_tsan_release(head);
+    struct rcu_head *before = rtrcu_exchange(&queue->tail, head);
+    rtrcu_store_release(&before->next, head);
+    return before == &queue->stub;
+}
+
+struct cb_chain cbqueue_take_inbox(struct cb_queue *queue)
+{
+    struct cb_chain chain = {NULL, NULL};
+    struct rcu_head *first = rtrcu_load_acquire(&queue->stub.next);
+    if (!first)
+        return chain;
+    rtrcu_store_relaxed(&queue->stub.next, NULL);
+    chain.last = rtrcu_exchange(&queue->tail, &queue->stub); /* [O5] */
+    chain.first = first;
+    return chain;
+}
+
+struct rcu_head *cbqueue_pop(struct cb_chain *chain)
+{
+    struct rcu_head *head = chain->first;
+    if (!head)
+        return NULL;
+    if (head == chain->last) {
+        chain->first = chain->last = NULL;
+    } else {
+        struct rcu_head *next = rtrcu_load_acquire(&head->next);
+        if (!next)
+            return NULL; /* its producer is between exchange and link */
+        chain->first = next;
+    }
+    rtrcu_tsan_acquire(head);
+    return head;
+}
+
+void cbqueue_join(struct cb_chain *chain, struct cb_chain tail)
+{
+    if (!tail.first)
+        return;
+    if (chain->first)
+        rtrcu_store_release(&chain->last->next, tail.first);
+    else
+        chain->first = tail.first;
+    chain->last = tail.last;
+}
+
+void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie)
+{
+    if (!chain.first)
+        return;
+    int segment = queue->waiting[0].first && queue->cookie[0] != cookie ? 1 : 0;
+    cbqueue_join(&queue->waiting[segment], chain);
+    queue->cookie[segment] = cookie;
+    invariant("INV-CB2", segment == 0 || !queue->waiting[0].first || seq_before(queue->cookie[0], cookie));
+}
+
+bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
+{
+    bool moved = false;
+    for (int segment = 0; segment < 2; segment++) {
+        if (!queue->waiting[segment].first)
+            continue;
+        if (!seq_reached(seq, queue->cookie[segment]))
+            break;
+        cbqueue_join(&queue->ready, queue->waiting[segment]);
+        queue->waiting[segment] = (struct cb_chain){NULL, NULL};
+        moved = true;
+    }
+    if (!queue->waiting[0].first && queue->waiting[1].first) {
+        queue->waiting[0] = queue->waiting[1];
+        queue->cookie[0] = queue->cookie[1];
+        queue->waiting[1] = (struct cb_chain){NULL, NULL};
+    }
+    return moved;
+}
+
+/* Finish the first open link between @first and @last with @missing.  True if one was open; *reached tells whether @last
+ * can be reached afterwards. */
+static bool repair_links(struct rcu_head *first, struct rcu_head *last, struct rcu_head *missing, bool *reached)
+{
+    bool mended = false;
+    for (struct rcu_head *at = first; at != last; at = at->next) {
+        if (at->next)
+            continue;
+        if (mended || !missing) {
+            *reached = false;
+            return mended;
+        }
+        at->next = missing;
+        mended = true;
+    }
+    return mended;
+}
+
+bool cbqueue_repair(struct cb_queue *queue)
+{
+    struct cb_chain chains[] = {
+        queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], {&queue->stub, queue->tail},
+    };
+    bool reached = true;
+    struct rcu_head *missing = queue->enqueuing;
+    for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
+        if (chains[i].first && repair_links(chains[i].first, chains[i].last, missing, &reached))
+            missing = NULL; /* a thread has one link open at a time */
+    }
+    return reached;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The callback queue of one thread: a wait-free inbox and a segmented list behind it, as plain values.
+ *
+ *   inbox     what the owner has queued and nobody has looked at; many producers (the owner and its signal handlers),
+ *             one consumer at a time (under the leaf lock)
+ *   waiting   two segments, each with the cookie of the grace period it waits for; at most two cookies are ever open:
+ *             the grace period under way and the next
+ *   ready     its grace period is over
+ *   batch     taken by an invoker, in order; what a budget leaves stays here, at the head
+ *
+ * No counts by segment: counting would touch cold heads.  Callbacks are numbered by enqueue instead: `enqueued` numbers
+ * have been given out and `invoked` callbacks have returned, and a queue is invoked in order, so callback number n has
+ * returned when invoked >= n.
+ *
+ * INV-CB1: invoked <= enqueued.
+ * INV-CB2: while a waiting segment is empty its cookie means nothing; both full: cookie[0] before cookie[1].
+ */
+#ifndef RTRCU_BASE_CBQUEUE_H
+#define RTRCU_BASE_CBQUEUE_H
+
+#include <rtrcu/rcu.h>
+
+#include "base/check.h"
+#include "base/seq.h"
+
+/* A chain of heads from first to last; a link between them may still be unfinished (NULL). */
+struct cb_chain {
+    struct rcu_head *first; /* NULL: empty */
+    struct rcu_head *last;
+};
+
+struct cb_queue {
+    /* Written by the owner (and its signal handlers) at every enqueue; read by consumers. */
+    struct rcu_head *tail;      /* exchanged by producers and consumer */
+    struct rcu_head stub;       /* stub.next: oldest of the inbox */
+    struct rcu_head *enqueuing; /* the head whose link may be unfinished; for fork */
+    uint64_t enqueued;          /* numbers given out */
+    uint64_t look_at;           /* enqueue number at which the owner looks at the limits again */
+
+    /* Consumer side: under the leaf lock, but for batch (claim) and invoked (atomic). */
+    struct cb_chain waiting[2] __attribute__((aligned(BASE_CACHE_LINE)));
+    uint64_t cookie[2];
+    struct cb_chain ready;
+    uint32_t claim;           /* atomic: thread id of the invoker, 0 = nobody; guards batch */
+    uint32_t has_ready;       /* atomic hint: ready or batch is not empty */
+    struct cb_chain batch;    /* the claim's owner */
+    struct rcu_head *running; /* the claim's owner: the head it is about to run, or runs; for fork */
+    uint64_t started;         /* the claim's owner: callbacks begun; for fork */
+    uint64_t invoked;         /* written by the claim's owner, read by everybody */
+    uint32_t cost_ns;         /* the claim's owner: running estimate of a callback's cost */
+    uint32_t raised;          /* the claim's owner: the backlog passed qhimark and is not below qlowmark yet */
+    uint64_t barrier_goal;    /* rcu_barrier() waits for this number; under the barrier lock */
+};
+
+void cbqueue_init(struct cb_queue *queue);
+
+/* Who numbers the head: the owner alone, several threads (the orphans' queue), or nobody (blocks of rcu_free()). */
+enum cb_numbering { CB_NUMBER_OWNER, CB_NUMBER_SHARED, CB_NUMBER_NONE };
+
+/* Number and append @head; true if the inbox was empty.  Wait-free. */
+bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_numbering numbering);
+
+/* Take the whole inbox.  An empty chain if there is nothing, or if the first link is unfinished. */
+struct cb_chain cbqueue_take_inbox(struct cb_queue *queue);
+
+/* Remove the first head.  NULL: empty, or the link behind it is unfinished (come back later). */
+struct rcu_head *cbqueue_pop(struct cb_chain *chain);
+
+/* Append @tail to @chain; the one link this writes is finished at once. */
+void cbqueue_join(struct cb_chain *chain, struct cb_chain tail);
+
+/* Put @chain into the segment of @cookie. */
+void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie);
+
+/* Move the segments whose cookie @seq has reached to ready.  True if ready got something. */
+bool cbqueue_advance(struct cb_queue *queue, uint64_t seq);
+
+/* In a fork's child, for the queue of a thread that is not there: finish the link it left open.  False if one of the
+ * heads behind the break cannot be found. */
+bool cbqueue_repair(struct cb_queue *queue);
+
+static inline bool cbqueue_is_waiting(const struct cb_queue *queue)
+{
+    return queue->waiting[0].first || queue->waiting[1].first;
+}
+
+static inline uint64_t cbqueue_pending(const struct cb_queue *queue)
+{
+    uint64_t invoked = rtrcu_load_acquire(&queue->invoked); /* first: never above what enqueued says */
+    return rtrcu_load_relaxed(&queue->enqueued) - invoked;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Checks of debug builds: a programmer's mistake aborts with the context that explains it; release builds skip them.
+ */
+#ifndef RTRCU_BASE_CHECK_H
+#define RTRCU_BASE_CHECK_H
+
+#include "plat/plat.h"
+
+#ifdef RTRCU_DEBUG
+#define CHECK_DEBUG 1
+#else
+#define CHECK_DEBUG 0
+#endif
+
+/* Both arms are compiled in every build, so that a check cannot rot. */
+#define check(condition)                                                                                               \
+    do {                                                                                                               \
+        if (CHECK_DEBUG && !(condition))                                                                               \
+            plat_die("rtrcu: check failed: %s (%s:%d)\n", #condition, __FILE__, __LINE__);                             \
+    } while (0)
+
+/* A named invariant: the id stands in a room's header with its sentence. */
+#define invariant(id, condition)                                                                                       \
+    do {                                                                                                               \
+        if (CHECK_DEBUG && !(condition))                                                                               \
+            plat_die("rtrcu: invariant %s broken: %s (%s:%d)\n", id, #condition, __FILE__, __LINE__);                  \
+    } while (0)
+
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+#define BASE_CACHE_LINE 64
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The ranked lock: short, priority-inheriting, never held across a wake-up, a callback or an allocation.
+ *
+ * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
+ * rank are never held together, but for fork, which takes all leaf locks in the order of their numbers.
+ * The word is 0 or the owner's thread id; the kernel adds its waiters bit.
+ */
+#ifndef RTRCU_BASE_LOCK_H
+#define RTRCU_BASE_LOCK_H
+
+#include "base/check.h"
+
+enum lock_rank {
+    LOCK_RANK_CONFIG,  /* api: one change of configuration at a time; making threads */
+    LOCK_RANK_BARRIER, /* drive: one rcu_barrier() at a time */
+    LOCK_RANK_CRANK, /* gp: who turns the crank; held over a whole grace period, so nobody waits for it at other ranks */
+    LOCK_RANK_LEAF,  /* reader: a leaf's records and the consumer side of their queues */
+    LOCK_RANK_DAEMON, /* drive: the list of queues that a krcud/N has to serve */
+};
+
+struct lock {
+    uint32_t word;
+    uint32_t rank;
+};
+
+#define LOCK_INITIALIZER(r)                                                                                            \
+    {                                                                                                                  \
+        0, (r)                                                                                                         \
+    }
+
+void lock_init(struct lock *lock, enum lock_rank rank);
+void lock_acquire(struct lock *lock);
+/* As lock_acquire(), for fork: several of one rank. */
+void lock_acquire_same_rank(struct lock *lock);
+bool lock_try(struct lock *lock);
+void lock_release(struct lock *lock);
+/* Does the calling thread hold it? */
+bool lock_is_mine(const struct lock *lock);
+/* After fork, in the child: nobody else is left to hold it. */
+void lock_reset(struct lock *lock);
+
+static inline void must_hold(const struct lock *lock)
+{
+    check(lock_is_mine(lock));
+}
+
+/* The calling thread's id, asked for once. */
+uint32_t lock_thread_id(void);
+
+#endif

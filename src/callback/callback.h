@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Callbacks: queues by owning thread, collection, invocation within a budget, barrier goals, bulk frees, policies.
+ *
+ * Knows: queues in records, sequence numbers.  Must not know: who turns the crank, daemons, how anybody is woken.
+ *
+ * The way of a callback:
+ *  stage    entered by             leaves by               guarded by
+ *  inbox    callback_enqueue()     callback_collect()      wait-free; collection under the leaf lock
+ *  waiting  callback_collect()     callback_advance()      leaf lock
+ *  ready    callback_advance()     callback_invoke()       leaf lock
+ *  batch    callback_invoke()      its function is called  the queue's claim
+ *
+ * A queue is invoked in order, by one invoker at a time.
+ *
+ * INV-CA1: the claim is held by the thread that runs a batch of the queue, and by nobody else.
+ */
+#ifndef RTRCU_CALLBACK_CALLBACK_H
+#define RTRCU_CALLBACK_CALLBACK_H
+
+#include "section/section.h"
+
+/* pending >> this is the batch limit of a big backlog, as in the Linux kernel (rcu_divisor). */
+#define CALLBACK_DIVISOR 7
+
+struct callback {
+    struct gp *gp;
+    const struct rtrcu_config *config;
+    uint32_t barriers; /* atomic: rcu_barrier() calls under way */
+    uint64_t by_owner; /* atomic counters from here on */
+    uint64_t over_qmax;
+    uint64_t blocked_at_qmax;
+    uint64_t limit_raised;
+    uint64_t deadline_stops;
+    uint64_t budget_stops;
+    uint64_t lost_at_fork;
+};
+
+/* ---- enqueue: enqueue.c ---- */
+
+enum callback_enqueued {
+    CALLBACK_FIRST = 1, /* the inbox was empty: the driver must hear of it */
+    CALLBACK_LOOK = 2,  /* the owner should look at its limits */
+};
+
+/* Queue @head for the calling thread.  Wait-free on a registered thread.  Returns bits of callback_enqueued. */
+unsigned int callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
+                              rcu_callback_t func);
+
+enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL };
+/* Compare the backlog with qhimark and qmax, and say when to look again. */
+enum callback_pressure callback_look(struct callback *cb, struct reader_record *record);
+/* Callbacks and frees queued and not yet returned. */
+uint64_t callback_pending(const struct reader_record *record);
+
+/* ---- collection: collect.c ---- */
+
+/* Give every new callback the cookie of a grace period, and ask for it.  True if there was any. */
+bool callback_collect(struct callback *cb);
+
+enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
+/* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when it runs none for a while.
+ * Under the leaf lock. */
+enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now);
+
+/* ---- invocation: invoke.c ---- */
+
+struct callback_budget {
+    uint64_t count_max;
+    int64_t end_ns;      /* CLOCK_MONOTONIC, 0 = none */
+    int64_t deadline_ns; /* as end_ns; counted apart */
+    bool may_wait;       /* for the leaf lock; a deadline thread may not */
+    bool by_owner;
+};
+
+/* Invoke what is ready.  Returns how many were begun and have returned; 0 if somebody else has the claim. */
+uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget);
+bool callback_has_ready(const struct reader_record *record);
+/* Give the slot of a thread that is gone back, once its queue is drained and nobody serves it. */
+void callback_release_slot(struct reader_record *record);
+
+/* ---- policies: policy_*.c, table in policy.c ---- */
+
+struct callback_policy {
+    const char *name;
+    bool owner_runs;   /* in rcu_quiescent_state() and rcu_process_callbacks() */
+    bool needs_thread; /* cannot work with driver sched */
+    /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
+    void (*owner_budget)(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+                         struct callback_budget *budget);
+};
+
+extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded;
+/* NULL if this version has none of that number. */
+const struct callback_policy *callback_policy_of(int32_t policy);
+/* max(blimit, pending >> divisor); no limit between qhimark and qlowmark. */
+uint64_t callback_count_limit(const struct callback *cb, const struct reader_record *record);
+
+/* ---- barrier: barrier.c ---- */
+
+/* Under the barrier lock: note for every queue the number of its last callback. */
+void callback_barrier_set(struct callback *cb);
+/* Have all of them returned? */
+bool callback_barrier_reached(struct callback *cb);
+
+/* ---- bulk frees: free.c ---- */
+
+/* Note @memory in the thread's block.  Bits of callback_enqueued, or -ENOMEM with nothing noted. */
+int callback_free(struct callback *cb, struct reader_record *record, void *memory);
+/* Close the thread's block and queue it.  Under the leaf lock. */
+void callback_free_close(struct reader_record *record);
+bool callback_is_free_block(rcu_callback_t func);
+/* free() every pointer of a block, and the block.  Returns their number. */
+uint64_t callback_free_run(struct rcu_head *head);
+
+/* ---- double queueing, debug builds: double.c ---- */
+
+void callback_double_enter(struct rcu_head *head);
+void callback_double_leave(struct rcu_head *head);
+
+/* ---- fork: fork.c ---- */
+
+/* In the child, for every queue: open links, batches under way, claims of threads that are not there. */
+void callback_after_fork(struct callback *cb, uint32_t old_thread_id);
+
+#endif

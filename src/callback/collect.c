@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* From the inboxes to segments that wait for a grace period, and from there to ready.
+ *
+ * tested by: test/unit/callback/callback.cc
+ */
+#include "callback/callback.h"
+
+/* An owner that runs nothing for so long loses its ready callbacks to a daemon. */
+#define OWNER_LATE_NS 10000000
+
+static void collect_record(struct callback *cb, struct reader_record *record)
+{
+    struct gp *gp = cb->gp;
+    struct cb_queue *queue = &record->queue;
+    callback_free_close(record);
+    struct cb_chain chain = cbqueue_take_inbox(queue);
+    if (!chain.first)
+        return; /* its first link is unfinished: the producer sets the dirty bit after it */
+    uint64_t cookie = gp_snap(gp, GP_NORMAL);
+    /* At most two cookies are open once what is over has moved on. */
+    if (cbqueue_advance(queue, rtrcu_load_acquire(&gp->machine[GP_NORMAL].seq)))
+        rtrcu_store_release(&queue->has_ready, 1);
+    cbqueue_wait(queue, chain, cookie);
+    record->leaf->waiting |= reader_bit(record);
+    gp_request(gp, GP_NORMAL, cookie);
+}
+
+bool callback_collect(struct callback *cb)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
+        if (!leaf || rtrcu_load_acquire(&leaf->dirty) == 0)
+            continue;
+        lock_acquire(&leaf->lock);
+        uint32_t left = rtrcu_exchange(&leaf->dirty, 0); /* [O8] before the inboxes are looked at */
+        any |= left != 0;
+        for (; left; left &= left - 1)
+            collect_record(cb, &leaf->records[__builtin_ctz(left)]);
+        lock_release(&leaf->lock);
+    }
+    return any;
+}
+
+/* Who invokes what is ready now? */
+static enum callback_server choose_server(struct callback *cb, struct reader_record *record)
+{
+    const struct callback_policy *policy = callback_policy_of(cb->config->policy);
+    bool push =
+        callback_pending(record) >= (uint64_t)cb->config->qmax && cb->config->backpressure != RTRCU_BACKPRESSURE_HELP;
+    if (!policy->owner_runs || !reader_is_registered(record) || rtrcu_load_relaxed(&cb->barriers) || push)
+        return CALLBACK_DAEMON;
+    return CALLBACK_OWNER;
+}
+
+enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now)
+{
+    struct cb_queue *queue = &record->queue;
+    uint32_t bit = reader_bit(record);
+    must_hold(&record->leaf->lock);
+    bool moved = cbqueue_advance(queue, rtrcu_load_acquire(&cb->gp->machine[GP_NORMAL].seq)); /* [O4] */
+    if (!cbqueue_is_waiting(queue))
+        record->leaf->waiting &= ~bit;
+    if (moved)
+        rtrcu_store_release(&queue->has_ready, 1);
+    if (!rtrcu_load_relaxed(&queue->has_ready))
+        return CALLBACK_NOBODY;
+    rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
+    uint32_t served = rtrcu_load_relaxed(&record->served);
+    if (!(record->leaf->ready & bit) || served != record->served_seen) {
+        record->served_seen = served;
+        record->idle_since_ns = now;
+    }
+    record->leaf->ready |= bit;
+    enum callback_server server = choose_server(cb, record);
+    if (server == CALLBACK_OWNER && now - record->idle_since_ns > OWNER_LATE_NS)
+        server = CALLBACK_DAEMON;
+    if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))
+        reader_arm(record); /* [O3] its next quiescent state finds them */
+    return server;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A fork's child keeps what was queued: links that a missing thread left open are finished, batches under way in threads
+ * that are not there go back to the head, and a callback that one of them had begun is neither run again nor waited for.
+ *
+ * tested by: test/unit/callback/callback.cc
+ */
+#include "callback/callback.h"
+
+/* @record's batch was being run by a thread that the child does not have. */
+static void abandon_claim(struct callback *cb, struct reader_record *record)
+{
+    struct cb_queue *queue = &record->queue;
+    if (queue->started != queue->invoked) {
+        if (queue->running == queue->batch.first) {
+            queue->started = queue->invoked; /* about to begin: it is still in the batch */
+        } else {
+            queue->invoked = queue->started;
+            cb->lost_at_fork++;
+        }
+    }
+    queue->claim = 0;
+}
+
+static void repair_record(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
+{
+    struct cb_queue *queue = &record->queue;
+    bool own = record == rtrcu_self.record;
+    if (!own && !cbqueue_repair(queue))
+        cb->lost_at_fork++;
+    if (queue->claim == old_thread_id)
+        queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
+    else if (queue->claim != 0)
+        abandon_claim(cb, record);
+    record->listed = 0;
+    record->next_ready = NULL;
+    if (queue->batch.first || queue->ready.first)
+        queue->has_ready = 1;
+    if (queue->stub.next || record->free_block)
+        record->leaf->dirty |= reader_bit(record);
+    if (queue->has_ready || cbqueue_is_waiting(queue))
+        record->leaf->waiting |= reader_bit(record);
+    record->leaf->ready &= ~reader_bit(record);
+}
+
+void callback_after_fork(struct callback *cb, uint32_t old_thread_id)
+{
+    cb->barriers = 0;
+    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
+        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
+            if (leaf->used & UINT32_C(1) << slot)
+                repair_record(cb, &leaf->records[slot], old_thread_id);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Running ready callbacks, in order, within a budget of count, time and deadline.
+ *
+ * tested by: test/unit/callback/callback.cc
+ */
+#include <stdlib.h>
+
+#include "callback/callback.h"
+
+/* The clock is read every so many callbacks that the estimate says fit in this time, and at least every 32. */
+#define CLOCK_EVERY_NS 1000
+#define CLOCK_EVERY_MAX 32
+/* An embedded head within the first page: rcu_free_head() puts its offset where the function would be. */
+#define FREE_OFFSET_MAX 4096
+
+bool callback_has_ready(const struct reader_record *record)
+{
+    return rtrcu_load_acquire(&record->queue.has_ready) != 0;
+}
+
+static void run(struct reader_record *record, struct rcu_head *head)
+{
+    rcu_callback_t func = head->func;
+    if (CHECK_DEBUG)
+        callback_double_leave(head);
+    if (callback_is_free_block(func)) {
+        rtrcu_store_release(&record->free_done, record->free_done + callback_free_run(head));
+        return;
+    }
+    if ((uintptr_t)func < FREE_OFFSET_MAX)
+        free((char *)head - (uintptr_t)func);
+    else
+        func(head);
+    rtrcu_store_release(&record->queue.invoked, record->queue.started);
+}
+
+/* Take the next head out of the batch; the order of the stores lets a fork's child tell what had begun. */
+static struct rcu_head *next_head(struct cb_queue *queue)
+{
+    struct rcu_head *head = queue->batch.first;
+    if (!head)
+        return NULL;
+    bool counted = !callback_is_free_block(head->func);
+    rtrcu_store_relaxed(&queue->running, head);
+    rtrcu_store_release(&queue->started, queue->started + counted);
+    rtrcu_fence_light();
+    head = cbqueue_pop(&queue->batch);
+    if (!head)
+        rtrcu_store_release(&queue->started, queue->started - counted);
+    return head;
+}
+
+struct invocation {
+    const struct callback_budget *budget;
+    int64_t checked_ns;   /* the last clock reading, 0 = none */
+    uint32_t since_check; /* callbacks begun since */
+    uint32_t interval;    /* callbacks until the next reading */
+};
+
+/* Read the clock, learn what a callback costs, and say whether the next interval still fits. */
+static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invocation *inv)
+{
+    const struct callback_budget *budget = inv->budget;
+    int64_t now = plat_clock_now();
+    if (inv->since_check > 0) {
+        uint64_t cost = (uint64_t)(now - inv->checked_ns) / inv->since_check;
+        cost = cost > 1000000 ? 1000000 : cost;
+        queue->cost_ns = (uint32_t)((7 * (uint64_t)queue->cost_ns + cost) / 8);
+    }
+    inv->checked_ns = now;
+    inv->since_check = 0;
+    uint32_t fits = CLOCK_EVERY_NS / (queue->cost_ns + 1) + 1;
+    inv->interval = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
+    int64_t needed = (int64_t)queue->cost_ns * inv->interval;
+    if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
+        rtrcu_fetch_add(&cb->deadline_stops, 1);
+        return true;
+    }
+    if (budget->end_ns && now >= budget->end_ns) {
+        rtrcu_fetch_add(&cb->budget_stops, 1);
+        return true;
+    }
+    return false;
+}
+
+static uint64_t run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+{
+    struct cb_queue *queue = &record->queue;
+    struct invocation inv = {.budget = budget};
+    bool timed = budget->end_ns || budget->deadline_ns;
+    uint64_t done = 0;
+    rtrcu_self.state |= READER_STATE_CALLBACK;
+    while (done < budget->count_max) {
+        if (timed && inv.since_check >= inv.interval && time_is_up(cb, queue, &inv))
+            break;
+        struct rcu_head *head = next_head(queue);
+        if (!head)
+            break;
+        run(record, head);
+        inv.since_check++;
+        done++;
+    }
+    rtrcu_self.state &= ~(uint32_t)READER_STATE_CALLBACK;
+    return done;
+}
+
+/* Move ready into the batch, if the lock can be had. */
+static void refill(struct reader_record *record, bool may_wait)
+{
+    struct lock *lock = &record->leaf->lock;
+    struct cb_queue *queue = &record->queue;
+    if (may_wait)
+        lock_acquire(lock);
+    else if (!lock_try(lock))
+        return;
+    cbqueue_join(&queue->batch, queue->ready);
+    queue->ready = (struct cb_chain){NULL, NULL};
+    if (!queue->batch.first) {
+        rtrcu_store_release(&queue->has_ready, 0);
+        record->leaf->ready &= ~reader_bit(record);
+    }
+    lock_release(lock);
+}
+
+void callback_release_slot(struct reader_record *record)
+{
+    if (reader_is_registered(record))
+        return;
+    lock_acquire(&record->leaf->lock);
+    reader_slot_free(record);
+    lock_release(&record->leaf->lock);
+}
+
+uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+{
+    struct cb_queue *queue = &record->queue;
+    uint32_t nobody = 0;
+    if (!rtrcu_compare_exchange(&queue->claim, &nobody, lock_thread_id()))
+        return 0;
+    uint64_t done = 0;
+    while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
+        if (!queue->batch.first)
+            refill(record, budget->may_wait);
+        struct callback_budget rest = *budget;
+        rest.count_max -= done;
+        uint64_t more = run_batch(cb, record, &rest);
+        done += more;
+        if (more == 0 || queue->batch.first)
+            break;
+    }
+    if (!queue->batch.first)
+        refill(record, budget->may_wait);
+    invariant("INV-CA1", rtrcu_load_relaxed(&queue->claim) == lock_thread_id());
+    rtrcu_store_release(&queue->claim, 0);
+    if (budget->by_owner && done)
+        rtrcu_fetch_add(&cb->by_owner, done);
+    return done;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of policies, and the adaptive limit that they share.
+ *
+ * tested by: test/unit/callback/policy.cc
+ */
+#include "callback/callback.h"
+
+const struct callback_policy *callback_policy_of(int32_t policy)
+{
+    switch (policy) {
+    case RTRCU_POLICY_DAEMON:
+        return &callback_policy_daemon;
+    case RTRCU_POLICY_INLINE:
+        return &callback_policy_inline;
+    case RTRCU_POLICY_UNBOUNDED:
+        return &callback_policy_unbounded;
+    default:
+        return NULL;
+    }
+}
+
+uint64_t callback_count_limit(const struct callback *cb, const struct reader_record *record)
+{
+    const struct rtrcu_config *config = cb->config;
+    struct cb_queue *queue = (struct cb_queue *)&record->queue;
+    uint64_t pending = callback_pending(record);
+    if (pending > (uint64_t)config->qhimark && !queue->raised) {
+        queue->raised = 1;
+        rtrcu_fetch_add(&((struct callback *)cb)->limit_raised, 1);
+    }
+    if (pending <= (uint64_t)config->qlowmark)
+        queue->raised = 0;
+    if (queue->raised)
+        return UINT64_MAX;
+    uint64_t scaled = pending >> CALLBACK_DIVISOR, blimit = (uint64_t)config->blimit;
+    return scaled > blimit ? scaled : blimit;
+}

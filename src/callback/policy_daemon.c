@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Policy daemon: krcud/N invokes everything; the owner only where it asks by rcu_process_callbacks().
+ *
+ * tested by: test/unit/callback/policy.cc
+ */
+#include "callback/callback.h"
+
+static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+                         struct callback_budget *budget)
+{
+    (void)cb;
+    (void)record;
+    (void)asked_ns;
+    budget->count_max = 0;
+}
+
+const struct callback_policy callback_policy_daemon = {
+    .name = "daemon", .owner_runs = false, .needs_thread = true, .owner_budget = owner_budget};

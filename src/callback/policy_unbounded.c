@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Policy unbounded: the owner invokes everything that is ready without a break, as RCU did in 2003.  For comparison.
+ *
+ * tested by: test/unit/callback/policy.cc
+ */
+#include "callback/callback.h"
+
+static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+                         struct callback_budget *budget)
+{
+    (void)cb;
+    (void)record;
+    (void)asked_ns;
+    budget->count_max = UINT64_MAX;
+}
+
+const struct callback_policy callback_policy_unbounded = {
+    .name = "unbounded", .owner_runs = true, .needs_thread = false, .owner_budget = owner_budget};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Drivers: the only room that sleeps, wakes and makes threads.
+ *
+ * Knows: everything below.  Must not know: the public entry points.
+ *
+ * A driver turns the crank for callbacks and polled cookies; a caller of synchronize_rcu() turns it itself when it is
+ * idle.  Daemons krcud/N invoke what owners do not.
+ *
+ *  drive.sleeping   set by       wakes it
+ *  AWAKE    driver       nobody needs to
+ *  PACING   driver       who is in a hurry
+ *  IDLE     driver       whoever brings something new
+ *
+ * INV-DR1: a record is on at most one daemon's list (its `listed` word is the claim).
+ */
+#ifndef RTRCU_DRIVE_DRIVE_H
+#define RTRCU_DRIVE_DRIVE_H
+
+#include "watch/watch.h"
+
+enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_IDLE };
+enum drive_state { DRIVE_NONE, DRIVE_STARTING, DRIVE_RUNNING };
+
+struct krcud {
+    struct lock lock;
+    struct reader_record *first, *last; /* queues to serve; under the lock */
+    uint32_t event;                     /* atomic: futex */
+    uint32_t sleeping;                  /* atomic */
+    uint32_t state;                     /* atomic: enum drive_state */
+    uint32_t cpu;
+    struct drive *drive;
+};
+
+struct drive_driver;
+
+struct drive {
+    struct gp *gp;
+    struct callback *cb;
+    struct watch *watch;
+    const struct rtrcu_config *config;
+    struct lock config_lock;           /* making threads, changing the configuration */
+    struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
+    const struct drive_driver *driver; /* under config_lock */
+    uint32_t state;                    /* atomic: enum drive_state of the driver's thread */
+    uint32_t stop;                     /* atomic: the driver's thread is to end */
+    uint32_t event;                    /* atomic: futex of the driver */
+    uint32_t sleeping;                 /* atomic: enum drive_sleep */
+    uint32_t urgent;                   /* atomic: the next grace period begins at once */
+    uint32_t turns[GP_KINDS];          /* atomic: futex: counts releases of the crank */
+    uint32_t turn_waiters[GP_KINDS];
+    uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
+    uint32_t progress_waiters;
+    uint64_t wakeups, passes, rt_refused, fence_refused; /* atomic counters */
+    struct krcud krcud[PLAT_CPU_MAX];
+};
+
+void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch,
+                const struct rtrcu_config *config);
+
+/* ---- one grace period: turn.c ---- */
+
+/* Wait until the grace period of @cookie has passed; turn the crank if it is idle. */
+void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie);
+/* Turn once, if somebody still needs it.  Takes and releases the crank. */
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind);
+
+/* ---- the heavy fence: fence.c ---- */
+
+/* A heavy fence, by whatever still works; false: none does, try again later. */
+bool drive_fence(struct drive *drive);
+
+/* ---- waking: wake.c ---- */
+
+/* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
+void drive_perform(struct drive *drive, unsigned int actions);
+/* The driver has something new to do; @urgent: without waiting for the tick. */
+void drive_wake(struct drive *drive, bool urgent);
+/* As above from a thread that may not make a system call: the driver finds it at its next tick. */
+void drive_note(struct drive *drive, bool urgent);
+
+/* ---- the driver's thread: driver.c, kthread.c ---- */
+
+struct drive_driver {
+    const char *name;
+    bool has_thread;
+    void *(*body)(void *drive); /* of the thread */
+};
+extern const struct drive_driver drive_driver_kthread;
+/* NULL if this version has none of that number. */
+const struct drive_driver *drive_driver_of(int32_t driver);
+/* Make the driver's thread, if it needs one and has none.  0 or -errno. */
+int drive_start(struct drive *drive);
+/* Collect, dispatch; the work of a pass that is the same for every driver. */
+void drive_collect(struct drive *drive);
+/* Hand ready callbacks to daemons.  True if some wait for their owner or a daemon. */
+bool drive_dispatch(struct drive *drive);
+
+/* ---- daemons: krcud.c ---- */
+
+/* Put @record on the list of @cpu's daemon; makes the daemon. */
+void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu);
+
+/* ---- waiting for callbacks: barrier.c ---- */
+
+void drive_barrier(struct drive *drive);
+/* backpressure=block: wait until @record's backlog is below qmax. */
+void drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
+/* A batch has been invoked: tell whoever waits. */
+void drive_progress(struct drive *drive);
+
+/* ---- fork: fork.c ---- */
+
+/* Before fork: nobody else is inside a short lock afterwards. */
+void drive_before_fork(struct drive *drive);
+void drive_after_fork_parent(struct drive *drive);
+void drive_after_fork_child(struct drive *drive);
+
+static inline int64_t drive_tick_ns(const struct drive *drive)
+{
+    return drive->config->tick_us * 1000;
+}
+
+#endif

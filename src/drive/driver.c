@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of drivers, the making of their thread, and the part of a pass that all of them share.
+ *
+ * tested by: test/api/drivers.cc
+ */
+#include "drive/drive.h"
+
+const struct drive_driver *drive_driver_of(int32_t driver)
+{
+    switch (driver) {
+    case RTRCU_DRIVER_KTHREAD:
+        return &drive_driver_kthread;
+    default:
+        return NULL;
+    }
+}
+
+void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch,
+                const struct rtrcu_config *config)
+{
+    drive->gp = gp;
+    drive->cb = cb;
+    drive->watch = watch;
+    drive->config = config;
+    drive->driver = drive_driver_of(config->driver);
+    lock_init(&drive->config_lock, LOCK_RANK_CONFIG);
+    lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        lock_init(&drive->krcud[cpu].lock, LOCK_RANK_DAEMON);
+        drive->krcud[cpu].cpu = cpu;
+        drive->krcud[cpu].drive = drive;
+    }
+}
+
+int drive_start(struct drive *drive)
+{
+    struct plat_thread thread;
+    int error = 0;
+    if (rtrcu_load_acquire(&drive->state) != DRIVE_NONE)
+        return 0;
+    uint32_t none = DRIVE_NONE;
+    if (!rtrcu_compare_exchange(&drive->state, &none, DRIVE_STARTING))
+        return 0;
+    if (drive->driver->has_thread) {
+        error = plat_thread_create(&thread, "rtrcu-gp", drive->driver->body, drive);
+        if (!error)
+            plat_thread_detach(&thread);
+    }
+    rtrcu_store_release(&drive->state, error ? DRIVE_NONE : DRIVE_RUNNING);
+    return error;
+}
+
+void drive_collect(struct drive *drive)
+{
+    callback_collect(drive->cb);
+}
+
+/* Where should @record's callbacks run?  Where its owner runs, whose caches may still hold them. */
+static uint32_t cpu_of(const struct reader_record *record)
+{
+    uint32_t highest = (uint32_t)plat_cpu_highest();
+    uint32_t cpu = record->cpu ? rtrcu_load_relaxed(record->cpu) : record->slot;
+    return cpu < highest ? cpu : record->slot % highest;
+}
+
+static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t now)
+{
+    struct reader_record *give[READER_FANOUT];
+    uint32_t cpu[READER_FANOUT], count = 0;
+    lock_acquire(&leaf->lock);
+    for (uint32_t left = leaf->waiting | leaf->ready; left; left &= left - 1) {
+        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+        if (callback_advance(drive->cb, record, now) != CALLBACK_DAEMON)
+            continue;
+        give[count] = record;
+        cpu[count++] = cpu_of(record);
+    }
+    bool ready = leaf->ready != 0;
+    lock_release(&leaf->lock);
+    for (uint32_t i = 0; i < count; i++)
+        drive_krcud_give(drive, give[i], cpu[i]);
+    return ready;
+}
+
+bool drive_dispatch(struct drive *drive)
+{
+    bool ready = false;
+    int64_t now = plat_clock_now();
+    struct reader_registry *registry = drive->gp->registry;
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (leaf)
+            ready |= dispatch_leaf(drive, leaf, now);
+    }
+    return ready;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fork: short locks are held across it, threads and cranks are forgotten in the child and made again when first needed.
+ *
+ * tested by: test/api/fork.cc
+ */
+#include "drive/drive.h"
+
+void drive_before_fork(struct drive *drive)
+{
+    struct reader_registry *registry = drive->gp->registry;
+    lock_acquire(&drive->config_lock);
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (leaf)
+            lock_acquire_same_rank(&leaf->lock);
+    }
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        if (rtrcu_load_acquire(&drive->krcud[cpu].state) != DRIVE_NONE)
+            lock_acquire_same_rank(&drive->krcud[cpu].lock);
+    }
+}
+
+void drive_after_fork_parent(struct drive *drive)
+{
+    struct reader_registry *registry = drive->gp->registry;
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        if (lock_is_mine(&drive->krcud[cpu].lock))
+            lock_release(&drive->krcud[cpu].lock);
+    }
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (leaf && lock_is_mine(&leaf->lock))
+            lock_release(&leaf->lock);
+    }
+    lock_release(&drive->config_lock);
+}
+
+void drive_after_fork_child(struct drive *drive)
+{
+    lock_reset(&drive->config_lock);
+    lock_reset(&drive->barrier_lock);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        struct krcud *krcud = &drive->krcud[cpu];
+        lock_reset(&krcud->lock);
+        krcud->first = krcud->last = NULL;
+        krcud->event = krcud->sleeping = 0;
+        krcud->state = DRIVE_NONE;
+    }
+    drive->state = DRIVE_NONE;
+    drive->event = drive->urgent = drive->progress_waiters = 0;
+    drive->sleeping = DRIVE_AWAKE;
+    for (int kind = 0; kind < GP_KINDS; kind++)
+        drive->turn_waiters[kind] = 0;
+}

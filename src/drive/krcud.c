@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* krcud/N: a daemon a CPU that invokes callbacks preemptibly, queue by queue.
+ *
+ * tested by: test/api/callbacks.cc
+ */
+#include <stdio.h>
+
+#include "drive/drive.h"
+
+/* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
+#define TURN_CALLBACKS 4096
+
+static struct reader_record *take(struct krcud *krcud)
+{
+    lock_acquire(&krcud->lock);
+    struct reader_record *record = krcud->first;
+    if (record) {
+        krcud->first = record->next_ready;
+        if (!krcud->first)
+            krcud->last = NULL;
+        record->next_ready = NULL;
+    }
+    lock_release(&krcud->lock);
+    return record;
+}
+
+static void append(struct krcud *krcud, struct reader_record *record)
+{
+    lock_acquire(&krcud->lock);
+    invariant("INV-DR1", record->next_ready == NULL && rtrcu_load_relaxed(&record->listed));
+    if (krcud->last)
+        krcud->last->next_ready = record;
+    else
+        krcud->first = record;
+    krcud->last = record;
+    lock_release(&krcud->lock);
+}
+
+/* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
+static void serve(struct krcud *krcud, struct reader_record *record)
+{
+    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
+    uint64_t done = callback_invoke(krcud->drive->cb, record, &budget);
+    drive_progress(krcud->drive);
+    if (done && callback_has_ready(record)) {
+        append(krcud, record);
+        return;
+    }
+    /* Empty, or its owner has the claim, or a link is unfinished: the driver's next tick gives it again.  [O8] the word is
+     * exchanged, then the hint is read; callback_advance() stores the hint, then drive_krcud_give() exchanges the word. */
+    rtrcu_exchange(&record->listed, 0);
+    if (done && callback_has_ready(record) && !rtrcu_exchange(&record->listed, 1))
+        append(krcud, record);
+    else
+        callback_release_slot(record);
+}
+
+static void set_scheduling(struct krcud *krcud)
+{
+    const struct rtrcu_config *config = krcud->drive->config;
+    if (plat_sched_set(config->krcud_rtprio, config->krcud_nice) != 0) {
+        rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
+        plat_sched_set(0, 0);
+    }
+    (void)plat_cpu_bind((int)krcud->cpu); /* a CPU that is gone from our set: run where we may */
+}
+
+static void *body(void *argument)
+{
+    struct krcud *krcud = argument;
+    set_scheduling(krcud);
+    for (;;) { /* for the life of the process */
+        uint32_t event = rtrcu_load_acquire(&krcud->event);
+        struct reader_record *record = take(krcud);
+        if (record) {
+            serve(krcud, record);
+            continue;
+        }
+        rtrcu_exchange(&krcud->sleeping, 1);
+        if (!rtrcu_load_acquire(&krcud->first))
+            plat_futex_wait(&krcud->event, event, PLAT_FOREVER);
+        rtrcu_store_release(&krcud->sleeping, 0);
+    }
+    return NULL;
+}
+
+static int start(struct krcud *krcud)
+{
+    uint32_t none = DRIVE_NONE;
+    struct plat_thread thread;
+    char name[16];
+    if (rtrcu_load_acquire(&krcud->state) != DRIVE_NONE)
+        return 0;
+    if (!rtrcu_compare_exchange(&krcud->state, &none, DRIVE_STARTING))
+        return 0;
+    snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
+    int error = plat_thread_create(&thread, name, body, krcud);
+    if (!error)
+        plat_thread_detach(&thread);
+    rtrcu_store_release(&krcud->state, error ? DRIVE_NONE : DRIVE_RUNNING);
+    return error;
+}
+
+void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu)
+{
+    struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
+    if (rtrcu_load_relaxed(&record->listed) || rtrcu_exchange(&record->listed, 1))
+        return;
+    append(krcud, record);
+    if (start(krcud) != 0) { /* no thread to be had now: the driver, who is preemptible too, does it */
+        struct reader_record *own = take(krcud);
+        if (own)
+            serve(krcud, own);
+        return;
+    }
+    rtrcu_fence_full();
+    if (rtrcu_load_relaxed(&krcud->sleeping)) {
+        rtrcu_fetch_add(&krcud->event, 1);
+        plat_futex_wake(&krcud->event, 1);
+    }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Turning the crank: one grace period from begin to end, by the driver or by a caller who waits for it.
+ *
+ * tested by: test/api/synchronize.cc
+ */
+#include "drive/drive.h"
+
+/* Polls per clock reading while spinning. */
+#define SPIN_POLLS 8
+
+/* Keep trying for a fence; grace periods stand still without one, and say so. */
+static void fence_or_report(struct drive *drive, enum gp_kind kind)
+{
+    int64_t began = drive->gp->machine[kind].began_ns, report = watch_next_report(drive->watch, 0);
+    while (!drive_fence(drive)) { /* ends when the sandbox allows a fence, or every reader has acknowledged */
+        if (plat_clock_now() - began >= report) {
+            watch_fence_report(drive->watch, -EPERM);
+            report = watch_next_report(drive->watch, report);
+        }
+        plat_clock_sleep(drive_tick_ns(drive));
+    }
+}
+
+/* Watch readers for a moment: most sections end sooner than a sleep would take. */
+static void spin(struct drive *drive, enum gp_kind kind)
+{
+    int64_t until = plat_clock_now() + drive->config->spin_us * 1000;
+    if (drive->config->spin_us == 0 || plat_cpu_count() == 1)
+        return;
+    do {
+        for (int i = 0; i < SPIN_POLLS; i++) {
+            if (gp_is_clear(drive->gp, kind))
+                return;
+            rtrcu_cpu_relax();
+            gp_poll(drive->gp, kind, false);
+        }
+    } while (plat_clock_now() < until);
+}
+
+/* [O9] Crank half; the reporter's half is drive_perform().
+ *  - our flag first:       the reporter sees it and wakes us;
+ *  - its clearing first:   we see the node clear and do not sleep.
+ * A deadline thread wakes nobody: the timeout finds its report.   litmus: O9 */
+static void sleep_once(struct drive *drive, enum gp_kind kind)
+{
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    uint32_t event = rtrcu_load_acquire(&machine->event);
+    rtrcu_exchange(&machine->sleeping, 1);
+    if (!gp_is_clear(drive->gp, kind))
+        plat_futex_wait(&machine->event, event, drive_tick_ns(drive));
+    rtrcu_store_release(&machine->sleeping, 0);
+    gp_poll(drive->gp, kind, true);
+}
+
+static void wait_for_readers(struct drive *drive, enum gp_kind kind)
+{
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    int64_t report = watch_next_report(drive->watch, 0);
+    spin(drive, kind);
+    if (gp_is_clear(drive->gp, kind))
+        return;
+    rtrcu_count_add(&machine->slept, 1);
+    while (gp_poll(drive->gp, kind, true) > 0 && !gp_is_clear(drive->gp, kind)) {
+        /* Who was asked just now may have lost the flag in an update under way: look again behind a fence. */
+        if (!drive_fence(drive))
+            break; /* the timeout of the sleep asks again */
+    }
+    while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
+        sleep_once(drive, kind);
+        int64_t now = plat_clock_now();
+        if (now - machine->began_ns >= report && !gp_is_clear(drive->gp, kind)) {
+            watch_stall_report(drive->watch, kind, now);
+            report = watch_next_report(drive->watch, report);
+        }
+    }
+}
+
+/* Under the crank. */
+static void turn(struct drive *drive, enum gp_kind kind, bool by_caller)
+{
+    gp_begin(drive->gp, kind, plat_clock_now());
+    fence_or_report(drive, kind);
+    if (gp_scan(drive->gp, kind))
+        wait_for_readers(drive, kind);
+    if (by_caller)
+        rtrcu_count_add(&drive->gp->machine[kind].by_caller, 1);
+    gp_end(drive->gp, kind, plat_clock_now());
+}
+
+/* Release the crank and wake those who wait for it to stop: each looks at the sequence, or turns it itself. */
+static void release_crank(struct drive *drive, enum gp_kind kind)
+{
+    lock_release(&drive->gp->machine[kind].crank);
+    rtrcu_fetch_add(&drive->turns[kind], 1); /* [O10] */
+    if (rtrcu_load_relaxed(&drive->turn_waiters[kind]))
+        plat_futex_wake(&drive->turns[kind], INT32_MAX);
+}
+
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind)
+{
+    lock_acquire(&drive->gp->machine[kind].crank);
+    if (gp_is_needed(drive->gp, kind))
+        turn(drive, kind, false);
+    release_crank(drive, kind);
+}
+
+static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t cookie)
+{
+    if (!gp_reached(drive->gp, kind, cookie))
+        turn(drive, kind, true);
+    release_crank(drive, kind);
+}
+
+/* [O10] Waiter half; release_crank() is the other.  The count is read before the crank is tried: who holds it then
+ * releases it later and counts, so the sleep ends or does not begin.   litmus: O10 */
+void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
+{
+    struct lock *crank = &drive->gp->machine[kind].crank;
+    while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
+        uint32_t turns = rtrcu_load_acquire(&drive->turns[kind]);
+        if (lock_try(crank)) {
+            turn_for_cookie(drive, kind, cookie);
+        } else if (plat_sched_rt_priority() > 0) {
+            lock_acquire(crank); /* lends our priority to whoever turns it */
+            turn_for_cookie(drive, kind, cookie);
+        } else {
+            rtrcu_fetch_add(&drive->turn_waiters[kind], 1);
+            plat_futex_wait(&drive->turns[kind], turns, PLAT_FOREVER);
+            rtrcu_fetch_add(&drive->turn_waiters[kind], (uint32_t)-1);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Waking the crank and the driver, or not: a deadline thread leaves a note instead.
+ *
+ * tested by: test/api/deadline.cc
+ */
+#include "drive/drive.h"
+
+static bool may_wake(void)
+{
+    return !(rtrcu_self.state & READER_STATE_DEADLINE);
+}
+
+/* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
+void drive_perform(struct drive *drive, unsigned int actions)
+{
+    if (actions == GP_ACTION_NONE || !may_wake())
+        return;
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        struct gp_machine *machine = &drive->gp->machine[kind];
+        if (!(actions & 1u << kind) || !rtrcu_load_relaxed(&machine->sleeping))
+            continue;
+        rtrcu_fetch_add(&machine->event, 1);
+        plat_futex_wake(&machine->event, 1);
+    }
+}
+
+void drive_note(struct drive *drive, bool urgent)
+{
+    if (urgent && !rtrcu_load_relaxed(&drive->urgent))
+        rtrcu_store_release(&drive->urgent, 1);
+}
+
+/* [O8] Waker half; the driver's half is in kthread.c: what is new is stored, then the flag is read; the driver stores its
+ * flag, then looks for what is new.   litmus: O8 */
+void drive_wake(struct drive *drive, bool urgent)
+{
+    drive_note(drive, urgent);
+    if (!may_wake())
+        return;
+    rtrcu_fence_full();
+    uint32_t sleeping = rtrcu_load_relaxed(&drive->sleeping);
+    if (sleeping == DRIVE_IDLE || (sleeping == DRIVE_PACING && urgent)) {
+        rtrcu_fetch_add(&drive->wakeups, 1);
+        rtrcu_fetch_add(&drive->event, 1);
+        plat_futex_wake(&drive->event, 1);
+    }
+}

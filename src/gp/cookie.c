@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Cookies: numbers that a grace period will reach, taken and tested without a lock.
+ *
+ * tested by: test/unit/gp/gp.cc
+ */
+#include "gp/gp.h"
+
+/* [O2] Updater half; the crank's half is in gp_begin().
+ *  - our load first:   the grace period of our cookie begins later, so its heavy fence follows our unlinking;
+ *  - its store first:  we see it running and take the cookie of the one after.
+ * Forbidden: the cookie is that of a grace period that began before our unlinking was visible.   litmus: O2 */
+uint64_t gp_snap(const struct gp *gp, enum gp_kind kind)
+{
+    rtrcu_fence_full();
+    return seq_snap(rtrcu_load_acquire(&gp->machine[kind].seq));
+}
+
+bool gp_reached(const struct gp *gp, enum gp_kind kind, uint64_t cookie)
+{
+    if (!seq_reached(rtrcu_load_acquire(&gp->machine[kind].seq), cookie)) /* [O4] */
+        return false;
+    rtrcu_fence_full();
+    rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
+    return true;
+}
+
+bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    uint64_t needed = rtrcu_load_relaxed(&machine->needed);
+    while (seq_before(needed, cookie)) { /* each failure means that somebody asked for a later one, or an earlier */
+        if (rtrcu_compare_exchange(&machine->needed, &needed, cookie))
+            return true;
+    }
+    return false;
+}
+
+bool gp_is_needed(const struct gp *gp, enum gp_kind kind)
+{
+    const struct gp_machine *machine = &gp->machine[kind];
+    return seq_before(rtrcu_load_relaxed(&machine->seq), rtrcu_load_acquire(&machine->needed));
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The grace-period machine: sequence, combining tree over the readers' leaves, scan, reports, cookies.  Passive: it takes
+ * `now`, and says what is left to do; it never waits, wakes or fences heavily.
+ *
+ * Knows: records and leaves.  Must not know: callbacks, sections, drivers, threads.
+ * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.
+ *
+ * Who turns the crank holds machine.crank for a whole grace period:
+ *
+ *  state   entered by    leaves when                      to      invariants
+ *  IDLE    gp_end()      somebody turns the crank         BEGUN   GP1 no node owes a report
+ *  BEGUN   gp_begin()    the caller has fenced heavily    SCANNED GP2 sequence is odd, every node carries it
+ *  SCANNED gp_scan()     gp_is_clear()                    IDLE    GP3 a set bit is a report that somebody owes
+ *
+ * A node's word: bits 0..31 children that owe a report, 32..33 blocked tasks (reserved), 34..63 low bits of the sequence.
+ *  owes -> clear       by the reader's slow path, by the scan that sees it outside, by its leaving; all idempotent
+ *  (any) -> owes       by gp_begin() and gp_scan() only
+ * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted reporter
+ * left undone is done by the next gp_poll().
+ *
+ * INV-GP1: while idle, no node word has a mask bit.
+ * INV-GP2: a scan, a poll and an end happen while the sequence is odd; node words change by compare-and-swap that names it.
+ * INV-GP3: a grace period ends only when no node owes a report.
+ */
+#ifndef RTRCU_GP_GP_H
+#define RTRCU_GP_GP_H
+
+#include "reader/reader.h"
+
+enum gp_kind { GP_NORMAL, GP_EXPEDITED, GP_KINDS };
+
+/* What the caller must do once it holds no lock. */
+enum gp_action {
+    GP_ACTION_NONE = 0,
+    GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* whoever turns this crank may go on */
+    GP_ACTION_WAKE_EXPEDITED = 1 << GP_EXPEDITED,
+    GP_ACTION_WAKE_DRIVER = 1 << GP_KINDS, /* the driver has something new to do */
+};
+
+struct gp_node {
+    uint64_t word[GP_KINDS]; /* atomic */
+} __attribute__((aligned(BASE_CACHE_LINE)));
+
+struct gp_machine {
+    uint64_t seq;      /* atomic: written by the crank; waiters sleep on its low half */
+    uint64_t needed;   /* atomic: the latest cookie somebody asked for */
+    uint32_t event;    /* atomic: the crank sleeps on it; counts wake-ups */
+    uint32_t sleeping; /* atomic: the crank sleeps or is about to */
+    uint32_t waiters;  /* atomic: threads that sleep on seq */
+    uint32_t top;      /* atomic: the level whose node 0 covers all leaves of this grace period */
+    struct lock crank;
+    /* Of the crank's holder; counters are read by anybody. */
+    uint32_t leaves;
+    uint32_t anonymous_busy;
+    int64_t began_ns;
+    uint64_t completed, busy, slept, by_caller;
+    int64_t ns_last, ns_max;
+} __attribute__((aligned(BASE_CACHE_LINE)));
+
+#define GP_LEVELS 4
+
+struct gp {
+    struct reader_registry *registry;
+    struct gp_machine machine[GP_KINDS];
+    struct gp_node level0[READER_LEAVES];
+    struct gp_node level1[READER_LEAVES / READER_FANOUT];
+    struct gp_node level2[READER_LEAVES / READER_FANOUT / READER_FANOUT];
+    struct gp_node level3[1];
+};
+
+void gp_init(struct gp *gp, struct reader_registry *registry);
+/* In a fork's child: nobody turns a crank, no node owes anything; cookies keep their meaning. */
+void gp_after_fork(struct gp *gp);
+
+/* ---- cookies: cookie.c; lock-free, any thread ---- */
+
+/* The cookie of a full grace period from now.  A full fence. */
+uint64_t gp_snap(const struct gp *gp, enum gp_kind kind);
+/* Has it passed?  If so, an acquire of everything before its end, and a full fence. */
+bool gp_reached(const struct gp *gp, enum gp_kind kind, uint64_t cookie);
+/* Ask for it to happen.  True if nobody had asked: the driver must hear of it. */
+bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie);
+/* Has anybody asked for a grace period that has not passed? */
+bool gp_is_needed(const struct gp *gp, enum gp_kind kind);
+
+/* ---- the crank: machine.c; under machine.crank ---- */
+
+void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
+/* After a heavy fence: find who is inside.  True if anybody is. */
+bool gp_scan(struct gp *gp, enum gp_kind kind);
+/* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet. */
+uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm);
+/* Does nobody owe a report any more?  An acquire of what the reporters did. */
+bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
+void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
+
+/* ---- reports: report.c; lock-free, any thread ---- */
+
+/* The reader of @record is or was outside since it last was asked: clear its bits.  Returns actions. */
+unsigned int gp_report(struct gp *gp, const struct reader_record *record);
+/* Records of leaf @index that still owe a report. */
+uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index);
+
+/* Inside the room. */
+struct gp_node *gp_node_at(struct gp *gp, uint32_t level, uint32_t index);
+uint64_t gp_word(uint64_t seq, uint32_t mask);
+unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, uint64_t seq_bits);
+
+#define GP_WORD_MASK UINT64_C(0xffffffff)
+#define GP_WORD_BLOCKED (UINT64_C(3) << 32)
+#define GP_WORD_SEQ_SHIFT 34
+#define GP_WORD_OWES (GP_WORD_MASK | GP_WORD_BLOCKED)
+
+#endif

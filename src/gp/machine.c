@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One grace period, turned by whoever holds the crank: begin, scan, poll, end.
+ *
+ * tested by: test/unit/gp/gp.cc
+ */
+#include "gp/gp.h"
+
+void gp_init(struct gp *gp, struct reader_registry *registry)
+{
+    gp->registry = registry;
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        struct gp_machine *machine = &gp->machine[kind];
+        machine->seq = machine->needed = SEQ_FIRST;
+        lock_init(&machine->crank, LOCK_RANK_CRANK);
+    }
+}
+
+/* The smallest level whose first node covers @leaves. */
+static uint32_t top_level(uint32_t leaves)
+{
+    uint32_t level = 0;
+    for (uint32_t covered = 1; covered < leaves; covered *= READER_FANOUT)
+        level++;
+    return level;
+}
+
+static uint32_t nodes_at(uint32_t level, uint32_t leaves)
+{
+    for (; level > 0; level--)
+        leaves = (leaves + READER_FANOUT - 1) / READER_FANOUT;
+    return leaves;
+}
+
+/* Every inner node owes for all its children; the leaves' scan then carries what is not inside. */
+static void begin_inner_nodes(struct gp *gp, enum gp_kind kind, uint64_t seq, uint32_t leaves)
+{
+    uint32_t top = top_level(leaves);
+    rtrcu_store_relaxed(&gp->machine[kind].top, top);
+    for (uint32_t level = top; level > 0; level--) {
+        uint32_t children = nodes_at(level - 1, leaves);
+        for (uint32_t i = 0; i < nodes_at(level, leaves); i++) {
+            uint32_t have = children - i * READER_FANOUT;
+            uint32_t mask = have >= READER_FANOUT ? UINT32_MAX : (UINT32_C(1) << have) - 1;
+            rtrcu_store_release(&gp_node_at(gp, level, i)->word[kind], gp_word(seq, mask));
+        }
+    }
+}
+
+void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    must_hold(&machine->crank);
+    uint64_t seq = seq_started(machine->seq);
+    invariant("INV-GP1", !seq_is_running(machine->seq) && gp_is_clear(gp, kind));
+    machine->began_ns = now;
+    rtrcu_store_relaxed(&machine->seq, seq); /* [O2] */
+    rtrcu_fence_full();
+}
+
+/* Which readers of a leaf are inside?  The words lie in the threads' own memory, so fetch them all before the first use. */
+static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
+{
+    uint32_t registered = rtrcu_load_acquire(&leaf->registered), inside = 0; /* [O6] */
+    for (uint32_t left = registered; left; left &= left - 1)
+        __builtin_prefetch(&leaf->records[__builtin_ctz(left)]);
+    for (uint32_t left = registered; left; left &= left - 1)
+        __builtin_prefetch(leaf->records[__builtin_ctz(left)].self);
+    for (uint32_t left = registered; left; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctz(left);
+        uint32_t word = reader_inside(&leaf->records[slot]);
+        if (word)
+            inside |= UINT32_C(1) << slot;
+        if (word & RTRCU_QSBR_ONLINE)
+            *quiescent_state_threads |= UINT32_C(1) << slot;
+    }
+    return inside;
+}
+
+/* Publish the leaf's word, and ask at once those who can only report. */
+static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
+{
+    uint64_t seq = gp->machine[kind].seq;
+    uint32_t quiescent_state_threads = 0, inside = 0;
+    if (rtrcu_load_acquire(&leaf->registered) == 0) { /* [O6] */
+        rtrcu_store_release(&gp->level0[leaf->index].word[kind], gp_word(seq, 0));
+    } else {
+        lock_acquire(&leaf->lock);
+        inside = scan_leaf(leaf, &quiescent_state_threads);
+        rtrcu_store_release(&gp->level0[leaf->index].word[kind], gp_word(seq, inside));
+        for (uint32_t left = quiescent_state_threads; left; left &= left - 1)
+            reader_arm(&leaf->records[__builtin_ctz(left)]);
+        lock_release(&leaf->lock);
+    }
+    if (!inside)
+        gp_carry(gp, kind, leaf->index, gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT);
+}
+
+/* [O6] Scan half of registration: the leaves' registered bits are read behind the heavy fence; see reader_publish(). */
+bool gp_scan(struct gp *gp, enum gp_kind kind)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    must_hold(&machine->crank);
+    machine->leaves = reader_leaf_count(gp->registry);
+    begin_inner_nodes(gp, kind, machine->seq, machine->leaves);
+    for (uint32_t i = 0; i < machine->leaves; i++) {
+        struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
+        if (leaf)
+            scan_and_publish(gp, kind, leaf);
+        else
+            gp_carry(gp, kind, i, gp_word(machine->seq, 0) >> GP_WORD_SEQ_SHIFT);
+    }
+    machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+    bool busy = !gp_is_clear(gp, kind);
+    if (busy)
+        rtrcu_count_add(&machine->busy, 1);
+    return busy;
+}
+
+/* Report for those who are outside by now; ask the others. */
+static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm)
+{
+    uint32_t asked = 0;
+    lock_acquire(&leaf->lock);
+    uint32_t left = gp_owing(gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
+    for (; left; left &= left - 1) {
+        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+        uint32_t inside = reader_inside(record);
+        if (!inside)
+            (void)gp_report(gp, record); /* the crank is us: nobody to wake */
+        else if ((arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record))
+            asked++;
+    }
+    lock_release(&leaf->lock);
+    return asked;
+}
+
+uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    uint64_t seq_bits = gp_word(machine->seq, 0) >> GP_WORD_SEQ_SHIFT;
+    uint32_t asked = 0;
+    must_hold(&machine->crank);
+    for (uint32_t i = 0; i < machine->leaves; i++) {
+        struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
+        if (leaf && gp_owing(gp, kind, i))
+            asked += poll_leaf(gp, kind, leaf, arm);
+        if (!gp_owing(gp, kind, i) && !gp_is_clear(gp, kind))
+            gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
+    }
+    if (machine->anonymous_busy)
+        machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+    return asked;
+}
+
+bool gp_is_clear(const struct gp *gp, enum gp_kind kind)
+{
+    const struct gp_machine *machine = &gp->machine[kind];
+    const struct gp_node *top = gp_node_at((struct gp *)gp, rtrcu_load_relaxed(&machine->top), 0);
+    return !(rtrcu_load_acquire(&top->word[kind]) & GP_WORD_OWES) && !machine->anonymous_busy; /* [O4] */
+}
+
+void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    must_hold(&machine->crank);
+    invariant("INV-GP2", seq_is_running(machine->seq));
+    invariant("INV-GP3", gp_is_clear(gp, kind));
+    rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
+    rtrcu_count_add(&machine->completed, 1);
+    rtrcu_store_relaxed(&machine->ns_last, now - machine->began_ns);
+    if (machine->ns_last > machine->ns_max)
+        rtrcu_store_relaxed(&machine->ns_max, machine->ns_last);
+    rtrcu_store_release(&machine->seq, seq_ended(machine->seq)); /* [O4] */
+}
+
+void gp_after_fork(struct gp *gp)
+{
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        struct gp_machine *machine = &gp->machine[kind];
+        lock_reset(&machine->crank);
+        machine->seq &= ~SEQ_STATE_MASK; /* the one under way begins again: its cookie is still ahead */
+        machine->event = machine->sleeping = machine->waiters = machine->anonymous_busy = 0;
+        machine->top = 0;
+        for (uint32_t i = 0; i < reader_leaf_count(gp->registry); i++)
+            gp->level0[i].word[kind] = gp_word(machine->seq, 0);
+        for (uint32_t level = 1; level < GP_LEVELS; level++) {
+            for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)
+                gp_node_at(gp, level, i)->word[kind] = gp_word(machine->seq, 0);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Finding a second copy of the library in the process: every object that contains the library carries an ELF note.
+ *
+ * A static copy in a plugin and a shared one in the program would be two domains: readers of one are invisible to grace
+ * periods of the other.
+ * tested by: test/api/second_copy.sh
+ */
+#include <link.h>
+#include <string.h>
+
+#include "plat/plat.h"
+
+#define NOTE_NAME "rtrcu"
+#define NOTE_TYPE 0x7274
+
+static const struct {
+    ElfW(Nhdr) header;
+    char name[8];
+    uint32_t version;
+} copy_note __attribute__((section(".note.rtrcu"), aligned(4), used)) = {
+    .header = {.n_namesz = sizeof(NOTE_NAME), .n_descsz = sizeof(uint32_t), .n_type = NOTE_TYPE},
+    .name = NOTE_NAME,
+    .version = 1,
+};
+
+static bool segment_has_note(const char *notes, size_t size)
+{
+    size_t at = 0;
+    while (at + sizeof(ElfW(Nhdr)) <= size) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(notes + at);
+        const char *name = notes + at + sizeof(*note);
+        if (note->n_type == NOTE_TYPE && note->n_namesz == sizeof(NOTE_NAME) &&
+            !memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)))
+            return true;
+        at += sizeof(*note) + ((note->n_namesz + 3) & ~3u) + ((note->n_descsz + 3) & ~3u);
+    }
+    return false;
+}
+
+static int count_object(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE)
+            continue;
+        if (segment_has_note((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz)) {
+            ++*(int *)count;
+            break;
+        }
+    }
+    return 0;
+}
+
+int plat_copies(void)
+{
+    int count = 0;
+    dl_iterate_phdr(count_object, &count);
+    return count;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Futexes, plain and priority-inheriting; all private to the process.
+ *
+ * tested by: test/unit/plat/plat.cc
+ */
+#include <linux/futex.h>
+#include <time.h>
+
+#include "plat/plat.h"
+#include "plat/syscall.h"
+
+static struct timespec to_timespec(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    struct timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
+    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected,
+                             timeout_ns == PLAT_FOREVER ? 0 : (long)&timeout, 0, 0);
+}
+
+int plat_futex_wake(uint32_t *word, int count)
+{
+    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count, 0, 0, 0);
+}
+
+/* FUTEX_LOCK_PI counts its timeout on CLOCK_REALTIME, as an absolute time. */
+int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
+{
+    struct timespec now;
+    if (timeout_ns == PLAT_FOREVER)
+        return (int)plat_syscall(SYS_futex, (long)word, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &now);
+    struct timespec until = to_timespec(now.tv_sec * 1000000000 + now.tv_nsec + timeout_ns);
+    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_LOCK_PI_PRIVATE, 0, (long)&until, 0, 0);
+}
+
+int plat_futex_unlock_pi(uint32_t *word)
+{
+    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_UNLOCK_PI_PRIVATE, 0, 0, 0, 0);
+}

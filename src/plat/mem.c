@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Pages straight from the kernel: registration may run in a signal handler, where malloc() must not.
+ *
+ * tested by: test/unit/plat/plat.cc
+ */
+#include <sys/mman.h>
+
+#include "plat/plat.h"
+#include "plat/syscall.h"
+
+void *plat_mem_pages(size_t bytes)
+{
+    long address = plat_syscall(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address < 0 && address > -4096)
+        return NULL;
+    return (void *)address;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What machine and kernel give: the contract of every primitive that the rooms above stand on.
+ *
+ * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
+ * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
+ * Every function returns 0 or a value, or -errno; none sets errno; all but plat_thread_* are async-signal-safe.
+ */
+#ifndef RTRCU_PLAT_PLAT_H
+#define RTRCU_PLAT_PLAT_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rtrcu/detail/atomic.h>
+#include <rtrcu/detail/fence.h>
+#include <rtrcu/detail/reader.h>
+
+/* ---- fences: membarrier.c ---- */
+
+/* Ask the kernel for expedited membarriers.  0, or -errno: readers must use full fences. */
+int plat_fence_prepare(void);
+/* The heavy half: after it, every running thread of the process has passed a full fence since the call. */
+int plat_fence_heavy(void);
+/* The same by visiting every CPU: slow, needs no membarrier.  Refuses (-EXDEV) if a thread may run where we may not. */
+int plat_fence_by_visit(void);
+
+/* ---- waiting: futex.c ---- */
+
+#define PLAT_FOREVER INT64_MAX
+
+/* Sleep while *word == expected, at most @timeout_ns.  0 on a wake-up, -EAGAIN, -ETIMEDOUT, -EINTR. */
+int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns);
+int plat_futex_wake(uint32_t *word, int count);
+/* Priority-inheriting futex: the word holds the owner's thread id, the kernel adds its bits. */
+int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns);
+int plat_futex_unlock_pi(uint32_t *word);
+
+/* ---- time: clock.c ---- */
+
+int64_t plat_clock_now(void);        /* CLOCK_MONOTONIC, nanoseconds */
+int64_t plat_clock_thread_cpu(void); /* CPU time of the calling thread, nanoseconds */
+void plat_clock_sleep(int64_t ns);
+
+/* ---- CPUs: cpu.c ---- */
+
+#define PLAT_CPU_MAX 1024
+
+int plat_cpu_count(void);   /* CPUs this process may run on, at least 1 */
+int plat_cpu_highest(void); /* 1 + the highest number of a configured CPU, at most PLAT_CPU_MAX */
+int plat_cpu_current(void);
+/* Where the kernel keeps the CPU number of the calling thread up to date, or NULL.  Other threads may read it. */
+const uint32_t *plat_cpu_address(void);
+int plat_cpu_bind(int cpu); /* the calling thread */
+
+/* ---- threads: thread.c, sched.c ---- */
+
+struct plat_thread {
+    unsigned long handle; /* pthread_t */
+};
+
+/* Make a thread that blocks all signals.  0 or -errno. */
+int plat_thread_create(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument);
+int plat_thread_detach(const struct plat_thread *thread);
+int plat_thread_id(void); /* asks the kernel */
+int plat_process_id(void);
+void plat_thread_name(int thread_id, char *name, size_t size);
+
+/* SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0.  The calling thread. */
+int plat_sched_set(int priority, int nice);
+/* Real-time priority of the calling thread, 0 if it has none. */
+int plat_sched_rt_priority(void);
+
+/* All signals off, and back. */
+void plat_signals_block(sigset_t *saved);
+void plat_signals_restore(const sigset_t *saved);
+
+/* @destructor runs at the exit of each thread that called plat_thread_exit_arm(), once for each time it did, at most
+ * PLAT_EXIT_ROUNDS times. */
+#define PLAT_EXIT_ROUNDS 4
+int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
+int plat_thread_exit_arm(unsigned int key, void *value);
+
+/* ---- memory: mem.c ---- */
+
+/* Zeroed pages, never given back: records outlive their threads.  NULL when the kernel has none left. */
+void *plat_mem_pages(size_t bytes);
+
+/* ---- messages: print.c ---- */
+
+/* Format and write to standard error in one go.  Async-signal-safe for %s %d %u %x %l.. only through vsnprintf of the
+ * C library, which does not allocate for these. */
+void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* plat_print() and abort(): a mistake of the program that the library cannot live with. */
+void plat_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* How many objects in this process carry the library's ELF note.  More than one: more than one domain. */
+int plat_copies(void);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reader records and their registry: who exists, and what their word says.
+ *
+ * Knows: records, leaves of 32 records, the reader word, who uses full fences.
+ * Must not know: grace periods, callbacks' policies, drivers.
+ *
+ * A slot of a leaf:
+ *  state     entered by            leaves when                        to         bits
+ *  FREE      reader_slot_free()    a thread takes it                  USED       used 0, registered 0
+ *  USED      reader_slot_take()    the record is filled in            READER     used 1, registered 0
+ *  READER    reader_publish()      the thread leaves                  DRAINING   used 1, registered 1
+ *  DRAINING  reader_withdraw()     its last callback has returned     FREE       used 1, registered 0
+ *
+ * Slots and leaves are taken without a lock, since registration may run in a signal handler; memory is never given back.
+ * A scan may read the owner's thread-local word only under the leaf lock and while the registered bit is set: the word
+ * goes away with the thread.
+ *
+ * INV-RD1: registered is a subset of used.
+ * INV-RD2: self is valid memory while the registered bit is set and the leaf lock is held.
+ */
+#ifndef RTRCU_READER_READER_H
+#define RTRCU_READER_READER_H
+
+#include "base/cbqueue.h"
+#include <rtrcu/detail/word.h>
+
+#include "base/lock.h"
+
+#define READER_FANOUT 32
+#define READER_LEAVES 32768
+
+/* Owner-private bits of rtrcu_thread.state; the scan reads READER_STATE_SLOW after a real fence. */
+enum {
+    READER_STATE_DEADLINE = 1 << 0,  /* never wakes anybody */
+    READER_STATE_QSBR = 1 << 1,      /* quiescent-state discipline */
+    READER_STATE_CALLBACK = 1 << 2,  /* inside a callback batch */
+    READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
+    READER_STATE_GONE = 1 << 4,      /* the exit hook has run for the last time */
+    READER_STATE_ROUNDS_SHIFT = 8,   /* exit hooks run so far, 4 bits */
+    READER_STATE_SLOW = 1 << 16,     /* counts up: slow paths under way (handlers nest) */
+};
+
+struct reader_leaf;
+
+struct reader_record {
+    struct rtrcu_thread *self;        /* owner's thread-local block; written under the leaf lock; INV-RD2 */
+    const uint32_t *cpu;              /* where the kernel writes the owner's CPU, NULL = unknown; as self */
+    struct reader_leaf *leaf;         /* constant */
+    uint32_t slot;                    /* constant: bit number in the leaf */
+    uint32_t thread_id;               /* owner; written at registration */
+    int64_t registered_ns;            /* CLOCK_MONOTONIC; written at registration */
+    int64_t deadline_ns;              /* written by the owner, read by its own invocations */
+    uint64_t slow_calls;              /* written by the owner */
+    uint32_t fence_ack;               /* atomic: the owner has seen full-fence mode, and fences */
+    uint32_t served;                  /* written by the owner: calls in which it would run callbacks */
+    uint32_t served_seen;             /* the driver's copy of it when callbacks became ready; under the leaf lock */
+    int64_t idle_since_ns;            /* when it last changed while callbacks were ready; under the leaf lock */
+    struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
+    uint32_t listed;                  /* atomic: on a daemon's list or being served */
+    uint32_t daemon;                  /* which daemon, under the leaf lock */
+    void *free_block;                 /* atomic: rcu_free()'s block of pointers, NULL while somebody has it out */
+    uint64_t free_queued;             /* pointers given to rcu_free(); written by the owner */
+    uint64_t free_done;               /* of these, freed; written by the claim's owner */
+    uint64_t free_goal;               /* rcu_barrier() waits for this number; under the barrier lock */
+    struct cb_queue queue;
+} __attribute__((aligned(BASE_CACHE_LINE)));
+
+struct reader_leaf {
+    struct lock lock;
+    uint32_t index;      /* constant */
+    uint32_t used;       /* atomic: slots taken */
+    uint32_t registered; /* atomic: slots whose word must be scanned; cleared under the lock */
+    uint32_t dirty;      /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
+    uint32_t waiting;    /* under the lock: slots with callbacks that wait for a grace period */
+    uint32_t ready;      /* under the lock: slots with ready callbacks, whoever is to run them */
+    struct reader_record *records;
+};
+
+struct reader_registry {
+    struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled in from the front, never emptied */
+    uint32_t leaf_count;                     /* atomic: leaves in use are below it */
+    uint32_t full_fences;                    /* atomic: readers must use full fences */
+    uint32_t fences_confirmed;               /* atomic: and all of them do, so a grace period needs no heavy fence */
+    uint32_t anonymous;                      /* atomic: readers inside a section without a record */
+    uint32_t registered;                     /* atomic: threads now */
+    uint32_t registered_peak;                /* atomic, about */
+    uint32_t deadline_count;                 /* atomic: deadline threads now */
+    unsigned int exit_key;
+    struct reader_leaf first_leaf;
+    struct reader_record first_records[READER_FANOUT];
+};
+
+void reader_registry_init(struct reader_registry *registry);
+
+/* The record that belongs to no thread: callbacks of threads that can have none. */
+static inline struct reader_record *reader_orphan(struct reader_registry *registry)
+{
+    return &registry->first_records[0];
+}
+
+/* Take a slot and fill in the record; NULL if there is no memory.  Lock-free; the caller has blocked signals. */
+struct reader_record *reader_slot_take(struct reader_registry *registry);
+/* Make the record visible to scans, and the word registered.  Signals are blocked. */
+void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self);
+/* Take the word out of the scans' sight.  Under the leaf lock; signals are blocked. */
+void reader_withdraw(struct reader_registry *registry, struct reader_record *record);
+/* Give the slot back, if the thread is gone and nothing is queued.  Under the leaf lock. */
+void reader_slot_free(struct reader_record *record);
+
+/* What the owner's word says: nesting and discipline, 0 = outside.  Under the leaf lock, registered. */
+uint32_t reader_inside(const struct reader_record *record);
+/* Ask the owner to take its slow path.  True if the flag was not set yet.  Under the leaf lock, registered. */
+bool reader_arm(struct reader_record *record);
+/* The owner takes the flag back, before it reads what is asked of it; a full fence.  Nothing in full-fence mode. */
+void reader_disarm(struct reader_registry *registry);
+/* The owner asks itself to come back. */
+void reader_arm_self(void);
+
+static inline uint32_t reader_leaf_count(const struct reader_registry *registry)
+{
+    return rtrcu_load_acquire(&registry->leaf_count);
+}
+
+static inline struct reader_leaf *reader_leaf_at(struct reader_registry *registry, uint32_t index)
+{
+    return rtrcu_load_acquire(&registry->leaf[index]);
+}
+
+static inline uint32_t reader_bit(const struct reader_record *record)
+{
+    return UINT32_C(1) << record->slot;
+}
+
+static inline bool reader_is_registered(const struct reader_record *record)
+{
+    return rtrcu_load_acquire(&record->leaf->registered) & reader_bit(record);
+}
+
+/* ---- full-fence mode: fence_mode.c ---- */
+
+/* Begin the switch to full fences. */
+void reader_fences_switch(struct reader_registry *registry);
+/* Does every reader fence from now on?  @fenced: a real fence (a visit to every CPU) has passed since the last call or the
+ * switch; without one, only what the owners have acknowledged counts.  Arms again those that lost the flag. */
+bool reader_fences_confirmed(struct reader_registry *registry, bool fenced);
+/* Back to light fences: grace periods use heavy ones from now on.  No crank may be turning. */
+void reader_fences_restore(struct reader_registry *registry);
+
+/* ---- fork: ---- */
+
+/* In the child: only @survivor (NULL: the forking thread has no record) is left. */
+void reader_after_fork(struct reader_registry *registry, struct reader_record *survivor);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Slots and leaves: taken without a lock, published, withdrawn, freed.
+ *
+ * tested by: test/unit/reader/reader.cc
+ */
+#include "reader/reader.h"
+
+static void leaf_init(struct reader_leaf *leaf, uint32_t index, struct reader_record *records)
+{
+    lock_init(&leaf->lock, LOCK_RANK_LEAF);
+    leaf->index = index;
+    leaf->records = records;
+    for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
+        records[slot].leaf = leaf;
+        records[slot].slot = slot;
+        cbqueue_init(&records[slot].queue);
+    }
+}
+
+void reader_registry_init(struct reader_registry *registry)
+{
+    leaf_init(&registry->first_leaf, 0, registry->first_records);
+    registry->first_leaf.used = 1; /* the orphan's slot */
+    registry->leaf[0] = &registry->first_leaf;
+    registry->leaf_count = 1;
+}
+
+static struct reader_record *take_in_leaf(struct reader_leaf *leaf)
+{
+    uint32_t used = rtrcu_load_relaxed(&leaf->used);
+    while (used != UINT32_MAX) { /* each failure means that another thread got a slot or gave one back */
+        uint32_t slot = (uint32_t)__builtin_ctz(~used);
+        if (rtrcu_compare_exchange(&leaf->used, &used, used | UINT32_C(1) << slot))
+            return &leaf->records[slot];
+    }
+    return NULL;
+}
+
+static void raise_leaf_count(struct reader_registry *registry, uint32_t count)
+{
+    uint32_t seen = rtrcu_load_relaxed(&registry->leaf_count);
+    while (seen < count && !rtrcu_compare_exchange(&registry->leaf_count, &seen, count))
+        ;
+}
+
+/* Hang a new leaf behind the last one. */
+static bool grow(struct reader_registry *registry)
+{
+    size_t records_at = (sizeof(struct reader_leaf) + BASE_CACHE_LINE - 1) & ~(size_t)(BASE_CACHE_LINE - 1);
+    char *pages = plat_mem_pages(records_at + READER_FANOUT * sizeof(struct reader_record));
+    if (!pages)
+        return false;
+    for (uint32_t index = reader_leaf_count(registry); index < READER_LEAVES; index++) {
+        struct reader_leaf *leaf = (struct reader_leaf *)pages, *expected = NULL;
+        leaf_init(leaf, index, (struct reader_record *)(pages + records_at));
+        bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
+        raise_leaf_count(registry, index + 1);
+        if (hung)
+            return true;
+    }
+    return false;
+}
+
+struct reader_record *reader_slot_take(struct reader_registry *registry)
+{
+    do { /* each turn past the first has a new leaf to look at */
+        uint32_t count = reader_leaf_count(registry);
+        for (uint32_t i = 0; i < count; i++) {
+            struct reader_leaf *leaf = reader_leaf_at(registry, i);
+            struct reader_record *record = leaf ? take_in_leaf(leaf) : NULL;
+            if (record)
+                return record;
+        }
+    } while (grow(registry));
+    return NULL;
+}
+
+/* [O6] Registration half; the scan's half is in gp_scan().
+ *  - our bit first:       the scan sees the record and reads our word;
+ *  - its fence first:     our fence follows it, so our sections read the new pointers.
+ * Forbidden: the scan misses the record AND a section of ours reads an old pointer.   litmus: O6
+ * The same fence pairs with reader_fences_switch(): either it sees our bit, or we see the mode. [O7] */
+void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self)
+{
+    record->self = self;
+    record->cpu = plat_cpu_address();
+    record->thread_id = lock_thread_id();
+    record->registered_ns = plat_clock_now();
+    record->deadline_ns = 0;
+    record->fence_ack = 0;
+    rtrcu_word_register(self);
+    self->record = record;
+    uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
+    if (now > rtrcu_load_relaxed(&registry->registered_peak))
+        rtrcu_store_relaxed(&registry->registered_peak, now);
+    rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
+    rtrcu_fence_full();
+    if (rtrcu_load_relaxed(&registry->full_fences))
+        reader_arm_self();
+}
+
+void reader_withdraw(struct reader_registry *registry, struct reader_record *record)
+{
+    struct rtrcu_thread *self = record->self;
+    must_hold(&record->leaf->lock);
+    rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
+    rtrcu_word_unregister(self);
+    self->record = NULL;
+    record->self = NULL;
+    record->cpu = NULL;
+    rtrcu_fetch_add(&registry->registered, (uint32_t)-1);
+}
+
+void reader_slot_free(struct reader_record *record)
+{
+    must_hold(&record->leaf->lock);
+    struct cb_queue *queue = &record->queue;
+    bool orphan = record->leaf->index == 0 && record->slot == 0;
+    if (orphan || reader_is_registered(record) || rtrcu_load_acquire(&record->listed))
+        return;
+    if (record->free_done != record->free_queued)
+        return;
+    if (cbqueue_pending(queue) != 0 || rtrcu_load_acquire(&queue->claim) != 0)
+        return;
+    invariant("INV-RD1", rtrcu_load_relaxed(&record->leaf->used) & reader_bit(record));
+    rtrcu_fetch_and(&record->leaf->used, ~reader_bit(record));
+}
+
+void reader_after_fork(struct reader_registry *registry, struct reader_record *survivor)
+{
+    registry->anonymous = rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0;
+    registry->registered = survivor ? 1 : 0;
+    registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (!leaf)
+            continue;
+        lock_reset(&leaf->lock);
+        leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
+        for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
+            if (&leaf->records[slot] == survivor)
+                continue;
+            leaf->records[slot].self = NULL;
+            leaf->records[slot].cpu = NULL;
+        }
+    }
+    if (survivor)
+        survivor->thread_id = lock_thread_id();
+}

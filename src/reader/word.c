@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a scan reads of a reader, how it asks for the slow path, and how the owner takes the flag back.
+ *
+ * tested by: test/unit/reader/reader.cc
+ */
+#include "reader/reader.h"
+
+/* [O1] Scan half; the reader's half is rcu_read_lock() and rcu_read_unlock().
+ * Called behind a heavy fence of the grace period.
+ *  - the reader's increment first:  the scan sees it inside and waits for it;
+ *  - the heavy fence first:         the reader's loads follow it and find the new pointers.
+ * And at the other end: the acquire load that reads "outside" comes after every access of the section, whose last store
+ * to the word is a release (a store on x86-64 always is).
+ * Forbidden: the scan sees outside AND the section reads an old pointer.   litmus: O1 */
+uint32_t reader_inside(const struct reader_record *record)
+{
+    return rtrcu_word_of(record->self) & RTRCU_INSIDE_MASK;
+}
+
+/* [O3] Asking half; the owner's half is reader_disarm().
+ * What is asked (a bit in the leaf's node word, a ready callback) is stored before the flag.
+ *  - our flag first:     the owner's disarm overwrites it, and what it reads then includes what we asked;
+ *  - its disarm first:   our flag stays, and its next slow path finds it.
+ * An increment or decrement under way may lose the flag: whoever depends on it looks again behind a heavy fence.
+ * Forbidden: the flag is gone AND the owner has not seen what was asked.   litmus: O3 */
+bool reader_arm(struct reader_record *record)
+{
+    must_hold(&record->leaf->lock);
+    if (rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_SPECIAL)
+        return false;
+    rtrcu_word_arm(record->self);
+    return true;
+}
+
+void reader_arm_self(void)
+{
+    rtrcu_word_arm(&rtrcu_self);
+}
+
+/* In full-fence mode the flag stays: it is what makes readers fence.  The first slow path of a thread in that mode says
+ * so, unless it interrupts an older one, which may have read the old mode and may still disarm. [O7] */
+void reader_disarm(struct reader_registry *registry)
+{
+    struct reader_record *record = rtrcu_self.record;
+    if (!rtrcu_load_relaxed(&registry->full_fences)) {
+        rtrcu_word_disarm(&rtrcu_self); /* [O3] */
+        return;
+    }
+    bool outermost = rtrcu_self.state / READER_STATE_SLOW == 1;
+    if (record && outermost && !rtrcu_load_relaxed(&record->fence_ack)) {
+        reader_arm_self();
+        rtrcu_fence_full();
+        rtrcu_store_release(&record->fence_ack, 1);
+    }
+    rtrcu_fence_full();
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Quiescent-state discipline: inside from one quiescent state to the next, outside while offline.
+ *
+ * tested by: test/unit/section/section.cc
+ */
+#include "section/section.h"
+
+uint32_t section_nesting(void)
+{
+    return rtrcu_word_read() & RTRCU_NESTING_MASK;
+}
+
+bool section_may_go_offline(void)
+{
+    return (rtrcu_word_read() & RTRCU_INSIDE_MASK) == RTRCU_QSBR_ONLINE;
+}
+
+static unsigned int report(struct gp *gp)
+{
+    rtrcu_self.state += READER_STATE_SLOW;
+    rtrcu_fence_light();
+    reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
+    unsigned int actions = gp_report(gp, rtrcu_self.record);
+    rtrcu_fence_light();
+    rtrcu_self.state -= READER_STATE_SLOW;
+    return actions;
+}
+
+unsigned int section_quiescent_slow(struct gp *gp)
+{
+    uint32_t word = rtrcu_word_read();
+    if (!rtrcu_self.record)
+        return GP_ACTION_NONE;
+    if (word & RTRCU_NESTING_MASK) {
+        if (CHECK_DEBUG && (word & RTRCU_QSBR_ONLINE))
+            plat_die("rtrcu: thread %u: rcu_quiescent_state() inside a read-side critical section\n", lock_thread_id());
+        return GP_ACTION_NONE;
+    }
+    invariant("INV-SE1", (rtrcu_word_read() & RTRCU_NESTING_MASK) == 0);
+    return report(gp);
+}
+
+unsigned int section_offline(struct gp *gp)
+{
+    if (!(rtrcu_word_read() & RTRCU_QSBR_ONLINE))
+        return GP_ACTION_NONE;
+    if (rtrcu_word_read() & RTRCU_NESTING_MASK) {
+        plat_print("rtrcu: thread %u: rcu_thread_offline() inside a read-side critical section; ignored\n",
+                   lock_thread_id());
+        return GP_ACTION_NONE;
+    }
+    rtrcu_tsan_release(rtrcu_read_unlock_slow);
+    rtrcu_word_add(&rtrcu_self, (uint32_t)-RTRCU_QSBR_ONLINE);
+    return rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST ? GP_ACTION_NONE : report(gp);
+}
+
+/* [O1] with a full fence of our own: after it a grace period sees us inside, or we see what it waits for. */
+void section_online(struct gp *gp)
+{
+    (void)gp;
+    if (!(rtrcu_self.state & READER_STATE_QSBR) || (rtrcu_word_read() & RTRCU_QSBR_ONLINE))
+        return;
+    rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Slow paths of readers: registration and leaving, the special flag's work at lock, unlock and quiescent states.
+ *
+ * Knows: records, grace periods (it reports to them).  Must not know: callbacks, drivers.
+ * Every function acts on the calling thread and returns actions that the caller performs afterwards; none waits or wakes.
+ *
+ * A slow path is counted in rtrcu_thread.state while it runs (READER_STATE_SLOW): handlers nest, and the switch to full
+ * fences must see it.
+ *
+ * INV-SE1: a report is made only while the calling thread is outside, or is at a quiescent state.
+ */
+#ifndef RTRCU_SECTION_SECTION_H
+#define RTRCU_SECTION_SECTION_H
+
+#include "gp/gp.h"
+
+/* ---- sections: slow.c ---- */
+
+/* rcu_read_lock() found the flag or no registration. */
+void section_lock_slow(struct gp *gp);
+unsigned int section_unlock_slow(struct gp *gp);
+
+/* ---- quiescent-state discipline: quiescent.c ---- */
+
+unsigned int section_quiescent_slow(struct gp *gp);
+unsigned int section_offline(struct gp *gp);
+void section_online(struct gp *gp);
+/* An online quiescent-state thread without an explicit section: it may go offline to wait. */
+bool section_may_go_offline(void);
+/* Explicit sections of the calling thread; the discipline does not count. */
+uint32_t section_nesting(void);
+
+/* ---- registration: thread.c ---- */
+
+/* Register, or change the flags of a registered thread.  0, -EBUSY inside a section. */
+int section_register(struct gp *gp, unsigned int flags);
+/* The record of the calling thread; registers it.  NULL if it can have none. */
+struct reader_record *section_record(struct gp *gp);
+/* Leave the registry.  @exiting: the thread ends, so a section left open is reported and closed. */
+unsigned int section_leave(struct gp *gp, bool exiting);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What rcu_read_lock() and rcu_read_unlock() do when the flag is set, and the repair of unbalanced programs.
+ *
+ * tested by: test/unit/section/section.cc
+ */
+#include "section/section.h"
+
+static void slow_begin(void)
+{
+    rtrcu_self.state += READER_STATE_SLOW;
+    rtrcu_fence_light();
+    if (rtrcu_self.record)
+        rtrcu_count_add(&rtrcu_self.record->slow_calls, 1);
+}
+
+static void slow_end(void)
+{
+    rtrcu_fence_light();
+    rtrcu_self.state -= READER_STATE_SLOW;
+}
+
+/* A thread without a record is counted while it is inside. [O1] by a full fence on both sides. */
+static void anonymous_enter(struct gp *gp)
+{
+    if (rtrcu_self.state & READER_STATE_ANONYMOUS)
+        return;
+    rtrcu_self.state |= READER_STATE_ANONYMOUS;
+    rtrcu_fetch_add(&gp->registry->anonymous, 1);
+}
+
+static void anonymous_leave(struct gp *gp)
+{
+    if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
+        return;
+    rtrcu_fetch_add(&gp->registry->anonymous, (uint32_t)-1);
+    rtrcu_self.state &= ~(uint32_t)READER_STATE_ANONYMOUS;
+}
+
+static void repair(uint32_t inside)
+{
+    plat_print("rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored\n", lock_thread_id());
+    rtrcu_word_repair(&rtrcu_self, rtrcu_self.record != NULL, inside);
+}
+
+void section_lock_slow(struct gp *gp)
+{
+    slow_begin();
+    uint32_t word = rtrcu_word_read();
+    if ((word & RTRCU_NESTING_MASK) == 0)
+        repair(1); /* an unlock too many came first, and this lock only undid it */
+    if (rtrcu_self.record == NULL && section_record(gp) == NULL) {
+        sigset_t saved;
+        plat_signals_block(&saved);
+        anonymous_enter(gp);
+        plat_signals_restore(&saved);
+    }
+    /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
+    if (rtrcu_load_relaxed(&gp->registry->full_fences))
+        rtrcu_fence_full();
+    slow_end();
+}
+
+/* The thread is outside and asked: take the flag back, then read what is asked. */
+static unsigned int leave_outermost(struct gp *gp)
+{
+    if (rtrcu_self.record == NULL) {
+        sigset_t saved;
+        plat_signals_block(&saved);
+        if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
+            anonymous_leave(gp);
+        plat_signals_restore(&saved);
+        return GP_ACTION_NONE;
+    }
+    reader_disarm(gp->registry);
+    return gp_report(gp, rtrcu_self.record);
+}
+
+unsigned int section_unlock_slow(struct gp *gp)
+{
+    unsigned int actions = GP_ACTION_NONE;
+    slow_begin();
+    uint32_t word = rtrcu_word_read();
+    if ((word & RTRCU_NESTING_MASK) == RTRCU_NESTING_MASK)
+        repair(rtrcu_self.state & READER_STATE_QSBR ? RTRCU_QSBR_ONLINE : 0);
+    else if ((word & RTRCU_INSIDE_MASK) == 0)
+        actions = leave_outermost(gp); /* INV-SE1 by the test above */
+    slow_end();
+    return actions;
+}
