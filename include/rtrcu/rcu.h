@@ -274,15 +274,15 @@ static inline void rcu_thread_online(void)
 
 /*
  * rcu_quiescent_state - this thread holds no reference from before.
- * Context:  a quiescent-state thread without an explicit section; in other threads it only runs callbacks.
- * Blocks:   never.  With an owner's policy it invokes ready callbacks within the budget.
+ * Context:  a quiescent-state thread without an explicit section; in other threads only callbacks come of it.
+ * Blocks:   never; one load and one branch while nobody asks for anything.  With an owner's policy it invokes ready callbacks within the budget.
  * Ordering: full, where a gp waits for this thread; else none.
  */
 static inline void rcu_quiescent_state(void)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     rtrcu_fence_light();
-    if (__builtin_expect(rtrcu_word_read() >> 24 != RTRCU_FLAG_FAST, 0))
+    if (__builtin_expect((rtrcu_word_read() & ~(uint32_t)RTRCU_NESTING_MASK) != RTRCU_WORD_QUIET, 0))
         rtrcu_quiescent_state_slow();
     rtrcu_fence_light();
 }

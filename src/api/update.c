@@ -84,11 +84,12 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 
 /* ---- callbacks ---- */
 
-/* May this thread wait here for the backlog to fall? */
+/* May this thread wait here for the backlog to fall?  Not in a handler that interrupted the library itself. */
 static bool may_block(void)
 {
     uint32_t never = READER_STATE_DEADLINE | READER_STATE_CALLBACK;
-    return !(rtrcu_self.state & never) && section_nesting() == 0;
+    bool interrupted = rtrcu_self.locks_held != 0 || rtrcu_self.state >= READER_STATE_SLOW;
+    return !(rtrcu_self.state & never) && section_nesting() == 0 && !interrupted;
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)

@@ -12,17 +12,21 @@ void cbqueue_init(struct cb_queue *queue)
  *  - our exchange first:  the consumer's chain ends at us or behind us, and our stores before are visible to it;
  *  - its exchange first:  we find the stub, start a new inbox, and are in a later chain.
  * Forbidden: the consumer has our head AND does not see what we stored before queueing it.   litmus: O5 */
-bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_numbering numbering)
+bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer)
 {
+    bool owner = producer == CB_OWNER || producer == CB_OWNER_BLOCK;
     rtrcu_store_relaxed(&head->next, NULL);
-    if (numbering == CB_NUMBER_SHARED)
+    if (producer == CB_ANYBODY)
         rtrcu_fetch_add(&queue->enqueued, 1);
-    else if (numbering == CB_NUMBER_OWNER)
+    else if (producer == CB_OWNER)
         rtrcu_count_owner(&queue->enqueued);
-    rtrcu_store_relaxed(&queue->enqueuing, head);
+    if (owner)
+        rtrcu_store_relaxed(&queue->enqueuing, head);
     rtrcu_tsan_release(head);
     struct rcu_head *before = rtrcu_exchange(&queue->tail, head);
     rtrcu_store_release(&before->next, head);
+    if (owner)
+        rtrcu_store_release(&queue->enqueuing, NULL);
     return before == &queue->stub;
 }
 

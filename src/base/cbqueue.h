@@ -33,7 +33,7 @@ struct cb_queue {
     /* Written by the owner (and its signal handlers) at every enqueue; read by consumers. */
     struct rcu_head *tail;      /* exchanged by producers and consumer */
     struct rcu_head stub;       /* stub.next: oldest of the inbox */
-    struct rcu_head *enqueuing; /* the head whose link may be unfinished; for fork */
+    struct rcu_head *enqueuing; /* the owner's head whose link may be unfinished, or NULL; for fork */
     uint64_t enqueued;          /* numbers given out */
     uint64_t look_at;           /* enqueue number at which the owner looks at the limits again */
 
@@ -54,11 +54,12 @@ struct cb_queue {
 
 void cbqueue_init(struct cb_queue *queue);
 
-/* Who numbers the head: the owner alone, several threads (the orphans' queue), or nobody (blocks of rcu_free()). */
-enum cb_numbering { CB_NUMBER_OWNER, CB_NUMBER_SHARED, CB_NUMBER_NONE };
+/* Who appends: the owner, a callback; the owner, a block of rcu_free(), which is not numbered; the collector, such a block;
+ * any thread, to the orphans' queue. */
+enum cb_producer { CB_OWNER, CB_OWNER_BLOCK, CB_COLLECTOR_BLOCK, CB_ANYBODY };
 
 /* Number and append @head; true if the inbox was empty.  Wait-free. */
-bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_numbering numbering);
+bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer);
 
 /* Take the whole inbox.  An empty chain if there is nothing, or if the first link is unfinished. */
 struct cb_chain cbqueue_take_inbox(struct cb_queue *queue);

@@ -31,10 +31,8 @@ bool lock_is_mine(const struct lock *lock)
 
 static void note_held(const struct lock *lock, bool same_rank_allowed)
 {
-    if (!CHECK_DEBUG)
-        return;
     uint32_t too_high = ~UINT32_C(0) << (lock->rank + (same_rank_allowed ? 1 : 0));
-    if (rtrcu_self.locks_held & too_high)
+    if (CHECK_DEBUG && (rtrcu_self.locks_held & too_high))
         plat_die("rtrcu: lock of rank %u taken while ranks 0x%x are held\n", lock->rank, rtrcu_self.locks_held);
     rtrcu_self.locks_held |= UINT32_C(1) << lock->rank;
 }
@@ -80,10 +78,9 @@ bool lock_try(struct lock *lock)
 void lock_release(struct lock *lock)
 {
     must_hold(lock);
-    if (CHECK_DEBUG)
-        rtrcu_self.locks_held &= ~(UINT32_C(1) << lock->rank);
     rtrcu_tsan_release(lock);
     uint32_t expected = lock_thread_id();
     if (!rtrcu_compare_exchange(&lock->word, &expected, 0))
         (void)plat_futex_unlock_pi(&lock->word); /* somebody waits: the kernel hands it over */
+    rtrcu_self.locks_held &= ~(UINT32_C(1) << lock->rank);
 }

@@ -47,9 +47,14 @@ void callback_after_fork(struct callback *cb, uint32_t old_thread_id)
     cb->barriers = 0;
     for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
-            if (leaf->used & UINT32_C(1) << slot)
-                repair_record(cb, &leaf->records[slot], old_thread_id);
+        if (!leaf)
+            continue;
+        lock_acquire(&leaf->lock);
+        for (uint32_t left = leaf->used; left; left &= left - 1) {
+            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+            repair_record(cb, record, old_thread_id);
+            reader_slot_free(record);
         }
+        lock_release(&leaf->lock);
     }
 }

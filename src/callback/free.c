@@ -30,10 +30,10 @@ bool callback_is_free_block(rcu_callback_t func)
     return func == free_block_mark;
 }
 
-static unsigned int queue_block(struct reader_record *record, struct free_block *block)
+static unsigned int queue_block(struct reader_record *record, struct free_block *block, enum cb_producer producer)
 {
     block->head.func = free_block_mark;
-    (void)cbqueue_push(&record->queue, &block->head, CB_NUMBER_NONE);
+    (void)cbqueue_push(&record->queue, &block->head, producer);
     return CALLBACK_FIRST;
 }
 
@@ -52,7 +52,7 @@ int callback_free(struct callback *cb, struct reader_record *record, void *memor
     block->pointer[block->count++] = memory;
     rtrcu_store_release(&record->free_queued, record->free_queued + 1);
     if (block->count == BLOCK_POINTERS) {
-        result |= queue_block(record, block);
+        result |= queue_block(record, block, CB_OWNER_BLOCK);
     } else {
         rtrcu_tsan_release(&record->free_block);
         void *other = rtrcu_exchange(&record->free_block, block);
@@ -75,7 +75,7 @@ void callback_free_close(struct reader_record *record)
     struct free_block *block = rtrcu_exchange(&record->free_block, NULL);
     if (block) {
         rtrcu_tsan_acquire(&record->free_block);
-        queue_block(record, block);
+        queue_block(record, block, CB_COLLECTOR_BLOCK);
     }
 }
 

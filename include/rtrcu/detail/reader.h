@@ -43,6 +43,9 @@ enum {
 #define RTRCU_FLAG_SPECIAL UINT32_C(0x00)
 #define RTRCU_FLAG_UNREGISTERED UINT32_C(0x40)
 
+/* The word of an online quiescent-state thread of which nothing is asked, whatever its nesting. */
+#define RTRCU_WORD_QUIET (RTRCU_FLAG_FAST << 24 | (uint32_t)RTRCU_QSBR_ONLINE)
+
 /* What a thread keeps in thread-local storage.  Installed layout: grows only at the end. */
 struct rtrcu_thread {
     uint32_t word;                /* x86-64: the reader word.  Elsewhere: its low 24 bits only. */
@@ -51,7 +54,7 @@ struct rtrcu_thread {
     uint32_t bh;                  /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
     struct reader_record *record; /* NULL while not registered */
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
-    uint32_t locks_held;          /* bit a rank, debug builds only */
+    uint32_t locks_held;          /* ranks of the library's locks that it holds or is taking, a bit each */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));
