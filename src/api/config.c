@@ -204,9 +204,7 @@ int api_config_check(const struct rtrcu_config *config)
     const struct callback_policy *policy = callback_policy_of(config->policy);
     if (!policy)
         return refuse_pair("policy: this version has daemon, inline and unbounded");
-    if (!drive_driver_of(config->driver))
-        return refuse_pair("driver: this version has kthread");
-    if (!drive_driver_of(config->driver)->has_thread && policy->needs_thread)
+    if (!drive_driver_of(config->driver)->body && policy->needs_thread)
         return refuse_pair("driver sched has no thread: it goes with the policies inline, throttle and unbounded");
     if (config->qlowmark > config->qhimark)
         return refuse_pair("qlowmark must not be above qhimark");

@@ -11,9 +11,19 @@ void rtrcu_read_lock_slow(void)
     section_lock_slow(&rtrcu_domain.gp);
 }
 
+/* A driver without a thread works where the program's threads are outside. */
+static void drive_quiescent(bool may_invoke)
+{
+    struct drive *drive = &rtrcu_domain.drive;
+    if (drive->driver->quiescent && section_nesting() == 0 && rtrcu_self.locks_held == 0)
+        drive->driver->quiescent(drive, may_invoke);
+}
+
 void rtrcu_read_unlock_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_unlock_slow(&rtrcu_domain.gp));
+    if (__builtin_expect(rtrcu_domain.drive.driver->quiescent != NULL, 0))
+        drive_quiescent(false);
 }
 
 void rtrcu_read_lock_bh(void)
@@ -50,15 +60,17 @@ static uint64_t invoke_own(int64_t budget_ns)
 void rtrcu_quiescent_state_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
+    drive_quiescent(true);
     invoke_own(0);
     struct reader_record *record = rtrcu_self.record;
     bool owner_runs = callback_policy_of(rtrcu_domain.config.policy)->owner_runs;
-    if (record && owner_runs && callback_has_ready(record))
+    if (record && owner_runs && (rtrcu_self.state & READER_STATE_QSBR) && callback_has_ready(record))
         reader_arm_self(); /* the budget left some: come back at the next quiescent state */
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 {
+    drive_quiescent(true);
     return (unsigned long)invoke_own(budget_ns);
 }
 
@@ -78,6 +90,8 @@ int rtrcu_unregister_thread(void)
     if (section_nesting() != 0)
         return -EBUSY;
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, false));
+    if (rtrcu_domain.drive.driver->leave)
+        rtrcu_domain.drive.driver->leave(&rtrcu_domain.drive);
     return 0;
 }
 
@@ -89,6 +103,7 @@ void rtrcu_thread_online(void)
 void rtrcu_thread_offline(void)
 {
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
+    drive_quiescent(true);
 }
 
 void rtrcu_set_deadline(int64_t deadline_ns)

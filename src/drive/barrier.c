@@ -15,11 +15,12 @@ void drive_progress(struct drive *drive)
     plat_futex_wake(&drive->progress, INT32_MAX);
 }
 
-/* No thread could be made: do a pass here. */
+/* No thread could be made, or the driver has none: do a pass here. */
 static void help(struct drive *drive)
 {
-    drive_collect(drive);
-    drive_turn_if_needed(drive, GP_NORMAL);
+    static const struct drive_manner manner = {.by_caller = true};
+    callback_collect(drive->cb);
+    drive_turn_if_needed(drive, GP_NORMAL, &manner);
     drive_dispatch(drive);
 }
 
@@ -27,7 +28,7 @@ static void help(struct drive *drive)
  * invokes without waking anybody. */
 static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
 {
-    if (drive_start(drive) != 0)
+    if (drive_start(drive) != 0 || !drive->driver->body)
         help(drive);
     drive_wake(drive, true);
     rtrcu_fetch_add(&drive->progress_waiters, 1);

@@ -50,6 +50,7 @@ struct drive {
     uint32_t turn_waiters[GP_KINDS];
     uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
+    int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
     uint64_t wakeups, passes, rt_refused, fence_refused; /* atomic counters */
     struct krcud krcud[PLAT_CPU_MAX];
 };
@@ -61,8 +62,17 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
 
 /* Wait until the grace period of @cookie has passed; turn the crank if it is idle. */
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie);
+/* How a grace period waits for its readers. */
+struct drive_manner {
+    bool never_spins;  /* looks once a tick */
+    bool never_sleeps; /* asks at once and polls */
+    bool by_caller;    /* counted */
+};
 /* Turn once, if somebody still needs it.  Takes and releases the crank. */
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind);
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner);
+/* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
+ * True if one ended. */
+bool drive_step(struct drive *drive, enum gp_kind kind);
 
 /* ---- the heavy fence: fence.c ---- */
 
@@ -78,25 +88,38 @@ void drive_wake(struct drive *drive, bool urgent);
 /* As above from a thread that may not make a system call: the driver finds it at its next tick. */
 void drive_note(struct drive *drive, bool urgent);
 
-/* ---- the driver's thread: driver.c, kthread.c ---- */
+/* ---- drivers: driver.c, kthread.c, ltimer.c, sched.c, poll.c ---- */
 
+/* A driver is a row: adding one changes nothing outside this room. */
 struct drive_driver {
     const char *name;
-    bool has_thread;
-    void *(*body)(void *drive); /* of the thread */
+    void *(*body)(void *drive);             /* of its thread, NULL = it has none */
+    void (*bring)(struct drive *drive);     /* without a thread: something new is there, in the calling thread */
+    void (*quiescent)(struct drive *drive); /* without a thread: the calling thread is outside and may work */
+    void (*leave)(struct drive *drive);     /* without a thread: the calling thread goes; somebody must go on */
 };
-extern const struct drive_driver drive_driver_kthread;
-/* NULL if this version has none of that number. */
+extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
+/* NULL if there is none of that number. */
 const struct drive_driver *drive_driver_of(int32_t driver);
 /* Make the driver's thread, if it needs one and has none.  0 or -errno. */
 int drive_start(struct drive *drive);
-/* Collect, dispatch; the work of a pass that is the same for every driver. */
-void drive_collect(struct drive *drive);
-/* Hand ready callbacks to daemons.  True if some wait for their owner or a daemon. */
+/* Is there anything that the driver has not looked at? */
+bool drive_anything_new(struct drive *drive);
+/* Sleep until somebody brings something, at most @timeout_ns. @event: the driver's futex before it last looked. */
+void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns);
+/* The same, but only who is in a hurry wakes us. */
+void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns);
+/* How long the driver may sleep while @ready callbacks wait for their owner. */
+int64_t drive_idle_timeout(struct drive *drive, bool ready);
+/* kthread_prio for the calling thread; a refusal is counted. */
+void drive_set_priority(struct drive *drive);
+/* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool drive_dispatch(struct drive *drive);
 
 /* ---- daemons: krcud.c ---- */
 
+/* One turn of @record's queue in the calling thread. */
+void drive_krcud_serve_here(struct drive *drive, struct reader_record *record);
 /* Put @record on the list of @cpu's daemon; makes the daemon. */
 void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu);
 

@@ -10,6 +10,12 @@ const struct drive_driver *drive_driver_of(int32_t driver)
     switch (driver) {
     case RTRCU_DRIVER_KTHREAD:
         return &drive_driver_kthread;
+    case RTRCU_DRIVER_LTIMER:
+        return &drive_driver_ltimer;
+    case RTRCU_DRIVER_SCHED:
+        return &drive_driver_sched;
+    case RTRCU_DRIVER_POLL:
+        return &drive_driver_poll;
     default:
         return NULL;
     }
@@ -41,7 +47,7 @@ int drive_start(struct drive *drive)
     uint32_t none = DRIVE_NONE;
     if (!rtrcu_compare_exchange(&drive->state, &none, DRIVE_STARTING))
         return 0;
-    if (drive->driver->has_thread) {
+    if (drive->driver->body) {
         error = plat_thread_create(&thread, "rtrcu-gp", drive->driver->body, drive);
         if (!error)
             plat_thread_detach(&thread);
@@ -50,9 +56,47 @@ int drive_start(struct drive *drive)
     return error;
 }
 
-void drive_collect(struct drive *drive)
+bool drive_anything_new(struct drive *drive)
 {
-    callback_collect(drive->cb);
+    if (rtrcu_load_acquire(&drive->urgent) || gp_is_needed(drive->gp, GP_NORMAL))
+        return true;
+    struct reader_registry *registry = drive->gp->registry;
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (leaf && rtrcu_load_acquire(&leaf->dirty))
+            return true;
+    }
+    return false;
+}
+
+/* [O8] Driver half: the flag is stored, then we look for what is new. */
+void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns)
+{
+    rtrcu_exchange(&drive->sleeping, DRIVE_IDLE);
+    if (!drive_anything_new(drive))
+        plat_futex_wait(&drive->event, event, timeout_ns);
+    rtrcu_store_release(&drive->sleeping, DRIVE_AWAKE);
+}
+
+void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns)
+{
+    rtrcu_exchange(&drive->sleeping, DRIVE_PACING);
+    if (!rtrcu_load_acquire(&drive->urgent))
+        plat_futex_wait(&drive->event, event, timeout_ns);
+    rtrcu_store_release(&drive->sleeping, DRIVE_AWAKE);
+}
+
+int64_t drive_idle_timeout(struct drive *drive, bool ready)
+{
+    bool tick = ready || rtrcu_load_relaxed(&drive->gp->registry->deadline_count) > 0;
+    return tick ? drive_tick_ns(drive) : PLAT_FOREVER;
+}
+
+void drive_set_priority(struct drive *drive)
+{
+    int priority = drive->config->kthread_prio;
+    if (priority > 0 && plat_sched_set(priority, 0) != 0)
+        rtrcu_fetch_add(&drive->rt_refused, 1);
 }
 
 /* Where should @record's callbacks run?  Where its owner runs, whose caches may still hold them. */
@@ -77,8 +121,12 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     }
     bool ready = leaf->ready != 0;
     lock_release(&leaf->lock);
-    for (uint32_t i = 0; i < count; i++)
-        drive_krcud_give(drive, give[i], cpu[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (drive->driver->body)
+            drive_krcud_give(drive, give[i], cpu[i]);
+        else
+            drive_krcud_serve_here(drive, give[i]);
+    }
     return ready;
 }
 

@@ -101,6 +101,17 @@ static int start(struct krcud *krcud)
     return error;
 }
 
+void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
+{
+    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
+    if (rtrcu_exchange(&record->listed, 1))
+        return;
+    callback_invoke(drive->cb, record, &budget);
+    drive_progress(drive);
+    rtrcu_exchange(&record->listed, 0);
+    callback_release_slot(record);
+}
+
 void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu)
 {
     struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];

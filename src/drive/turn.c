@@ -11,28 +11,28 @@
 /* Keep trying for a fence; grace periods stand still without one, and say so. */
 static void fence_or_report(struct drive *drive, enum gp_kind kind)
 {
-    int64_t began = drive->gp->machine[kind].began_ns, report = watch_next_report(drive->watch, 0);
+    int64_t began = drive->gp->machine[kind].began_ns;
     while (!drive_fence(drive)) { /* ends when the sandbox allows a fence, or every reader has acknowledged */
-        if (plat_clock_now() - began >= report) {
+        if (plat_clock_now() - began >= drive->report_ns[kind]) {
             watch_fence_report(drive->watch, -EPERM);
-            report = watch_next_report(drive->watch, report);
+            drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
         }
         plat_clock_sleep(drive_tick_ns(drive));
     }
 }
 
 /* Watch readers for a moment: most sections end sooner than a sleep would take. */
-static void spin(struct drive *drive, enum gp_kind kind)
+static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
 {
-    int64_t until = plat_clock_now() + drive->config->spin_us * 1000;
-    if (drive->config->spin_us == 0 || plat_cpu_count() == 1)
+    int64_t until = plat_clock_now() + spin_ns;
+    if (spin_ns == 0 || plat_cpu_count() == 1)
         return;
     do {
         for (int i = 0; i < SPIN_POLLS; i++) {
             if (gp_is_clear(drive->gp, kind))
                 return;
             rtrcu_cpu_relax();
-            gp_poll(drive->gp, kind, false);
+            gp_poll(drive->gp, kind, arm);
         }
     } while (plat_clock_now() < until);
 }
@@ -52,38 +52,64 @@ static void sleep_once(struct drive *drive, enum gp_kind kind)
     gp_poll(drive->gp, kind, true);
 }
 
-static void wait_for_readers(struct drive *drive, enum gp_kind kind)
+/* Under the crank: a grace period that has become too old is reported, at growing intervals. */
+static void report_if_old(struct drive *drive, enum gp_kind kind)
 {
-    struct gp_machine *machine = &drive->gp->machine[kind];
-    int64_t report = watch_next_report(drive->watch, 0);
-    spin(drive, kind);
-    if (gp_is_clear(drive->gp, kind))
+    int64_t now = plat_clock_now();
+    if (now - drive->gp->machine[kind].began_ns < drive->report_ns[kind] || gp_is_clear(drive->gp, kind))
         return;
-    rtrcu_count_add(&machine->slept, 1);
+    watch_stall_report(drive->watch, kind, now);
+    drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
+}
+
+/* Ask those who have not been asked.  Who was asked just now may have lost the flag in an update under way, so look again
+ * behind a fence; without one the timeout of the sleep asks again. */
+static void ask(struct drive *drive, enum gp_kind kind)
+{
     while (gp_poll(drive->gp, kind, true) > 0 && !gp_is_clear(drive->gp, kind)) {
-        /* Who was asked just now may have lost the flag in an update under way: look again behind a fence. */
         if (!drive_fence(drive))
-            break; /* the timeout of the sleep asks again */
-    }
-    while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
-        sleep_once(drive, kind);
-        int64_t now = plat_clock_now();
-        if (now - machine->began_ns >= report && !gp_is_clear(drive->gp, kind)) {
-            watch_stall_report(drive->watch, kind, now);
-            report = watch_next_report(drive->watch, report);
-        }
+            return;
     }
 }
 
-/* Under the crank. */
-static void turn(struct drive *drive, enum gp_kind kind, bool by_caller)
+static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    int64_t spin_ns = manner->never_spins ? 0 : drive->config->spin_us * 1000;
+    spin(drive, kind, spin_ns, manner->never_sleeps);
+    if (gp_is_clear(drive->gp, kind))
+        return;
+    ask(drive, kind);
+    if (!gp_is_clear(drive->gp, kind))
+        rtrcu_count_add(&machine->slept, !manner->never_sleeps);
+    while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
+        if (manner->never_sleeps)
+            spin(drive, kind, drive_tick_ns(drive), true);
+        else
+            sleep_once(drive, kind);
+        report_if_old(drive, kind);
+    }
+}
+
+/* Begin a grace period up to its scan.  Under the crank. */
+static void begin(struct drive *drive, enum gp_kind kind)
+{
+    drive->report_ns[kind] = watch_next_report(drive->watch, 0);
     gp_begin(drive->gp, kind, plat_clock_now());
     fence_or_report(drive, kind);
-    if (gp_scan(drive->gp, kind))
-        wait_for_readers(drive, kind);
-    if (by_caller)
-        rtrcu_count_add(&drive->gp->machine[kind].by_caller, 1);
+    gp_scan(drive->gp, kind);
+}
+
+/* Under the crank.  A driver that works in steps may have left one under way: that one is ended. */
+static void turn(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+{
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    if (!seq_is_running(machine->seq))
+        begin(drive, kind);
+    if (!gp_is_clear(drive->gp, kind))
+        wait_for_readers(drive, kind, manner);
+    if (manner->by_caller)
+        rtrcu_count_add(&machine->by_caller, 1);
     gp_end(drive->gp, kind, plat_clock_now());
 }
 
@@ -96,18 +122,39 @@ static void release_crank(struct drive *drive, enum gp_kind kind)
         plat_futex_wake(&drive->turns[kind], INT32_MAX);
 }
 
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind)
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
     lock_acquire(&drive->gp->machine[kind].crank);
     if (gp_is_needed(drive->gp, kind))
-        turn(drive, kind, false);
+        turn(drive, kind, manner);
     release_crank(drive, kind);
+}
+
+bool drive_step(struct drive *drive, enum gp_kind kind)
+{
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    bool ended = false;
+    if (!lock_try(&machine->crank))
+        return false;
+    if (seq_is_running(machine->seq)) {
+        gp_poll(drive->gp, kind, true);
+        report_if_old(drive, kind);
+    } else if (gp_is_needed(drive->gp, kind)) {
+        begin(drive, kind);
+    }
+    if (seq_is_running(machine->seq) && gp_is_clear(drive->gp, kind)) {
+        gp_end(drive->gp, kind, plat_clock_now());
+        ended = true;
+    }
+    release_crank(drive, kind);
+    return ended;
 }
 
 static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
+    static const struct drive_manner caller = {.by_caller = true};
     if (!gp_reached(drive->gp, kind, cookie))
-        turn(drive, kind, true);
+        turn(drive, kind, &caller);
     release_crank(drive, kind);
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Driver ltimer: looks once a tick, batches everything, and does not tick while there is nothing to do (2002).
+ *
+ * The least work for the most callbacks: no spinning, and however many ask, one grace period a tick.  A caller of
+ * synchronize_rcu() that finds the crank idle still turns it itself.
+ * tested by: test/api/drivers.cc
+ */
+#include "drive/drive.h"
+
+/* Sleep out the tick; nobody hurries us. */
+static void wait_for_tick(struct drive *drive, int64_t *next_ns)
+{
+    int64_t now = plat_clock_now();
+    if (*next_ns > now)
+        plat_clock_sleep(*next_ns - now);
+    else
+        *next_ns = now;
+    *next_ns += drive_tick_ns(drive);
+}
+
+static void *body(void *argument)
+{
+    static const struct drive_manner manner = {.never_spins = true};
+    struct drive *drive = argument;
+    int64_t next_ns = 0;
+    drive_set_priority(drive);
+    while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
+        rtrcu_fetch_add(&drive->passes, 1);
+        uint32_t event = rtrcu_load_acquire(&drive->event);
+        rtrcu_exchange(&drive->urgent, 0);
+        callback_collect(drive->cb);
+        if (gp_is_needed(drive->gp, GP_NORMAL))
+            drive_turn_if_needed(drive, GP_NORMAL, &manner);
+        bool ready = drive_dispatch(drive);
+        if (ready || drive_anything_new(drive))
+            wait_for_tick(drive, &next_ns);
+        else
+            drive_sleep_idle(drive, event, drive_idle_timeout(drive, ready));
+    }
+    return NULL;
+}
+
+const struct drive_driver drive_driver_ltimer = {.name = "ltimer", .body = body};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Driver poll: for the shortest grace periods, on a CPU that can be spared (2002).
+ *
+ * While anything waits for a grace period it asks readers at once and polls without a rest; it sleeps only when nothing
+ * is left to do.
+ * tested by: test/api/drivers.cc
+ */
+#include "drive/drive.h"
+
+static void *body(void *argument)
+{
+    static const struct drive_manner manner = {.never_sleeps = true};
+    struct drive *drive = argument;
+    drive_set_priority(drive);
+    while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
+        rtrcu_fetch_add(&drive->passes, 1);
+        uint32_t event = rtrcu_load_acquire(&drive->event);
+        rtrcu_exchange(&drive->urgent, 0);
+        callback_collect(drive->cb);
+        if (gp_is_needed(drive->gp, GP_NORMAL))
+            drive_turn_if_needed(drive, GP_NORMAL, &manner);
+        bool ready = drive_dispatch(drive);
+        if (!drive_anything_new(drive))
+            drive_sleep_idle(drive, event, drive_idle_timeout(drive, ready));
+    }
+    return NULL;
+}
+
+const struct drive_driver drive_driver_poll = {.name = "poll", .body = body};
