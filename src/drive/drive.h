@@ -93,10 +93,10 @@ void drive_note(struct drive *drive, bool urgent);
 /* A driver is a row: adding one changes nothing outside this room. */
 struct drive_driver {
     const char *name;
-    void *(*body)(void *drive);             /* of its thread, NULL = it has none */
-    void (*bring)(struct drive *drive);     /* without a thread: something new is there, in the calling thread */
-    void (*quiescent)(struct drive *drive); /* without a thread: the calling thread is outside and may work */
-    void (*leave)(struct drive *drive);     /* without a thread: the calling thread goes; somebody must go on */
+    void *(*body)(void *drive);         /* of its thread, NULL = it has none */
+    void (*bring)(struct drive *drive); /* without a thread: something new is there, in the calling thread */
+    void (*quiescent)(struct drive *drive, bool may_invoke); /* likewise: the calling thread is outside and may work */
+    void (*leave)(struct drive *drive); /* without a thread: the calling thread goes; somebody must go on */
 };
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
