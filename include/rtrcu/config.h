@@ -39,6 +39,7 @@ enum rtrcu_backpressure {
 
 enum rtrcu_exp_worker { RTRCU_EXP_WORKER_KTHREAD, RTRCU_EXP_WORKER_WORKQUEUE };
 enum rtrcu_blocked_lists { RTRCU_BLOCKED_LISTS_PERCPU, RTRCU_BLOCKED_LISTS_NODE };
+enum rtrcu_krcud_when { RTRCU_KRCUD_WHEN_RT, RTRCU_KRCUD_WHEN_ALWAYS };
 enum rtrcu_membarrier { RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON, RTRCU_MEMBARRIER_OFF };
 
 /* Every field has the same name in the environment, upper case, behind RTRCU_: RTRCU_TICK_US=500. */
@@ -68,6 +69,8 @@ struct rtrcu_config {
     int64_t spin_us;          /* how long a grace period watches readers before it sleeps */
     int64_t boost_delay_us;   /* age of a normal grace period at which boosting begins */
     int64_t stall_timeout_ms; /* age at which a grace period is reported as stalled, 0 = never */
+    int32_t krcud_when;       /* when bhlimit holds: while real-time work waits, or always (policy krcud) */
+    int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is below qlowmark */
 };
 
 /* Fill @config with the defaults and then with what the environment says.  Does not fail. */
@@ -92,6 +95,8 @@ int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *
 
 /* The configuration in force. */
 void rtrcu_config_get(struct rtrcu_config *config);
+
+#define RTRCU_LATENCY_BUCKETS 32
 
 /* Counters.  All are totals since the program began, unless said otherwise. */
 struct rtrcu_stats {
@@ -123,6 +128,13 @@ struct rtrcu_stats {
     uint64_t driver_passes;          /* turns of the driver's loop */
     uint64_t slow_locks;             /* reader calls that took the slow path, counted when a thread leaves or asks */
     uint64_t rt_refused;             /* threads that asked for real-time scheduling and were refused */
+    uint64_t callbacks_direct;       /* run by call_rcu_rt() at once */
+    uint64_t direct_refused;         /* call_rcu_rt() that had to queue */
+    uint64_t limit_stops;            /* owner's batches that ended at bhlimit, maxbatch or blimit */
+    uint64_t krcud_given;            /* queues handed to a daemon */
+    /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us, bucket 0
+     * also less.  One sample a batch. */
+    uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
 };
 
 /*

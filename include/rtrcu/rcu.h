@@ -174,6 +174,7 @@ static inline void cond_synchronize_rcu(unsigned long cookie)
 void rtrcu_call(struct rcu_head *head, rcu_callback_t func);
 int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func);
 void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func);
+void rtrcu_call_rt(struct rcu_head *head, rcu_callback_t func, bool in_handler);
 void rtrcu_barrier(void);
 void rtrcu_free(void *memory);
 unsigned long rtrcu_process_callbacks(int64_t budget_ns);
@@ -194,6 +195,25 @@ static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
 static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
 {
     return rtrcu_call_try(head, func);
+}
+/*
+ * call_rcu_rt - run @func(@head) at once where no other reader can exist, else as call_rcu().
+ * Context:  as call_rcu(), after the object was unlinked and with no reference to it left in the calling thread; a
+ *           quiescent-state thread vouches for that.  In a signal handler use call_rcu_rt_handler().
+ * Blocks:   never, but for what @func does.
+ * Ordering: full fence before the check; pairs with registration. [O12]
+ * Returns:  nothing; cannot fail.  Direct only while the calling thread is the only registered one and in no section;
+ *           callbacks that call it nest at most 8 deep, then queue.
+ */
+static inline void call_rcu_rt(struct rcu_head *head, rcu_callback_t func)
+{
+    rtrcu_call_rt(head, func, false);
+}
+/* As call_rcu_rt(), in a signal handler: on a quiescent-state thread, whose sections are invisible, it queues, unless the
+ * thread's readers use rcu_read_lock_bh(), which counts. */
+static inline void call_rcu_rt_handler(struct rcu_head *head, rcu_callback_t func)
+{
+    rtrcu_call_rt(head, func, true);
 }
 /* As call_rcu(), and the gp begins now rather than at the next tick. */
 static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
@@ -248,6 +268,7 @@ int rtrcu_unregister_thread(void);
 void rtrcu_thread_online(void);
 void rtrcu_thread_offline(void);
 void rtrcu_set_deadline(int64_t deadline_ns);
+void rtrcu_rt_awake(bool awake);
 
 static inline int rcu_register_thread(void)
 {
@@ -303,6 +324,13 @@ static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
 static inline void rcu_set_deadline(int64_t deadline_ns)
 {
     rtrcu_set_deadline(deadline_ns);
+}
+
+/* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  Calls nest;
+ * a thread that moves says false where it said true. Never blocks. */
+static inline void rcu_rt_awake(bool awake)
+{
+    rtrcu_rt_awake(awake);
 }
 
 #ifdef __cplusplus

@@ -24,6 +24,7 @@ static const char *const drivers[] = {"kthread", "ltimer", "sched", "poll", NULL
 static const char *const pressures[] = {"expedite", "block", "help", NULL};
 static const char *const workers[] = {"kthread", "workqueue", NULL};
 static const char *const lists[] = {"percpu", "node", NULL};
+static const char *const krcud_whens[] = {"rt", "always", NULL};
 static const char *const membarriers[] = {"auto", "on", "off", NULL};
 
 #define MEMBER(member) #member, offsetof(struct rtrcu_config, member), sizeof(((struct rtrcu_config *)0)->member)
@@ -43,6 +44,8 @@ static const struct field fields[] = {
     CHOICE(exp_worker, workers),
     CHOICE(blocked_lists, lists),
     CHOICE(membarrier, membarriers),
+    CHOICE(krcud_when, krcud_whens),
+    NUMBER(adaptive, 1, 0, 1),
     NUMBER(boost, 1, 0, 1),
     NUMBER(normal, 0, 0, 1),
     NUMBER(expedited, 0, 0, 1),
@@ -202,8 +205,6 @@ int api_config_check(const struct rtrcu_config *config)
             return refuse(fields[i].name, text, &fields[i]);
     }
     const struct callback_policy *policy = callback_policy_of(config->policy);
-    if (!policy)
-        return refuse_pair("policy: this version has daemon, inline and unbounded");
     if (!drive_driver_of(config->driver)->body && policy->needs_thread)
         return refuse_pair("driver sched has no thread: it goes with the policies inline, throttle and unbounded");
     if (config->qlowmark > config->qhimark)

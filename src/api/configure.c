@@ -35,6 +35,20 @@ static int change_fences(struct domain *domain, int32_t wanted)
     return 0;
 }
 
+/* Policy krcud promises its daemons: that one cannot be made is said now. */
+static int start_daemons(struct domain *domain)
+{
+    const struct rtrcu_config *config = &domain->config;
+    if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
+        return 0;
+    int error = drive_krcud_start_all(&domain->drive);
+    if (error)
+        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+                 "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",
+                 -error);
+    return error;
+}
+
 static int apply(struct domain *domain, const struct rtrcu_config *config)
 {
     struct gp_machine *machine = domain->gp.machine;
@@ -56,7 +70,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
     }
     lock_release(&machine[GP_EXPEDITED].crank);
     lock_release(&machine[GP_NORMAL].crank);
-    return error;
+    return error ? error : start_daemons(domain);
 }
 
 int rtrcu_configure(const struct rtrcu_config *config)
@@ -102,6 +116,7 @@ int rtrcu_stats(struct rtrcu_stats *stats)
     all.driver_wakeups = rtrcu_load_relaxed(&domain->drive.wakeups);
     all.driver_passes = rtrcu_load_relaxed(&domain->drive.passes);
     all.rt_refused = rtrcu_load_relaxed(&domain->drive.rt_refused);
+    all.krcud_given = rtrcu_load_relaxed(&domain->drive.krcud_given);
     all.fence_refused = rtrcu_load_relaxed(&domain->drive.fence_refused);
     memcpy(stats, &all, size);
     return 0;

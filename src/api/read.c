@@ -30,6 +30,7 @@ void rtrcu_read_lock_bh(void)
 {
     rcu_read_lock();
     rtrcu_self.bh++;
+    rtrcu_self.state |= READER_STATE_BH;
 }
 
 void rtrcu_read_unlock_bh(void)
@@ -43,6 +44,7 @@ static uint64_t invoke_own(int64_t budget_ns)
 {
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = rtrcu_self.record;
+    const struct callback_policy *policy = callback_policy_of(domain->config.policy);
     if (!record || (rtrcu_self.state & READER_STATE_CALLBACK) || section_nesting() != 0)
         return 0;
     rtrcu_store_relaxed(&record->served, record->served + 1);
@@ -50,8 +52,13 @@ static uint64_t invoke_own(int64_t budget_ns)
         return 0;
     bool deadline_thread = rtrcu_self.state & READER_STATE_DEADLINE;
     struct callback_budget budget = {.by_owner = true, .may_wait = !deadline_thread};
-    callback_policy_of(domain->config.policy)->owner_budget(&domain->cb, record, budget_ns, &budget);
+    policy->owner_budget(&domain->cb, record, budget_ns, &budget);
     uint64_t done = budget.count_max ? callback_invoke(&domain->cb, record, &budget) : 0;
+    bool left = callback_has_ready(record);
+    if (policy->owner_done && done)
+        policy->owner_done(&domain->cb, record, done, left);
+    if (left && policy->punts && record->quota == 0 && !deadline_thread)
+        drive_krcud_give(&domain->drive, record, drive_cpu_of(record), true);
     if (done && !deadline_thread)
         drive_progress(&domain->drive);
     return done;
@@ -104,6 +111,11 @@ void rtrcu_thread_offline(void)
 {
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
     drive_quiescent(true);
+}
+
+void rtrcu_rt_awake(bool awake)
+{
+    callback_rt_awake(&rtrcu_domain.cb, awake);
 }
 
 void rtrcu_set_deadline(int64_t deadline_ns)

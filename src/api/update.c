@@ -147,6 +147,13 @@ int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
     return 0;
 }
 
+void rtrcu_call_rt(struct rcu_head *head, rcu_callback_t func, bool in_handler)
+{
+    api_init();
+    if (!callback_direct(&rtrcu_domain.cb, head, func, in_handler))
+        rtrcu_call(head, func);
+}
+
 void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call(head, func);

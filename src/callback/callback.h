@@ -33,6 +33,11 @@ struct callback {
     uint64_t deadline_stops;
     uint64_t budget_stops;
     uint64_t lost_at_fork;
+    uint64_t direct;
+    uint64_t direct_refused;
+    uint64_t limit_stops;
+    uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
+    uint32_t rt_awake[PLAT_CPU_MAX]; /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
 
 /* ---- enqueue: enqueue.c ---- */
@@ -84,16 +89,29 @@ struct callback_policy {
     const char *name;
     bool owner_runs;   /* in rcu_quiescent_state() and rcu_process_callbacks() */
     bool needs_thread; /* cannot work with driver sched */
+    bool punts;        /* what the owner leaves goes to a daemon, at the head of its list */
     /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
     void (*owner_budget)(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget);
+    /* The owner has run @done callbacks, and left some if @left.  NULL = nothing to note. */
+    void (*owner_done)(const struct callback *cb, struct reader_record *record, uint64_t done, bool left);
 };
 
-extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded;
+extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded,
+    callback_policy_krcud, callback_policy_throttle;
 /* NULL if this version has none of that number. */
 const struct callback_policy *callback_policy_of(int32_t policy);
 /* max(blimit, pending >> divisor); no limit between qhimark and qlowmark. */
 uint64_t callback_count_limit(const struct callback *cb, const struct reader_record *record);
+
+/* Does real-time work wait for this CPU, or for the end of what is ready?  (policy krcud) */
+bool callback_rt_waits(const struct callback *cb, const struct reader_record *record);
+void callback_rt_awake(struct callback *cb, bool awake);
+
+/* ---- direct invocation: direct.c ---- */
+
+/* Run @func(@head) now, if no other reader can exist and this thread is in no section.  False: it must be queued. */
+bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler);
 
 /* ---- barrier: barrier.c ---- */
 

@@ -8,6 +8,15 @@
 /* An owner that runs nothing for so long loses its ready callbacks to a daemon. */
 #define OWNER_LATE_NS 10000000
 
+/* A grace period has made more ready. */
+static void note_ready(struct callback *cb, struct reader_record *record)
+{
+    record->quota = (uint32_t)cb->config->bhlimit;
+    if (!record->oldest_ready_ns)
+        record->oldest_ready_ns = rtrcu_load_relaxed(&record->oldest_ns);
+    rtrcu_store_release(&record->queue.has_ready, 1);
+}
+
 static void collect_record(struct callback *cb, struct reader_record *record)
 {
     struct gp *gp = cb->gp;
@@ -19,7 +28,7 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     uint64_t cookie = gp_snap(gp, GP_NORMAL);
     /* At most two cookies are open once what is over has moved on. */
     if (cbqueue_advance(queue, rtrcu_load_acquire(&gp->machine[GP_NORMAL].seq)))
-        rtrcu_store_release(&queue->has_ready, 1);
+        note_ready(cb, record);
     cbqueue_wait(queue, chain, cookie);
     record->leaf->waiting |= reader_bit(record);
     gp_request(gp, GP_NORMAL, cookie);
@@ -59,10 +68,10 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     uint32_t bit = reader_bit(record);
     must_hold(&record->leaf->lock);
     bool moved = cbqueue_advance(queue, rtrcu_load_acquire(&cb->gp->machine[GP_NORMAL].seq)); /* [O4] */
+    if (moved)
+        note_ready(cb, record);
     if (!cbqueue_is_waiting(queue))
         record->leaf->waiting &= ~bit;
-    if (moved)
-        rtrcu_store_release(&queue->has_ready, 1);
     if (!rtrcu_load_relaxed(&queue->has_ready))
         return CALLBACK_NOBODY;
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
@@ -73,7 +82,8 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     }
     record->leaf->ready |= bit;
     enum callback_server server = choose_server(cb, record);
-    if (server == CALLBACK_OWNER && now - record->idle_since_ns > OWNER_LATE_NS)
+    bool spent = callback_policy_of(cb->config->policy)->punts && cb->config->bhlimit && record->quota == 0;
+    if (server == CALLBACK_OWNER && (spent || now - record->idle_since_ns > OWNER_LATE_NS))
         server = CALLBACK_DAEMON;
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))
         reader_arm(record); /* [O3] its next quiescent state finds them */

@@ -18,6 +18,7 @@ unsigned int callback_enqueue(struct callback *cb, struct reader_record *record,
     unsigned int result = 0;
     if (cbqueue_push(queue, head, orphan ? CB_ANYBODY : CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
+        rtrcu_store_relaxed(&record->oldest_ns, plat_clock_now());
         rtrcu_fetch_or(&record->leaf->dirty, reader_bit(record));
         result |= CALLBACK_FIRST;
     }

@@ -104,15 +104,28 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     return done;
 }
 
-/* Move ready into the batch, if the lock can be had. */
-static void refill(struct reader_record *record, bool may_wait)
+/* One sample a batch: how long its oldest callback has waited. */
+static void sample_latency(struct callback *cb, int64_t waited_ns)
 {
+    uint64_t us = waited_ns > 1000 ? (uint64_t)waited_ns / 1000 : 1;
+    int bucket = 63 - __builtin_clzll(us);
+    rtrcu_fetch_add(&cb->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
+}
+
+/* Move ready into the batch, if the lock can be had. */
+static void refill(struct callback *cb, struct reader_record *record, bool may_wait)
+{
+    int64_t oldest_ns = 0;
     struct lock *lock = &record->leaf->lock;
     struct cb_queue *queue = &record->queue;
     if (may_wait)
         lock_acquire(lock);
     else if (!lock_try(lock))
         return;
+    if (queue->ready.first) {
+        oldest_ns = record->oldest_ready_ns;
+        record->oldest_ready_ns = 0;
+    }
     cbqueue_join(&queue->batch, queue->ready);
     queue->ready = (struct cb_chain){NULL, NULL};
     if (!queue->batch.first) {
@@ -120,6 +133,8 @@ static void refill(struct reader_record *record, bool may_wait)
         record->leaf->ready &= ~reader_bit(record);
     }
     lock_release(lock);
+    if (oldest_ns)
+        sample_latency(cb, plat_clock_now() - oldest_ns);
 }
 
 void callback_release_slot(struct reader_record *record)
@@ -140,7 +155,7 @@ uint64_t callback_invoke(struct callback *cb, struct reader_record *record, cons
     uint64_t done = 0;
     while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
         if (!queue->batch.first)
-            refill(record, budget->may_wait);
+            refill(cb, record, budget->may_wait);
         struct callback_budget rest = *budget;
         rest.count_max -= done;
         uint64_t more = run_batch(cb, record, &rest);
@@ -149,7 +164,7 @@ uint64_t callback_invoke(struct callback *cb, struct reader_record *record, cons
             break;
     }
     if (!queue->batch.first)
-        refill(record, budget->may_wait);
+        refill(cb, record, budget->may_wait);
     invariant("INV-CA1", rtrcu_load_relaxed(&queue->claim) == lock_thread_id());
     rtrcu_store_release(&queue->claim, 0);
     if (budget->by_owner && done)

@@ -14,6 +14,10 @@ const struct callback_policy *callback_policy_of(int32_t policy)
         return &callback_policy_inline;
     case RTRCU_POLICY_UNBOUNDED:
         return &callback_policy_unbounded;
+    case RTRCU_POLICY_KRCUD:
+        return &callback_policy_krcud;
+    case RTRCU_POLICY_THROTTLE:
+        return &callback_policy_throttle;
     default:
         return NULL;
     }
@@ -24,7 +28,7 @@ uint64_t callback_count_limit(const struct callback *cb, const struct reader_rec
     const struct rtrcu_config *config = cb->config;
     struct cb_queue *queue = (struct cb_queue *)&record->queue;
     uint64_t pending = callback_pending(record);
-    if (pending > (uint64_t)config->qhimark && !queue->raised) {
+    if (config->adaptive && pending > (uint64_t)config->qhimark && !queue->raised) {
         queue->raised = 1;
         rtrcu_fetch_add(&((struct callback *)cb)->limit_raised, 1);
     }

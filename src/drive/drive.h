@@ -28,6 +28,7 @@ struct krcud {
     uint32_t sleeping;                  /* atomic */
     uint32_t state;                     /* atomic: enum drive_state */
     uint32_t cpu;
+    bool bound; /* of its thread */
     struct drive *drive;
 };
 
@@ -51,7 +52,7 @@ struct drive {
     uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
-    uint64_t wakeups, passes, rt_refused, fence_refused; /* atomic counters */
+    uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given; /* atomic counters */
     struct krcud krcud[PLAT_CPU_MAX];
 };
 
@@ -120,8 +121,12 @@ bool drive_dispatch(struct drive *drive);
 
 /* One turn of @record's queue in the calling thread. */
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record);
-/* Put @record on the list of @cpu's daemon; makes the daemon. */
-void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu);
+/* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon. */
+void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent);
+/* The CPU whose daemon serves @record: where its owner runs.  Under the leaf lock, or by the owner. */
+uint32_t drive_cpu_of(const struct reader_record *record);
+/* Make the daemons of all CPUs this process may use.  0 or -errno. */
+int drive_krcud_start_all(struct drive *drive);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 

@@ -100,7 +100,7 @@ void drive_set_priority(struct drive *drive)
 }
 
 /* Where should @record's callbacks run?  Where its owner runs, whose caches may still hold them. */
-static uint32_t cpu_of(const struct reader_record *record)
+uint32_t drive_cpu_of(const struct reader_record *record)
 {
     uint32_t highest = (uint32_t)plat_cpu_highest();
     uint32_t cpu = record->cpu ? rtrcu_load_relaxed(record->cpu) : record->slot;
@@ -111,19 +111,20 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
+    const struct callback_policy *policy = callback_policy_of(drive->config->policy);
     lock_acquire(&leaf->lock);
     for (uint32_t left = leaf->waiting | leaf->ready; left; left &= left - 1) {
         struct reader_record *record = &leaf->records[__builtin_ctz(left)];
         if (callback_advance(drive->cb, record, now) != CALLBACK_DAEMON)
             continue;
         give[count] = record;
-        cpu[count++] = cpu_of(record);
+        cpu[count++] = drive_cpu_of(record);
     }
     bool ready = leaf->ready != 0;
     lock_release(&leaf->lock);
     for (uint32_t i = 0; i < count; i++) {
         if (drive->driver->body)
-            drive_krcud_give(drive, give[i], cpu[i]);
+            drive_krcud_give(drive, give[i], cpu[i], policy->punts);
         else
             drive_krcud_serve_here(drive, give[i]);
     }

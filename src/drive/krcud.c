@@ -24,10 +24,16 @@ static struct reader_record *take(struct krcud *krcud)
     return record;
 }
 
-static void append(struct krcud *krcud, struct reader_record *record)
+static void append(struct krcud *krcud, struct reader_record *record, bool in_front)
 {
     lock_acquire(&krcud->lock);
     invariant("INV-DR1", record->next_ready == NULL && rtrcu_load_relaxed(&record->listed));
+    if (in_front && krcud->first) {
+        record->next_ready = krcud->first;
+        krcud->first = record;
+        lock_release(&krcud->lock);
+        return;
+    }
     if (krcud->last)
         krcud->last->next_ready = record;
     else
@@ -36,21 +42,29 @@ static void append(struct krcud *krcud, struct reader_record *record)
     lock_release(&krcud->lock);
 }
 
+/* A cpuset that shrank took our CPU away, and may have given it back. */
+static void stay_home(struct krcud *krcud)
+{
+    if (krcud->bound && plat_cpu_current() != (int)krcud->cpu)
+        krcud->bound = plat_cpu_bind((int)krcud->cpu) == 0;
+}
+
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
 static void serve(struct krcud *krcud, struct reader_record *record)
 {
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
+    stay_home(krcud);
     uint64_t done = callback_invoke(krcud->drive->cb, record, &budget);
     drive_progress(krcud->drive);
     if (done && callback_has_ready(record)) {
-        append(krcud, record);
+        append(krcud, record, false);
         return;
     }
     /* Empty, or its owner has the claim, or a link is unfinished: the driver's next tick gives it again.  [O8] the word is
      * exchanged, then the hint is read; callback_advance() stores the hint, then drive_krcud_give() exchanges the word. */
     rtrcu_exchange(&record->listed, 0);
     if (done && callback_has_ready(record) && !rtrcu_exchange(&record->listed, 1))
-        append(krcud, record);
+        append(krcud, record, false);
     else
         callback_release_slot(record);
 }
@@ -62,7 +76,7 @@ static void set_scheduling(struct krcud *krcud)
         rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
         plat_sched_set(0, 0);
     }
-    (void)plat_cpu_bind((int)krcud->cpu); /* a CPU that is gone from our set: run where we may */
+    krcud->bound = plat_cpu_bind((int)krcud->cpu) == 0; /* a CPU that is not in our set: run where we may */
 }
 
 static void *body(void *argument)
@@ -112,12 +126,13 @@ void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
     callback_release_slot(record);
 }
 
-void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu)
+void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)
 {
     struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
     if (rtrcu_load_relaxed(&record->listed) || rtrcu_exchange(&record->listed, 1))
         return;
-    append(krcud, record);
+    rtrcu_fetch_add(&drive->krcud_given, 1);
+    append(krcud, record, urgent);
     if (start(krcud) != 0) { /* no thread to be had now: the driver, who is preemptible too, does it */
         struct reader_record *own = take(krcud);
         if (own)
@@ -129,4 +144,14 @@ void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
         rtrcu_fetch_add(&krcud->event, 1);
         plat_futex_wake(&krcud->event, 1);
     }
+}
+
+int drive_krcud_start_all(struct drive *drive)
+{
+    int error = 0;
+    for (int cpu = 0; cpu < plat_cpu_highest() && !error; cpu++) {
+        if (plat_cpu_allowed(cpu))
+            error = start(&drive->krcud[cpu]);
+    }
+    return error;
 }

@@ -52,3 +52,12 @@ int plat_cpu_bind(int cpu)
     CPU_SET(cpu, &one);
     return (int)plat_syscall(SYS_sched_setaffinity, 0, sizeof(one), (long)&one, 0, 0, 0);
 }
+
+bool plat_cpu_allowed(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (plat_syscall(SYS_sched_getaffinity, 0, sizeof(set), (long)&set, 0, 0, 0) < 0)
+        return false;
+    return CPU_ISSET(cpu, &set);
+}

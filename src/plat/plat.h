@@ -51,6 +51,7 @@ void plat_clock_sleep(int64_t ns);
 int plat_cpu_count(void);   /* CPUs this process may run on, at least 1 */
 int plat_cpu_highest(void); /* 1 + the highest number of a configured CPU, at most PLAT_CPU_MAX */
 int plat_cpu_current(void);
+bool plat_cpu_allowed(int cpu); /* for the calling thread */
 /* Where the kernel keeps the CPU number of the calling thread up to date, or NULL.  Other threads may read it. */
 const uint32_t *plat_cpu_address(void);
 int plat_cpu_bind(int cpu); /* the calling thread */

@@ -36,6 +36,7 @@ enum {
     READER_STATE_CALLBACK = 1 << 2,  /* inside a callback batch */
     READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
     READER_STATE_GONE = 1 << 4,      /* the exit hook has run for the last time */
+    READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
     READER_STATE_ROUNDS_SHIFT = 8,   /* exit hooks run so far, 4 bits */
     READER_STATE_SLOW = 1 << 16,     /* counts up: slow paths under way (handlers nest) */
 };
@@ -55,6 +56,10 @@ struct reader_record {
     uint32_t served;                  /* written by the owner: calls in which it would run callbacks */
     uint32_t served_seen;             /* the driver's copy of it when callbacks became ready; under the leaf lock */
     int64_t idle_since_ns;            /* when it last changed while callbacks were ready; under the leaf lock */
+    int64_t plugged_ns;               /* policy throttle: no callback before; the claim's owner */
+    uint32_t quota;                   /* policy krcud: what the owner may still run; refilled when more is ready */
+    int64_t oldest_ns;                /* when the inbox went from empty to not empty; written by the owner, a hint */
+    int64_t oldest_ready_ns;          /* the same for what is ready, 0 = nothing; under the leaf lock */
     struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
     uint32_t listed;                  /* atomic: on a daemon's list or being served */
     uint32_t daemon;                  /* which daemon, under the leaf lock */

@@ -49,4 +49,9 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     stats->limit_raised = rtrcu_load_relaxed(&cb->limit_raised);
     stats->deadline_stops = rtrcu_load_relaxed(&cb->deadline_stops);
     stats->budget_stops = rtrcu_load_relaxed(&cb->budget_stops);
+    stats->limit_stops = rtrcu_load_relaxed(&cb->limit_stops);
+    stats->callbacks_direct = rtrcu_load_relaxed(&cb->direct);
+    stats->direct_refused = rtrcu_load_relaxed(&cb->direct_refused);
+    for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
+        stats->latency_us_log2[i] = rtrcu_load_relaxed(&cb->latency_us_log2[i]);
 }

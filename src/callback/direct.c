@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* call_rcu_rt(): at once, exactly when no other reader can exist (2004).
+ *
+ * tested by: test/unit/callback/direct.cc
+ */
+#include <stdlib.h>
+
+#include "callback/callback.h"
+
+#define DEPTH_MAX 8
+#define FREE_OFFSET_MAX 4096
+
+/* May a section of the calling thread hold the object? */
+static bool own_sections_exclude(bool in_handler)
+{
+    if (section_nesting() != 0 || rtrcu_self.bh != 0)
+        return true;
+    bool invisible = rtrcu_word_read() & RTRCU_QSBR_ONLINE;
+    return in_handler && invisible && !(rtrcu_self.state & READER_STATE_BH);
+}
+
+/* [O12] Updater half; the reader's half is reader_publish().
+ *  - our fence first:    a thread that registers later reads behind its own fence, and finds the object unlinked;
+ *  - its counting first: we see a second thread, and queue.
+ * Forbidden: we see nobody AND it finds the object.   litmus: O12 */
+static bool no_other_reader(const struct reader_registry *registry)
+{
+    rtrcu_fence_full();
+    uint32_t own = rtrcu_self.record ? 1 : 0;
+    return rtrcu_load_acquire(&registry->registered) == own && rtrcu_load_acquire(&registry->anonymous) == 0;
+}
+
+bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler)
+{
+    bool refused = rtrcu_self.direct_depth >= DEPTH_MAX || own_sections_exclude(in_handler);
+    if (refused || !no_other_reader(cb->gp->registry)) {
+        rtrcu_fetch_add(&cb->direct_refused, 1);
+        return false;
+    }
+    rtrcu_fetch_add(&cb->direct, 1);
+    rtrcu_self.direct_depth++;
+    if ((uintptr_t)func < FREE_OFFSET_MAX)
+        free((char *)head - (uintptr_t)func);
+    else
+        func(head);
+    rtrcu_self.direct_depth--;
+    return true;
+}

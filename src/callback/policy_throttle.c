@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Policy throttle: maxbatch callbacks a pass, then plugticks ticks of rest; 0 ticks: the next pass may follow at once (2004).
+ *
+ * Ready callbacks wait apart from those whose grace period is not over, so a rest delays nothing else.  Its known failing
+ * is a flood that brings more than maxbatch every plugticks; the adaptive limits lift maxbatch then.
+ * tested by: test/unit/callback/policy.cc
+ */
+#include "callback/callback.h"
+
+static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+                         struct callback_budget *budget)
+{
+    bool lifted = callback_count_limit(cb, record) == UINT64_MAX;
+    (void)asked_ns;
+    if (lifted)
+        budget->count_max = UINT64_MAX;
+    else
+        budget->count_max = plat_clock_now() < record->plugged_ns ? 0 : (uint64_t)cb->config->maxbatch;
+}
+
+static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
+{
+    (void)done;
+    if (!left)
+        return;
+    rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
+    record->plugged_ns = plat_clock_now() + cb->config->plugticks * cb->config->tick_us * 1000;
+}
+
+const struct callback_policy callback_policy_throttle = {
+    .name = "throttle", .owner_runs = true, .owner_budget = owner_budget, .owner_done = owner_done};
