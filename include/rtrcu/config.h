@@ -142,9 +142,17 @@ struct rtrcu_stats {
  * Context:  any thread.
  * Blocks:   no longer than a short lock.
  * Ordering: none: a counter may be late.
- * Returns:  0, or -EINVAL if @stats->size is not one that any version had.
+ * Returns:  0; @stats->size is then what was filled in, which is less where the library is older than the program.
+ *           -EINVAL for a size that is no multiple of 8, or 0.
  */
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* function and struct share a name, as stat() does */
+#endif
 int rtrcu_stats(struct rtrcu_stats *stats);
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -123,10 +123,12 @@ static inline void rtrcu_list_link(struct list_head *before, struct list_head *n
     after->prev = node;
     rtrcu_store_relaxed(&before->next, node);
 }
+/* A release: it is the first link by which some readers reach @after, which may have been published through the removed
+ * node only a moment ago. */
 static inline void rtrcu_list_unlink(struct list_head *before, struct list_head *after)
 {
     after->prev = before;
-    rtrcu_store_relaxed(&before->next, after);
+    rtrcu_store_release(&before->next, after);
 }
 
 /*
@@ -226,7 +228,7 @@ static inline void list_add_tail_rcu(struct list_head *node, struct list_head *h
  * list_del_rcu - remove @node; readers that stand on it go on to the rest of the list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
- * Ordering: none by itself: the object may be freed or queued again after a gp.
+ * Ordering: release, for what comes behind @node.  The object may be freed or queued again after a gp.
  * Returns:  nothing.  list_empty(@node) means nothing afterwards; a second removal faults.
  * See:      synchronize_rcu(), call_rcu(), rcu_free()
  */
@@ -265,7 +267,7 @@ static inline void rtrcu_list_splice_rcu(struct list_head *list, struct list_hea
         return;
     INIT_LIST_HEAD(list);
     sync(); /* a walk that is under way ends at the old head, so the last link must not change before it is over */
-    rtrcu_store_relaxed(&last->next, after);
+    rtrcu_store_release(&last->next, after);
     first->prev = before;
     rtrcu_store_release(&before->next, first);
     after->prev = last;
@@ -351,7 +353,7 @@ static inline void rtrcu_hlist_publish(struct hlist_node *node, struct hlist_nod
 static inline void rtrcu_hlist_unlink(struct hlist_node *node)
 {
     struct hlist_node *next = node->next, **place = node->pprev;
-    rtrcu_store_relaxed(place, next);
+    rtrcu_store_release(place, next); /* as rtrcu_list_unlink() */
     if (next)
         rtrcu_store_relaxed(&next->pprev, place);
 }
@@ -434,7 +436,7 @@ static inline void hlist_add_behind_rcu(struct hlist_node *node, struct hlist_no
  * hlist_unhashed(@node) true as well, and takes a node that is on no list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
- * Ordering: none by itself: the object may be freed or queued again after a gp.
+ * Ordering: release, for what comes behind @node.  The object may be freed or queued again after a gp.
  * Returns:  nothing.
  * See:      synchronize_rcu(), call_rcu(), rcu_free()
  */

@@ -10,8 +10,8 @@
 
 struct domain {
     uint32_t initialized;
-    int32_t fence_error; /* why full fences are in use, 0 = they are not or by choice */
-    struct rtrcu_config config;
+    int32_t fence_error;              /* why full fences are in use, 0 = they are not or by choice */
+    struct rtrcu_config first_config; /* what the environment said; later ones lie in pages of their own */
     struct reader_registry registry;
     struct gp gp;
     struct callback cb;

@@ -38,7 +38,7 @@ static int change_fences(struct domain *domain, int32_t wanted)
 /* Policy krcud promises its daemons: that one cannot be made is said now. */
 static int start_daemons(struct domain *domain)
 {
-    const struct rtrcu_config *config = &domain->config;
+    const struct rtrcu_config *config = callback_config(&domain->cb);
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
     int error = drive_krcud_start_all(&domain->drive);
@@ -52,7 +52,14 @@ static int start_daemons(struct domain *domain)
 static int apply(struct domain *domain, const struct rtrcu_config *config)
 {
     struct gp_machine *machine = domain->gp.machine;
-    if (config->driver != domain->config.driver && rtrcu_load_acquire(&domain->drive.state) != DRIVE_NONE) {
+    struct rtrcu_config *copy = plat_mem_pages(sizeof(*copy)); /* never freed: who runs may still look at an old one */
+    if (!copy) {
+        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message), "no memory for a configuration");
+        return -ENOMEM;
+    }
+    *copy = *config;
+    if (config->driver != callback_config(&domain->cb)->driver &&
+        rtrcu_load_acquire(&domain->drive.state) != DRIVE_NONE) {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
         return -EINVAL;
@@ -61,7 +68,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
     lock_acquire_same_rank(&machine[GP_EXPEDITED].crank);
     int error = change_fences(domain, config->membarrier);
     if (!error) {
-        domain->config = *config;
+        rtrcu_store_release(&domain->cb.config, copy);
         domain->drive.driver = drive_driver_of(config->driver);
     } else {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
@@ -77,14 +84,14 @@ int rtrcu_configure(const struct rtrcu_config *config)
 {
     struct domain *domain = &rtrcu_domain;
     bool was_online = api_wait_begin("rtrcu_configure");
-    struct rtrcu_config whole = domain->config;
+    struct rtrcu_config whole = *callback_config(&domain->cb);
     rtrcu_config_message[0] = '\0';
     int error = -EINVAL;
-    if (config->size < offsetof(struct rtrcu_config, boost) || config->size > sizeof(whole)) {
+    if (config->size < offsetof(struct rtrcu_config, boost)) {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
                  "size %u is not that of struct rtrcu_config: call rtrcu_config_init() first", config->size);
     } else {
-        memcpy(&whole, config, config->size);
+        memcpy(&whole, config, config->size < sizeof(whole) ? config->size : sizeof(whole));
         whole.size = sizeof(whole);
         error = api_config_check(&whole);
         lock_acquire(&domain->drive.config_lock);
@@ -101,15 +108,16 @@ int rtrcu_configure(const struct rtrcu_config *config)
 void rtrcu_config_get(struct rtrcu_config *config)
 {
     api_init();
-    *config = rtrcu_domain.config;
+    *config = *callback_config(&rtrcu_domain.cb);
 }
 
 int rtrcu_stats(struct rtrcu_stats *stats)
 {
     struct domain *domain = &rtrcu_domain;
     uint32_t size = stats->size;
-    if (size < 2 * sizeof(uint32_t) || size > sizeof(*stats))
+    if (size == 0 || size % 8 != 0)
         return -EINVAL;
+    size = size < sizeof(*stats) ? size : (uint32_t)sizeof(*stats);
     api_init();
     struct rtrcu_stats all = {.size = size};
     watch_stats(&domain->watch, &all);

@@ -50,11 +50,11 @@ static void on_fork_child(void)
 
 static void choose_fences(struct domain *domain)
 {
-    bool off = domain->config.membarrier == RTRCU_MEMBARRIER_OFF;
+    bool off = domain->first_config.membarrier == RTRCU_MEMBARRIER_OFF;
     domain->fence_error = off ? 0 : plat_fence_prepare();
     if (!off && domain->fence_error == 0)
         return;
-    if (domain->config.membarrier == RTRCU_MEMBARRIER_ON)
+    if (domain->first_config.membarrier == RTRCU_MEMBARRIER_ON)
         plat_print("rtrcu: RTRCU_MEMBARRIER=on, but the kernel refuses membarrier() (error %d); full fences are used\n",
                    -domain->fence_error);
     domain->registry.full_fences = domain->registry.fences_confirmed = 1; /* no reader exists yet */
@@ -69,12 +69,12 @@ void api_init(void)
         plat_die(
             "rtrcu: two copies of the library in one process (one may be linked statically into a plugin): readers of"
             " one would be invisible to the other; link them all to librtrcu.so\n");
-    api_config_from_environment(&domain->config);
+    api_config_from_environment(&domain->first_config);
     reader_registry_init(&domain->registry);
     gp_init(&domain->gp, &domain->registry);
-    domain->cb = (struct callback){.gp = &domain->gp, .config = &domain->config};
-    domain->watch = (struct watch){.gp = &domain->gp, .cb = &domain->cb, .config = &domain->config};
-    drive_init(&domain->drive, &domain->gp, &domain->cb, &domain->watch, &domain->config);
+    domain->cb = (struct callback){.gp = &domain->gp, .config = &domain->first_config};
+    domain->watch = (struct watch){.gp = &domain->gp, .cb = &domain->cb};
+    drive_init(&domain->drive, &domain->gp, &domain->cb, &domain->watch);
     choose_fences(domain);
     if (plat_thread_exit_prepare(&domain->registry.exit_key, on_thread_exit) != 0)
         plat_print("rtrcu: no thread-exit hook is left (pthread_key_create); readers are counted without records\n");

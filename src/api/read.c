@@ -44,7 +44,7 @@ static uint64_t invoke_own(int64_t budget_ns)
 {
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = rtrcu_self.record;
-    const struct callback_policy *policy = callback_policy_of(domain->config.policy);
+    const struct callback_policy *policy = callback_policy_of(callback_config(&domain->cb)->policy);
     if (!record || (rtrcu_self.state & READER_STATE_CALLBACK) || section_nesting() != 0)
         return 0;
     rtrcu_store_relaxed(&record->served, record->served + 1);
@@ -70,7 +70,7 @@ void rtrcu_quiescent_state_slow(void)
     drive_quiescent(true);
     invoke_own(0);
     struct reader_record *record = rtrcu_self.record;
-    bool owner_runs = callback_policy_of(rtrcu_domain.config.policy)->owner_runs;
+    bool owner_runs = callback_policy_of(callback_config(&rtrcu_domain.cb)->policy)->owner_runs;
     if (record && owner_runs && (rtrcu_self.state & READER_STATE_QSBR) && callback_has_ready(record))
         reader_arm_self(); /* the budget left some: come back at the next quiescent state */
 }

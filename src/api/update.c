@@ -99,7 +99,7 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     drive_wake(&domain->drive, true);
     if (pressure != CALLBACK_FULL)
         return;
-    if (domain->config.backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
+    if (callback_config(&domain->cb)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
         rtrcu_fetch_add(&domain->cb.blocked_at_qmax, 1);
         bool was_online = api_wait_begin("call_rcu");
         drive_wait_below_qmax(&domain->drive, record);
@@ -141,7 +141,7 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
 {
     struct reader_record *record = own_record();
-    if (record && callback_pending(record) >= (uint64_t)rtrcu_domain.config.qmax)
+    if (record && callback_pending(record) >= (uint64_t)callback_config(&rtrcu_domain.cb)->qmax)
         return -EAGAIN;
     rtrcu_call(head, func);
     return 0;

@@ -15,6 +15,7 @@ void cbqueue_init(struct cb_queue *queue)
 bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer)
 {
     bool owner = producer == CB_OWNER || producer == CB_OWNER_BLOCK;
+    struct rcu_head *interrupted = owner ? rtrcu_load_relaxed(&queue->enqueuing) : NULL;
     rtrcu_store_relaxed(&head->next, NULL);
     if (producer == CB_ANYBODY)
         rtrcu_fetch_add(&queue->enqueued, 1);
@@ -26,7 +27,7 @@ bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_produce
     struct rcu_head *before = rtrcu_exchange(&queue->tail, head);
     rtrcu_store_release(&before->next, head);
     if (owner)
-        rtrcu_store_release(&queue->enqueuing, NULL);
+        rtrcu_store_release(&queue->enqueuing, interrupted);
     return before == &queue->stub;
 }
 
@@ -100,16 +101,17 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
     return moved;
 }
 
-/* Finish the first open link between @first and @last with @missing.  True if one was open; *reached tells whether @last
- * can be reached afterwards. */
-static bool repair_links(struct rcu_head *first, struct rcu_head *last, struct rcu_head *missing, bool *reached)
+/* Finish the first open link between @first and *last with @missing.  True if one was open.  Where a head cannot be found
+ * the chain ends before it: *last moves, and *reached says so. */
+static bool repair_links(struct rcu_head *first, struct rcu_head **last, struct rcu_head *missing, bool *reached)
 {
     bool mended = false;
-    for (struct rcu_head *at = first; at != last; at = at->next) {
+    for (struct rcu_head *at = first; at != *last; at = at->next) {
         if (at->next)
             continue;
         if (mended || !missing) {
             *reached = false;
+            *last = at;
             return mended;
         }
         at->next = missing;
@@ -120,14 +122,14 @@ static bool repair_links(struct rcu_head *first, struct rcu_head *last, struct r
 
 bool cbqueue_repair(struct cb_queue *queue)
 {
-    struct cb_chain chains[] = {
-        queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], {&queue->stub, queue->tail},
-    };
+    struct cb_chain *chains[] = {&queue->batch, &queue->ready, &queue->waiting[0], &queue->waiting[1]};
     bool reached = true;
     struct rcu_head *missing = queue->enqueuing;
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
-        if (chains[i].first && repair_links(chains[i].first, chains[i].last, missing, &reached))
+        if (chains[i]->first && repair_links(chains[i]->first, &chains[i]->last, missing, &reached))
             missing = NULL; /* a thread has one link open at a time */
     }
+    repair_links(&queue->stub, &queue->tail, missing, &reached);
+    queue->enqueuing = NULL;
     return reached;
 }

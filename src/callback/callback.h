@@ -24,9 +24,9 @@
 
 struct callback {
     struct gp *gp;
-    const struct rtrcu_config *config;
-    uint32_t barriers; /* atomic: rcu_barrier() calls under way */
-    uint64_t by_owner; /* atomic counters from here on */
+    const struct rtrcu_config *config; /* atomic: the one in force; an old one is never changed or freed */
+    uint32_t barriers;                 /* atomic: rcu_barrier() calls under way */
+    uint64_t by_owner;                 /* atomic counters from here on */
     uint64_t over_qmax;
     uint64_t blocked_at_qmax;
     uint64_t limit_raised;
@@ -39,6 +39,11 @@ struct callback {
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
     uint32_t rt_awake[PLAT_CPU_MAX]; /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
+
+static inline const struct rtrcu_config *callback_config(const struct callback *cb)
+{
+    return rtrcu_load_acquire(&cb->config);
+}
 
 /* ---- enqueue: enqueue.c ---- */
 
@@ -129,6 +134,9 @@ void callback_free_close(struct reader_record *record);
 bool callback_is_free_block(rcu_callback_t func);
 /* free() every pointer of a block, and the block.  Returns their number. */
 uint64_t callback_free_run(struct rcu_head *head);
+/* Pointers in the block of @head, or in @block as it lies in a record. */
+uint64_t callback_free_count(const struct rcu_head *head);
+uint64_t callback_free_count_open(const void *block);
 
 /* ---- double queueing, debug builds: double.c ---- */
 

@@ -11,7 +11,7 @@
 /* A grace period has made more ready. */
 static void note_ready(struct callback *cb, struct reader_record *record)
 {
-    record->quota = (uint32_t)cb->config->bhlimit;
+    record->quota = (uint32_t)callback_config(cb)->bhlimit;
     if (!record->oldest_ready_ns)
         record->oldest_ready_ns = rtrcu_load_relaxed(&record->oldest_ns);
     rtrcu_store_release(&record->queue.has_ready, 1);
@@ -54,9 +54,9 @@ bool callback_collect(struct callback *cb)
 /* Who invokes what is ready now? */
 static enum callback_server choose_server(struct callback *cb, struct reader_record *record)
 {
-    const struct callback_policy *policy = callback_policy_of(cb->config->policy);
-    bool push =
-        callback_pending(record) >= (uint64_t)cb->config->qmax && cb->config->backpressure != RTRCU_BACKPRESSURE_HELP;
+    const struct callback_policy *policy = callback_policy_of(callback_config(cb)->policy);
+    bool push = callback_pending(record) >= (uint64_t)callback_config(cb)->qmax &&
+                callback_config(cb)->backpressure != RTRCU_BACKPRESSURE_HELP;
     if (!policy->owner_runs || !reader_is_registered(record) || rtrcu_load_relaxed(&cb->barriers) || push)
         return CALLBACK_DAEMON;
     return CALLBACK_OWNER;
@@ -82,7 +82,8 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     }
     record->leaf->ready |= bit;
     enum callback_server server = choose_server(cb, record);
-    bool spent = callback_policy_of(cb->config->policy)->punts && cb->config->bhlimit && record->quota == 0;
+    bool spent =
+        callback_policy_of(callback_config(cb)->policy)->punts && callback_config(cb)->bhlimit && record->quota == 0;
     if (server == CALLBACK_OWNER && (spent || now - record->idle_since_ns > OWNER_LATE_NS))
         server = CALLBACK_DAEMON;
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))

@@ -35,7 +35,7 @@ uint64_t callback_pending(const struct reader_record *record)
 
 enum callback_pressure callback_look(struct callback *cb, struct reader_record *record)
 {
-    const struct rtrcu_config *config = cb->config;
+    const struct rtrcu_config *config = callback_config(cb);
     uint64_t pending = callback_pending(record), enqueued = rtrcu_load_relaxed(&record->queue.enqueued);
     uint64_t qhimark = (uint64_t)config->qhimark, qmax = (uint64_t)config->qmax;
     uint64_t low = qhimark < qmax ? qhimark : qmax;

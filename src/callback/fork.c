@@ -7,30 +7,52 @@
 #include "callback/callback.h"
 
 /* @record's batch was being run by a thread that the child does not have. */
-static void abandon_claim(struct callback *cb, struct reader_record *record)
+static void abandon_claim(struct cb_queue *queue)
+{
+    if (queue->running == queue->batch.first)
+        queue->started = queue->invoked; /* about to begin: it is still in the batch */
+    queue->invoked = queue->started;     /* begun: neither run again nor waited for */
+    queue->claim = 0;
+}
+
+static void count_chain(const struct rcu_head *first, const struct rcu_head *last, uint64_t *heads, uint64_t *pointers)
+{
+    for (const struct rcu_head *at = first; at; at = at == last ? NULL : at->next) {
+        if (callback_is_free_block(at->func))
+            *pointers += callback_free_count(at);
+        else
+            ++*heads;
+    }
+}
+
+/* The missing thread may have numbered a head that is in no chain, and a begun block is in none either: let the numbers say
+ * what is there, and count the difference. */
+static void recount(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &record->queue;
-    if (queue->started != queue->invoked) {
-        if (queue->running == queue->batch.first) {
-            queue->started = queue->invoked; /* about to begin: it is still in the batch */
-        } else {
-            queue->invoked = queue->started;
-            cb->lost_at_fork++;
-        }
-    }
-    queue->claim = 0;
+    uint64_t heads = 0, pointers = callback_free_count_open(record->free_block);
+    struct cb_chain inbox = {queue->stub.next, queue->tail};
+    struct cb_chain chains[] = {queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], inbox};
+    for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
+        count_chain(chains[i].first, chains[i].last, &heads, &pointers);
+    cb->lost_at_fork += queue->enqueued - queue->invoked - heads;
+    cb->lost_at_fork += record->free_queued - record->free_done - pointers;
+    queue->enqueued = queue->invoked + heads;
+    record->free_queued = record->free_done + pointers;
 }
 
 static void repair_record(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
 {
     struct cb_queue *queue = &record->queue;
     bool own = record == rtrcu_self.record;
-    if (!own && !cbqueue_repair(queue))
-        cb->lost_at_fork++;
-    if (queue->claim == old_thread_id)
+    if (!own)
+        (void)cbqueue_repair(queue); /* what it cannot find is counted below */
+    if (queue->claim == old_thread_id && queue->claim != 0)
         queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
-        abandon_claim(cb, record);
+        abandon_claim(queue);
+    if (!own && queue->claim == 0)
+        recount(cb, record);
     record->listed = 0;
     record->next_ready = NULL;
     if (queue->batch.first || queue->ready.first)

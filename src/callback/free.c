@@ -64,7 +64,7 @@ int callback_free(struct callback *cb, struct reader_record *record, void *memor
         rtrcu_fetch_or(&record->leaf->dirty, reader_bit(record));
         result |= CALLBACK_FIRST;
     }
-    if (callback_pending(record) >= (uint64_t)cb->config->qmax)
+    if (callback_pending(record) >= (uint64_t)callback_config(cb)->qmax)
         result |= CALLBACK_LOOK;
     return (int)result;
 }
@@ -87,4 +87,14 @@ uint64_t callback_free_run(struct rcu_head *head)
         free(block->pointer[i]);
     free(block);
     return count;
+}
+
+uint64_t callback_free_count(const struct rcu_head *head)
+{
+    return container_of(head, struct free_block, head)->count;
+}
+
+uint64_t callback_free_count_open(const void *block)
+{
+    return block ? ((const struct free_block *)block)->count : 0;
 }

@@ -9,7 +9,7 @@
 static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
-    const struct rtrcu_config *config = cb->config;
+    const struct rtrcu_config *config = callback_config(cb);
     int64_t budget_ns = asked_ns ? asked_ns : config->budget_ns;
     bool help = config->backpressure == RTRCU_BACKPRESSURE_HELP && callback_pending(record) >= (uint64_t)config->qmax;
     budget->deadline_ns = record->deadline_ns;

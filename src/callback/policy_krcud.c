@@ -38,7 +38,7 @@ bool callback_rt_waits(const struct callback *cb, const struct reader_record *re
 static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
-    const struct rtrcu_config *config = cb->config;
+    const struct rtrcu_config *config = callback_config(cb);
     bool limited = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS || callback_rt_waits(cb, record);
     (void)asked_ns;
     budget->count_max = limited && config->bhlimit ? record->quota : UINT64_MAX;

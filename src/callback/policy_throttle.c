@@ -15,7 +15,7 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
     if (lifted)
         budget->count_max = UINT64_MAX;
     else
-        budget->count_max = plat_clock_now() < record->plugged_ns ? 0 : (uint64_t)cb->config->maxbatch;
+        budget->count_max = plat_clock_now() < record->plugged_ns ? 0 : (uint64_t)callback_config(cb)->maxbatch;
 }
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
@@ -24,7 +24,7 @@ static void owner_done(const struct callback *cb, struct reader_record *record, 
     if (!left)
         return;
     rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
-    record->plugged_ns = plat_clock_now() + cb->config->plugticks * cb->config->tick_us * 1000;
+    record->plugged_ns = plat_clock_now() + callback_config(cb)->plugticks * callback_config(cb)->tick_us * 1000;
 }
 
 const struct callback_policy callback_policy_throttle = {

@@ -57,7 +57,7 @@ void drive_barrier(struct drive *drive)
 
 static bool is_below_qmax(struct drive *drive, void *record)
 {
-    return callback_pending(record) < (uint64_t)drive->config->qmax;
+    return callback_pending(record) < (uint64_t)callback_config(drive->cb)->qmax;
 }
 
 void drive_wait_below_qmax(struct drive *drive, struct reader_record *record)

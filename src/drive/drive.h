@@ -38,7 +38,6 @@ struct drive {
     struct gp *gp;
     struct callback *cb;
     struct watch *watch;
-    const struct rtrcu_config *config;
     struct lock config_lock;           /* making threads, changing the configuration */
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
     const struct drive_driver *driver; /* under config_lock */
@@ -56,8 +55,7 @@ struct drive {
     struct krcud krcud[PLAT_CPU_MAX];
 };
 
-void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch,
-                const struct rtrcu_config *config);
+void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch);
 
 /* ---- one grace period: turn.c ---- */
 
@@ -145,7 +143,7 @@ void drive_after_fork_child(struct drive *drive);
 
 static inline int64_t drive_tick_ns(const struct drive *drive)
 {
-    return drive->config->tick_us * 1000;
+    return callback_config(drive->cb)->tick_us * 1000;
 }
 
 #endif

@@ -21,14 +21,12 @@ const struct drive_driver *drive_driver_of(int32_t driver)
     }
 }
 
-void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch,
-                const struct rtrcu_config *config)
+void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch)
 {
     drive->gp = gp;
     drive->cb = cb;
     drive->watch = watch;
-    drive->config = config;
-    drive->driver = drive_driver_of(config->driver);
+    drive->driver = drive_driver_of(callback_config(cb)->driver);
     lock_init(&drive->config_lock, LOCK_RANK_CONFIG);
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
@@ -94,7 +92,7 @@ int64_t drive_idle_timeout(struct drive *drive, bool ready)
 
 void drive_set_priority(struct drive *drive)
 {
-    int priority = drive->config->kthread_prio;
+    int priority = callback_config(drive->cb)->kthread_prio;
     if (priority > 0 && plat_sched_set(priority, 0) != 0)
         rtrcu_fetch_add(&drive->rt_refused, 1);
 }
@@ -111,7 +109,7 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
-    const struct callback_policy *policy = callback_policy_of(drive->config->policy);
+    const struct callback_policy *policy = callback_policy_of(callback_config(drive->cb)->policy);
     lock_acquire(&leaf->lock);
     for (uint32_t left = leaf->waiting | leaf->ready; left; left &= left - 1) {
         struct reader_record *record = &leaf->records[__builtin_ctz(left)];

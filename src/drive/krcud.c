@@ -71,7 +71,7 @@ static void serve(struct krcud *krcud, struct reader_record *record)
 
 static void set_scheduling(struct krcud *krcud)
 {
-    const struct rtrcu_config *config = krcud->drive->config;
+    const struct rtrcu_config *config = callback_config(krcud->drive->cb);
     if (plat_sched_set(config->krcud_rtprio, config->krcud_nice) != 0) {
         rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
         plat_sched_set(0, 0);

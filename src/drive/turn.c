@@ -75,7 +75,7 @@ static void ask(struct drive *drive, enum gp_kind kind)
 static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
     struct gp_machine *machine = &drive->gp->machine[kind];
-    int64_t spin_ns = manner->never_spins ? 0 : drive->config->spin_us * 1000;
+    int64_t spin_ns = manner->never_spins ? 0 : callback_config(drive->cb)->spin_us * 1000;
     spin(drive, kind, spin_ns, manner->never_sleeps);
     if (gp_is_clear(drive->gp, kind))
         return;

@@ -6,10 +6,10 @@
  *
  * A slot of a leaf:
  *  state     entered by            leaves when                        to         bits
- *  FREE      reader_slot_free()    a thread takes it                  USED       used 0, registered 0
- *  USED      reader_slot_take()    the record is filled in            READER     used 1, registered 0
+ *  FREE      reader_slot_free()    a thread takes it                  USED       used 0
+ *  USED      reader_slot_take()    the record is filled in            READER     used 1, registered 0, draining 0
  *  READER    reader_publish()      the thread leaves                  DRAINING   used 1, registered 1
- *  DRAINING  reader_withdraw()     its last callback has returned     FREE       used 1, registered 0
+ *  DRAINING  reader_withdraw()     its last callback has returned     FREE       used 1, registered 0, draining 1
  *
  * Slots and leaves are taken without a lock, since registration may run in a signal handler; memory is never given back.
  * A scan may read the owner's thread-local word only under the leaf lock and while the registered bit is set: the word
@@ -75,6 +75,7 @@ struct reader_leaf {
     uint32_t index;      /* constant */
     uint32_t used;       /* atomic: slots taken */
     uint32_t registered; /* atomic: slots whose word must be scanned; cleared under the lock */
+    uint32_t draining;   /* under the lock: used slots whose thread is gone */
     uint32_t dirty;      /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
     uint32_t waiting;    /* under the lock: slots with callbacks that wait for a grace period */
     uint32_t ready;      /* under the lock: slots with ready callbacks, whoever is to run them */

@@ -104,6 +104,7 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     struct rtrcu_thread *self = record->self;
     must_hold(&record->leaf->lock);
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
+    record->leaf->draining |= reader_bit(record);
     rtrcu_word_unregister(self);
     self->record = NULL;
     record->self = NULL;
@@ -115,14 +116,14 @@ void reader_slot_free(struct reader_record *record)
 {
     must_hold(&record->leaf->lock);
     struct cb_queue *queue = &record->queue;
-    bool orphan = record->leaf->index == 0 && record->slot == 0;
-    if (orphan || reader_is_registered(record) || rtrcu_load_acquire(&record->listed))
-        return;
+    if (!(record->leaf->draining & reader_bit(record)) || rtrcu_load_acquire(&record->listed))
+        return; /* free, the orphan's, somebody's, or about to be */
     if (record->free_done != record->free_queued)
         return;
     if (cbqueue_pending(queue) != 0 || rtrcu_load_acquire(&queue->claim) != 0)
         return;
     invariant("INV-RD1", rtrcu_load_relaxed(&record->leaf->used) & reader_bit(record));
+    record->leaf->draining &= ~reader_bit(record);
     rtrcu_fetch_and(&record->leaf->used, ~reader_bit(record));
 }
 
@@ -137,6 +138,7 @@ void reader_after_fork(struct reader_registry *registry, struct reader_record *s
             continue;
         lock_reset(&leaf->lock);
         leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
+        leaf->draining = leaf->used & ~leaf->registered & ~(i == 0 ? 1u : 0u); /* the orphan's slot is nobody's */
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
             if (&leaf->records[slot] == survivor)
                 continue;

@@ -31,6 +31,8 @@ unsigned int section_quiescent_slow(struct gp *gp)
     uint32_t word = rtrcu_word_read();
     if (!rtrcu_self.record)
         return GP_ACTION_NONE;
+    if (section_repair_discipline(word))
+        word = rtrcu_word_read();
     if (word & RTRCU_NESTING_MASK) {
         if (CHECK_DEBUG && (word & RTRCU_QSBR_ONLINE))
             plat_die("rtrcu: thread %u: rcu_quiescent_state() inside a read-side critical section\n", lock_thread_id());

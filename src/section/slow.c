@@ -42,6 +42,14 @@ static void repair(uint32_t inside)
     rtrcu_word_repair(&rtrcu_self, rtrcu_self.record != NULL, inside);
 }
 
+bool section_repair_discipline(uint32_t word)
+{
+    bool broken = (rtrcu_self.state & READER_STATE_QSBR) && (word & RTRCU_INSIDE_MASK) == RTRCU_NESTING_MASK;
+    if (broken)
+        repair(RTRCU_QSBR_ONLINE);
+    return broken;
+}
+
 void section_lock_slow(struct gp *gp)
 {
     slow_begin();

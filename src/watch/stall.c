@@ -7,9 +7,9 @@
 
 int64_t watch_next_report(const struct watch *watch, int64_t previous)
 {
-    if (watch->config->stall_timeout_ms == 0)
+    if (callback_config(watch->cb)->stall_timeout_ms == 0)
         return INT64_MAX;
-    return previous ? previous * 3 : watch->config->stall_timeout_ms * 1000000;
+    return previous ? previous * 3 : callback_config(watch->cb)->stall_timeout_ms * 1000000;
 }
 
 static void report_reader(struct gp *gp, enum gp_kind kind, struct reader_record *record)

@@ -12,7 +12,6 @@
 struct watch {
     struct gp *gp;
     struct callback *cb;
-    const struct rtrcu_config *config;
     uint64_t stall_reports; /* atomic */
 };
 
