@@ -131,6 +131,11 @@ struct rtrcu_stats {
     uint64_t callbacks_direct;       /* run by call_rcu_rt() at once */
     uint64_t direct_refused;         /* call_rcu_rt() that had to queue */
     uint64_t limit_stops;            /* owner's batches that ended at bhlimit, maxbatch or blimit */
+    uint64_t boosts;                 /* times a reader was lent a priority */
+    uint64_t boost_ns;               /* for how long in all, nanoseconds */
+    uint64_t boost_ns_max;           /* the longest single time */
+    uint64_t boost_refused;          /* lending that the kernel refused, or without real-time permission */
+    uint64_t boost_given_up;         /* readers that used up their share and were left to the stall report */
     uint64_t krcud_given;            /* queues handed to a daemon */
     /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us, bucket 0
      * also less.  One sample a batch. */

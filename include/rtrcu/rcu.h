@@ -129,6 +129,10 @@ uint64_t rtrcu_get_state(void);
 uint64_t rtrcu_start_poll(void);
 bool rtrcu_poll_state(uint64_t cookie);
 void rtrcu_cond_synchronize(uint64_t cookie);
+uint64_t rtrcu_get_state_expedited(void);
+uint64_t rtrcu_start_poll_expedited(void);
+bool rtrcu_poll_state_expedited(uint64_t cookie);
+void rtrcu_cond_synchronize_expedited(uint64_t cookie);
 
 /*
  * synchronize_rcu - wait until every section that began before the call has ended.
@@ -167,6 +171,24 @@ static inline bool poll_state_synchronize_rcu(unsigned long cookie)
 static inline void cond_synchronize_rcu(unsigned long cookie)
 {
     rtrcu_cond_synchronize(cookie);
+}
+
+/* The same four for expedited gps; a cookie belongs to the kind that gave it. */
+static inline unsigned long get_state_synchronize_rcu_expedited(void)
+{
+    return (unsigned long)rtrcu_get_state_expedited();
+}
+static inline unsigned long start_poll_synchronize_rcu_expedited(void)
+{
+    return (unsigned long)rtrcu_start_poll_expedited();
+}
+static inline bool poll_state_synchronize_rcu_expedited(unsigned long cookie)
+{
+    return rtrcu_poll_state_expedited(cookie);
+}
+static inline void cond_synchronize_rcu_expedited(unsigned long cookie)
+{
+    rtrcu_cond_synchronize_expedited(cookie);
 }
 
 /* ---- callbacks -------------------------------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static const struct field fields[] = {
     NUMBER(boost, 1, 0, 1),
     NUMBER(normal, 0, 0, 1),
     NUMBER(expedited, 0, 0, 1),
-    NUMBER(kthread_prio, 0, 0, 98),
+    NUMBER(kthread_prio, 1, 0, 98),
     NUMBER(krcud_nice, 0, -20, 19),
     NUMBER(krcud_rtprio, 0, 0, 98),
     NUMBER(bhlimit, 256, 0, 1000000000),

@@ -124,6 +124,11 @@ int rtrcu_stats(struct rtrcu_stats *stats)
     all.driver_wakeups = rtrcu_load_relaxed(&domain->drive.wakeups);
     all.driver_passes = rtrcu_load_relaxed(&domain->drive.passes);
     all.rt_refused = rtrcu_load_relaxed(&domain->drive.rt_refused);
+    all.boosts = rtrcu_load_relaxed(&domain->drive.boosts);
+    all.boost_ns = rtrcu_load_relaxed(&domain->drive.boost_ns);
+    all.boost_ns_max = rtrcu_load_relaxed(&domain->drive.boost_ns_max);
+    all.boost_refused = rtrcu_load_relaxed(&domain->drive.boost_refused);
+    all.boost_given_up = rtrcu_load_relaxed(&domain->drive.boost_given_up);
     all.krcud_given = rtrcu_load_relaxed(&domain->drive.krcud_given);
     all.fence_refused = rtrcu_load_relaxed(&domain->drive.fence_refused);
     memcpy(stats, &all, size);

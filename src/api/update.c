@@ -33,10 +33,25 @@ void api_wait_end(bool was_online)
         section_online(&rtrcu_domain.gp);
 }
 
-static void synchronize(enum gp_kind kind, const char *call)
+/* The switches `normal` and `expedited` turn one kind into the other; normal wins, as in the kernel. */
+static enum gp_kind kind_in_force(enum gp_kind asked)
 {
+    const struct rtrcu_config *config = callback_config(&rtrcu_domain.cb);
+    if (config->normal)
+        return GP_NORMAL;
+    return config->expedited ? GP_EXPEDITED : asked;
+}
+
+static void synchronize(enum gp_kind asked, const char *call)
+{
+    struct drive *drive = &rtrcu_domain.drive;
     bool was_online = api_wait_begin(call);
-    drive_synchronize(&rtrcu_domain.drive, kind, gp_snap(&rtrcu_domain.gp, kind));
+    enum gp_kind kind = kind_in_force(asked);
+    uint64_t cookie = gp_snap(&rtrcu_domain.gp, kind);
+    if (kind == GP_EXPEDITED)
+        drive_synchronize_expedited(drive, cookie);
+    else
+        drive_synchronize(drive, GP_NORMAL, cookie);
     api_wait_end(was_online);
 }
 
@@ -45,10 +60,36 @@ void rtrcu_synchronize(void)
     synchronize(GP_NORMAL, "synchronize_rcu");
 }
 
-/* Until the expedited machine has a worker of its own, both are one. */
 void rtrcu_synchronize_expedited(void)
 {
-    synchronize(GP_NORMAL, "synchronize_rcu_expedited");
+    synchronize(GP_EXPEDITED, "synchronize_rcu_expedited");
+}
+
+uint64_t rtrcu_get_state_expedited(void)
+{
+    api_init();
+    return gp_snap(&rtrcu_domain.gp, GP_EXPEDITED);
+}
+
+uint64_t rtrcu_start_poll_expedited(void)
+{
+    uint64_t cookie = rtrcu_get_state_expedited();
+    drive_start_expedited(&rtrcu_domain.drive, cookie);
+    return cookie;
+}
+
+bool rtrcu_poll_state_expedited(uint64_t cookie)
+{
+    return gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, cookie);
+}
+
+void rtrcu_cond_synchronize_expedited(uint64_t cookie)
+{
+    if (rtrcu_poll_state_expedited(cookie))
+        return;
+    bool was_online = api_wait_begin("cond_synchronize_rcu_expedited");
+    drive_synchronize_expedited(&rtrcu_domain.drive, cookie);
+    api_wait_end(was_online);
 }
 
 uint64_t rtrcu_get_state(void)
@@ -99,6 +140,7 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     drive_wake(&domain->drive, true);
     if (pressure != CALLBACK_FULL)
         return;
+    rtrcu_store_relaxed(&domain->drive.flooded_ns, plat_clock_now());
     if (callback_config(&domain->cb)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
         rtrcu_fetch_add(&domain->cb.blocked_at_qmax, 1);
         bool was_online = api_wait_begin("call_rcu");

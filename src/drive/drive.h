@@ -34,6 +34,17 @@ struct krcud {
 
 struct drive_driver;
 
+/* A real-time thread: one turns the expedited crank, one lends its priority to readers. */
+enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKERS };
+struct drive_worker {
+    struct drive *drive;
+    uint32_t state;     /* atomic: enum drive_state */
+    uint32_t event;     /* atomic: futex */
+    uint32_t wanted;    /* atomic: bit a kind: lend to the readers of that grace period */
+    uint32_t thread_id; /* atomic: 0 = not yet running */
+    int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER */
+};
+
 struct drive {
     struct gp *gp;
     struct callback *cb;
@@ -51,7 +62,12 @@ struct drive {
     uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
-    uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given; /* atomic counters */
+    struct drive_worker worker[DRIVE_WORKERS];
+    uint32_t exp_done[4];    /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
+    uint32_t exp_waiters[4]; /* atomic */
+    int64_t flooded_ns;      /* atomic: when a backlog was last seen at qmax */
+    uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
+    uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given;       /* atomic counters */
     struct krcud krcud[PLAT_CPU_MAX];
 };
 
@@ -86,6 +102,35 @@ void drive_perform(struct drive *drive, unsigned int actions);
 void drive_wake(struct drive *drive, bool urgent);
 /* As above from a thread that may not make a system call: the driver finds it at its next tick. */
 void drive_note(struct drive *drive, bool urgent);
+
+/* ---- expedited grace periods: expedited.c ---- */
+
+/* Wait for the expedited grace period of @cookie; a worker turns the crank. */
+void drive_synchronize_expedited(struct drive *drive, uint64_t cookie);
+/* Have it happen; does not wait. */
+void drive_start_expedited(struct drive *drive, uint64_t cookie);
+/* An expedited grace period has ended: wake who waits for its number. */
+void drive_expedited_done(struct drive *drive);
+
+/* ---- workers: worker.c ---- */
+
+/* Make worker @index if it is not there.  0 or -errno. */
+int drive_worker_start(struct drive *drive, int index);
+void drive_worker_wake(struct drive *drive, int index);
+/* Before the worker sleeps: what it waits for has been looked at since @event was read. */
+void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
+/* SCHED_FIFO at @priority for the calling worker, if it is not there already; a refusal is counted and said once. */
+void drive_worker_set_priority(struct drive_worker *worker, int priority);
+void *drive_expedited_body(void *worker);
+void *drive_boost_body(void *worker);
+
+/* ---- lending: boost.c ---- */
+
+/* Should readers of this grace period be lent a priority by now? */
+bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
+/* Lend to each reader in the way in turn, and look again; by the calling real-time thread, or by the boost worker.
+ * Returns when a round is over, or after a tick. */
+void drive_boost(struct drive *drive, enum gp_kind kind);
 
 /* ---- drivers: driver.c, kthread.c, ltimer.c, sched.c, poll.c ---- */
 

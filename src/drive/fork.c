@@ -46,6 +46,10 @@ void drive_after_fork_child(struct drive *drive)
         krcud->event = krcud->sleeping = 0;
         krcud->state = DRIVE_NONE;
     }
+    for (int i = 0; i < DRIVE_WORKERS; i++)
+        drive->worker[i] = (struct drive_worker){.drive = drive};
+    for (int i = 0; i < 4; i++)
+        drive->exp_waiters[i] = 0;
     drive->state = DRIVE_NONE;
     drive->event = drive->urgent = drive->progress_waiters = 0;
     drive->sleeping = DRIVE_AWAKE;

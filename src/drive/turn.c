@@ -27,6 +27,8 @@ static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
     int64_t until = plat_clock_now() + spin_ns;
     if (spin_ns == 0 || plat_cpu_count() == 1)
         return;
+    if (plat_sched_rt_priority() > 0 && gp_owes_on_cpu(drive->gp, kind, (uint32_t)plat_cpu_current()))
+        return; /* it cannot run while we do */
     do {
         for (int i = 0; i < SPIN_POLLS; i++) {
             if (gp_is_clear(drive->gp, kind))
@@ -50,6 +52,17 @@ static void sleep_once(struct drive *drive, enum gp_kind kind)
         plat_futex_wait(&machine->event, event, drive_tick_ns(drive));
     rtrcu_store_release(&machine->sleeping, 0);
     gp_poll(drive->gp, kind, true);
+}
+
+/* A real-time thread lends its priority to readers in the way, which is also how it sleeps; others have it done. */
+static void wait_once(struct drive *drive, enum gp_kind kind)
+{
+    if (drive_boost_is_due(drive, kind)) {
+        drive_boost(drive, kind);
+        gp_poll(drive->gp, kind, true);
+    }
+    if (!gp_is_clear(drive->gp, kind))
+        sleep_once(drive, kind);
 }
 
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
@@ -86,7 +99,7 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
         if (manner->never_sleeps)
             spin(drive, kind, drive_tick_ns(drive), true);
         else
-            sleep_once(drive, kind);
+            wait_once(drive, kind);
         report_if_old(drive, kind);
     }
 }
@@ -111,6 +124,8 @@ static void turn(struct drive *drive, enum gp_kind kind, const struct drive_mann
     if (manner->by_caller)
         rtrcu_count_add(&machine->by_caller, 1);
     gp_end(drive->gp, kind, plat_clock_now());
+    if (kind == GP_EXPEDITED)
+        drive_expedited_done(drive);
 }
 
 /* Release the crank and wake those who wait for it to stop: each looks at the sequence, or turns it itself. */

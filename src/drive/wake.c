@@ -13,15 +13,17 @@ static bool may_wake(void)
 /* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
 void drive_perform(struct drive *drive, unsigned int actions)
 {
-    if (actions == GP_ACTION_NONE || !may_wake())
+    if (actions == GP_ACTION_NONE)
         return;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &drive->gp->machine[kind];
-        if (!(actions & 1u << kind) || !rtrcu_load_relaxed(&machine->sleeping))
+        if (!(actions & 1u << kind) || !may_wake() || !rtrcu_load_relaxed(&machine->sleeping))
             continue;
         rtrcu_fetch_add(&machine->event, 1);
         plat_futex_wake(&machine->event, 1);
     }
+    if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been lent a priority, which ends here */
+        (void)plat_futex_unlock_pi(rtrcu_self.lent);
 }
 
 void drive_note(struct drive *drive, bool urgent)

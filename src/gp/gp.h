@@ -34,7 +34,7 @@ enum gp_action {
     GP_ACTION_NONE = 0,
     GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* whoever turns this crank may go on */
     GP_ACTION_WAKE_EXPEDITED = 1 << GP_EXPEDITED,
-    GP_ACTION_WAKE_DRIVER = 1 << GP_KINDS, /* the driver has something new to do */
+    GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must give a lent priority back */
 };
 
 struct gp_node {
@@ -93,6 +93,8 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
+/* Does a reader that was last seen on @cpu owe a report? */
+bool gp_owes_on_cpu(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
 /* ---- reports: report.c; lock-free, any thread ---- */
 

@@ -152,6 +152,24 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm)
     return asked;
 }
 
+bool gp_owes_on_cpu(struct gp *gp, enum gp_kind kind, uint32_t cpu)
+{
+    bool owes = false;
+    for (uint32_t i = 0; i < gp->machine[kind].leaves && !owes; i++) {
+        struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
+        if (!leaf || !gp_owing(gp, kind, i))
+            continue;
+        lock_acquire(&leaf->lock);
+        uint32_t left = gp_owing(gp, kind, i) & rtrcu_load_acquire(&leaf->registered);
+        for (; left && !owes; left &= left - 1) {
+            const uint32_t *at = leaf->records[__builtin_ctz(left)].cpu;
+            owes = at && rtrcu_load_relaxed(at) == cpu;
+        }
+        lock_release(&leaf->lock);
+    }
+    return owes;
+}
+
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind)
 {
     const struct gp_machine *machine = &gp->machine[kind];

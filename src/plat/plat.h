@@ -71,6 +71,8 @@ void plat_thread_name(int thread_id, char *name, size_t size);
 
 /* SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0.  The calling thread. */
 int plat_sched_set(int priority, int nice);
+/* SCHED_FIFO at @priority for another thread of ours. */
+int plat_sched_lift(int thread_id, int priority);
 /* Real-time priority of the calling thread, 0 if it has none. */
 int plat_sched_rt_priority(void);
 

@@ -29,3 +29,9 @@ int plat_sched_rt_priority(void)
         return 0;
     return parameter.sched_priority;
 }
+
+int plat_sched_lift(int thread_id, int priority)
+{
+    struct sched_param parameter = {.sched_priority = priority};
+    return (int)plat_syscall(SYS_sched_setscheduler, thread_id, SCHED_FIFO, (long)&parameter, 0, 0, 0);
+}

@@ -56,6 +56,10 @@ struct reader_record {
     uint32_t served;                  /* written by the owner: calls in which it would run callbacks */
     uint32_t served_seen;             /* the driver's copy of it when callbacks became ready; under the leaf lock */
     int64_t idle_since_ns;            /* when it last changed while callbacks were ready; under the leaf lock */
+    uint32_t lent;                    /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
+    uint32_t lender;                  /* atomic: thread id of the one thread that lends now, 0 = nobody */
+    uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
+    int64_t lent_ns;                  /* of the lender: time lent in it */
     int64_t plugged_ns;               /* policy throttle: no callback before; the claim's owner */
     uint32_t quota;                   /* policy krcud: what the owner may still run; refilled when more is ready */
     int64_t oldest_ns;                /* when the inbox went from empty to not empty; written by the owner, a hint */
@@ -141,6 +145,24 @@ static inline bool reader_is_registered(const struct reader_record *record)
 {
     return rtrcu_load_acquire(&record->leaf->registered) & reader_bit(record);
 }
+
+/* ---- lending: lend.c ----
+ *
+ *  record.lent       by             when
+ *  0 -> owner's id   reader_lend()  before the flag; by compare-and-swap, since the kernel adds a waiters bit
+ *  id -> 0           the owner      its slow path, after its report; with the waiters bit set by FUTEX_UNLOCK_PI
+ *  id -> 0           the lender     it finds the owner outside, or gives up
+ */
+
+/* Put the owner's id into the word and ask for the slow path.  False: the word is in use.  Under the leaf lock. */
+bool reader_lend(struct reader_record *record);
+/* Is the flag still there, so that the owner's unlock will release the word?  Asks again if not.  Under the leaf lock,
+ * behind a heavy fence since reader_lend(). */
+bool reader_lend_confirmed(struct reader_record *record);
+/* The lender takes the word back, if the owner has not released it. */
+void reader_lend_withdraw(struct reader_record *record, uint32_t owner);
+/* The owner gives a lent priority back.  True: the word needs FUTEX_UNLOCK_PI. */
+bool reader_lent_release(void);
 
 /* ---- full-fence mode: fence_mode.c ---- */
 

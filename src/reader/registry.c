@@ -90,6 +90,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     record->fence_ack = 0;
     rtrcu_word_register(self);
     self->record = record;
+    self->lent = &record->lent;
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
     if (now > rtrcu_load_relaxed(&registry->registered_peak))
         rtrcu_store_relaxed(&registry->registered_peak, now);
@@ -144,8 +145,11 @@ void reader_after_fork(struct reader_registry *registry, struct reader_record *s
                 continue;
             leaf->records[slot].self = NULL;
             leaf->records[slot].cpu = NULL;
+            leaf->records[slot].lent = leaf->records[slot].lender = 0;
         }
     }
-    if (survivor)
+    if (survivor) {
         survivor->thread_id = lock_thread_id();
+        survivor->lent = survivor->lender = 0;
+    }
 }

@@ -19,8 +19,7 @@ static unsigned int report(struct gp *gp)
 {
     rtrcu_self.state += READER_STATE_SLOW;
     rtrcu_fence_light();
-    reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
-    unsigned int actions = gp_report(gp, rtrcu_self.record);
+    unsigned int actions = section_report(gp);
     rtrcu_fence_light();
     rtrcu_self.state -= READER_STATE_SLOW;
     return actions;

@@ -19,6 +19,8 @@
 /* rcu_read_lock() found the flag or no registration. */
 void section_lock_slow(struct gp *gp);
 unsigned int section_unlock_slow(struct gp *gp);
+/* Take the flag back, report, give a lent priority back.  The calling thread is outside or at a quiescent state. */
+unsigned int section_report(struct gp *gp);
 /* An unlock too many took the discipline bit of a quiescent-state thread: report it, put it back.  True if so. */
 bool section_repair_discipline(uint32_t word);
 

@@ -68,6 +68,15 @@ void section_lock_slow(struct gp *gp)
     slow_end();
 }
 
+unsigned int section_report(struct gp *gp)
+{
+    reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
+    unsigned int actions = gp_report(gp, rtrcu_self.record);
+    if (reader_lent_release()) /* behind the report: until then the priority is needed */
+        actions |= GP_ACTION_UNLOCK_PI;
+    return actions;
+}
+
 /* The thread is outside and asked: take the flag back, then read what is asked. */
 static unsigned int leave_outermost(struct gp *gp)
 {
@@ -79,8 +88,7 @@ static unsigned int leave_outermost(struct gp *gp)
         plat_signals_restore(&saved);
         return GP_ACTION_NONE;
     }
-    reader_disarm(gp->registry);
-    return gp_report(gp, rtrcu_self.record);
+    return section_report(gp);
 }
 
 unsigned int section_unlock_slow(struct gp *gp)

@@ -71,6 +71,8 @@ unsigned int section_leave(struct gp *gp, bool exiting)
         lock_acquire(&record->leaf->lock);
         reader_withdraw(gp->registry, record);
         actions = gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
+        if (reader_lent_release())
+            actions |= GP_ACTION_UNLOCK_PI;
         reader_slot_free(record);
         lock_release(&record->leaf->lock);
         set_flag(gp->registry, 0);

@@ -54,6 +54,7 @@ struct rtrcu_thread {
     uint32_t bh;                  /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
     struct reader_record *record; /* NULL while not registered */
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
+    uint32_t *lent;               /* the word by which this thread may have been lent a priority; the record's */
     uint32_t direct_depth;        /* call_rcu_rt() callbacks under way in this thread */
     uint32_t rt_awake_cpu;        /* 1 + the CPU where this thread said rcu_rt_awake(true) */
     uint32_t locks_held;          /* ranks of the library's locks that it holds or is taking, a bit each */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Lending a real-time priority to readers that hold up a grace period: a round puts every reader's word in place, fences once,
+ * and then locks one word after the other, so that each reader in turn runs at the lender's priority until it unlocks.
+ *
+ * A reader that sleeps delays the next by one slice; one that never ends its section is lent a bounded share, in slices with
+ * rests, and is then left to the stall report.
+ * tested by: test/api/boost.cc
+ */
+#include "drive/drive.h"
+
+#define SLICE_NS 1000000   /* at most this long on one reader */
+#define SHARE_NS 200000000 /* on one reader in one grace period */
+#define FLOOD_NS 10000000  /* a backlog at qmax counts as a flood for so long */
+
+bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
+{
+    const struct rtrcu_config *config = callback_config(drive->cb);
+    if (!config->boost)
+        return false;
+    if (kind == GP_EXPEDITED)
+        return true;
+    int64_t now = plat_clock_now();
+    bool flood = now - rtrcu_load_relaxed(&drive->flooded_ns) < FLOOD_NS;
+    return flood || now - drive->gp->machine[kind].began_ns >= config->boost_delay_us * 1000;
+}
+
+/* Readers of one leaf that the round lends to. */
+struct round {
+    struct reader_leaf *leaf;
+    uint32_t chosen; /* their bits */
+    uint32_t thread_id[READER_FANOUT];
+};
+
+/* May the calling thread lend to @record in this grace period? */
+static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record)
+{
+    uint64_t seq = drive->gp->machine[kind].seq;
+    uint32_t nobody = 0;
+    if (record->thread_id == lock_thread_id() || !reader_inside(record))
+        return false;
+    if (!rtrcu_compare_exchange(&record->lender, &nobody, lock_thread_id()))
+        return false;
+    if (record->lent_gp != seq) {
+        record->lent_gp = seq;
+        record->lent_ns = 0;
+    }
+    bool allowed = record->lent_ns < SHARE_NS && reader_lend(record);
+    if (!allowed)
+        rtrcu_store_release(&record->lender, 0);
+    return allowed;
+}
+
+static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
+{
+    struct reader_leaf *leaf = round->leaf;
+    round->chosen = 0;
+    lock_acquire(&leaf->lock);
+    uint32_t left = gp_owing(drive->gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
+    for (; left; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctz(left);
+        if (!may_lend(drive, kind, &leaf->records[slot]))
+            continue;
+        round->chosen |= UINT32_C(1) << slot;
+        round->thread_id[slot] = leaf->records[slot].thread_id;
+    }
+    lock_release(&leaf->lock);
+}
+
+static void let_go(struct reader_record *record, uint32_t owner)
+{
+    reader_lend_withdraw(record, owner);
+    rtrcu_store_release(&record->lender, 0);
+}
+
+/* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked again, so
+ * that another fence is needed. */
+static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
+{
+    struct reader_leaf *leaf = round->leaf;
+    bool again = false;
+    lock_acquire(&leaf->lock);
+    uint32_t owing = gp_owing(drive->gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
+    for (uint32_t left = round->chosen; left; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctz(left);
+        struct reader_record *record = &leaf->records[slot];
+        bool same = (owing & UINT32_C(1) << slot) && record->thread_id == round->thread_id[slot];
+        if (same && reader_inside(record)) {
+            again |= !reader_lend_confirmed(record);
+        } else {
+            round->chosen &= ~(UINT32_C(1) << slot);
+            let_go(record, round->thread_id[slot]);
+        }
+    }
+    lock_release(&leaf->lock);
+    return again;
+}
+
+static void count(struct drive *drive, struct reader_record *record, int64_t lent_ns)
+{
+    record->lent_ns += lent_ns;
+    rtrcu_fetch_add(&drive->boosts, 1);
+    rtrcu_fetch_add(&drive->boost_ns, (uint64_t)lent_ns);
+    if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
+        rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)lent_ns);
+    if (record->lent_ns >= SHARE_NS)
+        rtrcu_fetch_add(&drive->boost_given_up, 1);
+}
+
+/* Sleep on the reader's word: the kernel lends it our priority until it unlocks.  True if the slice ran out. */
+static bool lend(struct drive *drive, struct reader_record *record, uint32_t owner)
+{
+    int64_t began = plat_clock_now();
+    int error = plat_futex_lock_pi(&record->lent, SLICE_NS);
+    if (error == 0) {
+        uint32_t mine = lock_thread_id();
+        if (!rtrcu_compare_exchange(&record->lent, &mine, 0))
+            (void)plat_futex_unlock_pi(&record->lent);
+    } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
+        rtrcu_fetch_add(&drive->boost_refused, 1);
+    }
+    count(drive, record, plat_clock_now() - began);
+    let_go(record, owner);
+    return error == -ETIMEDOUT;
+}
+
+/* One leaf.  True if a slice ran out. */
+static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_leaf *leaf)
+{
+    struct round round = {.leaf = leaf};
+    bool slow = false;
+    choose(drive, kind, &round);
+    bool fenced = round.chosen != 0;
+    while (round.chosen && (fenced = drive_fence(drive)) && confirm(drive, kind, &round))
+        ; /* a flag was lost in an update under way, which happens once a reader at most for each instruction of ours */
+    for (uint32_t left = round.chosen; left; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctz(left);
+        struct reader_record *record = &leaf->records[slot];
+        bool owes = gp_owing(drive->gp, kind, leaf->index) & UINT32_C(1) << slot;
+        if (fenced && owes)
+            slow |= lend(drive, record, round.thread_id[slot]);
+        else
+            let_go(record, round.thread_id[slot]);
+    }
+    return slow;
+}
+
+void drive_boost(struct drive *drive, enum gp_kind kind)
+{
+    bool slow = false;
+    if (plat_sched_rt_priority() == 0) {
+        rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
+        if (drive_worker_start(drive, DRIVE_WORKER_BOOST) == 0)
+            drive_worker_wake(drive, DRIVE_WORKER_BOOST);
+        return;
+    }
+    for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(drive->gp->registry, i);
+        if (leaf && gp_owing(drive->gp, kind, i))
+            slow |= boost_leaf(drive, kind, leaf);
+    }
+    if (slow)
+        plat_clock_sleep(SLICE_NS); /* half the time at most is lent: the rest of the program goes on */
+}
+
+/* For cranks that are turned at SCHED_OTHER. */
+void *drive_boost_body(void *argument)
+{
+    struct drive_worker *worker = argument;
+    struct drive *drive = worker->drive;
+    rtrcu_store_release(&worker->thread_id, lock_thread_id());
+    for (;;) { /* for the life of the process */
+        uint32_t event = rtrcu_load_acquire(&worker->event);
+        drive_worker_set_priority(worker, callback_config(drive->cb)->kthread_prio);
+        uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
+        bool able = plat_sched_rt_priority() > 0;
+        for (int kind = 0; kind < GP_KINDS && able; kind++) {
+            if (wanted & 1u << kind)
+                drive_boost(drive, kind);
+        }
+        if (!able && wanted)
+            rtrcu_fetch_add(&drive->boost_refused, 1);
+        drive_worker_sleep(worker, event);
+    }
+    return NULL;
+}

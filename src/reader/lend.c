@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The word by which a reader that holds up a grace period is lent a priority: a PI futex that looks as if the reader had
+ * locked it, so that whoever locks it lends its priority until the reader unlocks.
+ *
+ * The owner releases it in its slow path, so the lender must not sleep on it before the flag is known to be there.
+ * tested by: test/api/boost.cc
+ */
+#include "reader/reader.h"
+
+/* See futex(2). */
+#define WORD_OWNER UINT32_C(0x3fffffff)
+
+/* [O3] What is asked, then the flag: the owner's slow path disarms, then reads the word. */
+bool reader_lend(struct reader_record *record)
+{
+    uint32_t nobody = 0;
+    must_hold(&record->leaf->lock);
+    if (!rtrcu_compare_exchange(&record->lent, &nobody, record->thread_id))
+        return false;
+    reader_arm(record);
+    return true;
+}
+
+bool reader_lend_confirmed(struct reader_record *record)
+{
+    return !reader_arm(record);
+}
+
+/* No thread but the lender ever waits on the word, so once it has given up a stale waiters bit means nothing. */
+void reader_lend_withdraw(struct reader_record *record, uint32_t owner)
+{
+    uint32_t word = rtrcu_load_relaxed(&record->lent);
+    while ((word & WORD_OWNER) == owner && !rtrcu_compare_exchange(&record->lent, &word, 0))
+        ;
+}
+
+/* Re-entrant: a handler may release it first, and then nothing is left to do. */
+bool reader_lent_release(void)
+{
+    uint32_t *word = rtrcu_self.lent;
+    if (!word)
+        return false;
+    uint32_t mine = lock_thread_id(), seen = rtrcu_load_relaxed(word);
+    if ((seen & WORD_OWNER) != mine)
+        return false;
+    seen = mine;
+    return !rtrcu_compare_exchange(word, &seen, 0);
+}
