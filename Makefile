@@ -30,21 +30,23 @@ test: ## build and run every test in every variant; ends with "N passed, N faile
 	@tools/test $(ARGS)
 
 bench: build ## side-by-side benchmarks against the peers
-	@tools/setup run
-	$(RTRCU) compare $(ARGS)
+	@mkdir -p out
+	$(TREE)/bench/rtrcu-bench $(ARGS)
 
 torture: build ## the torture scenarios, with the broken twins that must fail
 	$(RTRCU) torture $(ARGS)
 
-explore: build ## every interleaving of the small models, over the library's own source
-	@cmake --build --preset release --target explore
+explore: build ## many interleavings of small scenarios, over the library's own source
+	$(TREE)/test/explore/rtrcu-explore $(ARGS)
 
 tidy: ## check the house rules of docs/style.md
 	@tools/setup test
 	@tools/tidy $(ARGS)
 
 install: build ## install the library, its headers and the rtrcu program under PREFIX
-	@cmake --install $(TREE) --prefix $(PREFIX)
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) >build/release.log
+	@cmake --build --preset release
+	@cmake --install $(TREE)
 
 clean: ## remove what was built
 	rm -rf build out

@@ -128,7 +128,8 @@ def conditionals(tree):
         public = file.path.startswith("include/")
         for match in CONDITIONAL.finditer(file.code):
             what = match.group(2).strip()
-            allowed = is_guard(file, match) or what == "__cplusplus" or (public and what == "RTRCU_DEBUG")
+            for_cxx = re.match(r"(defined\()?__cplusplus\b", what)
+            allowed = is_guard(file, match) or for_cxx or (public and what == "RTRCU_DEBUG")
             if not allowed:
                 message = f"#{match.group(1)} {what}: only in plat/, detail/ and base/check.h; ask a function there"
                 yield Finding(file.path, file.line_of(match.start(1)), message)
