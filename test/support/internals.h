@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The library's rooms as seen from unit tests, and small readers, grace periods and records made by hand.
+ */
+#ifndef RTRCU_TEST_SUPPORT_INTERNALS_H
+#define RTRCU_TEST_SUPPORT_INTERNALS_H
+
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+extern "C" {
+#include "api/api.h"
+}
+#pragma GCC diagnostic pop
+
+namespace test
+{
+
+struct Freer {
+    void operator()(void *memory) const
+    {
+        free(memory);
+    }
+};
+
+/* Zeroed and aligned, as the library's own static memory is. */
+template <typename T> std::unique_ptr<T, Freer> zeroed()
+{
+    void *memory = aligned_alloc(alignof(T), (sizeof(T) + alignof(T) - 1) / alignof(T) * alignof(T));
+    __builtin_memset(memory, 0, sizeof(T));
+    return std::unique_ptr<T, Freer>(static_cast<T *>(memory));
+}
+
+/* A registry and a grace-period machine apart from the process's own. */
+class World
+{
+    std::unique_ptr<reader_registry, Freer> registry_ = zeroed<reader_registry>();
+    std::unique_ptr<struct gp, Freer> gp_ = zeroed<struct gp>();
+    std::deque<rtrcu_thread> threads_;
+
+  public:
+    World()
+    {
+        reader_registry_init(registry());
+        gp_init(gp(), registry());
+    }
+    /* Pages of grown leaves stay, as they do in the library: a process that ends gives them back. */
+    reader_registry *registry()
+    {
+        return registry_.get();
+    }
+    struct gp *gp()
+    {
+        return gp_.get();
+    }
+    /* A registered record whose owner is not a thread but a word that the test sets. */
+    reader_record *craft(uint32_t inside)
+    {
+        reader_record *record = reader_slot_take(registry());
+        threads_.push_back(rtrcu_thread{});
+        rtrcu_thread *self = &threads_.back();
+        reader_publish(registry(), record, self);
+        set_inside(record, inside);
+        return record;
+    }
+    static void set_inside(reader_record *record, uint32_t inside)
+    {
+        rtrcu_store_relaxed(&record->self->word, (rtrcu_load_relaxed(&record->self->word) & 0xff000000u) | inside);
+    }
+    /* Make the next slot that of a new leaf, so that trees get high without a record for every slot. */
+    void fill_last_leaf()
+    {
+        reader_leaf_at(registry(), reader_leaf_count(registry()) - 1)->used = UINT32_MAX;
+    }
+    void withdraw(reader_record *record)
+    {
+        lock_acquire(&record->leaf->lock);
+        reader_withdraw(registry(), record);
+        reader_slot_free(record);
+        lock_release(&record->leaf->lock);
+    }
+};
+
+/* One grace period of @gp, turned step by step by the test. */
+class Crank
+{
+    struct gp *gp_;
+    gp_kind kind_;
+
+  public:
+    explicit Crank(struct gp *gp, gp_kind kind = GP_NORMAL) : gp_(gp), kind_(kind)
+    {
+        lock_acquire(&gp_->machine[kind_].crank);
+    }
+    ~Crank()
+    {
+        lock_release(&gp_->machine[kind_].crank);
+    }
+    Crank(const Crank &) = delete;
+    Crank &operator=(const Crank &) = delete;
+
+    /* True if the scan found a reader inside. */
+    bool begin_and_scan(int64_t now = 1000)
+    {
+        gp_begin(gp_, kind_, now);
+        (void)plat_fence_heavy();
+        return gp_scan(gp_, kind_);
+    }
+    uint32_t poll(bool arm)
+    {
+        return gp_poll(gp_, kind_, arm);
+    }
+    bool is_clear() const
+    {
+        return gp_is_clear(gp_, kind_);
+    }
+    void end(int64_t now = 2000)
+    {
+        gp_end(gp_, kind_, now);
+    }
+};
+
+} // namespace test
+
+#endif

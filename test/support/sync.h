@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Handshakes between threads of a test: steps that are reached and waited for, and conditions that become true.
+ *
+ * No test sleeps to synchronise: it waits for a step, or polls a condition that the other side must make true.  One that
+ * does not come true within the limit is a failure of the test, never a reason to go on.
+ */
+#ifndef RTRCU_TEST_SUPPORT_SYNC_H
+#define RTRCU_TEST_SUPPORT_SYNC_H
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace test
+{
+
+/* A counter that only rises: one thread reaches a step, another waits for it. */
+class Steps
+{
+    std::atomic<int> at_{0};
+
+  public:
+    void reach(int step)
+    {
+        for (int now = at_.load(); now < step && !at_.compare_exchange_weak(now, step);)
+            ;
+        at_.notify_all();
+    }
+    /* One more of several threads has come here. */
+    void arrive()
+    {
+        at_.fetch_add(1);
+        at_.notify_all();
+    }
+    void wait(int step)
+    {
+        for (int now = at_.load(); now < step; now = at_.load())
+            at_.wait(now);
+    }
+    int at() const
+    {
+        return at_.load();
+    }
+};
+
+/* Far above what any correct run needs, below the time limit of the test driver. */
+constexpr std::chrono::seconds patience{60};
+
+/* Poll until @condition holds.  False if it does not in a minute. */
+template <typename Condition> bool eventually(Condition condition)
+{
+    auto until = std::chrono::steady_clock::now() + patience;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > until)
+            return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+} // namespace test
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The ranked lock: ownership, try, hand-over to a waiter, the order of ranks in debug builds, reset.
+ */
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+TEST(Lock, HeldByWhoTookIt)
+{
+    struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    EXPECT_FALSE(lock_is_mine(&lock));
+    lock_acquire(&lock);
+    EXPECT_TRUE(lock_is_mine(&lock));
+    EXPECT_EQ(lock.word, lock_thread_id());
+    bool mine = true, taken = true;
+    std::thread([&] {
+        mine = lock_is_mine(&lock);
+        taken = lock_try(&lock);
+    }).join();
+    EXPECT_FALSE(mine);
+    EXPECT_FALSE(taken);
+    lock_release(&lock);
+    EXPECT_EQ(lock.word, 0u);
+}
+
+TEST(Lock, TryTakesAFreeLock)
+{
+    struct lock lock;
+    lock_init(&lock, LOCK_RANK_CRANK);
+    ASSERT_TRUE(lock_try(&lock));
+    EXPECT_TRUE(lock_is_mine(&lock));
+    lock_release(&lock);
+    EXPECT_FALSE(lock_is_mine(&lock));
+}
+
+TEST(Lock, ThreadIdIsTheKernels)
+{
+    EXPECT_EQ(lock_thread_id(), static_cast<uint32_t>(plat_thread_id()));
+    uint32_t other = 0;
+    std::thread([&] { other = lock_thread_id(); }).join();
+    EXPECT_NE(other, lock_thread_id());
+}
+
+TEST(Lock, HandedOverToTheWaiter)
+{
+    struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    lock_acquire(&lock);
+    test::Steps steps;
+    uint32_t waiter = 0;
+    bool mine = false;
+    std::thread thread([&] {
+        waiter = lock_thread_id();
+        lock_acquire(&lock);
+        mine = lock_is_mine(&lock);
+        steps.reach(1);
+        steps.wait(2);
+        lock_release(&lock);
+    });
+    /* The kernel marks the word when somebody waits; from then on a release must hand over. */
+    ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lock.word) & FUTEX_WAITERS; }));
+    EXPECT_TRUE(lock_is_mine(&lock));
+    lock_release(&lock);
+    steps.wait(1);
+    EXPECT_TRUE(mine);
+    EXPECT_EQ(rtrcu_load_acquire(&lock.word) & FUTEX_TID_MASK, waiter);
+    EXPECT_FALSE(lock_try(&lock));
+    steps.reach(2);
+    thread.join();
+    EXPECT_EQ(lock.word, 0u);
+}
+
+TEST(Lock, ExcludesAndPublishes)
+{
+    struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    constexpr int turns = 20000;
+    long plain = 0; /* the race detector sees a hole in the lock */
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < turns; i++) {
+                lock_acquire(&lock);
+                plain++;
+                lock_release(&lock);
+            }
+        });
+    }
+    for (auto &thread : threads)
+        thread.join();
+    EXPECT_EQ(plain, 4L * turns);
+}
+
+TEST(Lock, ResetForgetsAnOwnerThatIsNotThere)
+{
+    struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    lock.word = 0x12345 | FUTEX_WAITERS; /* what a fork's child may find */
+    lock_reset(&lock);
+    ASSERT_TRUE(lock_try(&lock));
+    lock_release(&lock);
+}
+
+TEST(Lock, RisingRanksMayBeNested)
+{
+    struct lock outer, inner;
+    lock_init(&outer, LOCK_RANK_CONFIG);
+    lock_init(&inner, LOCK_RANK_DAEMON);
+    lock_acquire(&outer);
+    lock_acquire(&inner);
+    lock_release(&inner);
+    lock_release(&outer);
+    lock_acquire(&inner); /* the ranks held are forgotten at release */
+    lock_release(&inner);
+}
+
+TEST(Lock, SeveralOfOneRankWhereFork)
+{
+    struct lock first, second;
+    lock_init(&first, LOCK_RANK_LEAF);
+    lock_init(&second, LOCK_RANK_LEAF);
+    lock_acquire(&first);
+    lock_acquire_same_rank(&second);
+    EXPECT_TRUE(lock_is_mine(&first) && lock_is_mine(&second));
+    lock_release(&second);
+    lock_release(&first);
+}
+
+void take_in_falling_order()
+{
+    struct lock outer, inner;
+    lock_init(&outer, LOCK_RANK_LEAF);
+    lock_init(&inner, LOCK_RANK_CONFIG);
+    lock_acquire(&outer);
+    lock_acquire(&inner);
+}
+
+void take_two_of_one_rank()
+{
+    struct lock first, second;
+    lock_init(&first, LOCK_RANK_LEAF);
+    lock_init(&second, LOCK_RANK_LEAF);
+    lock_acquire(&first);
+    lock_acquire(&second);
+}
+
+void release_what_is_not_held()
+{
+    struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    lock_release(&lock);
+}
+
+TEST(LockDeathTest, DebugBuildsRefuseWrongOrder)
+{
+    if (!CHECK_DEBUG)
+        GTEST_SKIP() << "release builds do not check ranks";
+    EXPECT_DEATH(take_in_falling_order(), "lock of rank 0 taken while ranks 0x8 are held");
+    EXPECT_DEATH(take_two_of_one_rank(), "lock of rank 3 taken while ranks 0x8 are held");
+    EXPECT_DEATH(release_what_is_not_held(), "check failed: lock_is_mine");
+}
+
+} // namespace

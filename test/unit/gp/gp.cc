@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The grace-period machine: cookies, scan, reports and carries in trees of every height, over readers made by hand.
+ */
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/seed.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+constexpr uint64_t before_the_wrap = 0 - 2 * SEQ_STEP;
+
+class Gp : public testing::Test
+{
+  protected:
+    test::World world_;
+    struct gp *gp_ = world_.gp();
+    gp_machine *normal_ = &world_.gp()->machine[GP_NORMAL];
+
+    static uint64_t bits(uint64_t seq)
+    {
+        return gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT;
+    }
+    void grace_period(gp_kind kind = GP_NORMAL)
+    {
+        test::Crank crank(gp_, kind);
+        crank.begin_and_scan();
+        ASSERT_TRUE(crank.is_clear());
+        crank.end();
+    }
+    unsigned leave_and_report(reader_record *record)
+    {
+        world_.set_inside(record, 0);
+        return gp_report(gp_, record);
+    }
+    /* The given number of leaves, with one reader, outside, in each. */
+    std::vector<reader_record *> readers_in_leaves(uint32_t leaves)
+    {
+        std::vector<reader_record *> readers = {world_.craft(0)};
+        while (reader_leaf_count(world_.registry()) < leaves) {
+            world_.fill_last_leaf();
+            readers.push_back(world_.craft(0));
+        }
+        return readers;
+    }
+};
+
+/* ---- cookies ---- */
+
+TEST_F(Gp, CookieIsReachedByTheNextWholeGracePeriod)
+{
+    normal_->seq = normal_->needed = before_the_wrap;
+    for (int turn = 0; turn < 4; turn++) {
+        uint64_t idle = gp_snap(gp_, GP_NORMAL);
+        EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, idle));
+        uint64_t running;
+        {
+            test::Crank crank(gp_);
+            crank.begin_and_scan();
+            running = gp_snap(gp_, GP_NORMAL);
+            EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, idle));
+            crank.end();
+        }
+        EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, idle));
+        EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, running)) << "it began before the cookie was taken";
+        grace_period();
+        EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, running));
+        EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, idle));
+    }
+}
+
+TEST_F(Gp, RequestsAreHeardOnce)
+{
+    normal_->seq = normal_->needed = before_the_wrap;
+    EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
+    uint64_t cookie = gp_snap(gp_, GP_NORMAL);
+    EXPECT_TRUE(gp_request(gp_, GP_NORMAL, cookie));
+    EXPECT_FALSE(gp_request(gp_, GP_NORMAL, cookie)) << "somebody has asked already";
+    EXPECT_TRUE(gp_is_needed(gp_, GP_NORMAL));
+    EXPECT_FALSE(gp_is_needed(gp_, GP_EXPEDITED)) << "the machines are apart";
+    grace_period();
+    EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
+    EXPECT_FALSE(gp_request(gp_, GP_NORMAL, cookie)) << "it has passed";
+    EXPECT_TRUE(gp_request(gp_, GP_NORMAL, cookie + 2 * SEQ_STEP));
+    grace_period();
+    EXPECT_TRUE(gp_is_needed(gp_, GP_NORMAL)) << "asked for one more than that";
+    grace_period();
+    EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
+}
+
+TEST_F(Gp, CountsAndTimes)
+{
+    reader_record *reader = world_.craft(1);
+    {
+        test::Crank crank(gp_);
+        EXPECT_TRUE(crank.begin_and_scan(1000));
+        leave_and_report(reader);
+        crank.end(6000);
+    }
+    {
+        test::Crank crank(gp_);
+        EXPECT_FALSE(crank.begin_and_scan(7000));
+        crank.end(8000);
+    }
+    EXPECT_EQ(normal_->completed, 2u);
+    EXPECT_EQ(normal_->busy, 1u);
+    EXPECT_EQ(normal_->ns_last, 1000);
+    EXPECT_EQ(normal_->ns_max, 5000);
+}
+
+/* ---- scan and report ---- */
+
+TEST_F(Gp, ScanFindsExactlyWhoIsInside)
+{
+    std::vector<reader_record *> readers;
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < 20; i++) {
+        readers.push_back(world_.craft(i % 3 == 0 ? i + 1 : 0));
+        if (i % 3 == 0)
+            expected |= reader_bit(readers.back());
+    }
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, 0), expected);
+    for (auto *reader : readers)
+        leave_and_report(reader);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(Gp, LaterSectionsAreNotWaitedFor)
+{
+    reader_record *inside = world_.craft(1), *outside = world_.craft(0);
+    test::Crank crank(gp_);
+    crank.begin_and_scan();
+    world_.set_inside(outside, 1);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, 0), reader_bit(inside));
+    leave_and_report(inside);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(Gp, ReportIsIdempotentAndTheLastOneWakes)
+{
+    reader_record *a = world_.craft(1), *b = world_.craft(1);
+    test::Crank crank(gp_);
+    crank.begin_and_scan();
+    EXPECT_EQ(leave_and_report(a), static_cast<unsigned>(GP_ACTION_NONE));
+    EXPECT_EQ(gp_report(gp_, a), static_cast<unsigned>(GP_ACTION_NONE));
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(leave_and_report(b), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
+    EXPECT_EQ(gp_report(gp_, b), static_cast<unsigned>(GP_ACTION_NONE)) << "it owes nothing";
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(Gp, ReportBetweenGracePeriodsIsNothing)
+{
+    reader_record *reader = world_.craft(0);
+    grace_period();
+    EXPECT_EQ(gp_report(gp_, reader), static_cast<unsigned>(GP_ACTION_NONE));
+}
+
+TEST_F(Gp, OneReportServesBothMachines)
+{
+    reader_record *reader = world_.craft(1);
+    test::Crank normal(gp_, GP_NORMAL);
+    normal.begin_and_scan();
+    lock *expedited_crank = &gp_->machine[GP_EXPEDITED].crank;
+    lock_acquire_same_rank(expedited_crank);
+    gp_begin(gp_, GP_EXPEDITED, 1);
+    ASSERT_TRUE(gp_scan(gp_, GP_EXPEDITED));
+    EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
+    EXPECT_TRUE(gp_is_clear(gp_, GP_EXPEDITED));
+    gp_end(gp_, GP_EXPEDITED, 2);
+    lock_release(expedited_crank);
+    EXPECT_TRUE(normal.is_clear());
+    normal.end();
+}
+
+TEST_F(Gp, PollReportsForWhoHasLeft)
+{
+    reader_record *reader = world_.craft(1);
+    test::Crank crank(gp_);
+    crank.begin_and_scan();
+    EXPECT_EQ(crank.poll(false), 0u);
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(rtrcu_word_of(reader->self) >> 24, RTRCU_FLAG_FAST) << "not asked yet";
+    world_.set_inside(reader, 0);
+    crank.poll(false);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(Gp, PollAsksOnce)
+{
+    reader_record *a = world_.craft(1), *b = world_.craft(1), *c = world_.craft(0);
+    test::Crank crank(gp_);
+    crank.begin_and_scan();
+    EXPECT_EQ(crank.poll(true), 2u);
+    EXPECT_EQ(crank.poll(true), 0u) << "both are asked already";
+    rtrcu_word_disarm(a->self); /* an update under way lost the flag */
+    EXPECT_EQ(crank.poll(true), 1u);
+    EXPECT_EQ(rtrcu_word_of(c->self) >> 24, RTRCU_FLAG_FAST) << "who owes nothing is left alone";
+    leave_and_report(a);
+    leave_and_report(b);
+    crank.end();
+}
+
+TEST_F(Gp, QuiescentStateThreadsAreAskedAtOnce)
+{
+    reader_record *qs = world_.craft(RTRCU_QSBR_ONLINE), *preemptible = world_.craft(1);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    EXPECT_EQ(rtrcu_word_of(qs->self) >> 24, RTRCU_FLAG_SPECIAL);
+    EXPECT_EQ(rtrcu_word_of(preemptible->self) >> 24, RTRCU_FLAG_FAST);
+    EXPECT_EQ(gp_report(gp_, qs), static_cast<unsigned>(GP_ACTION_NONE)) << "its quiescent state: still online";
+    EXPECT_FALSE(crank.is_clear());
+    leave_and_report(preemptible);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
+{
+    rtrcu_store_release(&world_.registry()->anonymous, 1u);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    rtrcu_store_release(&world_.registry()->anonymous, 0u);
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(Gp, WhoLeavesTheRegistryReports)
+{
+    reader_record *reader = world_.craft(1);
+    test::Crank crank(gp_);
+    crank.begin_and_scan();
+    world_.withdraw(reader);
+    EXPECT_EQ(gp_report(gp_, reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+/* ---- trees ---- */
+
+class GpTree : public Gp, public testing::WithParamInterface<uint32_t>
+{
+};
+
+uint32_t height_of(uint32_t leaves)
+{
+    return leaves == 1 ? 0 : leaves <= 32 ? 1 : leaves <= 1024 ? 2 : 3;
+}
+
+TEST_P(GpTree, TheLastReportInAnyOrderIsTheOneThatWakes)
+{
+    auto random = test::seeded_random("GpTree.TheLastReportInAnyOrderIsTheOneThatWakes");
+    std::vector<reader_record *> readers = readers_in_leaves(GetParam());
+    normal_->seq = normal_->needed = before_the_wrap;
+    for (int turn = 0; turn < 4; turn++) {
+        std::vector<reader_record *> inside;
+        for (auto *reader : readers) {
+            world_.set_inside(reader, random() % 3 == 0 ? 1 : 0);
+            if (reader_inside(reader))
+                inside.push_back(reader);
+        }
+        test::Crank crank(gp_);
+        EXPECT_EQ(crank.begin_and_scan(), !inside.empty());
+        EXPECT_EQ(normal_->top, height_of(GetParam()));
+        std::shuffle(inside.begin(), inside.end(), random);
+        for (size_t i = 0; i < inside.size(); i++) {
+            ASSERT_FALSE(crank.is_clear()) << "reports left: " << inside.size() - i;
+            unsigned actions = leave_and_report(inside[i]);
+            ASSERT_EQ(actions != GP_ACTION_NONE, i + 1 == inside.size());
+        }
+        ASSERT_TRUE(crank.is_clear());
+        crank.end();
+    }
+}
+
+TEST_P(GpTree, NobodyInsideIsClearAtOnce)
+{
+    readers_in_leaves(GetParam());
+    test::Crank crank(gp_);
+    EXPECT_FALSE(crank.begin_and_scan());
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+/* A reporter clears its own bit and is preempted before it carries: the next poll does it. */
+TEST_P(GpTree, PollCompletesACarryLeftUndone)
+{
+    std::vector<reader_record *> readers = readers_in_leaves(GetParam());
+    reader_record *last = readers.back();
+    world_.set_inside(last, 1);
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    world_.set_inside(last, 0);
+    rtrcu_fetch_and(&gp_->level0[last->leaf->index].word[GP_NORMAL], ~static_cast<uint64_t>(reader_bit(last)));
+    EXPECT_EQ(crank.is_clear(), GetParam() == 1);
+    crank.poll(false);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+/* The reporter comes back after that grace period, while another waits for the same leaf. */
+TEST_P(GpTree, AStaleCarryChangesNothing)
+{
+    std::vector<reader_record *> readers = readers_in_leaves(GetParam());
+    reader_record *reader = readers.back();
+    uint64_t stale;
+    {
+        test::Crank crank(gp_);
+        crank.begin_and_scan();
+        stale = bits(normal_->seq);
+        crank.end();
+    }
+    world_.set_inside(reader, 1);
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    if (GetParam() > 1) {
+        EXPECT_EQ(gp_carry(gp_, GP_NORMAL, reader->leaf->index, stale), static_cast<unsigned>(GP_ACTION_NONE));
+    }
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
+    crank.end();
+}
+
+TEST_P(GpTree, ACarryTwiceIsACarryOnce)
+{
+    std::vector<reader_record *> readers = readers_in_leaves(GetParam());
+    world_.set_inside(readers.front(), 1);
+    world_.set_inside(readers.back(), 1);
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    leave_and_report(readers.back());
+    if (readers.size() > 1) {
+        gp_carry(gp_, GP_NORMAL, readers.back()->leaf->index, bits(normal_->seq));
+        EXPECT_FALSE(crank.is_clear()) << "the other still owes";
+        leave_and_report(readers.front());
+    }
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1100));
+
+TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
+{
+    reader_record *old = world_.craft(1);
+    {
+        test::Crank crank(gp_);
+        crank.begin_and_scan();
+        world_.fill_last_leaf();
+        reader_record *fresh = world_.craft(1);
+        EXPECT_EQ(fresh->leaf->index, 1u);
+        EXPECT_EQ(gp_report(gp_, fresh), static_cast<unsigned>(GP_ACTION_NONE));
+        crank.poll(true);
+        EXPECT_FALSE(crank.is_clear());
+        leave_and_report(old);
+        EXPECT_TRUE(crank.is_clear()) << "the new reader began later";
+        crank.end();
+    }
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan()) << "now it is waited for";
+    EXPECT_NE(gp_owing(gp_, GP_NORMAL, 1), 0u);
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    world_.set_inside(&reader_leaf_at(world_.registry(), 1)->records[0], 0);
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+/* Reporters of all leaves at once: the node words lose nothing. */
+TEST_F(Gp, ReportsFromManyThreadsAtOnce)
+{
+    std::vector<reader_record *> readers = readers_in_leaves(70);
+    constexpr size_t threads = 4;
+    for (int turn = 0; turn < 50; turn++) {
+        for (auto *reader : readers)
+            world_.set_inside(reader, 1);
+        test::Crank crank(gp_);
+        ASSERT_TRUE(crank.begin_and_scan());
+        std::atomic<int> wakes{0};
+        test::Steps start;
+        std::vector<std::thread> all;
+        for (size_t t = 0; t < threads; t++) {
+            all.emplace_back([&, t] {
+                start.wait(1);
+                for (size_t i = t; i < readers.size(); i += threads)
+                    wakes += leave_and_report(readers[i]) != GP_ACTION_NONE;
+            });
+        }
+        start.reach(1);
+        for (auto &thread : all)
+            thread.join();
+        EXPECT_TRUE(crank.is_clear());
+        EXPECT_GE(wakes, 1);
+        crank.end();
+    }
+}
+
+/* ---- fork ---- */
+
+TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
+{
+    std::vector<reader_record *> readers = readers_in_leaves(40);
+    normal_->seq = normal_->needed = before_the_wrap;
+    uint64_t cookie = gp_snap(gp_, GP_NORMAL);
+    for (auto *reader : readers)
+        world_.set_inside(reader, 1);
+    lock_acquire(&normal_->crank);
+    gp_begin(gp_, GP_NORMAL, 1);
+    ASSERT_TRUE(gp_scan(gp_, GP_NORMAL));
+    gp_after_fork(gp_);
+    rtrcu_self.locks_held = 0;
+    EXPECT_EQ(normal_->crank.word, 0u);
+    EXPECT_TRUE(gp_is_clear(gp_, GP_NORMAL));
+    EXPECT_FALSE(seq_is_running(normal_->seq));
+    EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie)) << "the one under way in the parent does not count";
+    for (auto *reader : readers)
+        EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_NONE));
+    grace_period();
+    EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie));
+}
+
+void scan_without_the_crank()
+{
+    test::World world;
+    gp_scan(world.gp(), GP_NORMAL);
+}
+
+void end_while_a_reader_owes()
+{
+    test::World world;
+    world.craft(1);
+    test::Crank crank(world.gp());
+    crank.begin_and_scan();
+    crank.end();
+}
+
+TEST(GpDeathTest, DebugBuildsCheckTheirInvariants)
+{
+    if (!CHECK_DEBUG)
+        GTEST_SKIP() << "release builds do not check invariants";
+    EXPECT_DEATH(scan_without_the_crank(), "check failed: lock_is_mine");
+    EXPECT_DEATH(end_while_a_reader_owes(), "INV-GP3");
+}
+
+} // namespace

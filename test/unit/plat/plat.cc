@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The primitives over kernel and C library keep their contracts: results, errors, no errno.
+ */
+#include <cstring>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "../../support/capture.h"
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+TEST(Fence, HeavyWorksOrTheReasonIsGiven)
+{
+    int error = plat_fence_prepare();
+    if (error) {
+        EXPECT_LT(error, 0);
+        GTEST_SKIP() << "the kernel refuses membarrier here: " << error;
+    }
+    EXPECT_EQ(plat_fence_heavy(), 0);
+}
+
+TEST(Fence, VisitComesBackToItsOwnCpus)
+{
+    cpu_set_t before, after;
+    CPU_ZERO(&before);
+    CPU_ZERO(&after);
+    ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+    int error = plat_fence_by_visit();
+    EXPECT_TRUE(error == 0 || error == -EXDEV || error == -EPERM) << error;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(Fence, VisitCoversOtherThreadsOfTheProcess)
+{
+    test::Steps steps;
+    std::thread other([&] {
+        (void)plat_cpu_bind(plat_cpu_current());
+        steps.reach(1);
+        steps.wait(2);
+    });
+    steps.wait(1);
+    int error = plat_fence_by_visit();
+    EXPECT_TRUE(error == 0 || error == -EXDEV) << error;
+    steps.reach(2);
+    other.join();
+}
+
+TEST(Futex, WaitDoesNotSleepOnAnotherValue)
+{
+    uint32_t word = 1;
+    EXPECT_EQ(plat_futex_wait(&word, 0, PLAT_FOREVER), -EAGAIN);
+}
+
+TEST(Futex, WaitEndsAtItsTimeout)
+{
+    uint32_t word = 0;
+    int64_t before = plat_clock_now();
+    EXPECT_EQ(plat_futex_wait(&word, 0, 2000000), -ETIMEDOUT);
+    EXPECT_GE(plat_clock_now() - before, 2000000);
+    EXPECT_EQ(plat_futex_wait(&word, 0, -5), -ETIMEDOUT) << "a time that has passed";
+}
+
+TEST(Futex, WakeSaysHowManySlept)
+{
+    uint32_t word = 0;
+    int result = -1;
+    EXPECT_EQ(plat_futex_wake(&word, 1), 0);
+    std::thread sleeper([&] { result = plat_futex_wait(&word, 0, PLAT_FOREVER); });
+    ASSERT_TRUE(test::eventually([&] { return plat_futex_wake(&word, 1) == 1; }));
+    sleeper.join();
+    EXPECT_EQ(result, 0);
+}
+
+TEST(Futex, PriorityInheritingLockTimesOutAndIsHandedOver)
+{
+    uint32_t word = static_cast<uint32_t>(plat_thread_id());
+    int timed_out = 0, taken = -1;
+    test::Steps steps;
+    std::thread other([&] {
+        timed_out = plat_futex_lock_pi(&word, 1000000);
+        steps.reach(1);
+        taken = plat_futex_lock_pi(&word, PLAT_FOREVER);
+        if (taken == 0)
+            plat_futex_unlock_pi(&word);
+    });
+    steps.wait(1);
+    EXPECT_EQ(timed_out, -ETIMEDOUT);
+    ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&word) & FUTEX_WAITERS; }));
+    EXPECT_EQ(plat_futex_unlock_pi(&word), 0);
+    other.join();
+    EXPECT_EQ(taken, 0);
+    EXPECT_EQ(rtrcu_load_acquire(&word) & FUTEX_TID_MASK, 0u);
+}
+
+TEST(Clock, RunsForwardAndSleepsLongEnough)
+{
+    int64_t before = plat_clock_now(), cpu = plat_clock_thread_cpu();
+    plat_clock_sleep(1000000);
+    EXPECT_GE(plat_clock_now() - before, 1000000);
+    EXPECT_GE(plat_clock_thread_cpu(), cpu);
+    EXPECT_GT(cpu, 0);
+}
+
+TEST(Cpu, NumbersAreConsistent)
+{
+    EXPECT_GE(plat_cpu_count(), 1);
+    EXPECT_GE(plat_cpu_highest(), 1);
+    EXPECT_LE(plat_cpu_highest(), PLAT_CPU_MAX);
+    EXPECT_LT(plat_cpu_current(), plat_cpu_highest());
+}
+
+TEST(Cpu, BindMovesTheCallingThreadOnly)
+{
+    int before = plat_cpu_count();
+    std::thread([&] {
+        int cpu = plat_cpu_current();
+        ASSERT_EQ(plat_cpu_bind(cpu), 0);
+        EXPECT_EQ(plat_cpu_current(), cpu);
+        EXPECT_EQ(plat_cpu_count(), 1);
+        const uint32_t *address = plat_cpu_address();
+        if (address) {
+            EXPECT_EQ(rtrcu_load_relaxed(address), static_cast<uint32_t>(cpu));
+        }
+        EXPECT_EQ(plat_cpu_bind(PLAT_CPU_MAX - 1), -EINVAL);
+    }).join();
+    EXPECT_EQ(plat_cpu_count(), before);
+}
+
+struct Seen {
+    test::Steps steps;
+    sigset_t mask;
+    int thread_id = 0;
+};
+
+void *thread_body(void *argument)
+{
+    Seen *seen = static_cast<Seen *>(argument);
+    pthread_sigmask(SIG_SETMASK, nullptr, &seen->mask);
+    seen->thread_id = plat_thread_id();
+    seen->steps.reach(1);
+    seen->steps.wait(2);
+    seen->steps.reach(3);
+    return nullptr;
+}
+
+TEST(Thread, HasItsNameAndNoSignals)
+{
+    Seen seen;
+    plat_thread thread;
+    ASSERT_EQ(plat_thread_create(&thread, "some-name", thread_body, &seen), 0);
+    seen.steps.wait(1);
+    char name[32];
+    plat_thread_name(seen.thread_id, name, sizeof(name));
+    EXPECT_STREQ(name, "some-name");
+    EXPECT_EQ(sigismember(&seen.mask, SIGUSR1), 1);
+    EXPECT_EQ(sigismember(&seen.mask, SIGALRM), 1);
+    sigset_t own;
+    pthread_sigmask(SIG_SETMASK, nullptr, &own);
+    EXPECT_EQ(sigismember(&own, SIGUSR1), 0) << "the maker keeps its own mask";
+    seen.steps.reach(2);
+    pthread_join(thread.handle, nullptr);
+}
+
+TEST(Thread, DetachedRunsOn)
+{
+    auto *seen = new Seen; /* the detached thread's last access is its last step */
+    plat_thread thread;
+    ASSERT_EQ(plat_thread_create(&thread, "detached", thread_body, seen), 0);
+    EXPECT_EQ(plat_thread_detach(&thread), 0);
+    seen->steps.reach(2);
+    seen->steps.wait(3);
+}
+
+TEST(Thread, NameOfNobodyIsEmpty)
+{
+    char name[8] = "before";
+    plat_thread_name(0x7fffffff, name, sizeof(name));
+    EXPECT_STREQ(name, "");
+    char small[4];
+    plat_thread_name(plat_thread_id(), small, sizeof(small));
+    EXPECT_LT(strlen(small), sizeof(small));
+}
+
+TEST(Thread, IdsAreTheKernels)
+{
+    EXPECT_EQ(plat_process_id(), getpid());
+    EXPECT_EQ(plat_thread_id(), gettid());
+}
+
+TEST(Signals, BlockedAndRestored)
+{
+    sigset_t saved, now;
+    plat_signals_block(&saved);
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    EXPECT_EQ(sigismember(&now, SIGUSR2), 1);
+    plat_signals_restore(&saved);
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    EXPECT_EQ(sigismember(&now, SIGUSR2), 0);
+}
+
+/* The hook runs again for each time it was armed again, PLAT_EXIT_ROUNDS times at most. */
+struct Hook {
+    unsigned int key = 0;
+    int runs = 0;
+    int wanted = 0;
+};
+Hook hook;
+
+void on_exit_hook(void *value)
+{
+    if (++hook.runs < hook.wanted)
+        plat_thread_exit_arm(hook.key, value);
+}
+
+TEST(Thread, ExitHookRunsAsOftenAsItIsArmed)
+{
+    ASSERT_EQ(plat_thread_exit_prepare(&hook.key, on_exit_hook), 0);
+    for (int wanted : {1, 2, PLAT_EXIT_ROUNDS}) {
+        hook.runs = 0;
+        hook.wanted = wanted;
+        std::thread([] { ASSERT_EQ(plat_thread_exit_arm(hook.key, &hook), 0); }).join();
+        EXPECT_EQ(hook.runs, wanted);
+    }
+    hook.runs = 0;
+    hook.wanted = PLAT_EXIT_ROUNDS + 5;
+    std::thread([] { plat_thread_exit_arm(hook.key, &hook); }).join();
+    EXPECT_EQ(hook.runs, PLAT_EXIT_ROUNDS);
+    hook.runs = 0;
+    std::thread([] {}).join();
+    EXPECT_EQ(hook.runs, 0) << "not armed";
+}
+
+TEST(Sched, RealTimeOrRefused)
+{
+    std::thread([] {
+        EXPECT_EQ(plat_sched_rt_priority(), 0);
+        int error = plat_sched_set(3, 0);
+        if (error) {
+            EXPECT_EQ(error, -EPERM);
+            EXPECT_EQ(plat_sched_rt_priority(), 0);
+            return;
+        }
+        EXPECT_EQ(plat_sched_rt_priority(), 3);
+        EXPECT_EQ(plat_sched_set(0, 5), 0);
+        EXPECT_EQ(plat_sched_rt_priority(), 0);
+        EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())), 5);
+    }).join();
+}
+
+TEST(Sched, RefusesAPriorityThatDoesNotExist)
+{
+    std::thread([] {
+        int error = plat_sched_set(100, 0);
+        EXPECT_TRUE(error == -EINVAL || error == -EPERM) << error;
+    }).join();
+}
+
+TEST(Memory, PagesAreZeroAndDistinct)
+{
+    auto *a = static_cast<unsigned char *>(plat_mem_pages(10000));
+    auto *b = static_cast<unsigned char *>(plat_mem_pages(10000));
+    ASSERT_TRUE(a && b && a != b);
+    for (size_t i = 0; i < 10000; i++)
+        ASSERT_EQ(a[i] | b[i], 0);
+    memset(a, 1, 10000);
+    EXPECT_EQ(b[0], 0);
+}
+
+TEST(Memory, RefusalIsNull)
+{
+    EXPECT_EQ(plat_mem_pages(SIZE_MAX / 4), nullptr);
+}
+
+TEST(Print, WritesAndCutsAtItsBuffer)
+{
+    test::CapturedErrors errors;
+    plat_print("number %d, text %s\n", 7, "here");
+    EXPECT_EQ(errors.text(), "number 7, text here\n");
+    std::string longer(5000, 'x');
+    plat_print("%s", longer.c_str());
+    EXPECT_EQ(errors.text().size(), 20 + 1023u);
+}
+
+TEST(PrintDeathTest, DieSaysWhyAndAborts)
+{
+    EXPECT_EXIT(plat_die("reason %d\n", 9), testing::KilledBySignal(SIGABRT), "reason 9");
+}
+
+TEST(Errno, BelongsToSomebodyElse)
+{
+    uint32_t word = 0;
+    errno = 77;
+    (void)plat_futex_wait(&word, 1, PLAT_FOREVER);
+    (void)plat_futex_unlock_pi(&word);
+    (void)plat_fence_heavy();
+    (void)plat_sched_set(100, 0);
+    (void)plat_mem_pages(SIZE_MAX / 4);
+    (void)plat_cpu_current();
+    char name[8];
+    plat_thread_name(0x7fffffff, name, sizeof(name));
+    EXPECT_EQ(errno, 77);
+}
+
+TEST(Copies, OneInThisProgram)
+{
+    EXPECT_EQ(plat_copies(), 1);
+}
+
+} // namespace

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Records and their registry: slots, growth, the special flag, the switch to full fences, fork.
+ */
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+class Reader : public testing::Test
+{
+  protected:
+    test::World world_;
+    reader_registry *registry_ = world_.registry();
+
+    void free_slot(reader_record *record)
+    {
+        lock_acquire(&record->leaf->lock);
+        reader_slot_free(record);
+        lock_release(&record->leaf->lock);
+    }
+    static uint32_t flag(const reader_record *record)
+    {
+        return rtrcu_word_of(record->self) >> 24;
+    }
+    bool arm(reader_record *record)
+    {
+        lock_acquire(&record->leaf->lock);
+        bool armed = reader_arm(record);
+        lock_release(&record->leaf->lock);
+        return armed;
+    }
+    /* The calling thread as a reader of this registry, for as long as @body takes. */
+    template <typename Body> void as_thread(Body body)
+    {
+        std::thread([&] {
+            reader_record *record = reader_slot_take(registry_);
+            reader_publish(registry_, record, &rtrcu_self);
+            body(record);
+            lock_acquire(&record->leaf->lock);
+            reader_withdraw(registry_, record);
+            reader_slot_free(record);
+            lock_release(&record->leaf->lock);
+        }).join();
+    }
+};
+
+TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
+{
+    EXPECT_EQ(reader_leaf_count(registry_), 1u);
+    EXPECT_EQ(reader_leaf_at(registry_, 0)->used, 1u);
+    EXPECT_EQ(reader_orphan(registry_)->slot, 0u);
+    EXPECT_FALSE(reader_is_registered(reader_orphan(registry_)));
+}
+
+TEST_F(Reader, SlotsAreTakenFromTheFrontAndFreed)
+{
+    reader_record *first = world_.craft(0), *second = world_.craft(0);
+    EXPECT_EQ(first->slot, 1u);
+    EXPECT_EQ(second->slot, 2u);
+    world_.withdraw(first);
+    EXPECT_EQ(reader_slot_take(registry_), first);
+}
+
+/* A daemon that served the slot's last thread may come late, when a new thread has taken the slot and is not yet to be
+ * seen in it. */
+TEST_F(Reader, ASlotThatIsBeingTakenIsNotFreed)
+{
+    reader_record *record = reader_slot_take(registry_);
+    free_slot(record);
+    EXPECT_NE(reader_slot_take(registry_), record);
+    reader_record *left = world_.craft(0);
+    world_.withdraw(left);
+    ASSERT_EQ(reader_slot_take(registry_), left);
+    free_slot(left);
+    EXPECT_NE(reader_slot_take(registry_), left);
+}
+
+TEST_F(Reader, ARegisteredSlotIsNotFreed)
+{
+    reader_record *record = world_.craft(0);
+    free_slot(record);
+    EXPECT_NE(reader_slot_take(registry_), record);
+}
+
+TEST_F(Reader, TheOrphansSlotIsNeverFreed)
+{
+    free_slot(reader_orphan(registry_));
+    EXPECT_EQ(reader_leaf_at(registry_, 0)->used, 1u);
+}
+
+TEST_F(Reader, GrowsToThousandsOfRecords)
+{
+    constexpr uint32_t wanted = 5000;
+    std::set<reader_record *> records;
+    for (uint32_t i = 0; i < wanted; i++) {
+        reader_record *record = world_.craft(0);
+        ASSERT_TRUE(records.insert(record).second) << "slot given out twice";
+        ASSERT_EQ(reader_leaf_at(registry_, record->leaf->index), record->leaf);
+        ASSERT_EQ(&record->leaf->records[record->slot], record);
+    }
+    EXPECT_EQ(reader_leaf_count(registry_), (wanted + 1 + READER_FANOUT - 1) / READER_FANOUT);
+    EXPECT_EQ(registry_->registered, wanted);
+    for (reader_record *record : records)
+        world_.withdraw(record);
+    EXPECT_TRUE(records.count(reader_slot_take(registry_)));
+    EXPECT_EQ(reader_leaf_count(registry_), (wanted + 1 + READER_FANOUT - 1) / READER_FANOUT);
+}
+
+TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
+{
+    constexpr size_t threads = 8, each = 500;
+    std::vector<std::vector<reader_record *>> taken(threads);
+    test::Steps start;
+    std::vector<std::thread> all;
+    for (auto &mine : taken) {
+        all.emplace_back([&] {
+            start.wait(1);
+            for (size_t i = 0; i < each; i++)
+                mine.push_back(reader_slot_take(registry_));
+        });
+    }
+    start.reach(1);
+    for (auto &thread : all)
+        thread.join();
+    std::set<reader_record *> distinct;
+    for (auto &mine : taken)
+        distinct.insert(mine.begin(), mine.end());
+    EXPECT_EQ(distinct.size(), threads * each);
+    EXPECT_EQ(distinct.count(nullptr), 0u);
+    for (uint32_t i = 0; i < reader_leaf_count(registry_); i++)
+        EXPECT_NE(reader_leaf_at(registry_, i), nullptr);
+}
+
+TEST_F(Reader, PublishAndWithdraw)
+{
+    reader_record *record = world_.craft(0);
+    rtrcu_thread *self = record->self;
+    EXPECT_TRUE(reader_is_registered(record));
+    EXPECT_EQ(self->record, record);
+    EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
+    EXPECT_EQ(registry_->registered, 1u);
+    world_.craft(0);
+    EXPECT_EQ(registry_->registered, 2u);
+    world_.withdraw(record);
+    EXPECT_FALSE(reader_is_registered(record));
+    EXPECT_EQ(rtrcu_word_of(self) >> 24, RTRCU_FLAG_UNREGISTERED);
+    EXPECT_EQ(self->record, nullptr);
+    EXPECT_EQ(record->self, nullptr) << "nothing may lead to the thread's memory any more";
+    EXPECT_EQ(registry_->registered, 1u);
+    EXPECT_EQ(registry_->registered_peak, 2u);
+    EXPECT_EQ(reader_slot_take(registry_), record);
+}
+
+TEST_F(Reader, ASlotWithCallbacksIsKept)
+{
+    reader_record *record = world_.craft(0);
+    rcu_head head;
+    cbqueue_push(&record->queue, &head, CB_OWNER);
+    world_.withdraw(record);
+    EXPECT_NE(reader_slot_take(registry_), record);
+    record->queue.invoked = 1;
+    record->listed = 1; /* a daemon still has it */
+    free_slot(record);
+    EXPECT_NE(reader_slot_take(registry_), record);
+    record->listed = 0;
+    record->queue.claim = 77;
+    free_slot(record);
+    EXPECT_NE(reader_slot_take(registry_), record);
+    record->queue.claim = 0;
+    free_slot(record);
+    EXPECT_EQ(reader_slot_take(registry_), record);
+}
+
+TEST_F(Reader, InsideIsNestingAndDiscipline)
+{
+    reader_record *record = world_.craft(0);
+    EXPECT_EQ(reader_inside(record), 0u);
+    world_.set_inside(record, 3);
+    EXPECT_EQ(reader_inside(record), 3u);
+    world_.set_inside(record, RTRCU_QSBR_ONLINE);
+    EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_QSBR_ONLINE));
+    arm(record);
+    EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_QSBR_ONLINE)) << "the flag is no nesting";
+}
+
+TEST_F(Reader, ArmSaysWhetherItWasNew)
+{
+    reader_record *record = world_.craft(1);
+    EXPECT_TRUE(arm(record));
+    EXPECT_FALSE(arm(record));
+    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
+    EXPECT_EQ(reader_inside(record), 1u);
+}
+
+TEST_F(Reader, OwnerDisarmsAndKeepsItsNesting)
+{
+    as_thread([&](reader_record *record) {
+        ASSERT_FALSE(rtrcu_word_enter());
+        EXPECT_TRUE(arm(record));
+        EXPECT_TRUE(rtrcu_word_enter()) << "the flag is seen by lock";
+        EXPECT_TRUE(rtrcu_word_leave()) << "and by unlock";
+        reader_disarm(registry_);
+        EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
+        EXPECT_EQ(reader_inside(record), 1u);
+        reader_arm_self();
+        EXPECT_FALSE(arm(record)) << "asked already, by itself";
+        reader_disarm(registry_);
+        EXPECT_FALSE(rtrcu_word_leave());
+    });
+}
+
+/* The deepest nesting that the header promises stays below the discipline and the flag. */
+TEST_F(Reader, DeepNestingDoesNotReachTheFlag)
+{
+    as_thread([&](reader_record *record) {
+        world_.set_inside(record, RTRCU_NESTING_MASK - 1);
+        EXPECT_FALSE(rtrcu_word_enter());
+        EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_NESTING_MASK));
+        EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
+        world_.set_inside(record, 0);
+    });
+}
+
+TEST_F(Reader, UnregisteredIsSticky)
+{
+    std::thread([] {
+        for (int i = 0; i < 5; i++)
+            EXPECT_TRUE(rtrcu_word_enter());
+        for (int i = 0; i < 5; i++)
+            EXPECT_TRUE(rtrcu_word_leave());
+        EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_UNREGISTERED);
+    }).join();
+}
+
+/* ---- full-fence mode ---- */
+
+TEST_F(Reader, SwitchArmsEverybodyAndARealFenceConfirms)
+{
+    std::vector<reader_record *> records;
+    for (int i = 0; i < 70; i++)
+        records.push_back(world_.craft(i % 3 == 0));
+    reader_fences_switch(registry_);
+    EXPECT_TRUE(registry_->full_fences);
+    EXPECT_FALSE(registry_->fences_confirmed);
+    for (reader_record *record : records)
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
+    EXPECT_FALSE(reader_fences_confirmed(registry_, false)) << "no fence, nobody has acknowledged";
+    EXPECT_TRUE(reader_fences_confirmed(registry_, true));
+    EXPECT_TRUE(registry_->fences_confirmed);
+}
+
+TEST_F(Reader, WhoLostTheFlagIsNotConfirmedByThisFence)
+{
+    reader_record *record = world_.craft(1);
+    reader_fences_switch(registry_);
+    rtrcu_word_disarm(record->self); /* an update under way overwrote the flag */
+    EXPECT_FALSE(reader_fences_confirmed(registry_, true));
+    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "armed again";
+    EXPECT_TRUE(reader_fences_confirmed(registry_, true));
+}
+
+TEST_F(Reader, WhoIsInsideASlowPathIsNotConfirmedByAFence)
+{
+    reader_record *record = world_.craft(1);
+    reader_fences_switch(registry_);
+    record->self->state += READER_STATE_SLOW;
+    EXPECT_FALSE(reader_fences_confirmed(registry_, true)) << "it may have read the old mode and may yet disarm";
+    record->self->state -= READER_STATE_SLOW;
+    EXPECT_TRUE(reader_fences_confirmed(registry_, true));
+}
+
+TEST_F(Reader, AcknowledgmentsConfirmWithoutAFence)
+{
+    as_thread([&](reader_record *record) {
+        reader_record *other = world_.craft(0);
+        reader_fences_switch(registry_);
+        EXPECT_FALSE(reader_fences_confirmed(registry_, false));
+        rtrcu_self.state += READER_STATE_SLOW;
+        reader_disarm(registry_); /* what this thread's next slow path does */
+        rtrcu_self.state -= READER_STATE_SLOW;
+        EXPECT_EQ(record->fence_ack, 1u);
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "in this mode the flag stays";
+        EXPECT_FALSE(reader_fences_confirmed(registry_, false)) << "the other has said nothing";
+        rtrcu_store_release(&other->fence_ack, 1);
+        EXPECT_TRUE(reader_fences_confirmed(registry_, false));
+    });
+}
+
+TEST_F(Reader, AHandlerInsideASlowPathDoesNotAcknowledge)
+{
+    as_thread([&](reader_record *record) {
+        rtrcu_self.state += READER_STATE_SLOW; /* the interrupted one: it may have read the old mode */
+        reader_fences_switch(registry_);
+        rtrcu_self.state += READER_STATE_SLOW;
+        reader_disarm(registry_);
+        EXPECT_EQ(record->fence_ack, 0u);
+        rtrcu_self.state -= 2 * READER_STATE_SLOW;
+    });
+}
+
+TEST_F(Reader, WhoComesInFullFenceModeIsArmed)
+{
+    reader_fences_switch(registry_);
+    ASSERT_TRUE(reader_fences_confirmed(registry_, true));
+    as_thread([&](reader_record *record) {
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
+        EXPECT_EQ(record->fence_ack, 0u);
+    });
+}
+
+TEST_F(Reader, RestoreForgetsAcknowledgments)
+{
+    reader_record *record = world_.craft(0);
+    reader_fences_switch(registry_);
+    rtrcu_store_release(&record->fence_ack, 1);
+    ASSERT_TRUE(reader_fences_confirmed(registry_, false));
+    reader_fences_restore(registry_);
+    EXPECT_FALSE(registry_->full_fences);
+    EXPECT_FALSE(registry_->fences_confirmed);
+    EXPECT_EQ(record->fence_ack, 0u);
+    as_thread([&](reader_record *) {
+        reader_arm_self();
+        reader_disarm(registry_);
+        EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_FAST);
+    });
+}
+
+/* ---- fork ---- */
+
+TEST_F(Reader, OnlyTheForkingThreadIsLeft)
+{
+    reader_record *gone = world_.craft(2);
+    as_thread([&](reader_record *survivor) {
+        registry_->anonymous = 5;
+        registry_->deadline_count = 3;
+        lock_acquire(&survivor->leaf->lock); /* as fork holds it */
+        rtrcu_self.locks_held = 0;
+        reader_after_fork(registry_, survivor);
+        EXPECT_EQ(registry_->registered, 1u);
+        EXPECT_EQ(registry_->anonymous, 0u);
+        EXPECT_EQ(registry_->deadline_count, 0u);
+        EXPECT_TRUE(reader_is_registered(survivor));
+        EXPECT_FALSE(reader_is_registered(gone));
+        EXPECT_EQ(gone->self, nullptr);
+        EXPECT_EQ(survivor->self, &rtrcu_self);
+        EXPECT_EQ(survivor->leaf->lock.word, 0u);
+    });
+}
+
+TEST_F(Reader, AForkingThreadWithoutARecordIsCounted)
+{
+    world_.craft(0);
+    std::thread([&] {
+        rtrcu_self.state |= READER_STATE_ANONYMOUS;
+        reader_after_fork(registry_, nullptr);
+        rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_ANONYMOUS);
+    }).join();
+    EXPECT_EQ(registry_->registered, 0u);
+    EXPECT_EQ(registry_->anonymous, 1u);
+}
+
+} // namespace
