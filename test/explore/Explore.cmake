@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# How the explored source is compiled, and how programs with a change in it (twins) are made.
+set(SIM ${CMAKE_SOURCE_DIR}/test/sim)
+set(EXPLORE_APPLY ${CMAKE_CURRENT_LIST_DIR}/twins/apply.py)
+
+add_library(explore_flags INTERFACE)
+target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+                           ${CMAKE_CURRENT_LIST_DIR})
+target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1)
+target_compile_options(explore_flags INTERFACE -O1 -g -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
+                       -fexceptions -Wall -Wextra -Wno-ignored-qualifiers -Wno-unused-value -Wno-tsan)
+
+# explore_edit(<out: path of the copy> <spec> <folder>): the changed copies of a spec's sources, made at build time.
+function(explore_edit out spec folder)
+    execute_process(COMMAND ${Python3_EXECUTABLE} ${EXPLORE_APPLY} --names ${spec} OUTPUT_VARIABLE names
+                    COMMAND_ERROR_IS_FATAL ANY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${spec})
+    set(copies)
+    set(sources)
+    foreach(name ${names})
+        list(APPEND copies ${folder}/${name})
+        list(APPEND sources ${CMAKE_SOURCE_DIR}/${name})
+    endforeach()
+    add_custom_command(OUTPUT ${copies} DEPENDS ${spec} ${sources} ${EXPLORE_APPLY}
+                       COMMAND ${Python3_EXECUTABLE} ${EXPLORE_APPLY} ${spec} ${CMAKE_SOURCE_DIR} ${folder}
+                       COMMENT "applying ${spec}")
+    set(${out} ${copies} PARENT_SCOPE)
+endfunction()
+
+explore_edit(EXPLORE_DOMAIN ${SIM}/domain.edit ${CMAKE_BINARY_DIR}/explore/domain)
+
+# explore_subject(<layout> [definition...]): explore_<layout>_library and explore_<layout>_scenarios.
+function(explore_subject layout)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c)
+    list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/domain\\.c$|/src/callback/double\\.c$")
+    file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
+    add_library(explore_${layout}_library OBJECT ${sources} ${EXPLORE_DOMAIN} ${SIM}/double.c)
+    add_library(explore_${layout}_scenarios OBJECT ${scenarios})
+    add_library(explore_${layout}_plat OBJECT ${SIM}/plat/plat.cc)
+    foreach(part library scenarios)
+        target_link_libraries(explore_${layout}_${part} PRIVATE explore_flags)
+        target_compile_definitions(explore_${layout}_${part} PRIVATE ${ARGN})
+    endforeach()
+    # The machine itself is not instrumented.
+    target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+    target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE ${ARGN})
+endfunction()
+
+# explore_program(<name> <layout> [twin.twin]): the explorer, or one over a library with a fault.
+function(explore_program name layout)
+    set(library $<TARGET_OBJECTS:explore_${layout}_library>)
+    set(changed)
+    if(ARGC GREATER 2)
+        explore_edit(changed ${ARGV2} ${CMAKE_BINARY_DIR}/explore/${name})
+        foreach(copy ${changed})
+            string(REGEX REPLACE ".*/(src/.*)" "\\1" source ${copy})
+            string(REGEX REPLACE "\\." "[.]" pattern ${source})
+            set(library "$<FILTER:${library},EXCLUDE,${pattern}[.]o$>")
+        endforeach()
+        add_library(${name}_changed OBJECT ${changed})
+        target_link_libraries(${name}_changed PRIVATE explore_flags)
+        set(changed $<TARGET_OBJECTS:${name}_changed>)
+    endif()
+    add_executable(${name} $<TARGET_OBJECTS:explore_engine> ${library} ${changed}
+                   $<TARGET_OBJECTS:explore_${layout}_scenarios> $<TARGET_OBJECTS:explore_${layout}_plat>)
+    target_link_options(${name} PRIVATE -Wl,--wrap=malloc -Wl,--wrap=free)
+    target_link_libraries(${name} PRIVATE fmt::fmt Boost::context)
+endfunction()

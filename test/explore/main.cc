@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// rtrcu-explore: run scenarios over the library's own source under many schedules, and replay one that failed.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "machine/world.h"
+#include "report.h"
+#include "strategy/strategies.h"
+#include "table.h"
+
+extern "C" void sim_domain_init(void);
+
+namespace explore
+{
+
+namespace
+{
+
+struct Request {
+    std::string scenario = "all", strategy = "pct", memory = "tso", replay;
+    uint64_t seed = 1, schedules = 0;
+    double seconds = 2;
+    int depth = 4, preemptions = 2;
+    size_t buffer = 4;
+    bool list = false, no_races = false, expect_failure = false;
+};
+
+struct Tally {
+    uint64_t schedules = 0, steps = 0, cut = 0, states = 0;
+    bool complete = false;
+    sim::Outcome failed;
+};
+
+sim::Model model_of(const std::string &name)
+{
+    return name == "sc" ? sim::Model::kSc : name == "tso" ? sim::Model::kTso : sim::Model::kPso;
+}
+
+std::unique_ptr<sim::Strategy> strategy_of(const Request &request)
+{
+    if (request.strategy == "random")
+        return make_random(request.seed);
+    if (request.strategy == "pct")
+        return make_pct(request.seed, request.depth);
+    return make_exhaustive(request.preemptions);
+}
+
+Tally explore(sim::World &world, const sim::Scenario &scenario, const Request &request)
+{
+    Tally tally;
+    auto strategy = strategy_of(request);
+    auto began = std::chrono::steady_clock::now();
+    auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+    for (;;) {
+        sim::Outcome outcome = world.run(scenario, *strategy);
+        tally.schedules++;
+        tally.steps += outcome.steps;
+        tally.cut += outcome.cut;
+        if (outcome.failed) {
+            tally.failed = std::move(outcome);
+            break;
+        }
+        if (!strategy->end(outcome.steps)) {
+            tally.complete = true;
+            break;
+        }
+        if (request.schedules && tally.schedules >= request.schedules)
+            break;
+        if (tally.schedules % 16 == 0 && elapsed() > request.seconds)
+            break;
+    }
+    tally.states = distinct_states(*strategy);
+    return tally;
+}
+
+std::string coverage(const Tally &tally)
+{
+    std::string text = fmt::format("{:>8} schedules {:>10} steps", tally.schedules, tally.steps);
+    if (tally.states)
+        text += fmt::format(" {:>8} states{}", tally.states, tally.complete ? ", complete" : "");
+    return text;
+}
+
+// 0 held, 1 failed.
+int run_one(sim::World &world, const sim::Scenario &scenario, const Request &request)
+{
+    Tally tally = explore(world, scenario, request);
+    fmt::print("{:<12} {:<4} {:<10} {} {}\n", scenario.name, request.memory, request.strategy, coverage(tally),
+               tally.failed.failed ? "FAILED" : "held");
+    if (!tally.failed.failed)
+        return 0;
+    fmt::print("  {}\n", symbolize(tally.failed.failure));
+    fmt::print("  replay: --replay '{}/{}/{}/{}'\n", scenario.name, request.memory, request.buffer,
+               encode_choices(tally.failed.choices));
+    std::fflush(stdout);
+    return 1;
+}
+
+const sim::Scenario *find(const std::string &name)
+{
+    for (const sim::Scenario *scenario : all_scenarios()) {
+        if (name == scenario->name)
+            return scenario;
+    }
+    return nullptr;
+}
+
+int refuse(const std::string &message)
+{
+    fmt::print(stderr, "rtrcu-explore: {}\n", message);
+    return 2;
+}
+
+int unknown_scenario(const std::string &name)
+{
+    std::string known = "all";
+    for (const sim::Scenario *scenario : all_scenarios())
+        known += fmt::format(", {}", scenario->name);
+    return refuse(fmt::format("no scenario is called \"{}\"; allowed are {}", name, known));
+}
+
+// SCENARIO/MEMORY/BUFFER/CHOICES
+int replay(const Request &request)
+{
+    std::vector<std::string> parts;
+    std::string rest = request.replay;
+    for (size_t slash; parts.size() < 3 && (slash = rest.find('/')) != std::string::npos; rest = rest.substr(slash + 1))
+        parts.push_back(rest.substr(0, slash));
+    std::vector<uint8_t> choices;
+    if (parts.size() != 3 || !decode_choices(rest, choices) ||
+        parts[2].find_first_not_of("0123456789") != std::string::npos)
+        return refuse("--replay takes what a failed run printed: SCENARIO/MEMORY/BUFFER/CHOICES");
+    const sim::Scenario *scenario = find(parts[0]);
+    if (!scenario)
+        return unknown_scenario(parts[0]);
+    sim::World world({.model = model_of(parts[1]),
+                      .buffer_stores = std::stoul(parts[2]),
+                      .races = !request.no_races,
+                      .trace = true});
+    sim_domain_init();
+    auto strategy = make_replay(std::move(choices));
+    sim::Outcome outcome = world.run(*scenario, *strategy);
+    fmt::print("{}\n", outcome.failed ? "failed: " + symbolize(outcome.failure) : "held");
+    return outcome.failed ? 1 : 0;
+}
+
+int run(const Request &request)
+{
+    if (request.list) {
+        for (const sim::Scenario *scenario : all_scenarios())
+            fmt::print("{:<14} {}\n", scenario->name, scenario->what);
+        return 0;
+    }
+    if (!request.replay.empty())
+        return replay(request);
+    if (request.scenario != "all" && !find(request.scenario))
+        return unknown_scenario(request.scenario);
+    sim::World world({.model = model_of(request.memory), .buffer_stores = request.buffer, .races = !request.no_races});
+    sim_domain_init();
+    int failed = 0;
+    for (const sim::Scenario *scenario : all_scenarios()) {
+        if (request.scenario == "all" || request.scenario == scenario->name)
+            failed += run_one(world, *scenario, request);
+    }
+    if (request.expect_failure)
+        return failed ? 0 : 1;
+    return failed ? 1 : 0;
+}
+
+} // namespace
+
+} // namespace explore
+
+int main(int argc, char **argv)
+{
+    explore::Request request;
+    CLI::App app("Explore interleavings and weak memory over the library's own source.");
+    app.add_option("--scenario", request.scenario, "one scenario, or all");
+    app.add_option("--strategy", request.strategy, "how schedules are chosen")
+        ->check(CLI::IsMember({"random", "pct", "exhaustive"}));
+    app.add_option("--memory", request.memory, "what a store buffer may do")
+        ->check(CLI::IsMember({"sc", "tso", "pso"}));
+    app.add_option("--seed", request.seed, "of random and pct");
+    app.add_option("--schedules", request.schedules, "at most so many a scenario, 0: as many as --seconds allow");
+    app.add_option("--seconds", request.seconds, "at most so long a scenario")->check(CLI::PositiveNumber);
+    app.add_option("--depth", request.depth, "of pct: change points and one")->check(CLI::Range(1, 20));
+    app.add_option("--preemptions", request.preemptions, "of exhaustive")->check(CLI::Range(0, 20));
+    app.add_option("--buffer", request.buffer, "stores that a buffer holds")->check(CLI::Range(1, 60));
+    app.add_option("--replay", request.replay, "the string that a failed run printed; shows every step");
+    app.add_flag("--no-races", request.no_races, "do not check plain accesses for data races");
+    app.add_flag("--expect-failure", request.expect_failure, "exit 0 if a schedule fails, 1 if none does");
+    app.add_flag("--list", request.list, "the scenarios");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    return explore::run(request);
+}

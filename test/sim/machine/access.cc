@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Loads, stores, updates and fences of the simulated threads.
+#include <fmt/format.h>
+
+#include "machine/world.h"
+
+namespace sim
+{
+
+namespace
+{
+
+constexpr uint64_t mask_of(size_t size)
+{
+    return size == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * size)) - 1;
+}
+
+} // namespace
+
+void World::check_access(uintptr_t address, size_t size, AccessKind kind, const char *text, const void *pc)
+{
+    if (!exploring())
+        return;
+    Access access{current_->id, &current_->clock, text, pc};
+    std::string error = memory_.check(address, size, kind, access, options_.races);
+    if (!error.empty())
+        fail(fmt::format("{}: {}", text ? text : fmt::format("plain access|{}", fmt::ptr(pc)), error));
+}
+
+// The library's own blocks of a thread are read by others without a word about it being atomic: see READER_STATE_SLOW.
+void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
+{
+    if (!active() || on_own_stack(address))
+        return;
+    Thread &t = *current_;
+    while (t.buffer.overlaps(address, size))
+        drain_one(t, 0);
+    if (writes)
+        memory_.will_change(address, size);
+    auto block = reinterpret_cast<uintptr_t>(thread_block());
+    if (address < block || address >= block + kThreadBlock)
+        check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
+    if (!writes && size <= 8)
+        t.history = mix(t.history, Memory::read(address, size));
+}
+
+uint64_t World::load(uintptr_t address, size_t size, bool acquire, const char *text, const char *where)
+{
+    if (!active())
+        return Memory::read(address, size);
+    point(text, where);
+    Thread &t = *current_;
+    if (acquire)
+        order_acquire(t);
+    check_access(address, size, AccessKind::kAtomicRead, text, nullptr);
+    uint64_t memory = Memory::read(address, size), value = t.buffer.forward(address, size, memory) & mask_of(size);
+    if (!t.buffer.overlaps(address, size))
+        memory_.publishers(address, size, acquire ? t.clock : t.seen);
+    t.history = mix(mix(t.history, reinterpret_cast<uintptr_t>(text)), value);
+    trace(text, where, value);
+    return value;
+}
+
+void World::store(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where)
+{
+    if (active())
+        point(text, where);
+    put(address, value, size, release, false, text, where);
+}
+
+void World::put(uintptr_t address, uint64_t value, size_t size, bool release, bool exclusive, const char *text,
+                const char *where)
+{
+    if (!active()) {
+        Memory::write_bytes(address, value, size);
+        return;
+    }
+    Thread &t = *current_;
+    check_access(address, size, AccessKind::kAtomicWrite, text, nullptr);
+    BufferedStore store{address, value & mask_of(size), static_cast<uint8_t>(size), release, exclusive, {}, text,
+                        where};
+    store.clock = release ? t.clock : t.released;
+    if (exclusive)
+        memory_.publishers(address, size, store.clock); // a release sequence goes on through updates
+    if (release)
+        t.clock.at[t.id]++;
+    t.history = mix(t.history, reinterpret_cast<uintptr_t>(text));
+    trace(text, where, store.value);
+    if (!exploring() || options_.model == Model::kSc) {
+        commit(t, store);
+        return;
+    }
+    if (t.buffer.size() >= options_.buffer_stores)
+        drain_one(t, 0);
+    t.buffer.push(store);
+}
+
+// A store that others' exclusive updates of the same bytes must not overtake, nor it them.
+void World::commit(Thread &owner, const BufferedStore &store)
+{
+    yield_exclusive(owner, store.address, store.size);
+    memory_.write(store.address, store.value, store.size, store.clock);
+    if (options_.trace && exploring() && options_.model != Model::kSc)
+        fmt::print("       {:<10} {:<62} = {:#x}   reaches memory\n", owner.name, store.text, store.value);
+}
+
+void World::yield_exclusive(const Thread &writer, uintptr_t address, size_t size)
+{
+    for (Thread &t : threads_) {
+        while (&t != &writer && t.buffer.overlaps_exclusive(address, size))
+            drain_one(t, 0);
+    }
+}
+
+void World::drain_one(Thread &thread, size_t i)
+{
+    BufferedStore store = thread.buffer.take(i);
+    commit(thread, store);
+}
+
+void World::drain_all(Thread &thread)
+{
+    while (!thread.buffer.empty())
+        drain_one(thread, 0);
+}
+
+// aarch64: a load-acquire is not satisfied before an earlier store-release.
+void World::order_acquire(Thread &t)
+{
+    while (options_.model == Model::kPso && t.buffer.has_release())
+        drain_one(t, 0);
+}
+
+// The read half of an update, and what it may do to the store buffer: x86 drains it; a load-exclusive and
+// store-exclusive pair with acquire and release leaves the store where it may still be overtaken by later loads.
+uint64_t World::update_begin(uintptr_t address, size_t size, const char *text)
+{
+    Thread &t = *current_;
+    if (options_.model != Model::kPso)
+        drain_all(t);
+    else
+        order_acquire(t);
+    yield_exclusive(t, address, size);
+    check_access(address, size, AccessKind::kAtomicRead, text, nullptr);
+    uint64_t old = t.buffer.forward(address, size, Memory::read(address, size)) & mask_of(size);
+    t.clock.join(t.seen);
+    memory_.publishers(address, size, t.clock);
+    t.history = mix(mix(t.history, reinterpret_cast<uintptr_t>(text)), old);
+    return old;
+}
+
+void World::update_end(uintptr_t address, uint64_t value, size_t size, const char *text, const char *where)
+{
+    Thread &t = *current_;
+    put(address, value, size, true, true, text, where);
+    if (options_.model == Model::kPso)
+        return;
+    drain_all(t);
+    t.released = t.clock;
+}
+
+uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, const char *text, const char *where)
+{
+    if (active())
+        point(text, where);
+    Thread &t = *current_;
+    uint64_t old = t.buffer.forward(address, size, Memory::read(address, size)), value = (old + amount) & mask_of(size);
+    if (exploring() && options_.model == Model::kSc) {
+        // Without a buffer, the moment between load and store is a point of its own; its own handlers stay out.
+        bool blocked = t.signals_blocked;
+        t.signals_blocked = true;
+        t.history = mix(t.history, value);
+        point(text, where);
+        t.signals_blocked = blocked;
+    }
+    put(address, value, size, true, false, text, where);
+    t.history = mix(t.history, value);
+    return value;
+}
+
+void World::count(uintptr_t address, uint64_t amount, size_t size)
+{
+    if (active())
+        memory_.will_change(address, size);
+    Memory::write_bytes(address, Memory::read(address, size) + amount, size);
+}
+
+void World::real_fence(Thread &t)
+{
+    drain_all(t);
+    t.clock.join(t.seen);
+    t.released = t.clock;
+    t.clock.at[t.id]++;
+}
+
+void World::fence_full(const char *where)
+{
+    if (!exploring())
+        return;
+    if (!current_->buffer.empty())
+        point("full fence", where);
+    real_fence(*current_);
+    trace("full fence", where, 0);
+}
+
+void World::relax(const char *where)
+{
+    if (!exploring())
+        return;
+    now_ += 1000;
+    strategy_->yielded(current_->id);
+    point("relax", where);
+}
+
+} // namespace sim

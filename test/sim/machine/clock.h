@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Vector clocks: what each simulated thread knows of the others' past.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sim
+{
+
+constexpr int kMaxThreads = 8;
+
+struct Clock {
+    std::array<uint16_t, kMaxThreads> at{};
+
+    void join(const Clock &other)
+    {
+        for (int i = 0; i < kMaxThreads; i++)
+            at[i] = at[i] < other.at[i] ? other.at[i] : at[i];
+    }
+
+    bool covers(int thread, uint16_t time) const
+    {
+        return at[thread] >= time;
+    }
+};
+
+} // namespace sim

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The doors of the machine: the calls of sim.h, and those that the compiler puts before every plain access.
+//
+// The explored source is compiled with the instrumentation of the race detector but linked without its library; these
+// functions are called instead.
+#include <cstdlib>
+#include <cstring>
+
+#include "machine/world.h"
+#include "sim.h"
+
+using sim::World;
+using sim::world;
+
+namespace
+{
+
+uintptr_t number(const volatile void *address)
+{
+    return reinterpret_cast<uintptr_t>(address);
+}
+
+uint64_t apply(sim_rmw operation, uint64_t old, uint64_t value)
+{
+    switch (operation) {
+    case SIM_EXCHANGE:
+        return value;
+    case SIM_ADD:
+        return old + value;
+    case SIM_OR:
+        return old | value;
+    case SIM_AND:
+        return old & value;
+    }
+    return value;
+}
+
+void plain(void *address, size_t size, bool writes, const void *pc)
+{
+    World *w = world();
+    if (w && w->active())
+        w->plain(number(address), size, writes, pc);
+}
+
+} // namespace
+
+extern "C" {
+
+uint64_t sim_load(const volatile void *address, size_t size, sim_order order, const char *text, const char *where)
+{
+    return world()->load(number(address), size, order == SIM_ACQUIRE, text, where);
+}
+
+void sim_store(volatile void *address, uint64_t value, size_t size, sim_order order, const char *text,
+               const char *where)
+{
+    world()->store(number(address), value, size, order == SIM_RELEASE, text, where);
+}
+
+uint64_t sim_update(volatile void *address, uint64_t value, size_t size, sim_rmw operation, const char *text,
+                    const char *where)
+{
+    World *w = world();
+    w->point(text, where);
+    uint64_t old = w->update_begin(number(address), size, text);
+    w->update_end(number(address), apply(operation, old, value), size, text, where);
+    return old;
+}
+
+bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, const char *text,
+                          const char *where)
+{
+    World *w = world();
+    uint64_t wanted = 0;
+    memcpy(&wanted, expected, size);
+    w->point(text, where);
+    uint64_t old = w->update_begin(number(address), size, text);
+    if (old == wanted) {
+        w->update_end(number(address), desired, size, text, where);
+        return true;
+    }
+    plain(expected, size, true, __builtin_return_address(0));
+    memcpy(expected, &old, size);
+    return false;
+}
+
+uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, const char *text, const char *where)
+{
+    return world()->owner_add(number(address), amount, size, text, where);
+}
+
+void sim_count(volatile void *address, uint64_t amount, size_t size)
+{
+    world()->count(number(address), amount, size);
+}
+
+void sim_fence_full(const char *where)
+{
+    world()->fence_full(where);
+}
+
+void sim_relax(const char *where)
+{
+    world()->relax(where);
+}
+
+struct rtrcu_thread *sim_self(void)
+{
+    return static_cast<struct rtrcu_thread *>(world()->thread_block());
+}
+
+// ---- malloc() and free() of the explored source, by the linker's --wrap ----
+
+void *__real_malloc(size_t bytes);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t bytes);
+void __wrap_free(void *memory);
+
+void *__wrap_malloc(size_t bytes)
+{
+    return world() && world()->active() ? world()->allocate(bytes) : __real_malloc(bytes);
+}
+
+void __wrap_free(void *memory)
+{
+    if (world() && world()->active())
+        world()->release(memory);
+    else
+        __real_free(memory);
+}
+
+// ---- plain accesses ----
+
+#define PLAIN(name, size, writes)                                                                                      \
+    void name(void *address);                                                                                          \
+    void name(void *address)                                                                                           \
+    {                                                                                                                  \
+        plain(address, size, writes, __builtin_return_address(0));                                                     \
+    }
+
+PLAIN(__tsan_read1, 1, false)
+PLAIN(__tsan_read2, 2, false)
+PLAIN(__tsan_read4, 4, false)
+PLAIN(__tsan_read8, 8, false)
+PLAIN(__tsan_read16, 16, false)
+PLAIN(__tsan_write1, 1, true)
+PLAIN(__tsan_write2, 2, true)
+PLAIN(__tsan_write4, 4, true)
+PLAIN(__tsan_write8, 8, true)
+PLAIN(__tsan_write16, 16, true)
+PLAIN(__tsan_unaligned_read2, 2, false)
+PLAIN(__tsan_unaligned_read4, 4, false)
+PLAIN(__tsan_unaligned_read8, 8, false)
+PLAIN(__tsan_unaligned_write2, 2, true)
+PLAIN(__tsan_unaligned_write4, 4, true)
+PLAIN(__tsan_unaligned_write8, 8, true)
+
+void __tsan_read_range(void *address, size_t size);
+void __tsan_write_range(void *address, size_t size);
+void __tsan_init(void);
+
+void __tsan_read_range(void *address, size_t size)
+{
+    plain(address, size, false, __builtin_return_address(0));
+}
+
+void __tsan_write_range(void *address, size_t size)
+{
+    plain(address, size, true, __builtin_return_address(0));
+}
+
+void __tsan_init(void)
+{
+}
+}

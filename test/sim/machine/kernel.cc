@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The simulated kernel: heavy fences, futexes, clock, signal mask, memory.
+//
+// A system call that touches a futex word is a full fence of its caller, as the kernel's own code makes it.
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "machine/world.h"
+
+namespace sim
+{
+
+namespace
+{
+
+// As the kernel lays out the word of a priority-inheriting futex.
+constexpr uint32_t kOwnerMask = 0x3fffffff, kWaitersBit = 0x80000000;
+
+} // namespace
+
+// Each thread passes a full fence at a moment of its own, between the beginning and the end of the call.
+int World::fence_heavy(bool visit)
+{
+    point(visit ? "visit every CPU" : "membarrier", "fence_heavy");
+    if (visit ? visit_refused_ : membarrier_refused_) {
+        trace("heavy fence refused", "", 0);
+        current_->history = mix(current_->history, 0xdead);
+        return -EPERM;
+    }
+    Thread &self = *current_;
+    real_fence(self);
+    for (Thread &thread : threads_) {
+        if (&thread == &self || thread.waits == Waits::kFinished)
+            continue;
+        if (!thread.buffer.empty())
+            point("heavy fence reaches", thread.name.c_str());
+        real_fence(thread);
+    }
+    real_fence(self);
+    self.history = mix(self.history, 0xfe);
+    trace("heavy fence done", "", 0);
+    return 0;
+}
+
+int World::futex_wait(uintptr_t word, uint32_t expected, int64_t timeout_ns)
+{
+    point("futex wait", "futex_wait");
+    Thread &t = *current_;
+    real_fence(t);
+    auto value = static_cast<uint32_t>(Memory::read(word, 4));
+    check_access(word, 4, AccessKind::kAtomicRead, "futex wait", nullptr);
+    if (value != expected) {
+        t.history = mix(t.history, 0xa6a);
+        trace("futex wait: the word has changed", "", value);
+        return -EAGAIN;
+    }
+    block(Waits::kFutex, word, timeout_ns);
+    return t.wait_result;
+}
+
+// In the order of their numbers, which is no promise of the kernel either.
+int World::futex_wake(uintptr_t word, int count)
+{
+    point("futex wake", "futex_wake");
+    real_fence(*current_);
+    int woken = 0;
+    for (Thread &thread : threads_) {
+        if (woken < count && thread.waits == Waits::kFutex && thread.wait_address == word) {
+            wake(thread, 0);
+            woken++;
+        }
+    }
+    current_->history = mix(current_->history, static_cast<uint64_t>(woken));
+    trace("futex wake", "", static_cast<uint64_t>(woken));
+    return woken;
+}
+
+int World::futex_lock_pi(uintptr_t word, int64_t timeout_ns)
+{
+    point("futex lock", "futex_lock_pi");
+    Thread &t = *current_;
+    real_fence(t);
+    auto id = static_cast<uint32_t>(t.id + 1);
+    uint64_t value = update_begin(word, 4, "futex lock");
+    if ((value & kOwnerMask) == id)
+        return -EDEADLK;
+    if (value == 0) {
+        update_end(word, id, 4, "futex lock", "futex_lock_pi");
+        real_fence(t);
+        return 0;
+    }
+    uint32_t owner = static_cast<uint32_t>(value & kOwnerMask);
+    if (owner > threads_.size() || threads_[owner - 1].waits == Waits::kFinished)
+        return -ESRCH;
+    update_end(word, value | kWaitersBit, 4, "futex lock: a waiter", "futex_lock_pi");
+    real_fence(t);
+    block(Waits::kPi, word, timeout_ns);
+    memory_.publishers(word, 4, t.clock);
+    return t.wait_result;
+}
+
+int World::futex_unlock_pi(uintptr_t word)
+{
+    point("futex unlock", "futex_unlock_pi");
+    Thread &t = *current_;
+    real_fence(t);
+    uint64_t value = update_begin(word, 4, "futex unlock");
+    if ((value & kOwnerMask) != static_cast<uint32_t>(t.id + 1))
+        return -EPERM;
+    Thread *heir = nullptr;
+    bool more = false;
+    for (Thread &thread : threads_) {
+        if (thread.waits != Waits::kPi || thread.wait_address != word)
+            continue;
+        more |= heir != nullptr;
+        heir = heir ? heir : &thread;
+    }
+    uint32_t now = heir ? static_cast<uint32_t>(heir->id + 1) | (more ? kWaitersBit : 0) : 0;
+    update_end(word, now, 4, "futex unlock", "futex_unlock_pi");
+    real_fence(t);
+    if (heir)
+        wake(*heir, 0);
+    return 0;
+}
+
+int64_t World::clock_now()
+{
+    if (exploring())
+        current_->history = mix(current_->history, static_cast<uint64_t>(now_));
+    return now_;
+}
+
+void World::clock_sleep(int64_t ns)
+{
+    point("sleep", "clock_sleep");
+    real_fence(*current_);
+    block(Waits::kSleep, 0, ns);
+}
+
+bool World::block_signals(bool blocked)
+{
+    bool before = current_->signals_blocked;
+    current_->signals_blocked = blocked;
+    return before;
+}
+
+void World::set_signal(int id, void (*handler)())
+{
+    threads_[static_cast<size_t>(id)].signal = handler;
+}
+
+void World::add_event(const char *name, void (*f)())
+{
+    events_.emplace_back(name, f);
+}
+
+void World::wait_until(bool (*condition)())
+{
+    Thread &t = *current_;
+    t.until = condition;
+    point("wait until", "wait_until");
+    real_fence(t);
+    block(Waits::kUntil, 0, INT64_MAX);
+}
+
+// Never the same address twice in a schedule: what is freed stays known as freed.
+void *World::allocate(size_t bytes)
+{
+    size_t rounded = (bytes + 31) & ~size_t{15};
+    if (heap_used_ + rounded > heap_.size())
+        fail("the scenario's heap is used up");
+    unsigned char *memory = heap_.data() + heap_used_;
+    heap_used_ += rounded;
+    memset(memory, 0xa5, bytes);
+    allocations_[reinterpret_cast<uintptr_t>(memory)] = bytes;
+    current_->history = mix(current_->history, heap_used_);
+    return memory;
+}
+
+// Freeing is a write of the whole: it must come after every other access.
+void World::release(void *memory)
+{
+    auto address = reinterpret_cast<uintptr_t>(memory);
+    if (!memory)
+        return;
+    auto found = allocations_.find(address);
+    if (found == allocations_.end())
+        fail("free of something that was not allocated, or twice");
+    size_t bytes = found->second;
+    allocations_.erase(found);
+    point("free", "release");
+    while (current_->buffer.overlaps(address, bytes))
+        drain_one(*current_, 0);
+    check_access(address, bytes, AccessKind::kPlainWrite, "free", nullptr);
+    memory_.set_freed(address, bytes, true);
+    trace("free", "", address);
+}
+
+} // namespace sim

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The simulated machine: threads that run one at a time, their store buffers, a kernel, a clock.
+//
+// A schedule has three parts:
+//   setup    the scenario makes its threads and prepares memory; nothing is interleaved
+//   explore  before every shared access the strategy says what happens next
+//   finish   all threads that are not daemons have ended; the scenario looks at what they left
+// Afterwards every byte that was written is put back.
+//
+// A failure ends the schedule on the spot: use of freed memory, a data race, a broken check or invariant, a thread that
+// waits for something that nobody will do, a schedule that does not end.
+#pragma once
+
+#include <cstdarg>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/context/fiber.hpp>
+
+#include "machine/memory.h"
+#include "machine/strategy.h"
+#include "scenario.h"
+
+namespace sim
+{
+
+struct Options {
+    Model model = Model::kTso;
+    size_t buffer_stores = 4; // a store into a full buffer first drains the oldest
+    uint32_t timeout_limit = 64;
+    bool races = true; // check the plain accesses
+    bool trace = false;
+};
+
+enum class Waits { kNo, kFutex, kPi, kSleep, kUntil, kFinished };
+
+struct Thread {
+    int id;
+    std::string name;
+    bool daemon;
+    void *(*body)(void *);
+    void *argument;
+    Waits waits = Waits::kNo;
+    uintptr_t wait_address = 0;
+    int64_t deadline = INT64_MAX;
+    int wait_result = 0;
+    bool (*until)() = nullptr;
+    StoreBuffer buffer;
+    Clock clock;    // what this thread knows
+    Clock seen;     // what relaxed loads have shown, for a fence to take up
+    Clock released; // what it knew at its last fence
+    uint64_t history = 0;
+    int rt_priority = 0;
+    bool signals_blocked = false;
+    void (*signal)() = nullptr; // pending
+    bool deliver = false;
+    void *exit_value = nullptr;
+    alignas(boost::context::fiber) unsigned char fiber[sizeof(boost::context::fiber)];
+};
+
+struct Outcome {
+    bool failed = false;
+    bool cut = false; // the strategy lost interest
+    std::string failure;
+    uint64_t steps = 0;
+    uint32_t timeouts = 0;
+    std::vector<uint8_t> choices; // for replay
+};
+
+class World
+{
+  public:
+    explicit World(const Options &options);
+
+    Outcome run(const Scenario &scenario, Strategy &strategy);
+
+    // ---- for scenarios ----
+    int add_thread(const char *name, void *(*body)(void *), void *argument, bool daemon);
+    // In setup: do something as this thread.
+    void as_thread(int id, void (*f)());
+    void add_event(const char *name, void (*f)());
+    void set_signal(int id, void (*handler)());
+    void wait_until(bool (*condition)());
+    void *allocate(size_t bytes);
+    void release(void *memory);
+    [[noreturn]] void fail(const std::string &message);
+    void expect(bool condition, const char *text);
+    // What the library says to the user: part of the trace.
+    void print(const char *format, va_list arguments);
+    void allow_timeouts(bool allowed)
+    {
+        timeouts_allowed_ = allowed;
+    }
+    void refuse_fences(bool membarrier, bool visit)
+    {
+        membarrier_refused_ = membarrier;
+        visit_refused_ = visit;
+    }
+    Outcome &outcome()
+    {
+        return outcome_;
+    }
+
+    // ---- for the library: accesses ----
+    uint64_t load(uintptr_t address, size_t size, bool acquire, const char *text, const char *where);
+    void store(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
+    // An update is begun, decides what to store, and ends; nothing comes between.
+    uint64_t update_begin(uintptr_t address, size_t size, const char *text);
+    void update_end(uintptr_t address, uint64_t value, size_t size, const char *text, const char *where);
+    uint64_t owner_add(uintptr_t address, uint64_t amount, size_t size, const char *text, const char *where);
+    void count(uintptr_t address, uint64_t amount, size_t size);
+    void fence_full(const char *where);
+    void relax(const char *where);
+    void plain(uintptr_t address, size_t size, bool writes, const void *pc);
+
+    // ---- for the library: the kernel ----
+    int fence_heavy(bool visit);
+    int futex_wait(uintptr_t word, uint32_t expected, int64_t timeout_ns);
+    int futex_wake(uintptr_t word, int count);
+    int futex_lock_pi(uintptr_t word, int64_t timeout_ns);
+    int futex_unlock_pi(uintptr_t word);
+    int64_t clock_now();
+    void clock_sleep(int64_t ns);
+    bool block_signals(bool blocked);
+    void set_exit_hook(void (*hook)(void *))
+    {
+        exit_hook_ = hook;
+    }
+    void arm_exit(void *value)
+    {
+        current_->exit_value = value;
+    }
+
+    Thread *current()
+    {
+        return current_;
+    }
+    void *thread_block();
+    // Hooks do nothing at all outside schedules, and while the engine itself calls into instrumented code.
+    bool active() const
+    {
+        return mode_ != Mode::kOutside && quiet_ == 0;
+    }
+    bool exploring() const
+    {
+        return mode_ == Mode::kExplore && quiet_ == 0;
+    }
+    void point(const char *text, const char *where);
+
+  private:
+    enum class Mode { kOutside, kSetup, kExplore, kFinish };
+
+    void begin_schedule(const Scenario &scenario, Strategy &strategy);
+    void start_threads();
+    void finish_schedule(const Scenario &scenario);
+    Thread *next();
+    void list_actions();
+    int decide();
+    bool perform(const Action &action, Thread *&run);
+    void switch_to(Thread *to);
+    void leave_schedule();
+    void body_of(Thread &thread);
+    void exit_thread(Thread &thread);
+    bool advance_clock();
+    bool is_over() const;
+    std::string stuck() const;
+    void block(Waits why, uintptr_t address, int64_t timeout_ns);
+    void wake(Thread &thread, int result);
+    void drain_one(Thread &thread, size_t i);
+    void drain_all(Thread &thread);
+    void real_fence(Thread &thread);
+    void commit(Thread &owner, const BufferedStore &store);
+    void yield_exclusive(const Thread &writer, uintptr_t address, size_t size);
+    void order_acquire(Thread &thread);
+    void put(uintptr_t address, uint64_t value, size_t size, bool release, bool exclusive, const char *text,
+             const char *where);
+    void check_access(uintptr_t address, size_t size, AccessKind kind, const char *text, const void *pc);
+    bool on_own_stack(uintptr_t address) const;
+    uint64_t state();
+    void run_signal();
+    void trace(const char *format_what, const char *where, uint64_t value);
+
+    Options options_;
+    Memory memory_;
+    Mode mode_ = Mode::kOutside;
+    int quiet_ = 0;
+    const Scenario *scenario_ = nullptr;
+    Strategy *strategy_ = nullptr;
+    Outcome outcome_;
+    std::deque<Thread> threads_; // their addresses stay
+    Thread *current_ = nullptr;
+    Thread outside_;                                          // who the main context is, during setup and finish
+    std::vector<std::pair<const char *, void (*)()>> events_; // null: has happened
+    std::vector<Action> actions_;
+    bool timeouts_allowed_ = true;
+    bool membarrier_refused_ = false, visit_refused_ = false;
+    bool over_ = false;
+    int64_t now_ = 0;
+    void (*exit_hook_)(void *) = nullptr;
+    alignas(boost::context::fiber) unsigned char main_fiber_[sizeof(boost::context::fiber)];
+    unsigned char *leaving_ = nullptr; // where the context goes that is being left
+    std::vector<unsigned char> stacks_;
+    std::vector<unsigned char> blocks_; // thread-local blocks
+    std::vector<unsigned char> heap_;
+    size_t heap_used_ = 0;
+    std::unordered_map<uintptr_t, size_t> allocations_;
+    const unsigned char *main_stack_top_ = nullptr;
+};
+
+// The one world of the process: hooks reach it.
+World *world();
+
+// Fill in the thread-local block of a new thread; the explored build defines it, since the layout is the library's.
+extern "C" void sim_thread_block_init(void *block);
+constexpr size_t kThreadBlock = 128;
+
+} // namespace sim

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The contract of src/plat/plat.h, kept by the simulated machine.
+//
+// Compiled with the explored source's headers, since the first contents of a thread's block are the layout's.
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "machine/world.h"
+
+extern "C" {
+#include "plat/plat.h"
+#include <rtrcu/detail/word.h>
+}
+
+using sim::world;
+
+extern "C" {
+
+void sim_thread_block_init(void *block)
+{
+    static_assert(sizeof(struct rtrcu_thread) <= sim::kThreadBlock, "the block has no room for the layout");
+    memset(block, 0, sim::kThreadBlock);
+    auto *thread = static_cast<struct rtrcu_thread *>(block);
+    thread->word = RTRCU_WORD_INITIAL;
+    thread->flag = RTRCU_FLAG_INITIAL;
+}
+
+int plat_fence_prepare(void)
+{
+    return world() && world()->exploring() ? world()->fence_heavy(false) : 0;
+}
+
+int plat_fence_heavy(void)
+{
+    return world()->fence_heavy(false);
+}
+
+int plat_fence_by_visit(void)
+{
+    return world()->fence_heavy(true);
+}
+
+int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    return world()->futex_wait(reinterpret_cast<uintptr_t>(word), expected, timeout_ns);
+}
+
+int plat_futex_wake(uint32_t *word, int count)
+{
+    return world()->futex_wake(reinterpret_cast<uintptr_t>(word), count);
+}
+
+int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
+{
+    return world()->futex_lock_pi(reinterpret_cast<uintptr_t>(word), timeout_ns);
+}
+
+int plat_futex_unlock_pi(uint32_t *word)
+{
+    return world()->futex_unlock_pi(reinterpret_cast<uintptr_t>(word));
+}
+
+int64_t plat_clock_now(void)
+{
+    return world()->clock_now();
+}
+
+int64_t plat_clock_thread_cpu(void)
+{
+    return world()->clock_now();
+}
+
+void plat_clock_sleep(int64_t ns)
+{
+    world()->clock_sleep(ns);
+}
+
+int plat_cpu_count(void)
+{
+    return 2;
+}
+
+int plat_cpu_highest(void)
+{
+    return 1;
+}
+
+int plat_cpu_current(void)
+{
+    return 0;
+}
+
+const uint32_t *plat_cpu_address(void)
+{
+    return nullptr;
+}
+
+int plat_cpu_bind(int cpu)
+{
+    (void)cpu;
+    return 0;
+}
+
+bool plat_cpu_allowed(int cpu)
+{
+    return cpu == 0;
+}
+
+int plat_thread_create(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
+{
+    thread->handle = static_cast<unsigned long>(world()->add_thread(name, body, argument, true));
+    return 0;
+}
+
+int plat_thread_detach(const struct plat_thread *thread)
+{
+    (void)thread;
+    return 0;
+}
+
+int plat_thread_id(void)
+{
+    return world()->current()->id + 1;
+}
+
+int plat_process_id(void)
+{
+    return 1;
+}
+
+void plat_thread_name(int thread_id, char *name, size_t size)
+{
+    snprintf(name, size, "%d", thread_id);
+}
+
+int plat_sched_set(int priority, int nice)
+{
+    (void)nice;
+    world()->current()->rt_priority = priority;
+    return 0;
+}
+
+int plat_sched_lift(int thread_id, int priority)
+{
+    (void)thread_id;
+    (void)priority;
+    return 0;
+}
+
+int plat_sched_rt_priority(void)
+{
+    return world()->current()->rt_priority;
+}
+
+void plat_signals_block(sigset_t *saved)
+{
+    memset(saved, 0, sizeof(*saved));
+    if (world()->block_signals(true))
+        sigaddset(saved, SIGUSR1);
+}
+
+void plat_signals_restore(const sigset_t *saved)
+{
+    world()->block_signals(sigismember(saved, SIGUSR1) == 1);
+}
+
+int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
+{
+    *key = 0;
+    world()->set_exit_hook(destructor);
+    return 0;
+}
+
+int plat_thread_exit_arm(unsigned int key, void *value)
+{
+    (void)key;
+    world()->arm_exit(value);
+    return 0;
+}
+
+/* No scenario fills a leaf. */
+void *plat_mem_pages(size_t bytes)
+{
+    (void)bytes;
+    return nullptr;
+}
+
+void plat_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    world()->print(format, arguments);
+    va_end(arguments);
+}
+
+void plat_die(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    world()->fail(text);
+}
+
+int plat_copies(void)
+{
+    return 1;
+}
+}

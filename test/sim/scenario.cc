@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The scenarios' view of the machine.
+#include "scenario.h"
+
+#include "machine/world.h"
+
+namespace sim
+{
+
+namespace
+{
+
+void *run(void *argument)
+{
+    reinterpret_cast<void (*)()>(argument)();
+    return nullptr;
+}
+
+} // namespace
+
+int thread(const char *name, void (*body)())
+{
+    return world()->add_thread(name, run, reinterpret_cast<void *>(body), false);
+}
+
+int daemon(const char *name, void (*body)())
+{
+    return world()->add_thread(name, run, reinterpret_cast<void *>(body), true);
+}
+
+void as_thread(int id, void (*f)())
+{
+    world()->as_thread(id, f);
+}
+
+void event(const char *name, void (*f)())
+{
+    world()->add_event(name, f);
+}
+
+void signal(int id, void (*handler)())
+{
+    world()->set_signal(id, handler);
+}
+
+void no_timeouts()
+{
+    world()->allow_timeouts(false);
+}
+
+void refuse_fences(bool membarrier, bool visit)
+{
+    world()->refuse_fences(membarrier, visit);
+}
+
+void step()
+{
+    world()->point("step", "scenario");
+}
+
+void until(bool (*condition)())
+{
+    world()->wait_until(condition);
+}
+
+void expect(bool condition, const char *text)
+{
+    world()->expect(condition, text);
+}
+
+uint32_t timeouts()
+{
+    return world()->outcome().timeouts;
+}
+
+} // namespace sim

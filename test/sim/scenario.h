@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What scenarios and litmus tests call of the simulated machine.
+//
+// They are instrumented like the library, so this header and they hold no templates or inline functions that the engine
+// has too: plain functions and static variables only.  Static variables are put back after each schedule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim
+{
+
+struct Scenario {
+    const char *name;
+    const char *what;
+    void (*setup)();
+    void (*finish)();    // or null: looks at what the threads have left
+    void (*invariant)(); // or null: looks at memory after every step
+    uint64_t step_limit; // a schedule that is longer has failed
+};
+
+// In setup: a thread of the scenario.  Daemons need not end.  Returns its number.
+int thread(const char *name, void (*body)());
+int daemon(const char *name, void (*body)());
+// In setup: do something as that thread, without interleaving (to register it, say).
+void as_thread(int id, void (*f)());
+// In setup: something that happens once, at any moment.
+void event(const char *name, void (*f)());
+// In setup: a signal that reaches the thread at any moment.
+void signal(int id, void (*handler)());
+// In setup: timed waits never end by themselves, so that a lost wake-up is a dead end rather than a delay.
+void no_timeouts();
+// The kernel refuses heavy fences from now on.
+void refuse_fences(bool membarrier, bool visit);
+
+// Others may go first.
+void step();
+// Wait for something that is not the library's business to signal.
+void until(bool (*condition)());
+// Break off the schedule as failed.
+void expect(bool condition, const char *text);
+
+// How many timeouts this schedule needed.
+uint32_t timeouts();
+
+} // namespace sim

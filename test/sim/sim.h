@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the explored source calls instead of the machine: every shared access, fence and pause of the library.
+ *
+ * The headers of test/sim/rtrcu/detail are found before those of include/ and map the library's wrappers to these. 
+ * Each call is a scheduling point: other threads, store buffers and signal handlers may go first.  @text is the access
+ * as the source spells it, @where the function around it; both are for the trace.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum sim_order { SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE };
+enum sim_rmw { SIM_EXCHANGE, SIM_ADD, SIM_OR, SIM_AND };
+
+uint64_t sim_load(const volatile void *address, size_t size, enum sim_order order, const char *text, const char *where);
+void sim_store(volatile void *address, uint64_t value, size_t size, enum sim_order order, const char *text,
+               const char *where);
+
+/* A locked read-modify-write: one event, and a full fence.  Returns what was there before. */
+uint64_t sim_update(volatile void *address, uint64_t value, size_t size, enum sim_rmw operation, const char *text,
+                    const char *where);
+bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, const char *text,
+                          const char *where);
+
+/* An unlocked read-modify-write of the owner: one event for its own signal handlers; for others a load and, later, a
+ * store, so what they store into any byte of it meanwhile is lost.  Returns what it stores. */
+uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, const char *text, const char *where);
+
+/* A statistic: counted, no scheduling point. */
+void sim_count(volatile void *address, uint64_t amount, size_t size);
+
+void sim_fence_full(const char *where);
+void sim_relax(const char *where);
+
+/* The calling thread's struct rtrcu_thread. */
+struct rtrcu_thread;
+struct rtrcu_thread *sim_self(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
