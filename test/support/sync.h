@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 namespace test
@@ -59,6 +60,68 @@ template <typename Condition> bool eventually(Condition condition)
     }
     return true;
 }
+
+/* Another thread that does what the test says, one thing after the other: run() returns when it is done. */
+class Worker
+{
+    std::function<void()> task_;
+    std::atomic<int> asked_{0}, done_{0};
+    std::thread thread_;
+
+    void loop()
+    {
+        for (int next = 1;; next++) {
+            for (int now = asked_.load(); now < next; now = asked_.load())
+                asked_.wait(now);
+            if (!task_)
+                return;
+            task_();
+            done_ = next;
+            done_.notify_all();
+        }
+    }
+
+  public:
+    Worker() : thread_([this] { loop(); })
+    {
+    }
+    ~Worker()
+    {
+        finish();
+    }
+    Worker(const Worker &) = delete;
+    Worker &operator=(const Worker &) = delete;
+
+    /* Begin @task; wait() for its end. */
+    void start(std::function<void()> task)
+    {
+        task_ = std::move(task);
+        asked_++;
+        asked_.notify_all();
+    }
+    bool is_done() const
+    {
+        return done_.load() == asked_.load();
+    }
+    void wait()
+    {
+        for (int now = done_.load(); now < asked_.load(); now = done_.load())
+            done_.wait(now);
+    }
+    void run(std::function<void()> task)
+    {
+        start(std::move(task));
+        wait();
+    }
+    /* The thread ends, and is gone on return. */
+    void finish()
+    {
+        if (!thread_.joinable())
+            return;
+        start(nullptr);
+        thread_.join();
+    }
+};
 
 } // namespace test
 

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sections as a grace period sees them: nesting, handlers, disciplines, unbalanced programs, threads that come and go.
+ *
+ * The test turns the process's own crank step by step, while other threads do what it says.
+ */
+#include <csignal>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "../../support/capture.h"
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+struct gp *const gp_ = &rtrcu_domain.gp;
+reader_registry *const registry = &rtrcu_domain.registry;
+
+/* A whole grace period that nobody holds up. */
+void expect_quiet()
+{
+    test::Crank crank(gp_);
+    EXPECT_FALSE(crank.begin_and_scan());
+    for (int i = 0; i < 3; i++)
+        crank.poll(true);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+/* A grace period that waits for @leave, and for nothing else. */
+template <typename Leave> void expect_waits_until(Leave leave)
+{
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan()) << "nobody is seen inside";
+    for (int i = 0; i < 3; i++)
+        crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    leave();
+    EXPECT_TRUE(crank.is_clear()) << "who was asked has not reported by itself";
+    crank.poll(true);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST(Section, EndsWithTheOutermostUnlock)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_read_lock();
+    });
+    expect_waits_until([&] {
+        reader.run([] { rcu_read_unlock(); });
+        reader.run([] { rcu_read_unlock(); });
+        reader.run([] { EXPECT_TRUE(rcu_read_lock_held()); });
+        reader.run([] { rcu_read_unlock(); });
+        reader.run([] { EXPECT_FALSE(rcu_read_lock_held()); });
+    });
+    expect_quiet();
+}
+
+TEST(Section, IsNotExtendedByLaterOnes)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    expect_waits_until([&] {
+        reader.run([] {
+            rcu_read_unlock();
+            rcu_read_lock();
+        });
+    });
+    reader.run([] { rcu_read_unlock(); });
+}
+
+/* A nested pair inside an asked section takes the slow path, and must not report. */
+TEST(Section, NestedSlowPathsReportNothing)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    EXPECT_GE(crank.poll(true), 1u);
+    reader.run([] {
+        for (int i = 0; i < 10; i++) {
+            rcu_read_lock();
+            rcu_read_unlock();
+        }
+    });
+    EXPECT_FALSE(crank.is_clear());
+    reader.run([] { rcu_read_unlock(); });
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST(Section, FastPathsStayFastBetweenGracePeriods)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        uint64_t before = rtrcu_self.record->slow_calls;
+        for (int i = 0; i < 1000; i++) {
+            rcu_read_lock();
+            rcu_read_unlock();
+        }
+        EXPECT_EQ(rtrcu_self.record->slow_calls, before);
+    });
+}
+
+TEST(Section, BhSectionsProtectToo)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock_bh();
+        EXPECT_EQ(rtrcu_self.bh, 1u);
+    });
+    expect_waits_until([&] { reader.run([] { rcu_read_unlock_bh(); }); });
+    reader.run([] { EXPECT_EQ(rtrcu_self.bh, 0u); });
+}
+
+/* ---- signal handlers ---- */
+
+test::Steps *handler_steps;
+
+void reading_handler(int)
+{
+    rcu_read_lock();
+    rcu_read_lock();
+    handler_steps->reach(1);
+    handler_steps->wait(2);
+    rcu_read_unlock();
+    rcu_read_unlock();
+}
+
+TEST(Section, AHandlerReadsBeforeItsThreadIsRegistered)
+{
+    test::Steps steps;
+    handler_steps = &steps;
+    struct sigaction action = {}, old;
+    action.sa_handler = reading_handler;
+    sigaction(SIGUSR1, &action, &old);
+    test::Worker reader;
+    reader.start([] {
+        EXPECT_EQ(rtrcu_self.record, nullptr);
+        raise(SIGUSR1);
+        EXPECT_FALSE(rcu_read_lock_held());
+        EXPECT_NE(rtrcu_self.record, nullptr) << "registered by its handler";
+    });
+    steps.wait(1);
+    expect_waits_until([&] {
+        steps.reach(2);
+        reader.wait();
+    });
+    sigaction(SIGUSR1, &old, nullptr);
+}
+
+TEST(Section, AHandlerReadsInsideASectionOfItsThread)
+{
+    test::Steps steps;
+    handler_steps = &steps;
+    struct sigaction action = {}, old;
+    action.sa_handler = reading_handler;
+    sigaction(SIGUSR1, &action, &old);
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    reader.start([] {
+        raise(SIGUSR1);
+        EXPECT_TRUE(rcu_read_lock_held());
+    });
+    steps.wait(1);
+    expect_waits_until([&] {
+        steps.reach(2);
+        reader.wait();
+        reader.run([] { rcu_read_unlock(); });
+    });
+    sigaction(SIGUSR1, &old, nullptr);
+}
+
+/* ---- unbalanced programs ---- */
+
+void expect_repaired(test::Worker *reader, const char *what)
+{
+    test::CapturedErrors errors;
+    reader->run([] { rcu_read_unlock(); });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored")) << what << errors.text();
+    reader->run([] {
+        EXPECT_FALSE(rcu_read_lock_held());
+        rcu_read_lock();
+        EXPECT_TRUE(rcu_read_lock_held());
+    });
+    expect_waits_until([&] { reader->run([] { rcu_read_unlock(); }); });
+    expect_quiet();
+    reader->run([] { EXPECT_FALSE(rcu_read_lock_held()); });
+}
+
+TEST(Section, UnlockWithoutLockIsSaidAndHasNoEffect)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+    });
+    expect_repaired(&reader, "registered thread: ");
+    expect_repaired(&reader, "a second time: ");
+}
+
+TEST(Section, UnlockWithoutLockBeforeRegistration)
+{
+    test::Worker reader;
+    expect_repaired(&reader, "thread that never read: ");
+}
+
+TEST(Section, UnlockWithoutLockWhileAskedForSomething)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        reader_arm_self();
+    });
+    expect_repaired(&reader, "asked thread: ");
+}
+
+TEST(Section, UnlockWithoutLockInAQuiescentStateThread)
+{
+    test::Worker reader;
+    test::CapturedErrors errors;
+    reader.run([] {
+        ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
+        rcu_read_unlock();
+    });
+    expect_waits_until([&] { reader.run([] { rcu_quiescent_state(); }); });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
+    expect_waits_until([&] { reader.run([] { rcu_quiescent_state(); }); });
+    reader.run([] { rcu_thread_offline(); });
+    expect_quiet();
+}
+
+/* ---- quiescent-state discipline ---- */
+
+class Qsbr : public testing::Test
+{
+  protected:
+    test::Worker reader_;
+
+    void SetUp() override
+    {
+        reader_.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
+    }
+};
+
+TEST_F(Qsbr, IsInsideUntilItSaysOtherwise)
+{
+    reader_.run([] {
+        EXPECT_TRUE(rcu_read_lock_held());
+        rcu_read_lock_qs();
+        rcu_read_unlock_qs();
+    });
+    expect_waits_until([&] { reader_.run([] { rcu_quiescent_state(); }); });
+    expect_waits_until([&] { reader_.run([] { rcu_thread_offline(); }); });
+    expect_quiet();
+    reader_.run([] { rcu_thread_online(); });
+    expect_waits_until([&] { reader_.run([] { rcu_quiescent_state(); }); });
+}
+
+TEST_F(Qsbr, OnlineAndOfflineMayBeRepeated)
+{
+    reader_.run([] {
+        rcu_thread_online();
+        rcu_thread_offline();
+        rcu_thread_offline();
+        EXPECT_FALSE(rcu_read_lock_held());
+    });
+    expect_quiet();
+    reader_.run([] { rcu_thread_online(); });
+    expect_waits_until([&] { reader_.run([] { rcu_thread_offline(); }); });
+}
+
+TEST_F(Qsbr, ExplicitSectionsNestAndHold)
+{
+    reader_.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        EXPECT_TRUE(rcu_read_lock_held()) << "still online";
+        rcu_thread_offline();
+        rcu_read_lock();
+    });
+    expect_waits_until([&] { reader_.run([] { rcu_read_unlock(); }); });
+}
+
+TEST_F(Qsbr, OfflineInsideASectionIsRefused)
+{
+    test::CapturedErrors errors;
+    reader_.run([] {
+        rcu_read_lock();
+        rcu_thread_offline();
+    });
+    EXPECT_TRUE(errors.contains("rcu_thread_offline() inside a read-side critical section; ignored"));
+    expect_waits_until([&] {
+        reader_.run([] {
+            rcu_read_unlock();
+            rcu_thread_offline();
+        });
+    });
+}
+
+TEST_F(Qsbr, AQuiescentStateInsideASectionDoesNotEndIt)
+{
+    if (CHECK_DEBUG)
+        GTEST_SKIP() << "debug builds refuse it, see SectionDeathTest";
+    reader_.run([] { rcu_read_lock(); });
+    expect_waits_until([&] {
+        reader_.run([] { rcu_quiescent_state(); });
+        EXPECT_FALSE(gp_is_clear(gp_, GP_NORMAL));
+        reader_.run([] {
+            rcu_read_unlock();
+            rcu_quiescent_state();
+        });
+    });
+}
+
+TEST_F(Qsbr, RegisteringAnewChangesTheDiscipline)
+{
+    reader_.run([] {
+        ASSERT_EQ(section_register(gp_, 0), 0);
+        EXPECT_FALSE(rcu_read_lock_held());
+    });
+    expect_quiet();
+    reader_.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
+    expect_waits_until([&] { reader_.run([] { rcu_quiescent_state(); }); });
+}
+
+TEST_F(Qsbr, AThreadThatEndsIsNotWaitedFor)
+{
+    expect_waits_until([&] { reader_.finish(); });
+    expect_quiet();
+}
+
+TEST(Section, QuiescentStateOfOtherThreadsIsNothing)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_quiescent_state(); /* before it is registered */
+        rcu_thread_offline();
+        rcu_thread_online();
+        rcu_read_lock();
+    });
+    expect_waits_until([&] { reader.run([] { rcu_read_unlock(); }); });
+}
+
+/* ---- registration ---- */
+
+TEST(Register, CountsDeadlineThreads)
+{
+    uint32_t before = registry->deadline_count;
+    test::Worker reader;
+    reader.run([&] {
+        ASSERT_EQ(section_register(gp_, RTRCU_DEADLINE), 0);
+        EXPECT_EQ(rtrcu_load_relaxed(&registry->deadline_count), before + 1);
+        ASSERT_EQ(section_register(gp_, RTRCU_DEADLINE | RTRCU_QSBR), 0);
+        EXPECT_EQ(rtrcu_load_relaxed(&registry->deadline_count), before + 1);
+    });
+    reader.finish();
+    EXPECT_EQ(registry->deadline_count, before);
+}
+
+TEST(Register, IsRefusedInsideASection)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        EXPECT_EQ(rtrcu_register_thread(RTRCU_QSBR), -EBUSY);
+        EXPECT_EQ(rtrcu_unregister_thread(), -EBUSY);
+        rcu_read_unlock();
+        EXPECT_EQ(rtrcu_register_thread(8), -EINVAL);
+        EXPECT_EQ(rtrcu_unregister_thread(), 0);
+        EXPECT_EQ(rtrcu_self.record, nullptr);
+        EXPECT_EQ(rtrcu_unregister_thread(), 0) << "twice is no error";
+        rcu_read_lock();
+        EXPECT_NE(rtrcu_self.record, nullptr) << "it comes back at its next section";
+        rcu_read_unlock();
+    });
+}
+
+TEST(Register, ExitInsideASectionIsSaidAndClosed)
+{
+    uint32_t before = registry->registered;
+    test::CapturedErrors errors;
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_lock();
+    });
+    expect_waits_until([&] { reader.finish(); });
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section (nesting 2); closed")) << errors.text();
+    EXPECT_EQ(registry->registered, before);
+    expect_quiet();
+}
+
+/* A thread whose memory goes away as soon as it has ended, and whose key destructors read in the given round: a scan that
+ * touches what is gone ends the process. */
+class LateDestructor : public testing::TestWithParam<int>
+{
+  public:
+    static constexpr size_t stack_size = 1 << 20;
+    static inline pthread_key_t key;
+    static inline int read_in_round, round;
+    static inline bool read_before, exits_inside;
+
+    static void destructor(void *value)
+    {
+        round++;
+        if (round == read_in_round) {
+            rcu_read_lock();
+            EXPECT_TRUE(rcu_read_lock_held());
+            if (!exits_inside)
+                rcu_read_unlock();
+        }
+        if (round < PLAT_EXIT_ROUNDS)
+            pthread_setspecific(key, value);
+    }
+
+    static void *body(void *)
+    {
+        if (read_before) {
+            rcu_read_lock();
+            rcu_read_unlock();
+        }
+        pthread_setspecific(key, &key);
+        return nullptr;
+    }
+
+    void run_and_unmap()
+    {
+        uint32_t before = registry->registered;
+        void *stack = mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(stack, MAP_FAILED);
+        ASSERT_EQ(pthread_key_create(&key, destructor), 0);
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstack(&attributes, stack, stack_size);
+        pthread_t thread;
+        round = 0;
+        ASSERT_EQ(pthread_create(&thread, &attributes, body, nullptr), 0);
+        pthread_join(thread, nullptr);
+        pthread_attr_destroy(&attributes);
+        pthread_key_delete(key);
+        EXPECT_EQ(round, PLAT_EXIT_ROUNDS);
+        /* Only then is it safe to let the memory go, so that the other tests can still run. */
+        ASSERT_EQ(registry->registered, before) << "the record outlives its thread";
+        munmap(stack, stack_size);
+        expect_quiet();
+        EXPECT_EQ(rtrcu_load_relaxed(&registry->anonymous), 0u);
+    }
+};
+
+TEST_P(LateDestructor, OfAThreadThatHadRead)
+{
+    read_in_round = GetParam();
+    read_before = true;
+    exits_inside = false;
+    run_and_unmap();
+}
+
+TEST_P(LateDestructor, OfAThreadThatHadNot)
+{
+    read_in_round = GetParam();
+    read_before = exits_inside = false;
+    run_and_unmap();
+}
+
+INSTANTIATE_TEST_SUITE_P(Rounds, LateDestructor, testing::Range(1, PLAT_EXIT_ROUNDS + 1));
+
+/* ---- what debug builds refuse ---- */
+
+void quiescent_state_inside_a_section()
+{
+    section_register(gp_, RTRCU_QSBR);
+    rcu_read_lock();
+    reader_arm_self();
+    rcu_quiescent_state();
+}
+
+void read_lock_qs_while_offline()
+{
+    section_register(gp_, RTRCU_QSBR);
+    rcu_thread_offline();
+    rcu_read_lock_qs();
+}
+
+void dereference_outside()
+{
+    int *pointer = nullptr;
+    (void)rcu_dereference_check(pointer, false);
+}
+
+TEST(SectionDeathTest, DebugBuildsRefuseMisuse)
+{
+    if (!CHECK_DEBUG)
+        GTEST_SKIP() << "release builds do not check the discipline";
+    EXPECT_DEATH(quiescent_state_inside_a_section(), "rcu_quiescent_state\\(\\) inside a read-side critical section");
+    EXPECT_DEATH(read_lock_qs_while_offline(), "rcu_read_lock_qs\\(\\) outside the quiescent-state discipline");
+    EXPECT_DEATH(dereference_outside(), "rcu_dereference_check: neither inside");
+}
+
+} // namespace
