@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What every sub-command shares: common options, the exit codes, and how main() finds the commands.
+//
+// A sub-command is one file: a function that adds it to the application and says what to run when it was chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "report/document.h"
+
+namespace lab
+{
+
+constexpr int exit_ok = 0;
+constexpr int exit_check_failed = 1;
+constexpr int exit_usage = 2;
+
+struct CommonOptions {
+    bool quick = false;
+    double seconds = 0; // 0: the command's own default
+    uint64_t seed = 1;
+    std::string json;
+};
+void add_common_options(CLI::App &command, CommonOptions &options);
+
+// Set by Ctrl-C once catch_interrupt() was called; a second Ctrl-C ends the program at once.
+void catch_interrupt();
+bool interrupted();
+
+// Prints "rtrcu: message" on standard error and returns the code.
+int complain(int code, const std::string &message);
+
+// Writes the document when a file was named; what a command returns, unless that fails.
+int finish(const CommonOptions &options, const Json &document, int code);
+
+// The arguments as JSON, common ones first.
+Json common_arguments(const CommonOptions &options);
+
+using Runner = std::function<int()>;
+struct Registration {
+    CLI::App *command;
+    Runner run;
+};
+
+Registration add_env(CLI::App &application);
+Registration add_latency(CLI::App &application);
+Registration add_torture(CLI::App &application);
+
+} // namespace lab

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// One process a variant: the library is configured afresh in it, and it runs rounds when told to.
+//
+// The parent stays an ordinary single thread that never uses the library, so that a fork copies nothing that matters.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "latency/plan.h"
+#include "probe/loop.h"
+#include "probe/record.h"
+#include "workload/workload.h"
+
+namespace lab
+{
+
+struct ChildOptions {
+    int loop_cpu = 0;
+    std::vector<int> other_cpus; // where the long reader runs
+    PeerSettings settings;       // added to the policy's own
+    RouteParameters route;
+    uint64_t seed = 1;
+    bool keep_awake = true;
+    int64_t reader_section_ns = 10'000'000;
+    int64_t thread_period_ns = 1'000'000;
+};
+
+class VariantProcess
+{
+  public:
+    VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options, std::size_t samples,
+                   std::size_t milliseconds);
+    ~VariantProcess(); // ends the process
+    VariantProcess(const VariantProcess &) = delete;
+    VariantProcess &operator=(const VariantProcess &) = delete;
+
+    // Each waits for the child, no longer than a bound; false with error() when it failed, hung or died.
+    bool start();
+    bool calibrate();
+    bool round(const LoopParameters &parameters);
+
+    const Variant &variant() const
+    {
+        return variant_;
+    }
+    const VariantRecord &record() const
+    {
+        return *record_;
+    }
+    const std::string &error() const
+    {
+        return error_;
+    }
+    bool usable() const
+    {
+        return error_.empty();
+    }
+
+  private:
+    struct Command {
+        enum Kind : uint32_t { start, calibrate, round } kind;
+        LoopParameters parameters;
+    };
+    bool ask(const Command &command, int64_t allowed_ns);
+    [[noreturn]] void run_child();
+    bool obey(const Command &command);
+    bool set_up(std::string &error);
+    void run_calibration();
+    bool run_round(LoopParameters parameters);
+
+    const Variant variant_;
+    const Inputs &inputs_;
+    const ChildOptions options_;
+    std::unique_ptr<VariantRecord> record_;
+    std::string error_;
+    pid_t pid_ = -1;
+    int socket_ = -1;
+
+    // In the child.
+    std::unique_ptr<Workload> workload_;
+    std::unique_ptr<DeadlineLoop> loop_;
+};
+
+} // namespace lab

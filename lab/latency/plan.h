@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The variants of the latency experiment: which workload over which back-end and policy, for how long.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "peer/peer.h"
+
+namespace lab
+{
+
+struct PolicyRow {
+    const char *name;
+    const Peer *peer;
+    PeerSettings settings;
+    const char *what;
+};
+
+// Every policy that this build can run.
+const std::vector<PolicyRow> &policy_table();
+const PolicyRow *find_policy(const std::string &name);
+
+struct Variant {
+    std::string workload; // dcache, route, flood
+    const PolicyRow *policy;
+    uint64_t burst; // flood: callbacks that one grace period makes ready
+    bool fifo;
+    double weight; // share of the measured time
+
+    std::string label() const;
+};
+
+constexpr uint64_t flood_burst = 30'000;
+// Callbacks after one grace period in the documents: under load, and the same made larger.
+constexpr uint64_t smaller_bursts[] = {1'660, 10'000};
+
+struct PlanOptions {
+    std::vector<std::string> workloads; // empty: all
+    std::vector<std::string> policies;  // empty: those that the workload is about
+    bool fifo = true;                   // false: every row as SCHED_OTHER
+    bool compare_other = true;          // one row more as SCHED_OTHER
+    PeerSettings settings;              // added to those of each policy of this library
+};
+
+// False with a message for a name that does not exist.
+bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::string &error);
+
+} // namespace lab

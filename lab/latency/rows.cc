@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Makes rows from records.
+#include "latency/rows.h"
+
+#include <fmt/format.h>
+
+namespace lab
+{
+
+template <class Source, class Pick> static Samples collect(const Source &source, Pick pick)
+{
+    std::vector<uint64_t> values(source.count());
+    for (std::size_t i = 0; i < values.size(); i++)
+        values[i] = pick(source[i]);
+    return Samples(std::move(values));
+}
+
+Samples loop_lateness(const VariantRecord &record)
+{
+    return collect(record.loop, [](const ProbeSample &sample) { return sample.late_ns; });
+}
+
+Samples thread_lateness(const VariantRecord &record)
+{
+    return collect(record.thread, [](uint32_t late_ns) { return late_ns; });
+}
+
+Samples overrun_cpu(const VariantRecord &record)
+{
+    return collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_cpu_ns; });
+}
+
+static Figure scaled(std::optional<uint64_t> value, double scale)
+{
+    if (!value)
+        return std::nullopt;
+    return static_cast<double>(*value) * scale;
+}
+
+static Figure micro(std::optional<uint64_t> ns)
+{
+    return scaled(ns, 1e-3);
+}
+
+static Figure ratio(double a, double b)
+{
+    if (b <= 0)
+        return std::nullopt;
+    return a / b;
+}
+
+static void fill_lateness(Row &row, const Samples &late)
+{
+    row.samples = late.count();
+    row.p50_us = micro(late.quantile(0.5));
+    row.p99_us = micro(late.quantile(0.99));
+    row.p999_us = micro(late.quantile(0.999));
+    row.p9999_us = micro(late.quantile(0.9999));
+    row.max_us = micro(late.max());
+}
+
+static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord &record)
+{
+    const Totals &sum = record.sum();
+    Samples a_gp = collect(record.callbacks_a_gp, [](uint32_t value) { return value; });
+    Samples batches = collect(record.batches, [](uint32_t value) { return value; });
+    row.callbacks = static_cast<double>(sum.callbacks);
+    row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5), 1);
+    row.callbacks_per_gp_max = scaled(a_gp.max(), 1);
+    row.batch_max = scaled(batches.max(), 1);
+    if (sum.callback_ns > 0 && variant.policy->peer != &none_peer)
+        row.callback_ns = sum.callback_ns;
+    row.backlog_max = static_cast<double>(sum.backlog_max);
+    if (variant.policy->peer->grace_period_number != nullptr) {
+        row.grace_periods = static_cast<double>(sum.grace_periods);
+        row.deadline_stops = static_cast<double>(sum.deadline_stops);
+        row.budget_stops = static_cast<double>(sum.budget_stops);
+        row.over_qmax = static_cast<double>(sum.over_qmax);
+        row.limit_raised = static_cast<double>(sum.limit_raised);
+    }
+    if (variant.burst != 0)
+        row.bursts = static_cast<double>(sum.bursts);
+}
+
+static void fill_overrun(Row &row, const VariantRecord &record)
+{
+    Samples wall = collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_ns; });
+    Samples cpu = overrun_cpu(record);
+    row.overrun_us_p99 = micro(wall.quantile(0.99));
+    row.overrun_us_p999 = micro(wall.quantile(0.999));
+    row.overrun_us_p9999 = micro(wall.quantile(0.9999));
+    row.overrun_us_max = micro(wall.max());
+    row.overrun_cpu_us_p999 = micro(cpu.quantile(0.999));
+    row.overrun_cpu_us_p9999 = micro(cpu.quantile(0.9999));
+    row.overrun_cpu_us_max = micro(cpu.max());
+    std::vector<uint64_t> hit;
+    for (std::size_t i = 0; i < record.loop.count(); i++)
+        if (record.loop[i].overrun_callbacks != 0)
+            hit.push_back(record.loop[i].overrun_cpu_ns);
+    row.overrun_cpu_us_full = micro(Samples(std::move(hit)).quantile_of_few(0.95));
+    row.overrun_callbacks_max =
+        scaled(collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_callbacks; }).max(), 1);
+}
+
+static void fill_throughput(Row &row, const VariantRecord &record)
+{
+    const Totals &sum = record.sum();
+    const auto wall = static_cast<double>(sum.wall_ns), cpu = static_cast<double>(sum.loop_cpu_ns);
+    const auto operations = static_cast<double>(sum.operations);
+    row.ops_per_s = ratio(operations * 1e9, wall);
+    row.ops_per_loop_cpu_s = ratio(operations * 1e9, cpu);
+    row.utilisation = ratio(cpu, wall);
+    row.process_cpus = ratio(static_cast<double>(sum.process_cpu_ns), wall);
+    row.work_events_lost = static_cast<double>(sum.work_events_lost);
+    row.rounds = static_cast<double>(sum.rounds);
+}
+
+Row make_row(const Variant &variant, const VariantRecord &record, const std::string &probe)
+{
+    Row row;
+    row.workload = variant.workload;
+    row.policy = variant.policy->name;
+    row.probe = probe;
+    row.scheduling = record.sum().fifo ? "fifo" : "other";
+    row.burst = variant.burst;
+    fill_lateness(row, probe == "loop" ? loop_lateness(record) : thread_lateness(record));
+    fill_callbacks(row, variant, record);
+    if (probe == "loop")
+        fill_overrun(row, record);
+    fill_throughput(row, record);
+    return row;
+}
+
+std::string Row::label() const
+{
+    std::string text = workload + " " + policy;
+    if (burst != 0 && burst != flood_burst)
+        text += fmt::format(" {}", number(static_cast<double>(burst)));
+    return scheduling == "other" ? text + " (SCHED_OTHER)" : text;
+}
+
+const Row *find_row(const std::vector<Row> &rows, const std::string &workload, const std::string &policy,
+                    const std::string &probe, uint64_t burst)
+{
+    // A row that was compared as SCHED_OTHER comes last and is never the one that is meant, unless there is no other.
+    const Row *found = nullptr;
+    for (const Row &row : rows) {
+        bool same = row.workload == workload && row.policy == policy && row.probe == probe;
+        if (same && (burst == 0 ? row.burst == 0 || row.burst == flood_burst : row.burst == burst) &&
+            (found == nullptr || (found->scheduling == "other" && row.scheduling == "fifo")))
+            found = &row;
+    }
+    return found;
+}
+
+void fill_floors(std::vector<Row> &rows)
+{
+    for (Row &row : rows) {
+        if (const Row *floor = find_row(rows, row.workload, "none", row.probe)) {
+            row.floor_p99_us = floor->p99_us;
+            row.floor_p999_us = floor->p999_us;
+        }
+    }
+}
+
+static Json value_or_null(const Figure &figure)
+{
+    return figure ? Json(*figure) : Json(nullptr);
+}
+
+Json to_json(const Row &row)
+{
+    Json json = {{"workload", row.workload},     {"policy", row.policy}, {"probe", row.probe},
+                 {"scheduling", row.scheduling}, {"burst", row.burst},   {"samples", row.samples}};
+    const std::pair<const char *, const Figure &> figures[] = {
+        {"p50_us", row.p50_us},
+        {"p99_us", row.p99_us},
+        {"p999_us", row.p999_us},
+        {"p9999_us", row.p9999_us},
+        {"max_us", row.max_us},
+        {"floor_p99_us", row.floor_p99_us},
+        {"floor_p999_us", row.floor_p999_us},
+        {"callbacks", row.callbacks},
+        {"callbacks_per_gp_p50", row.callbacks_per_gp_p50},
+        {"callbacks_per_gp_max", row.callbacks_per_gp_max},
+        {"batch_max", row.batch_max},
+        {"callback_ns", row.callback_ns},
+        {"overrun_us_p99", row.overrun_us_p99},
+        {"overrun_us_p999", row.overrun_us_p999},
+        {"overrun_us_p9999", row.overrun_us_p9999},
+        {"overrun_us_max", row.overrun_us_max},
+        {"overrun_cpu_us_p999", row.overrun_cpu_us_p999},
+        {"overrun_cpu_us_p9999", row.overrun_cpu_us_p9999},
+        {"overrun_cpu_us_max", row.overrun_cpu_us_max},
+        {"overrun_cpu_us_full", row.overrun_cpu_us_full},
+        {"overrun_callbacks_max", row.overrun_callbacks_max},
+        {"backlog_max", row.backlog_max},
+        {"ops_per_s", row.ops_per_s},
+        {"ops_per_loop_cpu_s", row.ops_per_loop_cpu_s},
+        {"utilisation", row.utilisation},
+        {"process_cpus", row.process_cpus},
+        {"grace_periods", row.grace_periods},
+        {"deadline_stops", row.deadline_stops},
+        {"budget_stops", row.budget_stops},
+        {"over_qmax", row.over_qmax},
+        {"limit_raised", row.limit_raised},
+        {"bursts", row.bursts},
+        {"work_events_lost", row.work_events_lost},
+        {"rounds", row.rounds},
+    };
+    for (const auto &[name, figure] : figures)
+        json[name] = value_or_null(figure);
+    return json;
+}
+
+} // namespace lab

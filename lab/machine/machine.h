@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What can be known of the machine: CPUs, kernel, what it permits, and how noisy its timers are.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace lab
+{
+
+struct Machine {
+    std::string cpu_model;
+    std::string architecture;
+    std::string kernel;
+    std::string hypervisor; // "none" where the CPU says nothing
+    std::string clock_source;
+    std::vector<int> cpus_allowed;
+    int64_t memory_mb = 0;
+    bool membarrier_expedited = false;
+    bool rseq = false;
+    bool realtime_permitted = false;
+    std::string realtime_limits; // throttling, as the kernel states it
+    int64_t clock_resolution_ns = 0;
+    int64_t clock_read_ns = 0;
+    int64_t thread_cpu_read_ns = 0;
+};
+
+Machine read_machine();
+nlohmann::ordered_json to_json(const Machine &machine);
+
+// Lateness of a sleep to an absolute time, in nanoseconds: the floor under every latency measured on this machine.
+// Runs on `cpu` for `seconds`; as SCHED_FIFO where permitted and asked for.
+std::vector<uint64_t> timer_floor(int cpu, double seconds, int64_t period_ns, int fifo_priority);
+
+// What a timer interrupt takes from a thread that runs, nanoseconds: gaps in the time of a spinning thread on `cpu`.  The
+// kernel adds it to that thread's CPU time.
+std::vector<uint64_t> interrupt_cost(int cpu, double seconds, int fifo_priority);
+
+} // namespace lab

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The callback meter's slow halves.
+#include "measure/callback_meter.h"
+
+#include <algorithm>
+
+namespace lab
+{
+
+CallbackMeter callback_meter;
+thread_local bool CallbackMeter::on_loop = false;
+
+// From here to the due time every callback is stamped.
+constexpr double near_ns = 2000;
+// Longer than this a callback is not the callback but a preemption, or the end of a batch.
+constexpr double longest_callback_ns = 5000;
+
+void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu)
+{
+    with_cpu_ = with_cpu;
+    first_of_call_ = invoked_on_loop();
+    cpu_at_late_stamp_ = -1;
+    last_stamp_ = {};
+    due_is_near_ = false;
+    if (with_cpu)
+        cpu_at_begin_ = thread_cpu_ns();
+    begin_ns_ = now_ns();
+    // Both clocks are read here, so their drift has no longer than one call to show.
+    int64_t ahead = std::max<int64_t>(due_ns - begin_ns_, 0);
+    due_cycles_ = cycles_now() + static_cast<uint64_t>(static_cast<double>(ahead) * cycles_per_ns());
+    near_cycles_ = static_cast<uint64_t>(near_ns * cycles_per_ns());
+    on_time_ = first_of_call_;
+}
+
+// CPU time behind the due time.  Exact behind the first late stamp; what ran between the last stamp before the due time
+// and that one gets its share by count.
+int64_t CallbackMeter::late_cpu_share(const BatchRecord &record, int64_t cpu_now) const
+{
+    int64_t each = record.cpu_ns / static_cast<int64_t>(std::max<uint64_t>(record.callbacks, 1));
+    int64_t unstamped = each * static_cast<int64_t>(std::min(callback_stamp_stride, record.late_callbacks + 1));
+    int64_t stamped = cpu_at_late_stamp_ < 0 ? 0 : cpu_now - cpu_at_late_stamp_;
+    return std::min({stamped + unstamped, record.cpu_ns, record.late_ns});
+}
+
+BatchRecord CallbackMeter::end_call(int64_t due_ns)
+{
+    BatchRecord record;
+    record.begin_ns = begin_ns_;
+    record.end_ns = now_ns();
+    record.callbacks = invoked_on_loop() - first_of_call_;
+    int64_t cpu_now = with_cpu_ ? thread_cpu_ns() : 0;
+    record.cpu_ns = cpu_now - (with_cpu_ ? cpu_at_begin_ : 0);
+    if (record.end_ns > due_ns)
+        record.late_callbacks = invoked_on_loop() - on_time_;
+    // A batch whose callbacks all began in time ended in time: what came after it is the machine's.
+    if (record.late_callbacks != 0) {
+        record.late_ns = record.end_ns - std::max(due_ns, record.begin_ns);
+        record.late_cpu_ns = late_cpu_share(record, cpu_now);
+    }
+    due_cycles_ = 0;
+    return record;
+}
+
+void CallbackMeter::Stamp::next(uint64_t now, uint64_t now_begun, CallbackMeter &meter)
+{
+    const uint64_t callbacks = now_begun - begun;
+    const double longest = longest_callback_ns * static_cast<double>(callbacks) * cycles_per_ns();
+    if (cycles != 0 && static_cast<double>(now - cycles) < longest) {
+        meter.timed_cycles_.fetch_add(now - cycles, std::memory_order_relaxed);
+        meter.timed_callbacks_.fetch_add(callbacks, std::memory_order_relaxed);
+    }
+    cycles = now;
+    begun = now_begun;
+}
+
+void CallbackMeter::begins_elsewhere()
+{
+    static thread_local uint64_t begun = 0;
+    static thread_local Stamp last;
+    invoked_elsewhere_.fetch_add(1, std::memory_order_relaxed);
+    if ((begun++ & (callback_stamp_stride - 1)) == 0)
+        last.next(cycles_now(), begun, *this);
+}
+
+double CallbackMeter::callback_ns() const
+{
+    const uint64_t callbacks = timed_callbacks_.load(std::memory_order_relaxed);
+    if (callbacks == 0)
+        return 0;
+    double cycles = static_cast<double>(timed_cycles_.load(std::memory_order_relaxed));
+    return cycles / static_cast<double>(callbacks) / cycles_per_ns();
+}
+
+void CallbackMeter::reset_callback_ns()
+{
+    timed_cycles_ = 0;
+    timed_callbacks_ = 0;
+}
+
+} // namespace lab

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Counts callbacks as they begin, on the event loop's thread and elsewhere, and knows which began after a due time.
+//
+// A stamp costs about 11 ns, a callback about 30: so only every fourth callback is stamped, and each one while the due
+// time is near.  What lies between the last stamp before the due time and the first after it counts as begun after it:
+// counts of late callbacks are upper bounds, at most three too high.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "measure/clock.h"
+
+namespace lab
+{
+
+constexpr uint64_t callback_stamp_stride = 4;
+
+// What one call that may run callbacks did.
+struct BatchRecord {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+    int64_t cpu_ns = 0; // thread CPU time
+    uint64_t callbacks = 0;
+    uint64_t late_callbacks = 0; // begun after the due time: an upper bound
+    int64_t late_ns = 0;         // from the due time, or the begin if that is later, to the end
+    int64_t late_cpu_ns = 0;     // the same in thread CPU time: an upper bound
+};
+
+class CallbackMeter
+{
+  public:
+    // The calling thread is the event loop: its callbacks are counted apart.
+    void attach_loop()
+    {
+        on_loop = true;
+    }
+    void detach_loop()
+    {
+        on_loop = false;
+    }
+
+    // Every callback calls this first.
+    void callback_begins()
+    {
+        if (on_loop)
+            begins_on_loop();
+        else
+            begins_elsewhere();
+    }
+
+    // The loop brackets the call that may run callbacks.  `with_cpu`: also read the thread's CPU clock, which costs a
+    // system call on each side.
+    void begin_call(int64_t due_ns, bool with_cpu);
+    BatchRecord end_call(int64_t due_ns);
+
+    // Callbacks begun so far; any thread may ask, and may get a number that is a little old.
+    uint64_t invoked() const
+    {
+        return invoked_on_loop() + invoked_elsewhere_.load(std::memory_order_relaxed);
+    }
+    uint64_t invoked_on_loop() const
+    {
+        return invoked_loop_.load(std::memory_order_relaxed);
+    }
+    // Mean time of a callback, from stamps that follow each other without a break; 0 when there was none.
+    double callback_ns() const;
+    void reset_callback_ns();
+
+  private:
+    void begins_on_loop()
+    {
+        const uint64_t before = invoked_on_loop();
+        invoked_loop_.store(before + 1, std::memory_order_relaxed);
+        if ((before & (callback_stamp_stride - 1)) == 0 || due_is_near_)
+            stamp_on_loop();
+    }
+    void begins_elsewhere();
+    void stamp_on_loop()
+    {
+        const uint64_t now = cycles_now(), begun = invoked_on_loop();
+        if (now < due_cycles_)
+            on_time_ = begun;
+        else if (cpu_at_late_stamp_ < 0 && with_cpu_)
+            cpu_at_late_stamp_ = thread_cpu_ns();
+        due_is_near_ = due_cycles_ - now < near_cycles_; // wraps where it has passed
+        last_stamp_.next(now, begun, *this);
+    }
+
+    // The time of callbacks, from one stamp of a thread to its next.
+    struct Stamp {
+        uint64_t cycles = 0, begun = 0;
+        void next(uint64_t now, uint64_t now_begun, CallbackMeter &meter);
+    };
+    int64_t late_cpu_share(const BatchRecord &record, int64_t cpu_now) const;
+
+    static thread_local bool on_loop;
+
+    std::atomic<uint64_t> invoked_loop_{0}; // written by the loop alone
+    // Loop thread only.
+    uint64_t due_cycles_ = 0;
+    uint64_t on_time_ = 0;       // callbacks known to have begun before the due time
+    uint64_t first_of_call_ = 0; // invoked_loop_ when the call began
+    int64_t cpu_at_late_stamp_ = -1;
+    int64_t cpu_at_begin_ = 0;
+    int64_t begin_ns_ = 0;
+    bool with_cpu_ = false;
+    bool due_is_near_ = false;
+    uint64_t near_cycles_ = 0;
+    Stamp last_stamp_;
+
+    // Any thread.
+    std::atomic<uint64_t> invoked_elsewhere_{0};
+    std::atomic<uint64_t> timed_cycles_{0};
+    std::atomic<uint64_t> timed_callbacks_{0};
+};
+
+// One a process: callbacks get nothing but their head.
+extern CallbackMeter callback_meter;
+
+} // namespace lab

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The floor: no grace periods, and nothing is reclaimed while the clock runs.
+//
+// Retired objects are kept on a list.  free_kept(), which the experiment calls between rounds, when no reader runs and
+// nothing is measured, frees them.
+#include "peer/peer.h"
+
+namespace lab
+{
+namespace
+{
+
+struct KeptHead {
+    RetiredHead *next;
+    ReclaimFunction reclaim;
+};
+static_assert(sizeof(KeptHead) <= sizeof(RetiredHead));
+
+RetiredHead *kept = nullptr; // written by the loop alone
+
+void retire(RetiredHead *head, ReclaimFunction reclaim)
+{
+    auto *entry = reinterpret_cast<KeptHead *>(head);
+    entry->next = kept;
+    entry->reclaim = reclaim;
+    kept = head;
+}
+
+void free_kept()
+{
+    while (kept != nullptr) {
+        RetiredHead *head = kept;
+        KeptHead entry = *reinterpret_cast<KeptHead *>(head);
+        kept = entry.next;
+        entry.reclaim(head);
+    }
+}
+
+} // namespace
+
+const Peer none_peer = {
+    .name = "none",
+    .what = "no reclamation while the clock runs; freed between rounds",
+    .start = [](const PeerSettings &, std::string &) { return true; },
+    .thread_begin = [](ThreadRole) {},
+    .thread_end = [] {},
+    .section = [](ThreadRole) -> Section {
+        return {[] {}, [] {}};
+    },
+    .retire = retire,
+    .offline = [] {},
+    .online = [] {},
+    .turn = [](int64_t) {},
+    .runs_callbacks_in_turn = false,
+    .single_reader = false,
+    .grace_period_number = nullptr,
+    .between_rounds = free_kept,
+    .counters = [] { return PeerCounters{}; },
+};
+
+} // namespace lab

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Reclamation back-ends, as rows of one table of functions: the same workload runs over each.
+//
+// An object that is reclaimed carries a RetiredHead, large enough for the head of any back-end.  Adding a back-end means
+// one file and one row in table.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lab
+{
+
+struct RetiredHead {
+    void *words[2];
+};
+using ReclaimFunction = void (*)(RetiredHead *);
+
+// Names and values of the back-end's own settings, in order.
+using PeerSettings = std::vector<std::pair<std::string, std::string>>;
+
+enum class ThreadRole {
+    deadline_loop, // run-to-completion, says when its next event is due; a quiescent-state reader where that exists
+    reader,        // an ordinary thread with explicit sections
+};
+
+struct Section {
+    void (*lock)();
+    void (*unlock)();
+};
+
+// Totals since the process began.
+struct PeerCounters {
+    uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised;
+};
+
+struct Peer {
+    const char *name;
+    const char *what; // for the reader of the report
+
+    // Once a process, before any other call, from the one thread.  False with a reason when it cannot run.
+    bool (*start)(const PeerSettings &settings, std::string &error);
+    void (*thread_begin)(ThreadRole role);
+    void (*thread_end)();
+    Section (*section)(ThreadRole role);
+
+    // Hand over an object that no new reader can find.
+    void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
+
+    // The loop's calls: before it sleeps, after it woke, and once a turn with the time of its next event.  turn() is the
+    // only one that may run callbacks, where the back-end runs any in the loop at all.
+    void (*offline)();
+    void (*online)();
+    void (*turn)(int64_t next_due_ns);
+    bool runs_callbacks_in_turn;
+    // Only meaningful while the loop is the one reader of the process: no companion may read.
+    bool single_reader;
+
+    // A number that changes with every grace period, cheap and lock-free; nullptr where the back-end has none.
+    uint64_t (*grace_period_number)();
+    // What is left to do between rounds, when no reader runs and nothing is measured; nullptr where that is nothing.
+    void (*between_rounds)();
+    // The back-end's counters, or zeroes.
+    PeerCounters (*counters)();
+};
+
+const std::vector<const Peer *> &all_peers();
+const Peer *find_peer(const std::string &name);
+
+extern const Peer rtrcu_peer;
+extern const Peer rtrcu_direct_peer;
+extern const Peer urcu_memb_peer;
+extern const Peer none_peer;
+
+} // namespace lab

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The back-end under test: this library, with the loop as a deadline thread of the quiescent-state discipline.
+#include <rtrcu/rcu.h>
+
+#include "peer/peer.h"
+
+namespace lab
+{
+namespace
+{
+
+static_assert(sizeof(rcu_head) <= sizeof(RetiredHead) && alignof(rcu_head) <= alignof(RetiredHead));
+
+bool start(const PeerSettings &settings, std::string &error)
+{
+    rtrcu_config config{};
+    rtrcu_config_init(&config);
+    for (const auto &[name, value] : settings) {
+        if (rtrcu_config_set(&config, name.c_str(), value.c_str()) != 0) {
+            error = rtrcu_config_error();
+            return false;
+        }
+    }
+    if (rtrcu_configure(&config) != 0) {
+        error = rtrcu_config_error();
+        return false;
+    }
+    return true;
+}
+
+void thread_begin(ThreadRole role)
+{
+    rtrcu_register_thread(role == ThreadRole::deadline_loop ? RTRCU_DEADLINE | RTRCU_QSBR : 0);
+    if (role == ThreadRole::deadline_loop)
+        rcu_thread_offline();
+}
+
+void thread_end()
+{
+    rcu_unregister_thread();
+}
+
+Section section(ThreadRole role)
+{
+    if (role == ThreadRole::deadline_loop)
+        return {[] { rcu_read_lock_qs(); }, [] { rcu_read_unlock_qs(); }};
+    return {[] { rcu_read_lock(); }, [] { rcu_read_unlock(); }};
+}
+
+void retire(RetiredHead *head, ReclaimFunction reclaim)
+{
+    call_rcu(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim));
+}
+
+// The workloads keep no reference to what they retire, which is what a quiescent-state thread vouches for here.
+void retire_directly(RetiredHead *head, ReclaimFunction reclaim)
+{
+    call_rcu_rt(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim));
+}
+
+void turn(int64_t next_due_ns)
+{
+    rcu_set_deadline(next_due_ns);
+    rcu_quiescent_state();
+    rcu_process_callbacks(0);
+}
+
+PeerCounters counters()
+{
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    if (rtrcu_stats(&stats) != 0)
+        return {};
+    return {stats.gp_completed, stats.deadline_stops, stats.budget_stops, stats.over_qmax, stats.limit_raised};
+}
+
+// The rows of the table differ in how they hand an object over, and in who may read beside the loop.
+constexpr Peer make_peer(const char *name, const char *what, void (*hand_over)(RetiredHead *, ReclaimFunction),
+                         bool single)
+{
+    return {
+        .name = name,
+        .what = what,
+        .start = start,
+        .thread_begin = thread_begin,
+        .thread_end = thread_end,
+        .section = section,
+        .retire = hand_over,
+        .offline = [] { rcu_thread_offline(); },
+        .online = [] { rcu_thread_online(); },
+        .turn = turn,
+        .runs_callbacks_in_turn = true,
+        .single_reader = single,
+        .grace_period_number = [] { return rtrcu_get_state(); },
+        .between_rounds = nullptr,
+        .counters = counters,
+    };
+}
+
+} // namespace
+
+const Peer rtrcu_peer = make_peer("rtrcu", "this library", retire, false);
+const Peer rtrcu_direct_peer =
+    make_peer("rtrcu-direct", "this library, invoked at once where no other reader exists", retire_directly, true);
+
+} // namespace lab

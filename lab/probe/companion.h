@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The threads that run beside the event loop for one round: the control probe, the long reader or the reader that holds
+// a burst together, and the one that keeps the CPU awake.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "measure/callback_meter.h"
+#include "peer/peer.h"
+#include "probe/shared_array.h"
+#include "workload/workload.h"
+
+namespace lab
+{
+
+// A SCHED_FIFO thread above the loop, on the loop's CPU, that sleeps to absolute times.
+class ThreadProbe
+{
+  public:
+    ThreadProbe(int cpu, bool fifo, int64_t begin_ns, int64_t end_ns, int64_t period_ns, SharedArray<uint32_t> &late);
+    ~ThreadProbe();
+
+  private:
+    std::thread thread_;
+};
+
+// Reads the whole structure inside one section, again and again for at least `section_ns`: what makes grace periods long.
+// With a burst, instead: holds a section until that many more objects were retired, then lets the grace period end and
+// waits until they are gone, or a while.
+class LongReader
+{
+  public:
+    LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, std::vector<int> cpus);
+    ~LongReader();
+    uint64_t bursts() const
+    {
+        return bursts_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    void run_dumps();
+    void run_bursts();
+
+    const Peer &peer_;
+    Workload &workload_;
+    const uint64_t burst_;
+    const int64_t section_ns_;
+    std::atomic<bool> stop_{false};
+    std::atomic<uint64_t> bursts_{0};
+    std::atomic<uint64_t> read_{0};
+    std::thread thread_;
+};
+
+// Spins at idle priority, so that a virtual CPU is never halted and woken: that costs more than what is measured.
+class KeepAwake
+{
+  public:
+    explicit KeepAwake(int cpu);
+    ~KeepAwake();
+
+  private:
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+} // namespace lab

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The event loop's turns.
+#include "probe/loop.h"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "measure/clock.h"
+#include "machine/realtime.h"
+
+namespace lab
+{
+
+// Arrivals that wait; more are given up and counted, as a full receive queue would.
+constexpr uint64_t pending_limit = 16;
+
+static int make_timer(int epoll)
+{
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = timer;
+    if (timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event) != 0)
+        throw std::system_error(errno, std::generic_category(), "timerfd and epoll");
+    return timer;
+}
+
+static uint64_t expirations(int timer)
+{
+    uint64_t count = 0;
+    return read(timer, &count, sizeof(count)) == sizeof(count) ? count : 0;
+}
+
+static uint32_t to_u32(int64_t value)
+{
+    return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, UINT32_MAX));
+}
+
+DeadlineLoop::DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record)
+    : peer_(peer), workload_(workload), record_(record), epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      probe_timer_(make_timer(epoll_)), work_timer_(make_timer(epoll_))
+{
+}
+
+DeadlineLoop::~DeadlineLoop()
+{
+    close(probe_timer_);
+    close(work_timer_);
+    close(epoll_);
+}
+
+void DeadlineLoop::arm(int timer, int64_t first_ns, int64_t period_ns)
+{
+    itimerspec when{to_timespec(period_ns), to_timespec(first_ns)};
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+DeadlineLoop::Mark DeadlineLoop::mark() const
+{
+    return {now_ns(),    thread_cpu_ns(),          process_cpu_ns(),
+            operations_, callback_meter.invoked(), callback_meter.invoked_on_loop()};
+}
+
+void DeadlineLoop::add_round(const Mark &begin)
+{
+    const Mark end = mark();
+    Totals &sum = record_.sum();
+    sum.rounds++;
+    sum.wall_ns += static_cast<uint64_t>(end.wall_ns - begin.wall_ns);
+    sum.loop_cpu_ns += static_cast<uint64_t>(end.loop_cpu_ns - begin.loop_cpu_ns);
+    sum.process_cpu_ns += static_cast<uint64_t>(end.process_cpu_ns - begin.process_cpu_ns);
+    sum.operations += end.operations - begin.operations;
+    sum.callbacks += end.callbacks - begin.callbacks;
+    sum.callbacks_on_loop += end.callbacks_on_loop - begin.callbacks_on_loop;
+    sum.callback_ns = callback_meter.callback_ns();
+    sum.backlog_end = workload_.reclaimer().queued() - end.callbacks;
+}
+
+bool DeadlineLoop::run(const LoopParameters &parameters, int64_t begin_ns)
+{
+    if (parameters.fifo && !enter_fifo(loop_priority))
+        return false;
+    record_.sum().fifo = parameters.fifo;
+    callback_meter.attach_loop();
+    take_turns(parameters, begin_ns);
+    callback_meter.detach_loop();
+    if (parameters.fifo)
+        enter_other();
+    return true;
+}
+
+void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns)
+{
+    next_due_ns_ = begin_ns;
+    measure_from_ns_ = begin_ns + parameters.warm_up_ns;
+    backlog_due_ns_ = measure_from_ns_;
+    pending_events_ = 0;
+    last_late_ = {};
+    const int64_t end_ns = measure_from_ns_ + parameters.measure_ns;
+    arm(probe_timer_, begin_ns, parameters.probe_period_ns);
+    arm(work_timer_, begin_ns + parameters.work_period_ns / 3, parameters.work_period_ns);
+
+    bool measuring = false;
+    Mark begin{};
+    while (next_due_ns_ < end_ns) {
+        epoll_event events[2];
+        int count = epoll_wait(epoll_, events, 2, pending_events_ != 0 ? 0 : -1);
+        peer_.online();
+        bool probe = false, work = false;
+        for (int i = 0; i < count; i++)
+            (events[i].data.fd == probe_timer_ ? probe : work) = true;
+        if (probe)
+            serve_probe(parameters.probe_period_ns);
+        if (!measuring && next_due_ns_ >= measure_from_ns_) {
+            measuring = true;
+            begin = mark();
+        }
+        serve_work(parameters.operations_an_event, work);
+        run_callbacks();
+        if (pending_events_ == 0)
+            peer_.offline();
+    }
+    peer_.offline();
+    if (measuring)
+        add_round(begin);
+    arm(probe_timer_, 0, 0);
+    arm(work_timer_, 0, 0);
+}
+
+// Every due time that has passed is a sample, also those that were missed altogether: a loop that is held up for ten
+// periods is ten times late, not once.
+void DeadlineLoop::serve_probe(int64_t period_ns)
+{
+    const int64_t now = now_ns();
+    (void)expirations(probe_timer_);
+    for (; next_due_ns_ <= now; next_due_ns_ += period_ns) {
+        if (next_due_ns_ < measure_from_ns_)
+            continue;
+        record_due(now - next_due_ns_, next_due_ns_);
+        last_late_.late_callbacks = 0; // counted for the first due time that they passed
+    }
+    last_late_ = {};
+    if (now >= backlog_due_ns_)
+        note_backlog();
+}
+
+void DeadlineLoop::record_due(int64_t late_ns, int64_t due_ns)
+{
+    ProbeSample sample{to_u32(late_ns), 0, 0, 0};
+    const BatchRecord &batch = last_late_;
+    if (batch.late_ns != 0 && batch.end_ns > due_ns) {
+        int64_t overrun = batch.end_ns - std::max(due_ns, batch.begin_ns);
+        sample.overrun_ns = to_u32(overrun);
+        sample.overrun_cpu_ns = to_u32(std::min(overrun, batch.late_cpu_ns));
+        sample.overrun_callbacks = to_u32(static_cast<int64_t>(batch.late_callbacks));
+    }
+    record_.loop.push(sample);
+}
+
+void DeadlineLoop::serve_work(unsigned operations, bool arrived)
+{
+    if (arrived)
+        pending_events_ += expirations(work_timer_);
+    if (pending_events_ > pending_limit) {
+        if (next_due_ns_ >= measure_from_ns_)
+            record_.sum().work_events_lost += pending_events_ - pending_limit;
+        pending_events_ = pending_limit;
+    }
+    if (pending_events_ == 0)
+        return;
+    pending_events_--;
+    workload_.serve(operations);
+    operations_ += operations;
+}
+
+void DeadlineLoop::run_callbacks()
+{
+    // The back-ends that never run callbacks here are spared the system calls that read the CPU clock.
+    callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn);
+    peer_.turn(next_due_ns_);
+    BatchRecord batch = callback_meter.end_call(next_due_ns_);
+    if (batch.callbacks != 0 && next_due_ns_ >= measure_from_ns_)
+        record_.batches.push(to_u32(static_cast<int64_t>(batch.callbacks)));
+    if (batch.late_callbacks != 0 && batch.late_ns > last_late_.late_ns)
+        last_late_ = batch;
+    if (peer_.grace_period_number == nullptr)
+        return;
+    // Whatever was queued while this number stood is made ready by one grace period.
+    uint64_t number = peer_.grace_period_number();
+    if (number != grace_period_) {
+        grace_period_ = number;
+        uint64_t queued = workload_.reclaimer().queued();
+        if (queued != queued_at_grace_period_ && next_due_ns_ >= measure_from_ns_)
+            record_.callbacks_a_gp.push(to_u32(static_cast<int64_t>(queued - queued_at_grace_period_)));
+        queued_at_grace_period_ = queued;
+    }
+}
+
+void DeadlineLoop::note_backlog()
+{
+    uint64_t backlog = workload_.reclaimer().queued() - callback_meter.invoked();
+    Totals &sum = record_.sum();
+    sum.backlog_max = std::max(sum.backlog_max, backlog);
+    auto at = static_cast<int64_t>(sum.wall_ns) + backlog_due_ns_ - measure_from_ns_;
+    record_.backlog.push({to_u32(at / 1'000'000), to_u32(static_cast<int64_t>(backlog))});
+    backlog_due_ns_ += 1'000'000;
+}
+
+} // namespace lab

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The event loop with a deadline: the context that reclamation may not hold up.
+//
+// It runs to completion and sleeps in epoll.  Two timers wake it: the deadline probe, whose lateness against its
+// absolute due time is what is measured, and the arrivals of work, whose period is not a multiple of the probe's, so
+// that the two meet at every phase.  A turn serves the probe, then one event of work, then tells the back-end when the
+// next probe is due, passes a quiescent state and lets it run callbacks; before it sleeps it goes offline.
+#pragma once
+
+#include <cstdint>
+
+#include "measure/callback_meter.h"
+#include "peer/peer.h"
+#include "probe/record.h"
+#include "workload/workload.h"
+
+namespace lab
+{
+
+struct LoopParameters {
+    int cpu = 0;
+    bool fifo = true;
+    int64_t probe_period_ns = 200'000;
+    int64_t work_period_ns = 217'000;
+    unsigned operations_an_event = 100;
+    int64_t warm_up_ns = 20'000'000;
+    int64_t measure_ns = 200'000'000;
+};
+
+class DeadlineLoop
+{
+  public:
+    DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record);
+    ~DeadlineLoop();
+    DeadlineLoop(const DeadlineLoop &) = delete;
+    DeadlineLoop &operator=(const DeadlineLoop &) = delete;
+
+    // Run one round on the calling thread, which is an ordinary one before and after.  False where SCHED_FIFO was asked
+    // for and refused.  `begin_ns`: when the first probe is due.
+    bool run(const LoopParameters &parameters, int64_t begin_ns);
+
+  private:
+    // Totals at the moment when measuring begins; the differences at its end are what the round adds.
+    struct Mark {
+        int64_t wall_ns, loop_cpu_ns, process_cpu_ns;
+        uint64_t operations, callbacks, callbacks_on_loop;
+    };
+    Mark mark() const;
+    void add_round(const Mark &begin);
+    void arm(int timer, int64_t first_ns, int64_t period_ns);
+    void take_turns(const LoopParameters &parameters, int64_t begin_ns);
+    void serve_probe(int64_t period_ns);
+    void record_due(int64_t late_ns, int64_t due_ns);
+    void serve_work(unsigned operations, bool arrived);
+    void run_callbacks();
+    void note_backlog();
+
+    const Peer &peer_;
+    Workload &workload_;
+    VariantRecord &record_;
+    int epoll_, probe_timer_, work_timer_;
+
+    // One round's state.
+    int64_t next_due_ns_ = 0;
+    int64_t measure_from_ns_ = 0;
+    int64_t backlog_due_ns_ = 0;
+    uint64_t pending_events_ = 0;
+    uint64_t operations_ = 0;
+    uint64_t grace_period_ = 0;
+    uint64_t queued_at_grace_period_ = 0;
+    BatchRecord last_late_{}; // the last call whose callbacks ran past a due time not yet served
+};
+
+} // namespace lab

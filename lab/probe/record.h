@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What one variant of the latency experiment records, in memory that parent and child share.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/shared_array.h"
+
+namespace lab
+{
+
+// One due time of the loop's probe.  The overrun fields are 0 where no batch of callbacks was in the way.
+struct ProbeSample {
+    uint32_t late_ns;
+    uint32_t overrun_ns;
+    uint32_t overrun_cpu_ns;
+    uint32_t overrun_callbacks;
+};
+
+struct BacklogSample {
+    uint32_t at_ms; // measured time of this variant
+    uint32_t backlog;
+};
+
+// Totals of the measured time; written by the child between rounds.
+struct Totals {
+    uint64_t rounds;
+    uint64_t wall_ns;
+    uint64_t loop_cpu_ns;
+    uint64_t process_cpu_ns;
+    uint64_t operations;
+    uint64_t callbacks;
+    uint64_t callbacks_on_loop;
+    uint64_t backlog_max;
+    uint64_t backlog_end;
+    uint64_t work_events_lost; // arrivals given up since the loop could not keep up
+    uint64_t bursts;
+    double callback_ns;
+    double work_ns_per_operation; // calibration
+    // The library's own counters over the measured time.
+    uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised;
+    bool fifo;       // the loop ran as SCHED_FIFO
+    bool failed;     // the child could not go on
+    char error[256]; // why
+};
+
+struct VariantRecord {
+    explicit VariantRecord(std::size_t samples, std::size_t milliseconds)
+        : loop(samples), thread(milliseconds), backlog(milliseconds), callbacks_a_gp(samples), batches(samples),
+          totals(1)
+    {
+        totals.push(Totals{});
+    }
+    Totals &sum()
+    {
+        return const_cast<Totals &>(totals[0]);
+    }
+    const Totals &sum() const
+    {
+        return totals[0];
+    }
+
+    SharedArray<ProbeSample> loop;
+    SharedArray<uint32_t> thread; // lateness of the control, ns
+    SharedArray<BacklogSample> backlog;
+    SharedArray<uint32_t> callbacks_a_gp;
+    SharedArray<uint32_t> batches; // callbacks of each call that ran any
+    SharedArray<Totals> totals;
+};
+
+} // namespace lab

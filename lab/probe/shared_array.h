@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Arrays that a forked child fills and its parent reads, even when the child is ended early.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
+namespace lab
+{
+
+// Anonymous memory that stays shared across fork().  One writer; a reader sees whole elements up to count().
+template <class T> class SharedArray
+{
+    static_assert(std::is_trivially_copyable_v<T>);
+    struct Header {
+        std::atomic<std::size_t> count;
+        std::size_t lost;
+    };
+
+  public:
+    explicit SharedArray(std::size_t capacity) : capacity_(capacity)
+    {
+        void *memory =
+            mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+            throw std::bad_alloc();
+        header_ = new (memory) Header{};
+    }
+    ~SharedArray()
+    {
+        munmap(header_, bytes());
+    }
+    SharedArray(const SharedArray &) = delete;
+    SharedArray &operator=(const SharedArray &) = delete;
+
+    // Map every page now, so that no page fault falls into a measurement.
+    void touch()
+    {
+        auto *byte = reinterpret_cast<volatile char *>(header_);
+        for (std::size_t i = 0; i < bytes(); i += 4096)
+            byte[i] = byte[i];
+    }
+    // What does not fit is counted and dropped.
+    void push(const T &value)
+    {
+        std::size_t at = header_->count.load(std::memory_order_relaxed);
+        if (at == capacity_) {
+            header_->lost++;
+            return;
+        }
+        data()[at] = value;
+        header_->count.store(at + 1, std::memory_order_release);
+    }
+    std::size_t count() const
+    {
+        return header_->count.load(std::memory_order_acquire);
+    }
+    std::size_t lost() const
+    {
+        return header_->lost;
+    }
+    const T &operator[](std::size_t index) const
+    {
+        return data()[index];
+    }
+
+  private:
+    std::size_t bytes() const
+    {
+        return sizeof(Header) + capacity_ * sizeof(T);
+    }
+    T *data() const
+    {
+        return reinterpret_cast<T *>(header_ + 1);
+    }
+
+    std::size_t capacity_;
+    Header *header_;
+};
+
+} // namespace lab

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Lays out tables and numbers.
+#include "report/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace lab
+{
+
+std::size_t display_width(const std::string &text)
+{
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+static std::string pad(const std::string &text, std::size_t width, Table::Align align)
+{
+    std::string blank(width - std::min(width, display_width(text)), ' ');
+    return align == Table::Align::left ? text + blank : blank + text;
+}
+
+void Table::column(std::string title, Align align)
+{
+    columns_.push_back({std::move(title), align});
+}
+
+void Table::row(std::vector<std::string> cells)
+{
+    cells.resize(columns_.size());
+    rows_.push_back(std::move(cells));
+}
+
+void Table::rule()
+{
+    if (!rows_.empty() && !rows_.back().empty())
+        rows_.emplace_back();
+}
+
+std::string Table::text() const
+{
+    std::vector<std::size_t> widths;
+    for (std::size_t i = 0; i < columns_.size(); i++) {
+        std::size_t width = display_width(columns_[i].title);
+        for (const auto &row : rows_)
+            width = std::max(width, row.empty() ? 0 : display_width(row[i]));
+        widths.push_back(width);
+    }
+    std::string header, line;
+    for (std::size_t i = 0; i < columns_.size(); i++) {
+        header += (i != 0 ? "  " : "") + pad(columns_[i].title, widths[i], columns_[i].align);
+        for (std::size_t j = 0; j < widths[i] + (i != 0 ? 2 : 0); j++)
+            line += "─";
+    }
+    std::string result = header + "\n" + line + "\n";
+    for (const auto &row : rows_) {
+        if (row.empty()) {
+            result += line + "\n";
+            continue;
+        }
+        std::string out;
+        for (std::size_t i = 0; i < columns_.size(); i++)
+            out += (i != 0 ? "  " : "") + pad(row[i], widths[i], columns_[i].align);
+        result += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+    }
+    return result;
+}
+
+static std::string with_separators(double value)
+{
+    std::string digits = fmt::format("{:.0f}", std::abs(value));
+    for (std::size_t at = digits.size(); at > 3; at -= 3)
+        digits.insert(at - 3, ",");
+    return (value < 0 ? "-" : "") + digits;
+}
+
+std::string number(std::optional<double> value)
+{
+    if (!value)
+        return "-";
+    double size = std::abs(*value);
+    if (size == 0)
+        return "0";
+    if (size < 1)
+        return fmt::format("{:.2f}", *value);
+    if (size < 99.95)
+        return fmt::format("{:.1f}", *value);
+    return with_separators(*value);
+}
+
+} // namespace lab

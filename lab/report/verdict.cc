@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Prints verdicts.
+#include "report/verdict.h"
+
+#include <fmt/format.h>
+
+namespace lab
+{
+
+const char *outcome_name(Outcome outcome)
+{
+    switch (outcome) {
+    case Outcome::held:
+        return "held";
+    case Outcome::failed:
+        return "FAILED";
+    case Outcome::not_reproduced:
+        return "not reproduced";
+    case Outcome::not_judged:
+        return "not judged";
+    }
+    return "?";
+}
+
+std::string verdict_text(const std::vector<Verdict> &verdicts)
+{
+    std::string text;
+    for (const Verdict &verdict : verdicts)
+        text +=
+            fmt::format("  {:<14}  {}\n{:18}{}\n", outcome_name(verdict.outcome), verdict.claim, "", verdict.figures);
+    return text;
+}
+
+} // namespace lab

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What an experiment must show, judged from its figures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lab
+{
+
+enum class Outcome {
+    held,
+    failed,         // one of the project's own bars: the command exits 1
+    not_reproduced, // a finding of a document that this machine does not show: said, and no failure
+    not_judged,     // too few samples, or a run too short to judge times
+};
+
+struct Verdict {
+    Outcome outcome;
+    std::string claim;
+    std::string figures;
+};
+
+inline bool any_failed(const std::vector<Verdict> &verdicts)
+{
+    for (const Verdict &verdict : verdicts)
+        if (verdict.outcome == Outcome::failed)
+            return true;
+    return false;
+}
+
+std::string verdict_text(const std::vector<Verdict> &verdicts);
+const char *outcome_name(Outcome outcome);
+
+} // namespace lab

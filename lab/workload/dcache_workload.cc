@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The two workloads over the dentry cache: the dbench replay with lookups beside it, and the flood.
+#include <charconv>
+#include <optional>
+#include <random>
+
+#include "workload/dbench.h"
+#include "workload/workload.h"
+
+namespace lab
+{
+namespace
+{
+
+void fill(Dcache &dcache, const Tree &tree)
+{
+    std::vector<const Dentry *> made(tree.entries.size());
+    made[0] = dcache.root();
+    for (std::size_t i = 1; i < tree.entries.size(); i++)
+        made[i] = dcache.add(made[tree.entries[i].parent], tree.name(i), tree.entries[i].directory);
+}
+
+class DcacheWorkload : public Workload
+{
+  public:
+    DcacheWorkload(const Peer &peer, const Inputs &inputs, uint64_t seed)
+        : Workload(peer), dcache_(inputs.tree.entries.size() + 8192, reclaimer_),
+          random_(static_cast<unsigned>(seed + 1))
+    {
+        fill(dcache_, inputs.tree);
+        for (std::size_t i = 0; i < std::size(lookups_); i++)
+            lookups_[i] = inputs.tree.path(1 + random_() % (inputs.tree.entries.size() - 1));
+        driver_.emplace(dcache_, inputs.loadfile, section_, dbench_clients, seed);
+    }
+    void serve(unsigned operations) override
+    {
+        for (unsigned i = 0; i < operations; i++) {
+            if ((i & 3) != 3)
+                driver_->step();
+            else
+                look_up();
+        }
+    }
+    uint64_t dump(const std::atomic<bool> &stop) override
+    {
+        return dcache_.dump(stop);
+    }
+
+  private:
+    void look_up()
+    {
+        const std::string &path = lookups_[random_() % std::size(lookups_)];
+        section_.lock();
+        found_ += dcache_.walk(dcache_.root(), path) != nullptr;
+        section_.unlock();
+    }
+
+    Dcache dcache_;
+    std::minstd_rand random_;
+    std::string lookups_[32768];
+    std::optional<DbenchDriver> driver_;
+    uint64_t found_ = 0;
+};
+
+class FloodWorkload : public Workload
+{
+  public:
+    FloodWorkload(const Peer &peer, const Inputs &inputs, uint64_t)
+        : Workload(peer), dcache_(inputs.tree.entries.size() + 65536, reclaimer_)
+    {
+        fill(dcache_, inputs.tree);
+        directory_ = dcache_.add(dcache_.root(), "flood", true);
+    }
+    // One operation makes a name and removes it, or looks two names up where the burst is complete.
+    void serve(unsigned operations) override
+    {
+        uint64_t allowed = allowed_.load(std::memory_order_acquire);
+        for (unsigned i = 0; i < operations; i++) {
+            char name[16] = {'f'};
+            auto end = std::to_chars(name + 1, name + sizeof(name), count_++ & 0xfffff).ptr;
+            std::string_view path(name, static_cast<std::size_t>(end - name));
+            section_.lock();
+            if (reclaimer_.queued() < allowed) {
+                dcache_.create(directory_, path, false);
+                dcache_.remove(directory_, path);
+            } else {
+                found_ += dcache_.walk(directory_, path) != nullptr;
+                found_ += dcache_.walk(dcache_.root(), path) != nullptr;
+            }
+            section_.unlock();
+        }
+    }
+    void allow_removals(uint64_t count) override
+    {
+        allowed_.store(reclaimer_.queued() + count, std::memory_order_release);
+    }
+    uint64_t dump(const std::atomic<bool> &stop) override
+    {
+        return dcache_.dump(stop);
+    }
+
+  private:
+    Dcache dcache_;
+    const Dentry *directory_;
+    std::atomic<uint64_t> allowed_{UINT64_MAX};
+    uint64_t count_ = 0, found_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Workload> make_dcache_workload(const Peer &peer, const Inputs &inputs, uint64_t seed)
+{
+    return std::make_unique<DcacheWorkload>(peer, inputs, seed);
+}
+
+std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, uint64_t seed)
+{
+    return std::make_unique<FloodWorkload>(peer, inputs, seed);
+}
+
+} // namespace lab

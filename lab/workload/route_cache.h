@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A route cache: destinations seen lately, in hash chains, made from a static table on a miss and thrown out by garbage
+// collection.
+//
+// How readers and updaters keep out of each other's way is the Sync's business, so that the same cache runs under RCU
+// and under locks:
+//     void read_lock(bucket), read_unlock(bucket)      around a lookup in one chain
+//     void update_lock(bucket), update_unlock(bucket)  around a change of one chain; not nested with the former
+//     void retire(RouteEntry *)                        the entry is unlinked; under the update lock
+#pragma once
+
+#include <rtrcu/rcu.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "peer/peer.h"
+#include "workload/prefixes.h"
+
+namespace lab
+{
+
+struct RouteEntry {
+    RetiredHead head;
+    RouteEntry *next; // written under the update lock, read by all
+    uint32_t destination;
+    uint32_t network; // constant after publication, like the rest but last_used
+    uint16_t next_hop;
+    uint8_t prefix_length;
+    uint32_t last_used; // any reader, relaxed: the collector's hint
+};
+
+struct RouteStatistics {
+    uint64_t hits = 0, misses = 0, unroutable = 0, expired = 0;
+};
+
+template <class Sync> class RouteCache
+{
+  public:
+    RouteCache(const PrefixTable &table, std::size_t buckets, std::size_t gc_threshold, Sync &sync)
+        : table_(table), chains_(std::bit_ceil(buckets), nullptr), gc_threshold_(gc_threshold), sync_(sync)
+    {
+    }
+    // Frees what is still linked; nobody may read any more.
+    ~RouteCache()
+    {
+        for (RouteEntry *entry : chains_) {
+            while (entry != nullptr) {
+                RouteEntry *next = entry->next;
+                std::free(entry);
+                entry = next;
+            }
+        }
+    }
+    RouteCache(const RouteCache &) = delete;
+    RouteCache &operator=(const RouteCache &) = delete;
+
+    // The next hop for a destination, or -1 where no prefix holds it.  `now` counts anything that grows, in the caller's
+    // unit; entries age by it.  `statistics` are the calling thread's own.
+    int route(uint32_t destination, uint32_t now, RouteStatistics &statistics)
+    {
+        const std::size_t bucket = bucket_of(destination);
+        sync_.read_lock(bucket);
+        int next_hop = -1;
+        for (RouteEntry *entry = rcu_dereference(chains_[bucket]); entry != nullptr;
+             entry = rcu_dereference(entry->next)) {
+            if (entry->destination == destination) {
+                if (rtrcu_load_relaxed(&entry->last_used) != now)
+                    rtrcu_store_relaxed(&entry->last_used, now);
+                next_hop = entry->next_hop;
+                break;
+            }
+        }
+        sync_.read_unlock(bucket);
+        if (next_hop >= 0) {
+            statistics.hits++;
+            return next_hop;
+        }
+        return miss(bucket, destination, now, statistics);
+    }
+
+    // Throw out what was not used for a while, from a few chains: at most `chains` of them.  Returns how many went.
+    std::size_t collect(std::size_t chains, uint32_t now)
+    {
+        std::size_t removed = 0;
+        const uint32_t oldest = max_age_.load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < chains; i++) {
+            std::size_t bucket = rover_.fetch_add(1, std::memory_order_relaxed) & (chains_.size() - 1);
+            removed += collect_chain(bucket, now, oldest);
+        }
+        // Above the threshold entries may grow less old, well below it older again.
+        if (size() > gc_threshold_ && removed < chains && oldest > 1)
+            max_age_.store(oldest - (oldest + 15) / 16, std::memory_order_relaxed);
+        else if (size() < gc_threshold_ - gc_threshold_ / 8 && oldest < longest_age)
+            max_age_.store(oldest + oldest / 16 + 1, std::memory_order_relaxed);
+        return removed;
+    }
+
+    // Read every entry.  `reader` is the Sync of the calling thread, which may differ from that of the packets.
+    template <class ReaderSync> uint64_t dump(const std::atomic<bool> &stop, ReaderSync &reader)
+    {
+        uint64_t sum = 0;
+        for (std::size_t bucket = 0; bucket < chains_.size() && !stop.load(std::memory_order_relaxed); bucket++) {
+            reader.read_lock(bucket);
+            for (RouteEntry *entry = rcu_dereference(chains_[bucket]); entry != nullptr;
+                 entry = rcu_dereference(entry->next))
+                sum += entry->next_hop;
+            reader.read_unlock(bucket);
+        }
+        return sum;
+    }
+    std::size_t size() const
+    {
+        return static_cast<std::size_t>(size_.load(std::memory_order_relaxed));
+    }
+
+  private:
+    static constexpr uint32_t longest_age = 1u << 24;
+    static constexpr std::size_t chains_a_miss = 4;
+
+    std::size_t bucket_of(uint32_t destination) const
+    {
+        return (destination * uint64_t{0x9e3779b97f4a7c15} >> 40) & (chains_.size() - 1);
+    }
+
+    int miss(std::size_t bucket, uint32_t destination, uint32_t now, RouteStatistics &statistics)
+    {
+        const Prefix *prefix = table_.find(destination);
+        if (prefix == nullptr) {
+            statistics.unroutable++;
+            return -1;
+        }
+        statistics.misses++;
+        insert(bucket, destination, *prefix, now);
+        if (size() > gc_threshold_)
+            statistics.expired += collect(chains_a_miss, now);
+        return prefix->next_hop;
+    }
+
+    void insert(std::size_t bucket, uint32_t destination, const Prefix &prefix, uint32_t now)
+    {
+        void *memory = std::malloc(sizeof(RouteEntry));
+        if (memory == nullptr)
+            throw std::bad_alloc();
+        auto *entry =
+            new (memory) RouteEntry{{}, nullptr, destination, prefix.address, prefix.next_hop, prefix.length, now};
+        sync_.update_lock(bucket);
+        // Somebody else may have been faster.
+        bool present = false;
+        for (RouteEntry *other = chains_[bucket]; other != nullptr && !present; other = other->next)
+            present = other->destination == destination;
+        if (!present) {
+            entry->next = chains_[bucket];
+            rcu_assign_pointer(chains_[bucket], entry);
+        }
+        sync_.update_unlock(bucket);
+        if (present)
+            std::free(entry);
+        else
+            size_.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    std::size_t collect_chain(std::size_t bucket, uint32_t now, uint32_t oldest)
+    {
+        std::size_t removed = 0;
+        sync_.update_lock(bucket);
+        for (RouteEntry **slot = &chains_[bucket]; *slot != nullptr;) {
+            RouteEntry *entry = *slot;
+            if (now - rtrcu_load_relaxed(&entry->last_used) <= oldest) {
+                slot = &entry->next;
+                continue;
+            }
+            rcu_assign_pointer(*slot, entry->next);
+            sync_.retire(entry);
+            removed++;
+        }
+        sync_.update_unlock(bucket);
+        size_.fetch_sub(static_cast<int64_t>(removed), std::memory_order_relaxed);
+        return removed;
+    }
+
+    const PrefixTable &table_;
+    std::vector<RouteEntry *> chains_;
+    const std::size_t gc_threshold_;
+    Sync &sync_;
+    std::atomic<int64_t> size_{0};
+    std::atomic<uint32_t> max_age_{longest_age};
+    std::atomic<std::size_t> rover_{0};
+};
+
+} // namespace lab
