@@ -13,6 +13,7 @@
 
 #include <rtrcu/config.h>
 #include <rtrcu/detail/reader.h>
+#include <rtrcu/task.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -40,7 +40,7 @@ static void on_fork_child(void)
     uint32_t old_thread_id = rtrcu_self.thread_id;
     rtrcu_self.thread_id = 0;
     rtrcu_self.locks_held = 0;
-    drive_after_fork_child(&domain->drive);
+    drive_after_fork_child(&domain->drive, old_thread_id);
     gp_after_fork(&domain->gp);
     reader_after_fork(&domain->registry, rtrcu_self.record);
     callback_after_fork(&domain->cb, old_thread_id);

@@ -15,6 +15,7 @@ enum lock_rank {
     LOCK_RANK_BARRIER, /* drive: one rcu_barrier() at a time */
     LOCK_RANK_CRANK, /* gp: who turns the crank; held over a whole grace period, so nobody waits for it at other ranks */
     LOCK_RANK_LEAF,  /* reader: a leaf's records and the consumer side of their queues */
+    LOCK_RANK_TASKS,  /* reader: the tasks that parked on one thread */
     LOCK_RANK_DAEMON, /* drive: the list of queues that a krcud/N has to serve */
 };
 

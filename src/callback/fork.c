@@ -7,11 +7,12 @@
 #include "callback/callback.h"
 
 /* @record's batch was being run by a thread that the child does not have. */
-static void abandon_claim(struct cb_queue *queue)
+static void abandon_claim(struct callback *cb, struct cb_queue *queue)
 {
     if (queue->running == queue->batch.first)
         queue->started = queue->invoked; /* about to begin: it is still in the batch */
-    queue->invoked = queue->started;     /* begun: neither run again nor waited for */
+    cb->lost_at_fork += queue->started - queue->invoked;
+    queue->invoked = queue->started; /* begun: neither run again nor waited for */
     queue->claim = 0;
 }
 
@@ -50,7 +51,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     if (queue->claim == old_thread_id && queue->claim != 0)
         queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
-        abandon_claim(queue);
+        abandon_claim(cb, queue);
     if (!own && queue->claim == 0)
         recount(cb, record);
     record->listed = 0;

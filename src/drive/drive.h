@@ -63,9 +63,10 @@ struct drive {
     uint32_t progress_waiters;
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
     struct drive_worker worker[DRIVE_WORKERS];
-    uint32_t exp_done[4];    /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
-    uint32_t exp_waiters[4]; /* atomic */
-    int64_t flooded_ns;      /* atomic: when a backlog was last seen at qmax */
+    uint32_t exp_done[4];           /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
+    uint32_t exp_waiters[4];        /* atomic */
+    void (*blocking_handler)(void); /* atomic: told when a grace period waits for parked tasks */
+    int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
     uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given;       /* atomic counters */
     struct krcud krcud[PLAT_CPU_MAX];
@@ -184,7 +185,7 @@ void drive_progress(struct drive *drive);
 /* Before fork: nobody else is inside a short lock afterwards. */
 void drive_before_fork(struct drive *drive);
 void drive_after_fork_parent(struct drive *drive);
-void drive_after_fork_child(struct drive *drive);
+void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id);
 
 static inline int64_t drive_tick_ns(const struct drive *drive)
 {

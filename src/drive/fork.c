@@ -5,6 +5,21 @@
  */
 #include "drive/drive.h"
 
+static void each_tasks_lock(struct reader_registry *registry, void (*act)(struct lock *))
+{
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++)
+            act(&leaf->records[slot].tasks_lock);
+    }
+}
+
+static void release_if_mine(struct lock *lock)
+{
+    if (lock_is_mine(lock))
+        lock_release(lock);
+}
+
 void drive_before_fork(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
@@ -14,6 +29,7 @@ void drive_before_fork(struct drive *drive)
         if (leaf)
             lock_acquire_same_rank(&leaf->lock);
     }
+    each_tasks_lock(registry, lock_acquire_same_rank);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         if (rtrcu_load_acquire(&drive->krcud[cpu].state) != DRIVE_NONE)
             lock_acquire_same_rank(&drive->krcud[cpu].lock);
@@ -23,6 +39,7 @@ void drive_before_fork(struct drive *drive)
 void drive_after_fork_parent(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
+    each_tasks_lock(registry, release_if_mine);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         if (lock_is_mine(&drive->krcud[cpu].lock))
             lock_release(&drive->krcud[cpu].lock);
@@ -35,8 +52,14 @@ void drive_after_fork_parent(struct drive *drive)
     lock_release(&drive->config_lock);
 }
 
-void drive_after_fork_child(struct drive *drive)
+void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
 {
+    struct reader_registry *registry = drive->gp->registry;
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (leaf)
+            blocked_after_fork(leaf, old_thread_id);
+    }
     lock_reset(&drive->config_lock);
     lock_reset(&drive->barrier_lock);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {

@@ -85,6 +85,14 @@ static void ask(struct drive *drive, enum gp_kind kind)
     }
 }
 
+/* A parked task cannot be lent a CPU, but whoever schedules it can run it first. */
+static void tell_tasks(struct drive *drive, enum gp_kind kind)
+{
+    void (*handler)(void) = rtrcu_load_acquire(&drive->blocking_handler);
+    if (handler && gp_waits_for_tasks(drive->gp, kind))
+        handler();
+}
+
 static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
     struct gp_machine *machine = &drive->gp->machine[kind];
@@ -92,6 +100,7 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
     spin(drive, kind, spin_ns, manner->never_sleeps);
     if (gp_is_clear(drive->gp, kind))
         return;
+    tell_tasks(drive, kind);
     ask(drive, kind);
     if (!gp_is_clear(drive->gp, kind))
         rtrcu_count_add(&machine->slept, !manner->never_sleeps);

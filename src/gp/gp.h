@@ -2,7 +2,7 @@
 /* The grace-period machine: sequence, combining tree over the readers' leaves, scan, reports, cookies.  Passive: it takes
  * `now`, and says what is left to do; it never waits, wakes or fences heavily.
  *
- * Knows: records and leaves.  Must not know: callbacks, sections, drivers, threads.
+ * Knows: records, leaves, blocked tasks.  Must not know: callbacks, sections, drivers, threads.
  * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.
  *
  * Who turns the crank holds machine.crank for a whole grace period:
@@ -12,7 +12,7 @@
  *  BEGUN   gp_begin()    the caller has fenced heavily    SCANNED GP2 sequence is odd, every node carries it
  *  SCANNED gp_scan()     gp_is_clear()                    IDLE    GP3 a set bit is a report that somebody owes
  *
- * A node's word: bits 0..31 children that owe a report, 32..33 blocked tasks (reserved), 34..63 low bits of the sequence.
+ * A node's word: bits 0..31 children that owe a report, 32 the leaf has tasks that are waited for, 34..63 low bits of the sequence.
  *  owes -> clear       by the reader's slow path, by the scan that sees it outside, by its leaving; all idempotent
  *  (any) -> owes       by gp_begin() and gp_scan() only
  * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted reporter
@@ -25,9 +25,9 @@
 #ifndef RTRCU_GP_GP_H
 #define RTRCU_GP_GP_H
 
-#include "reader/reader.h"
+#include "blocked/blocked.h"
 
-enum gp_kind { GP_NORMAL, GP_EXPEDITED, GP_KINDS };
+enum gp_kind { GP_NORMAL, GP_EXPEDITED, GP_KINDS = READER_KINDS };
 
 /* What the caller must do once it holds no lock. */
 enum gp_action {
@@ -103,13 +103,28 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record);
 /* Records of leaf @index that still owe a report. */
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index);
 
+/* ---- blocked tasks: tasks.c; under the leaf lock ---- */
+
+/* Bits of the placement table: which kinds wait for the thread of @record now.  A hint without the lock. */
+unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
+/* Put @task, which parks on @record's thread, on the leaf's list. */
+void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task);
+/* Move the tasks that parked on @record's thread to the leaf's list: before its bit is cleared, and at a begin. */
+void gp_promote(struct gp *gp, struct reader_record *record);
+/* @task, on the leaf's list, has ended its section.  Returns actions. */
+unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
+/* Does the grace period wait for a parked task? */
+bool gp_waits_for_tasks(struct gp *gp, enum gp_kind kind);
+
 /* Inside the room. */
+bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, uint32_t index);
+bool gp_clear_bit(uint64_t *address, uint64_t seq_bits, uint64_t bit);
 struct gp_node *gp_node_at(struct gp *gp, uint32_t level, uint32_t index);
 uint64_t gp_word(uint64_t seq, uint32_t mask);
 unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, uint64_t seq_bits);
 
 #define GP_WORD_MASK UINT64_C(0xffffffff)
-#define GP_WORD_BLOCKED (UINT64_C(3) << 32)
+#define GP_WORD_BLOCKED (UINT64_C(1) << 32)
 #define GP_WORD_SEQ_SHIFT 34
 #define GP_WORD_OWES (GP_WORD_MASK | GP_WORD_BLOCKED)
 

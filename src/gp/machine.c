@@ -76,22 +76,32 @@ static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_th
     return inside;
 }
 
+static void promote_leaf(struct gp *gp, struct reader_leaf *leaf)
+{
+    for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1)
+        gp_promote(gp, &leaf->records[__builtin_ctz(left)]);
+}
+
 /* Publish the leaf's word, and ask at once those who can only report. */
 static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
 {
     uint64_t seq = gp->machine[kind].seq;
     uint32_t quiescent_state_threads = 0, inside = 0;
-    if (rtrcu_load_acquire(&leaf->registered) == 0) { /* [O6] */
+    bool blocked = false;
+    if (rtrcu_load_acquire(&leaf->registered) == 0 && rtrcu_load_acquire(&leaf->parked) == 0) { /* [O6] */
         rtrcu_store_release(&gp->level0[leaf->index].word[kind], gp_word(seq, 0));
     } else {
         lock_acquire(&leaf->lock);
         inside = scan_leaf(leaf, &quiescent_state_threads);
-        rtrcu_store_release(&gp->level0[leaf->index].word[kind], gp_word(seq, inside));
+        promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
+        blocked = blocked_begin(leaf, kind);
+        rtrcu_store_release(&gp->level0[leaf->index].word[kind],
+                            gp_word(seq, inside) | (blocked ? GP_WORD_BLOCKED : 0));
         for (uint32_t left = quiescent_state_threads; left; left &= left - 1)
             reader_arm(&leaf->records[__builtin_ctz(left)]);
         lock_release(&leaf->lock);
     }
-    if (!inside)
+    if (!inside && !blocked)
         gp_carry(gp, kind, leaf->index, gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT);
 }
 
@@ -125,10 +135,12 @@ static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *
     for (; left; left &= left - 1) {
         struct reader_record *record = &leaf->records[__builtin_ctz(left)];
         uint32_t inside = reader_inside(record);
-        if (!inside)
+        if (!inside) {
+            gp_promote(gp, record);
             (void)gp_report(gp, record); /* the crank is us: nobody to wake */
-        else if ((arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record))
+        } else if ((arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record)) {
             asked++;
+        }
     }
     lock_release(&leaf->lock);
     return asked;
@@ -144,7 +156,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm)
         struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
         if (leaf && gp_owing(gp, kind, i))
             asked += poll_leaf(gp, kind, leaf, arm);
-        if (!gp_owing(gp, kind, i) && !gp_is_clear(gp, kind))
+        if (!gp_leaf_owes(gp, kind, i) && !gp_is_clear(gp, kind))
             gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
     }
     if (machine->anonymous_busy)

@@ -32,14 +32,14 @@ static uint64_t seq_bits_of(uint64_t word)
 }
 
 /* Clear @bit in the word of grace period @seq_bits.  True if the node owes nothing any more, whoever cleared it. */
-static bool clear_bit(uint64_t *address, uint64_t seq_bits, uint32_t bit)
+bool gp_clear_bit(uint64_t *address, uint64_t seq_bits, uint64_t bit)
 {
     uint64_t word = rtrcu_load_acquire(address);
     while (seq_bits_of(word) == seq_bits) { /* each failure means that another bit was cleared */
         if (!(word & bit))
             return (word & GP_WORD_OWES) == 0;
-        if (rtrcu_compare_exchange(address, &word, word & ~(uint64_t)bit))
-            return ((word & ~(uint64_t)bit) & GP_WORD_OWES) == 0;
+        if (rtrcu_compare_exchange(address, &word, word & ~bit))
+            return ((word & ~bit) & GP_WORD_OWES) == 0;
     }
     return false;
 }
@@ -51,7 +51,7 @@ unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, uint64_t
     for (uint32_t level = 0; level < top; level++) {
         uint32_t bit = UINT32_C(1) << index % READER_FANOUT;
         index /= READER_FANOUT;
-        if (!clear_bit(&gp_node_at(gp, level + 1, index)->word[kind], seq_bits, bit))
+        if (!gp_clear_bit(&gp_node_at(gp, level + 1, index)->word[kind], seq_bits, bit))
             return GP_ACTION_NONE;
     }
     return 1u << kind;
@@ -70,7 +70,7 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
         uint64_t word = rtrcu_load_acquire(address);
         if (!(word & reader_bit(record)))
             continue;
-        if (clear_bit(address, seq_bits_of(word), reader_bit(record)))
+        if (gp_clear_bit(address, seq_bits_of(word), reader_bit(record)))
             actions |= gp_carry(gp, kind, index, seq_bits_of(word));
     }
     return actions;
@@ -79,4 +79,9 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index)
 {
     return (uint32_t)(rtrcu_load_acquire(&gp->level0[index].word[kind]) & GP_WORD_MASK);
+}
+
+bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, uint32_t index)
+{
+    return (rtrcu_load_acquire(&gp->level0[index].word[kind]) & GP_WORD_OWES) != 0;
 }

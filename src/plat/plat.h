@@ -80,9 +80,7 @@ int plat_sched_rt_priority(void);
 void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
 
-/* @destructor runs at the exit of each thread that called plat_thread_exit_arm(), once for each time it did, at most
- * PLAT_EXIT_ROUNDS times. */
-#define PLAT_EXIT_ROUNDS 4
+/* @destructor runs at the exit of each thread that called plat_thread_exit_arm(). */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
 int plat_thread_exit_arm(unsigned int key, void *value);
 

@@ -22,11 +22,13 @@
 #define RTRCU_READER_READER_H
 
 #include "base/cbqueue.h"
+#include "base/list.h"
 #include <rtrcu/detail/word.h>
 
 #include "base/lock.h"
 
 #define READER_FANOUT 32
+#define READER_KINDS 2 /* of grace periods: normal, expedited */
 #define READER_LEAVES 32768
 
 /* Owner-private bits of rtrcu_thread.state; the scan reads READER_STATE_SLOW after a real fence. */
@@ -35,9 +37,8 @@ enum {
     READER_STATE_QSBR = 1 << 1,      /* quiescent-state discipline */
     READER_STATE_CALLBACK = 1 << 2,  /* inside a callback batch */
     READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
-    READER_STATE_GONE = 1 << 4,      /* the exit hook has run for the last time */
+    READER_STATE_GONE = 1 << 4,      /* the exit hook has run: no record any more */
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
-    READER_STATE_ROUNDS_SHIFT = 8,   /* exit hooks run so far, 4 bits */
     READER_STATE_SLOW = 1 << 16,     /* counts up: slow paths under way (handlers nest) */
 };
 
@@ -49,6 +50,7 @@ struct reader_record {
     struct reader_leaf *leaf;         /* constant */
     uint32_t slot;                    /* constant: bit number in the leaf */
     uint32_t thread_id;               /* owner; written at registration */
+    uint32_t parked;                  /* atomic: tasks on the owner\'s list; written under tasks_lock */
     int64_t registered_ns;            /* CLOCK_MONOTONIC; written at registration */
     int64_t deadline_ns;              /* written by the owner, read by its own invocations */
     uint64_t slow_calls;              /* written by the owner */
@@ -71,6 +73,8 @@ struct reader_record {
     uint64_t free_queued;             /* pointers given to rcu_free(); written by the owner */
     uint64_t free_done;               /* of these, freed; written by the claim's owner */
     uint64_t free_goal;               /* rcu_barrier() waits for this number; under the barrier lock */
+    struct lock tasks_lock;           /* the list of tasks that parked on the owner */
+    struct rtrcu_link tasks;          /* under tasks_lock; see blocked/ */
     struct cb_queue queue;
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
@@ -84,6 +88,12 @@ struct reader_leaf {
     uint32_t waiting;    /* under the lock: slots with callbacks that wait for a grace period */
     uint32_t ready;      /* under the lock: slots with ready callbacks, whoever is to run them */
     struct reader_record *records;
+    /* Blocked tasks; under the lock, see blocked/. */
+    uint32_t parked; /* atomic: tasks on the list */
+    struct rtrcu_link tasks;
+    struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
+    int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
+    int64_t first_position, last_position;
 };
 
 struct reader_registry {

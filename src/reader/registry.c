@@ -10,8 +10,11 @@ static void leaf_init(struct reader_leaf *leaf, uint32_t index, struct reader_re
     lock_init(&leaf->lock, LOCK_RANK_LEAF);
     leaf->index = index;
     leaf->records = records;
+    for (int kind = 0; kind < READER_KINDS; kind++)
+        leaf->boundary_position[kind] = INT64_MAX;
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
         records[slot].leaf = leaf;
+        lock_init(&records[slot].tasks_lock, LOCK_RANK_TASKS);
         records[slot].slot = slot;
         cbqueue_init(&records[slot].queue);
     }

@@ -34,6 +34,18 @@ bool section_may_go_offline(void);
 /* Explicit sections of the calling thread; the discipline does not count. */
 uint32_t section_nesting(void);
 
+/* ---- parked tasks: task.c ---- */
+
+/* @own_list: on this thread's list if nobody waits for it, else always on the leaf's. */
+unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list);
+void section_task_resume(struct gp *gp, struct rcu_task *task);
+unsigned int section_task_exit(struct gp *gp, struct rcu_task *task);
+/* The mounted task has ended its outermost section: take it off its list. */
+unsigned int section_task_done(struct gp *gp);
+
+/* A handler that interrupted a holder of these leaves everything that takes them to later. */
+#define SECTION_LOCKS (1u << LOCK_RANK_LEAF | 1u << LOCK_RANK_TASKS)
+
 /* ---- registration: thread.c ---- */
 
 /* Register, or change the flags of a registered thread.  0, -EBUSY inside a section. */

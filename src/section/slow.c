@@ -70,8 +70,16 @@ void section_lock_slow(struct gp *gp)
 
 unsigned int section_report(struct gp *gp)
 {
+    struct reader_record *record = rtrcu_self.record;
+    if (rtrcu_self.locks_held & SECTION_LOCKS)
+        return GP_ACTION_NONE;   /* a handler interrupted its holder: the flag stays, and a later slow path reports */
     reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
-    unsigned int actions = gp_report(gp, rtrcu_self.record);
+    if (rtrcu_load_relaxed(&record->parked)) {
+        lock_acquire(&record->leaf->lock);
+        gp_promote(gp, record);
+        lock_release(&record->leaf->lock);
+    }
+    unsigned int actions = gp_report(gp, record);
     if (reader_lent_release()) /* behind the report: until then the priority is needed */
         actions |= GP_ACTION_UNLOCK_PI;
     return actions;
@@ -80,15 +88,14 @@ unsigned int section_report(struct gp *gp)
 /* The thread is outside and asked: take the flag back, then read what is asked. */
 static unsigned int leave_outermost(struct gp *gp)
 {
-    if (rtrcu_self.record == NULL) {
+    if (rtrcu_self.record == NULL || (rtrcu_self.state & READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);
         if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
             anonymous_leave(gp);
         plat_signals_restore(&saved);
-        return GP_ACTION_NONE;
     }
-    return section_report(gp);
+    return rtrcu_self.record ? section_report(gp) : GP_ACTION_NONE;
 }
 
 unsigned int section_unlock_slow(struct gp *gp)
@@ -98,8 +105,11 @@ unsigned int section_unlock_slow(struct gp *gp)
     uint32_t word = rtrcu_word_read();
     if ((word & RTRCU_NESTING_MASK) == RTRCU_NESTING_MASK)
         repair(rtrcu_self.state & READER_STATE_QSBR ? RTRCU_QSBR_ONLINE : 0);
-    else if ((word & RTRCU_INSIDE_MASK) == 0)
-        actions = leave_outermost(gp); /* INV-SE1 by the test above */
+    else if ((word & RTRCU_NESTING_MASK) == 0) {
+        actions = section_task_done(gp);
+        if ((word & RTRCU_INSIDE_MASK) == 0)
+            actions |= leave_outermost(gp); /* INV-SE1 by the test above */
+    }
     slow_end();
     return actions;
 }

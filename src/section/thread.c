@@ -69,6 +69,7 @@ unsigned int section_leave(struct gp *gp, bool exiting)
                        lock_thread_id(), section_nesting());
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         lock_acquire(&record->leaf->lock);
+        gp_promote(gp, record); /* its tasks stay behind on the leaf's list */
         reader_withdraw(gp->registry, record);
         actions = gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
         if (reader_lent_release())
@@ -77,12 +78,8 @@ unsigned int section_leave(struct gp *gp, bool exiting)
         lock_release(&record->leaf->lock);
         set_flag(gp->registry, 0);
     }
-    if (exiting) {
-        rtrcu_self.state += 1u << READER_STATE_ROUNDS_SHIFT;
-        uint32_t rounds = rtrcu_self.state >> READER_STATE_ROUNDS_SHIFT & 0xf;
-        if (rounds >= PLAT_EXIT_ROUNDS)
-            rtrcu_self.state |= READER_STATE_GONE; /* no hook will run again: sections are counted without a record */
-    }
+    if (exiting)
+        rtrcu_self.state |= READER_STATE_GONE; /* the hook may not run again: from now on counted without a record */
     plat_signals_restore(&saved);
     return actions;
 }

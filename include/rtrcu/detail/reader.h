@@ -5,12 +5,12 @@
  *
  *   bits  0..19  nesting of explicit read-side critical sections (writer: the owner)
  *   bit   20     quiescent-state discipline and online: inside until it says otherwise (writer: the owner)
- *   bits 24..31  flag byte: 0x80 nothing asked, 0x00 special, 0x40 not registered
+ *   bits 24..31  flag byte: 0x80 nothing asked, 0x20 special, 0x40 not registered
  *
  * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement:
  *
  *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
- *   special 0x00 | n   somebody asks (a grace period waits, callbacks are ready), or readers use full fences: both calls
+ *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), or readers use full fences: both calls
  *                      take the slow path.  Set by other threads with a byte store, under the leaf lock; cleared by
  *                      the owner alone.  Spuriously set: harmless.  Lost: only by an update under way; see reader/.
  *   unregistered 0x40 | n   sticky: any nesting keeps it, since a signal handler may lock before registration is done.
@@ -33,6 +33,7 @@ extern "C" {
 #endif
 
 struct reader_record;
+struct rcu_task;
 
 enum {
     RTRCU_NESTING_MASK = 0x000fffff,
@@ -40,7 +41,7 @@ enum {
     RTRCU_INSIDE_MASK = 0x00ffffff, /* nesting and discipline: not 0 means a grace period must wait */
 };
 #define RTRCU_FLAG_FAST UINT32_C(0x80)
-#define RTRCU_FLAG_SPECIAL UINT32_C(0x00)
+#define RTRCU_FLAG_SPECIAL UINT32_C(0x20)
 #define RTRCU_FLAG_UNREGISTERED UINT32_C(0x40)
 
 /* The word of an online quiescent-state thread of which nothing is asked, whatever its nesting. */
@@ -55,6 +56,7 @@ struct rtrcu_thread {
     struct reader_record *record; /* NULL while not registered */
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
     uint32_t *lent;               /* the word by which this thread may have been lent a priority; the record's */
+    struct rcu_task *task;        /* mounted here with a section that is listed, or NULL */
     uint32_t direct_depth;        /* call_rcu_rt() callbacks under way in this thread */
     uint32_t rt_awake_cpu;        /* 1 + the CPU where this thread said rcu_rt_awake(true) */
     uint32_t locks_held;          /* ranks of the library's locks that it holds or is taking, a bit each */

@@ -34,7 +34,7 @@ static inline void rtrcu_word_arm(struct rtrcu_thread *thread)
 /* special -> fast, by the owner; a full fence. */
 static inline void rtrcu_word_disarm(struct rtrcu_thread *thread)
 {
-    rtrcu_fetch_or(&thread->word, RTRCU_FLAG_FAST << 24);
+    rtrcu_exchange(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_FAST);
 }
 
 /* Change the discipline bits by the owner, in one instruction that a handler cannot split. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Entry points of parked tasks.
+ *
+ * tested by: test/api/task.cc
+ */
+#include "api/api.h"
+
+void rtrcu_task_init(struct rcu_task *task, const char *name)
+{
+    *task = (struct rcu_task){.name = name, .where = BLOCKED_NOWHERE};
+}
+
+void rtrcu_task_park(struct rcu_task *task)
+{
+    struct domain *domain = &rtrcu_domain;
+    bool own_list = callback_config(&domain->cb)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
+    drive_perform(&domain->drive, section_task_park(&domain->gp, task, own_list));
+}
+
+void rtrcu_task_resume(struct rcu_task *task)
+{
+    section_task_resume(&rtrcu_domain.gp, task);
+}
+
+void rtrcu_task_exit(struct rcu_task *task)
+{
+    drive_perform(&rtrcu_domain.drive, section_task_exit(&rtrcu_domain.gp, task));
+}
+
+bool rtrcu_task_blocking(const struct rcu_task *task)
+{
+    return blocked_is_waited_for(task);
+}
+
+void rtrcu_task_set_blocking_handler(void (*handler)(void))
+{
+    rtrcu_store_release(&rtrcu_domain.drive.blocking_handler, handler);
+}

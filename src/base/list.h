@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Circular doubly linked list of links inside other structs; the head is a link of its own.
+ */
+#ifndef RTRCU_BASE_LIST_H
+#define RTRCU_BASE_LIST_H
+
+#include <rtrcu/task.h>
+
+#include "base/check.h"
+
+static inline void list_head_init(struct rtrcu_link *head)
+{
+    head->next = head->prev = head;
+}
+
+/* A head that was never initialised (zeroed memory) is empty too. */
+static inline bool list_is_empty(const struct rtrcu_link *head)
+{
+    return head->next == head || !head->next;
+}
+
+static inline void list_insert_after(struct rtrcu_link *at, struct rtrcu_link *link)
+{
+    link->next = at->next;
+    link->prev = at;
+    at->next->prev = link;
+    at->next = link;
+}
+
+static inline void list_insert_first(struct rtrcu_link *head, struct rtrcu_link *link)
+{
+    list_insert_after(head, link);
+}
+
+static inline void list_insert_last(struct rtrcu_link *head, struct rtrcu_link *link)
+{
+    list_insert_after(head->prev, link);
+}
+
+static inline void list_remove(struct rtrcu_link *link)
+{
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    link->next = link->prev = NULL;
+}
+
+#endif

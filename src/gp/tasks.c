@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Grace periods and blocked tasks: which tasks a leaf's word speaks for, and when it stops doing so.
+ *
+ * The flag in a leaf's word says that the boundary of that kind is set.  It is set while the leaf owes a report anyway (the
+ * bit of the thread whose tasks are put behind the boundary), or by the scan that publishes the word, so a grace period
+ * cannot end in between.
+ * tested by: test/unit/blocked/gp_tasks.cc
+ */
+#include "gp/gp.h"
+
+unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record)
+{
+    unsigned int threads = 0;
+    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+        if (gp_owing(gp, kind, record->leaf->index) & reader_bit(record))
+            threads |= (unsigned int)BLOCKED_GP_THREAD << kind;
+    }
+    return threads;
+}
+
+/* The leaf lock keeps the threads' bits that justify this: they are cleared only behind their promotion, under it. */
+static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kinds)
+{
+    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+        if (kinds & 1u << kind)
+            rtrcu_fetch_or(&gp->level0[leaf->index].word[kind], GP_WORD_BLOCKED);
+    }
+}
+
+void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task)
+{
+    unsigned int threads = gp_waits_for_thread(gp, record);
+    set_flags(gp, record->leaf, blocked_add_to_leaf(record->leaf, task, threads));
+}
+
+void gp_promote(struct gp *gp, struct reader_record *record)
+{
+    unsigned int threads = gp_waits_for_thread(gp, record);
+    set_flags(gp, record->leaf, blocked_promote(record, threads));
+}
+
+unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)
+{
+    unsigned int actions = GP_ACTION_NONE;
+    unsigned int last = blocked_remove_from_leaf(leaf, task);
+    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+        uint64_t *address = &gp->level0[leaf->index].word[kind];
+        uint64_t seq_bits = rtrcu_load_acquire(address) >> GP_WORD_SEQ_SHIFT;
+        if ((last & 1u << kind) && gp_clear_bit(address, seq_bits, GP_WORD_BLOCKED)) /* [O4] */
+            actions |= gp_carry(gp, kind, leaf->index, seq_bits);
+    }
+    return actions;
+}
+
+bool gp_waits_for_tasks(struct gp *gp, enum gp_kind kind)
+{
+    for (uint32_t i = 0; i < gp->machine[kind].leaves; i++) {
+        if (rtrcu_load_acquire(&gp->level0[i].word[kind]) & GP_WORD_BLOCKED)
+            return true;
+    }
+    return false;
+}
