@@ -47,6 +47,9 @@ static inline void rcu_read_lock(void)
 {
     if (__builtin_expect(rtrcu_word_enter(), 0))
         rtrcu_read_lock_slow();
+#ifdef RTRCU_DEBUG
+    rtrcu_note_entry();
+#endif
 }
 
 /*
@@ -191,6 +194,9 @@ static inline void cond_synchronize_rcu_expedited(unsigned long cookie)
 {
     rtrcu_cond_synchronize_expedited(cookie);
 }
+
+/* Where stall reports go, line by line, from the thread that turns the crank; NULL = standard error. */
+void rtrcu_set_stall_handler(void (*handler)(const char *line));
 
 /* ---- callbacks -------------------------------------------------------------------------------------------------- */
 

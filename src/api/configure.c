@@ -111,6 +111,11 @@ void rtrcu_config_get(struct rtrcu_config *config)
     *config = *callback_config(&rtrcu_domain.cb);
 }
 
+void rtrcu_set_stall_handler(void (*handler)(const char *line))
+{
+    rtrcu_store_release(&rtrcu_domain.watch.handler, handler);
+}
+
 int rtrcu_stats(struct rtrcu_stats *stats)
 {
     struct domain *domain = &rtrcu_domain;

@@ -130,7 +130,13 @@ void rtrcu_set_deadline(int64_t deadline_ns)
     rtrcu_store_relaxed(&record->deadline_ns, deadline_ns);
 }
 
-/* ---- checks of debug builds ---- */
+/* ---- debug builds of programs ---- */
+
+void rtrcu_note_entry(void)
+{
+    if (section_nesting() == 1)
+        rtrcu_store_relaxed(&rtrcu_self.entered, (uintptr_t)__builtin_return_address(0));
+}
 
 void rtrcu_assert_qsbr(const char *call)
 {

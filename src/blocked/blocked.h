@@ -56,6 +56,8 @@ bool blocked_begin(struct reader_leaf *leaf, unsigned int kind);
 bool blocked_remove_from_thread(struct rcu_task *task);
 /* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 unsigned int blocked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
+/* The task behind @task on its leaf's list, NULL = none.  Under the leaf lock. */
+struct rcu_task *blocked_next(struct reader_leaf *leaf, struct rcu_task *task);
 /* Does a grace period of any kind wait for @task?  A hint. */
 bool blocked_is_waited_for(const struct rcu_task *task);
 /* In a fork's child: tasks mounted in threads that are not there are dropped; nobody waits for the others yet. */

@@ -119,11 +119,16 @@ bool blocked_remove_from_thread(struct rcu_task *task)
     return there;
 }
 
+struct rcu_task *blocked_next(struct reader_leaf *leaf, struct rcu_task *task)
+{
+    return task->link.next == &leaf->tasks ? NULL : task_of(task->link.next);
+}
+
 unsigned int blocked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task)
 {
     unsigned int last = 0;
     must_hold(&leaf->lock);
-    struct rcu_task *behind = task->link.next == &leaf->tasks ? NULL : task_of(task->link.next);
+    struct rcu_task *behind = blocked_next(leaf, task);
     invariant("INV-BL2", !behind || behind->position >= task->position);
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (leaf->boundary[kind] != task)

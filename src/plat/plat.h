@@ -69,6 +69,16 @@ int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);
 void plat_thread_name(int thread_id, char *name, size_t size);
 
+/* What another thread is doing now, as far as the kernel tells. */
+struct plat_thread_look {
+    char state;        /* R running, S asleep, D in the kernel, T stopped, t traced, Z dead, ? unknown */
+    long call;         /* number of the system call it is in, -1 = none or unknown */
+    uintptr_t address; /* of its next instruction, 0 = unknown */
+};
+void plat_thread_look(int thread_id, struct plat_thread_look *look);
+/* "function+0x12 (object)" or "0x..." for an address of code. */
+void plat_symbol(uintptr_t address, char *text, size_t size);
+
 /* SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0.  The calling thread. */
 int plat_sched_set(int priority, int nice);
 /* SCHED_FIFO at @priority for another thread of ours. */

@@ -12,7 +12,8 @@
 struct watch {
     struct gp *gp;
     struct callback *cb;
-    uint64_t stall_reports; /* atomic */
+    void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
+    uint64_t stall_reports;            /* atomic */
 };
 
 /* How old a grace period may become before the next report, nanoseconds; @previous 0 for the first. */

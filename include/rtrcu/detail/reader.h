@@ -57,14 +57,16 @@ struct rtrcu_thread {
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
     uint32_t *lent;               /* the word by which this thread may have been lent a priority; the record's */
     struct rcu_task *task;        /* mounted here with a section that is listed, or NULL */
-    uint32_t direct_depth;        /* call_rcu_rt() callbacks under way in this thread */
-    uint32_t rt_awake_cpu;        /* 1 + the CPU where this thread said rcu_rt_awake(true) */
-    uint32_t locks_held;          /* ranks of the library's locks that it holds or is taking, a bit each */
+    uintptr_t entered;     /* where the outermost section began, 0 = not noted; programs built with RTRCU_DEBUG */
+    uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread */
+    uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true) */
+    uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, a bit each */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));
 
 void rtrcu_read_lock_slow(void);
+void rtrcu_note_entry(void);
 void rtrcu_read_unlock_slow(void);
 void rtrcu_quiescent_state_slow(void);
 
