@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A callback's way from the inbox to its call, budgets, limits, barrier goals and bulk frees, without any driver.
+ */
+#include <thread>
+
+#include "../../support/sync.h"
+#include "world.h"
+
+namespace
+{
+
+class Callback : public CallbackWorld
+{
+};
+
+TEST_F(Callback, WaitsForAWholeGracePeriod)
+{
+    reader_record *record = world_.craft(0);
+    EXPECT_TRUE(enqueue(record) & CALLBACK_FIRST);
+    EXPECT_FALSE(enqueue(record) & CALLBACK_FIRST);
+    EXPECT_EQ(advance(record), CALLBACK_NOBODY);
+    EXPECT_TRUE(callback_collect(cb_));
+    EXPECT_FALSE(callback_collect(cb_)) << "nothing new";
+    EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
+    EXPECT_EQ(advance(record), CALLBACK_NOBODY);
+    grace_period();
+    EXPECT_EQ(advance(record), CALLBACK_OWNER);
+    EXPECT_TRUE(callback_has_ready(record));
+    EXPECT_EQ(invoke(record, everything()), 2u);
+    EXPECT_EQ(order_, numbers(0, 2));
+    EXPECT_FALSE(callback_has_ready(record));
+    EXPECT_EQ(callback_pending(record), 0u);
+    EXPECT_EQ(invoke(record, everything()), 0u);
+}
+
+TEST_F(Callback, QueuedDuringAGracePeriodWaitsForTheNext)
+{
+    reader_record *record = world_.craft(0);
+    enqueue(record);
+    callback_collect(cb_);
+    {
+        test::Crank crank(world_.gp());
+        crank.begin_and_scan();
+        enqueue(record);
+        callback_collect(cb_);
+        crank.end();
+    }
+    advance(record);
+    EXPECT_EQ(invoke(record, everything()), 1u);
+    EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
+    grace_period();
+    advance(record);
+    EXPECT_EQ(invoke(record, everything()), 1u);
+    EXPECT_EQ(order_, numbers(0, 2));
+}
+
+TEST_F(Callback, OrderHoldsOverManyGracePeriods)
+{
+    reader_record *record = world_.craft(0);
+    for (int turn = 0; turn < 50; turn++) {
+        enqueue(record);
+        callback_collect(cb_);
+        if (turn % 3)
+            grace_period();
+        advance(record);
+        invoke(record, at_most(turn % 4));
+    }
+    make_ready(record);
+    invoke(record, everything());
+    EXPECT_EQ(order_, numbers(0, 50));
+}
+
+TEST_F(Callback, QueuesOfTwoThreadsAreApart)
+{
+    reader_record *a = world_.craft(0), *b = world_.craft(0);
+    enqueue(a);
+    enqueue(b);
+    callback_collect(cb_);
+    grace_period();
+    advance(a);
+    advance(b);
+    EXPECT_EQ(invoke(b, everything()), 1u);
+    EXPECT_EQ(order_, (std::vector<size_t>{1}));
+    EXPECT_EQ(invoke(a, everything()), 1u);
+}
+
+TEST_F(Callback, ThreadsWithoutARecordUseTheOrphansQueue)
+{
+    reader_record *orphan = reader_orphan(world_.registry());
+    enqueue(nullptr);
+    EXPECT_EQ(callback_pending(orphan), 1u);
+    callback_collect(cb_);
+    grace_period();
+    EXPECT_EQ(advance(orphan), CALLBACK_DAEMON) << "it has no owner";
+    EXPECT_EQ(invoke(orphan, everything()), 1u);
+}
+
+/* ---- budgets ---- */
+
+TEST_F(Callback, CountEndsABatchAndTheRestStaysInOrder)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 10);
+    EXPECT_EQ(invoke(record, at_most(4)), 4u);
+    EXPECT_TRUE(callback_has_ready(record));
+    EXPECT_EQ(callback_pending(record), 6u);
+    EXPECT_EQ(invoke(record, at_most(0)), 0u);
+    queue_ready(record, 5); /* joins behind what is left */
+    EXPECT_EQ(invoke(record, everything()), 11u);
+    EXPECT_EQ(order_, numbers(0, 15));
+}
+
+TEST_F(Callback, ADeadlineThatHasPassedRunsNothing)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    callback_budget budget = everything();
+    budget.deadline_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(cb_->deadline_stops, 1u);
+    EXPECT_EQ(cb_->budget_stops, 0u);
+    EXPECT_TRUE(callback_has_ready(record));
+    budget.deadline_ns = plat_clock_now() + INT64_C(60000000000);
+    EXPECT_EQ(invoke(record, budget), 3u);
+}
+
+TEST_F(Callback, ATimeThatIsUsedUpRunsNothing)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    callback_budget budget = everything();
+    budget.end_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(cb_->deadline_stops, 0u);
+    EXPECT_EQ(invoke(record, everything()), 3u);
+}
+
+int64_t spin_until_ns;
+
+void spin(rcu_head *)
+{
+    while (plat_clock_now() < spin_until_ns)
+        ;
+}
+
+/* Each callback runs past the end that is left: a batch that trusts its estimate too far runs many of them. */
+TEST_F(Callback, TimeEndsABatchOfSlowCallbacks)
+{
+    reader_record *record = world_.craft(0);
+    for (int i = 0; i < 40; i++)
+        enqueue(record, spin);
+    make_ready(record);
+    callback_budget budget = everything();
+    budget.end_ns = spin_until_ns = plat_clock_now() + 2000000;
+    uint64_t done = invoke(record, budget);
+    EXPECT_GE(done, 1u);
+    EXPECT_LE(done, 2u) << "nothing is known of the cost of these callbacks";
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_GT(record->queue.cost_ns, 0u) << "the estimate learns";
+    EXPECT_EQ(invoke(record, everything()), 40 - done);
+}
+
+TEST_F(Callback, AnEstimateThatDoesNotFitBeginsNothing)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    record->queue.cost_ns = 1000000;
+    callback_budget budget = everything();
+    budget.deadline_ns = plat_clock_now() + 500000;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(cb_->deadline_stops, 1u);
+}
+
+TEST_F(Callback, OwnersAreCounted)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    callback_budget budget = at_most(2);
+    budget.by_owner = true;
+    invoke(record, budget);
+    invoke(record, everything());
+    EXPECT_EQ(cb_->by_owner, 2u);
+}
+
+TEST_F(Callback, OneLatencySampleABatch)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    invoke(record, everything());
+    queue_ready(record, 1);
+    invoke(record, everything());
+    uint64_t samples = 0;
+    for (uint64_t bucket : cb_->latency_us_log2)
+        samples += bucket;
+    EXPECT_EQ(samples, 2u);
+}
+
+/* ---- the claim ---- */
+
+TEST_F(Callback, WhoHasTheClaimRunsAlone)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    record->queue.claim = 0x123;
+    EXPECT_EQ(invoke(record, everything()), 0u);
+    record->queue.claim = 0;
+    EXPECT_EQ(invoke(record, everything()), 3u);
+    EXPECT_EQ(record->queue.claim, 0u);
+}
+
+TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    lock_acquire(&record->leaf->lock);
+    callback_budget budget = everything();
+    budget.may_wait = false;
+    uint64_t done = 1;
+    std::thread([&] { done = invoke(record, budget); }).join();
+    EXPECT_EQ(done, 0u);
+    lock_release(&record->leaf->lock);
+    EXPECT_EQ(invoke(record, budget), 3u);
+}
+
+struct Nested {
+    rcu_head head;
+    callback *cb;
+    reader_record *record;
+    uint64_t done;
+    uint32_t state;
+};
+
+void invoke_nested(rcu_head *head)
+{
+    Nested *nested = container_of(head, Nested, head);
+    callback_budget budget = {};
+    budget.count_max = UINT64_MAX;
+    budget.may_wait = true;
+    nested->done = callback_invoke(nested->cb, nested->record, &budget);
+    nested->state = rtrcu_self.state;
+}
+
+TEST_F(Callback, ACallbackThatInvokesRunsNothing)
+{
+    reader_record *record = world_.craft(0);
+    Nested nested = {{}, cb_, record, 77, 0};
+    callback_enqueue(cb_, record, &nested.head, invoke_nested);
+    enqueue(record);
+    make_ready(record);
+    EXPECT_EQ(invoke(record, everything()), 2u);
+    EXPECT_EQ(nested.done, 0u);
+    EXPECT_TRUE(nested.state & READER_STATE_CALLBACK);
+    EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);
+}
+
+struct Again {
+    rcu_head head;
+    callback *cb;
+    reader_record *record;
+    int runs;
+};
+
+void requeue(rcu_head *head)
+{
+    Again *again = container_of(head, Again, head);
+    again->runs++;
+    callback_enqueue(again->cb, again->record, head, requeue);
+}
+
+TEST_F(Callback, ACallbackMayQueueItselfAndWaitsAgain)
+{
+    reader_record *record = world_.craft(0);
+    Again again = {{}, cb_, record, 0};
+    callback_enqueue(cb_, record, &again.head, requeue);
+    for (int turn = 1; turn <= 5; turn++) {
+        make_ready(record);
+        EXPECT_EQ(invoke(record, everything()), 1u);
+        EXPECT_EQ(again.runs, turn);
+    }
+}
+
+TEST_F(Callback, AnUnfinishedLinkEndsABatch)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    rcu_head *open = &items_[1].head, *behind = open->next;
+    open->next = nullptr;
+    EXPECT_EQ(invoke(record, everything()), 1u);
+    EXPECT_TRUE(callback_has_ready(record));
+    EXPECT_EQ(record->queue.started, record->queue.invoked);
+    open->next = behind;
+    EXPECT_EQ(invoke(record, everything()), 2u);
+    EXPECT_EQ(order_, numbers(0, 3));
+}
+
+/* ---- who is to run what is ready ---- */
+
+TEST_F(Callback, AnOwnerThatRunsNothingLosesItsCallbacks)
+{
+    reader_record *record = world_.craft(0);
+    enqueue(record);
+    callback_collect(cb_);
+    grace_period();
+    int64_t late = 10000000;
+    EXPECT_EQ(advance(record, 1), CALLBACK_OWNER);
+    EXPECT_EQ(advance(record, 1 + late), CALLBACK_OWNER);
+    EXPECT_EQ(advance(record, 2 + late), CALLBACK_DAEMON);
+    record->served++; /* it has come by */
+    EXPECT_EQ(advance(record, 3 + late), CALLBACK_OWNER);
+    EXPECT_EQ(advance(record, 4 + 2 * late), CALLBACK_DAEMON);
+}
+
+TEST_F(Callback, DaemonsServeWhereTheOwnerCannotOrMayNot)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 2);
+    EXPECT_EQ(advance(record), CALLBACK_OWNER);
+    cb_->barriers = 1; /* somebody waits for them */
+    EXPECT_EQ(advance(record), CALLBACK_DAEMON);
+    cb_->barriers = 0;
+    config_.qmax = 2; /* too many */
+    EXPECT_EQ(advance(record), CALLBACK_DAEMON);
+    config_.backpressure = RTRCU_BACKPRESSURE_HELP;
+    EXPECT_EQ(advance(record), CALLBACK_OWNER);
+    config_.policy = RTRCU_POLICY_DAEMON;
+    EXPECT_EQ(advance(record), CALLBACK_DAEMON);
+    config_.policy = RTRCU_POLICY_INLINE;
+    world_.withdraw(record);
+    EXPECT_EQ(advance(record), CALLBACK_DAEMON);
+}
+
+TEST_F(Callback, AQuiescentStateOwnerIsAsked)
+{
+    reader_record *record = world_.craft(RTRCU_QSBR_ONLINE);
+    enqueue(record);
+    callback_collect(cb_);
+    {
+        test::Crank crank(world_.gp());
+        crank.begin_and_scan();
+        gp_report(world_.gp(), record);
+        crank.end();
+    }
+    rtrcu_word_disarm(record->self);
+    EXPECT_EQ(advance(record), CALLBACK_OWNER);
+    EXPECT_EQ(rtrcu_word_of(record->self) >> 24, RTRCU_FLAG_SPECIAL);
+}
+
+TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
+{
+    reader_record *record = world_.craft(0);
+    enqueue(record);
+    world_.withdraw(record);
+    EXPECT_NE(world_.craft(0), record);
+    make_ready(record);
+    invoke(record, everything());
+    callback_release_slot(record);
+    EXPECT_EQ(world_.craft(0), record);
+    EXPECT_EQ(callback_pending(record), 0u);
+    callback_release_slot(record); /* a daemon that comes late */
+    EXPECT_TRUE(reader_is_registered(record));
+    EXPECT_NE(world_.craft(0), record);
+}
+
+/* ---- limits ---- */
+
+TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
+{
+    reader_record *record = world_.craft(0);
+    config_.qhimark = 20;
+    config_.qmax = 40;
+    EXPECT_TRUE(enqueue(record) & CALLBACK_LOOK) << "the first look sets the next";
+    EXPECT_EQ(callback_look(cb_, record), CALLBACK_CALM);
+    std::vector<uint64_t> pushed, full;
+    while (callback_pending(record) < 50) {
+        if (!(enqueue(record) & CALLBACK_LOOK))
+            continue;
+        callback_pressure pressure = callback_look(cb_, record);
+        if (pressure == CALLBACK_PUSH)
+            pushed.push_back(callback_pending(record));
+        if (pressure == CALLBACK_FULL)
+            full.push_back(callback_pending(record));
+    }
+    ASSERT_FALSE(pushed.empty());
+    EXPECT_EQ(pushed.front(), 20u);
+    EXPECT_LT(pushed.back(), 40u);
+    ASSERT_EQ(full.size(), 11u) << "at and above qmax every enqueue looks";
+    EXPECT_EQ(full.front(), 40u);
+}
+
+TEST_F(Callback, AMaximumBelowTheMarkIsSeenToo)
+{
+    reader_record *record = world_.craft(0);
+    config_.qhimark = 1000;
+    config_.qmax = 5;
+    uint64_t seen_at = 0;
+    while (callback_pending(record) < 10) {
+        if ((enqueue(record) & CALLBACK_LOOK) && callback_look(cb_, record) == CALLBACK_FULL && !seen_at)
+            seen_at = callback_pending(record);
+    }
+    EXPECT_EQ(seen_at, 5u);
+}
+
+/* ---- barrier ---- */
+
+TEST_F(Callback, BarrierWaitsForWhatWasQueuedBeforeAndNothingElse)
+{
+    reader_record *a = world_.craft(0), *b = world_.craft(0);
+    callback_barrier_set(cb_);
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+    enqueue(a);
+    enqueue(b);
+    callback_barrier_set(cb_);
+    enqueue(a);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    callback_collect(cb_);
+    grace_period();
+    advance(a);
+    advance(b);
+    invoke(a, at_most(1));
+    EXPECT_FALSE(callback_barrier_reached(cb_)) << "b's has not run";
+    invoke(b, everything());
+    EXPECT_TRUE(callback_barrier_reached(cb_)) << "a's second came later";
+    EXPECT_EQ(callback_pending(a), 1u);
+}
+
+TEST_F(Callback, BarrierIsNotStarvedByCallbacksThatQueueThemselves)
+{
+    reader_record *record = world_.craft(0);
+    Again again = {{}, cb_, record, 0};
+    callback_enqueue(cb_, record, &again.head, requeue);
+    callback_barrier_set(cb_);
+    make_ready(record);
+    invoke(record, everything());
+    EXPECT_EQ(callback_pending(record), 1u);
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+}
+
+bool barrier_reached_inside;
+callback *barrier_callback;
+
+void look_at_the_barrier(rcu_head *)
+{
+    barrier_reached_inside = callback_barrier_reached(barrier_callback);
+}
+
+TEST_F(Callback, BarrierWaitsForTheReturnNotForTheCall)
+{
+    reader_record *record = world_.craft(0);
+    barrier_callback = cb_;
+    enqueue(record, look_at_the_barrier);
+    callback_barrier_set(cb_);
+    make_ready(record);
+    barrier_reached_inside = true;
+    invoke(record, everything());
+    EXPECT_FALSE(barrier_reached_inside);
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+}
+
+TEST_F(Callback, BarrierCountsFrees)
+{
+    reader_record *record = world_.craft(0);
+    ASSERT_GE(callback_free(cb_, record, malloc(8)), 0);
+    callback_barrier_set(cb_);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    make_ready(record);
+    invoke(record, everything());
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+}
+
+/* ---- frees: the address sanitizer sees what is not freed, or twice ---- */
+
+TEST_F(Callback, FreesAreGatheredAndRunTogether)
+{
+    reader_record *record = world_.craft(0);
+    EXPECT_EQ(callback_free(cb_, record, malloc(16)) & CALLBACK_FIRST, CALLBACK_FIRST);
+    for (int i = 1; i < 100; i++)
+        EXPECT_EQ(callback_free(cb_, record, malloc(16)) & CALLBACK_FIRST, 0);
+    EXPECT_EQ(callback_pending(record), 100u);
+    make_ready(record);
+    EXPECT_EQ(invoke(record, everything()), 1u) << "one block";
+    EXPECT_EQ(record->free_done, 100u);
+    EXPECT_EQ(callback_pending(record), 0u);
+}
+
+TEST_F(Callback, FullBlocksAreQueuedAtOnce)
+{
+    reader_record *record = world_.craft(0);
+    constexpr int count = 1700;
+    for (int i = 0; i < count; i++)
+        ASSERT_GE(callback_free(cb_, record, malloc(8)), 0);
+    make_ready(record);
+    EXPECT_EQ(invoke(record, everything()), 4u);
+    EXPECT_EQ(record->free_done, static_cast<uint64_t>(count));
+}
+
+TEST_F(Callback, FreesWaitForTheirGracePeriod)
+{
+    reader_record *record = world_.craft(0);
+    callback_free(cb_, record, malloc(8));
+    callback_collect(cb_);
+    callback_free(cb_, record, malloc(8)); /* in a new block: the first is closed */
+    grace_period();
+    advance(record);
+    EXPECT_EQ(invoke(record, everything()), 1u);
+    EXPECT_EQ(record->free_done, 1u);
+    make_ready(record);
+    invoke(record, everything());
+    EXPECT_EQ(record->free_done, 2u);
+}
+
+TEST_F(Callback, WithoutARecordAFreeIsRefused)
+{
+    int memory;
+    EXPECT_EQ(callback_free(cb_, nullptr, &memory), -ENOMEM);
+}
+
+struct Embedded {
+    char front[100];
+    rcu_head head;
+};
+
+TEST_F(Callback, AnEmbeddedHeadIsFreedByItsOffset)
+{
+    reader_record *record = world_.craft(0);
+    auto *object = static_cast<Embedded *>(malloc(sizeof(Embedded)));
+    callback_enqueue(cb_, record, &object->head, reinterpret_cast<rcu_callback_t>(offsetof(Embedded, head)));
+    auto *front = static_cast<rcu_head *>(malloc(sizeof(rcu_head)));
+    callback_enqueue(cb_, record, front, nullptr);
+    make_ready(record);
+    EXPECT_EQ(invoke(record, everything()), 2u);
+}
+
+/* Producer and consumer at once: every callback runs once, in order. */
+TEST_F(Callback, OwnerAndInvokerAtOnce)
+{
+    reader_record *record = world_.craft(0);
+    constexpr size_t count = 20000;
+    for (size_t i = 0; i < count; i++)
+        item();
+    std::atomic<bool> done{false};
+    std::thread owner([&] {
+        for (auto &each : items_)
+            callback_enqueue(cb_, record, &each.head, note);
+        done = true;
+    });
+    while (order_.size() < count) {
+        make_ready(record);
+        invoke(record, everything());
+        ASSERT_TRUE(!done || callback_pending(record) + order_.size() == count);
+    }
+    owner.join();
+    EXPECT_EQ(order_, numbers(0, count));
+}
+
+} // namespace

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* call_rcu_rt(): at once exactly where no other reader can be, queued everywhere else.
+ */
+#include "../../support/sync.h"
+#include "world.h"
+
+namespace
+{
+
+int runs;
+
+void count(rcu_head *)
+{
+    runs++;
+}
+
+class Direct : public CallbackWorld
+{
+  protected:
+    rcu_head head_ = {};
+
+    void SetUp() override
+    {
+        CallbackWorld::SetUp();
+        runs = 0;
+    }
+    bool direct(bool in_handler = false)
+    {
+        return callback_direct(cb_, &head_, count, in_handler);
+    }
+    /* As the only thread of this world. */
+    template <typename Body> void as_only_thread(Body body)
+    {
+        test::Worker worker;
+        worker.run([&] {
+            reader_record *record = reader_slot_take(world_.registry());
+            reader_publish(world_.registry(), record, &rtrcu_self);
+            body();
+            lock_acquire(&record->leaf->lock);
+            reader_withdraw(world_.registry(), record);
+            reader_slot_free(record);
+            lock_release(&record->leaf->lock);
+        });
+    }
+};
+
+TEST_F(Direct, TheOnlyThreadRunsAtOnce)
+{
+    as_only_thread([&] { EXPECT_TRUE(direct()); });
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(cb_->direct, 1u);
+    EXPECT_EQ(cb_->direct_refused, 0u);
+}
+
+TEST_F(Direct, NobodyAtAllRunsAtOnce)
+{
+    EXPECT_TRUE(direct());
+}
+
+TEST_F(Direct, AnotherThreadMayHoldIt)
+{
+    reader_record *other = world_.craft(0);
+    as_only_thread([&] { EXPECT_FALSE(direct()) << "outside now, but not before the call"; });
+    world_.withdraw(other);
+    as_only_thread([&] { EXPECT_TRUE(direct()); });
+    EXPECT_EQ(cb_->direct_refused, 1u);
+}
+
+TEST_F(Direct, AReaderWithoutARecordMayHoldIt)
+{
+    world_.registry()->anonymous = 1;
+    EXPECT_FALSE(direct());
+}
+
+TEST_F(Direct, OwnSectionsExcludeIt)
+{
+    as_only_thread([&] {
+        ASSERT_FALSE(rtrcu_word_enter());
+        EXPECT_FALSE(direct());
+        EXPECT_FALSE(direct(true));
+        ASSERT_FALSE(rtrcu_word_leave());
+        rtrcu_self.bh = 1;
+        EXPECT_FALSE(direct(true));
+        rtrcu_self.bh = 0;
+        EXPECT_TRUE(direct());
+        EXPECT_TRUE(direct(true));
+    });
+}
+
+/* A handler cannot see whether the quiescent-state thread that it interrupts holds something, unless that thread marks
+ * its sections by rcu_read_lock_bh(). */
+TEST_F(Direct, AHandlerOfAQuiescentStateThreadQueues)
+{
+    as_only_thread([&] {
+        rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE);
+        EXPECT_FALSE(direct(true));
+        EXPECT_TRUE(direct(false)) << "the thread itself knows what it holds";
+        rtrcu_self.state |= READER_STATE_BH;
+        EXPECT_TRUE(direct(true));
+        rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_BH);
+        rtrcu_word_add(&rtrcu_self, -static_cast<uint32_t>(RTRCU_QSBR_ONLINE));
+    });
+}
+
+callback *chain_callback;
+int chain_left, chain_depth;
+
+void call_again(rcu_head *head)
+{
+    chain_depth++;
+    if (chain_left-- > 0 && !callback_direct(chain_callback, head, call_again, false))
+        chain_left = 0;
+}
+
+TEST_F(Direct, DepthIsBounded)
+{
+    chain_callback = cb_;
+    chain_left = 100;
+    chain_depth = 0;
+    EXPECT_TRUE(callback_direct(cb_, &head_, call_again, false));
+    EXPECT_GE(chain_depth, 2);
+    EXPECT_LE(chain_depth, 8);
+    EXPECT_EQ(cb_->direct_refused, 1u);
+    EXPECT_TRUE(direct()) << "the depth is given back";
+}
+
+TEST_F(Direct, AnEmbeddedHeadIsFreed)
+{
+    auto *memory = static_cast<char *>(malloc(64));
+    EXPECT_TRUE(
+        callback_direct(cb_, reinterpret_cast<rcu_head *>(memory + 32), reinterpret_cast<rcu_callback_t>(32), false));
+}
+
+} // namespace

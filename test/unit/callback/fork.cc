@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a fork's child makes of queues whose owners and invokers it does not have, state by state.
+ *
+ * Each test leaves a queue as a thread would that stops at one point for ever, then goes on as the child does.  A number
+ * that nothing will reach would make rcu_barrier() wait for ever.
+ */
+#include "world.h"
+
+namespace
+{
+
+constexpr uint32_t missing_thread = 0x7ffffff0, old_thread_id = 0x7ffffff1;
+
+class CallbackFork : public CallbackWorld
+{
+  protected:
+    reader_record *record_ = nullptr;
+
+    void SetUp() override
+    {
+        CallbackWorld::SetUp();
+        record_ = world_.craft(0);
+    }
+    void fork()
+    {
+        gp_after_fork(world_.gp());
+        reader_after_fork(world_.registry(), nullptr);
+        callback_after_fork(cb_, old_thread_id);
+    }
+    /* The child's rcu_barrier(): the driver's passes until its goal is reached. */
+    void expect_barrier_ends()
+    {
+        callback_barrier_set(cb_);
+        for (int pass = 0; pass < 4 && !callback_barrier_reached(cb_); pass++) {
+            make_ready(record_);
+            invoke(record_, everything());
+        }
+        EXPECT_TRUE(callback_barrier_reached(cb_));
+    }
+};
+
+TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
+{
+    queue_ready(record_, 4);
+    invoke(record_, at_most(1)); /* three are left in the batch */
+    queue_ready(record_, 1);
+    enqueue(record_);
+    callback_collect(cb_);
+    enqueue(record_);
+    world_.registry()->registered = 1;
+    cb_->barriers = 3;
+    fork();
+    EXPECT_EQ(cb_->barriers, 0u) << "nobody in the child waits";
+    EXPECT_EQ(callback_pending(record_), 6u);
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 7));
+    EXPECT_EQ(cb_->lost_at_fork, 0u);
+}
+
+TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
+{
+    reader_record *idle = world_.craft(0);
+    enqueue(record_);
+    fork();
+    EXPECT_EQ(reader_slot_take(world_.registry()), idle);
+    expect_barrier_ends();
+    callback_release_slot(record_);
+    EXPECT_EQ(reader_slot_take(world_.registry()), record_);
+}
+
+/* ---- an enqueue under way ---- */
+
+TEST_F(CallbackFork, BetweenNumberAndExchange)
+{
+    enqueue(record_);
+    record_->queue.enqueued++; /* another one has its number, and nothing more */
+    record_->queue.enqueuing = &item()->head;
+    fork();
+    EXPECT_EQ(cb_->lost_at_fork, 1u);
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 1));
+}
+
+TEST_F(CallbackFork, BetweenExchangeAndLink)
+{
+    enqueue(record_);
+    Item *open = item();
+    cb_queue *queue = &record_->queue;
+    open->head = {nullptr, note};
+    queue->enqueued++;
+    queue->enqueuing = &open->head;
+    queue->tail = &open->head;
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 2));
+    EXPECT_EQ(cb_->lost_at_fork, 0u);
+}
+
+TEST_F(CallbackFork, BetweenLinkAndDirtyBit)
+{
+    enqueue(record_);
+    record_->leaf->dirty = 0;
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 1));
+}
+
+TEST_F(CallbackFork, AnOpenLinkThatWasTakenAlready)
+{
+    enqueue(record_);
+    enqueue(record_);
+    callback_collect(cb_);
+    items_[0].head.next = nullptr; /* the owner stands before its link, the collector has taken the inbox */
+    record_->queue.enqueuing = &items_[1].head;
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 2));
+}
+
+/* ---- a batch under way ---- */
+
+TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
+{
+    queue_ready(record_, 2);
+    cb_queue *queue = &record_->queue;
+    queue->claim = missing_thread;
+    queue->batch = queue->ready;
+    queue->ready = {nullptr, nullptr};
+    queue->running = queue->batch.first;
+    queue->started++;
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 2));
+    EXPECT_EQ(cb_->lost_at_fork, 0u);
+}
+
+TEST_F(CallbackFork, BegunElsewhereIsNeitherRunAgainNorWaitedFor)
+{
+    queue_ready(record_, 3);
+    cb_queue *queue = &record_->queue;
+    queue->claim = missing_thread;
+    queue->batch = queue->ready;
+    queue->ready = {nullptr, nullptr};
+    queue->running = queue->batch.first;
+    queue->started++;
+    cbqueue_pop(&queue->batch);
+    fork();
+    EXPECT_EQ(cb_->lost_at_fork, 1u) << "counted";
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(1, 3));
+    EXPECT_EQ(queue->claim, 0u);
+}
+
+TEST_F(CallbackFork, TheLastOfABatchBegunElsewhere)
+{
+    queue_ready(record_, 1);
+    cb_queue *queue = &record_->queue;
+    queue->claim = missing_thread;
+    queue->batch = queue->ready;
+    queue->ready = {nullptr, nullptr};
+    queue->running = queue->batch.first;
+    queue->started++;
+    cbqueue_pop(&queue->batch);
+    fork();
+    expect_barrier_ends();
+    EXPECT_TRUE(order_.empty());
+}
+
+TEST_F(CallbackFork, BetweenTwoCallbacksOfABatch)
+{
+    queue_ready(record_, 3);
+    invoke(record_, at_most(1));
+    record_->queue.claim = missing_thread;
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 3));
+}
+
+struct Forker {
+    rcu_head head;
+    callback *cb;
+};
+
+/* A fork inside a callback: in the child the batch goes on in the thread that forked. */
+void fork_inside(rcu_head *head)
+{
+    Forker *forker = container_of(head, Forker, head);
+    uint32_t before = lock_thread_id();
+    reader_after_fork(forker->cb->gp->registry, nullptr);
+    callback_after_fork(forker->cb, before);
+}
+
+TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
+{
+    Forker forker = {{}, cb_};
+    enqueue(record_);
+    callback_enqueue(cb_, record_, &forker.head, fork_inside);
+    enqueue(record_);
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, everything()), 3u);
+    EXPECT_EQ(order_, numbers(0, 2));
+    EXPECT_EQ(record_->queue.claim, 0u);
+    expect_barrier_ends();
+    EXPECT_EQ(cb_->lost_at_fork, 0u);
+}
+
+/* ---- frees under way ---- */
+
+TEST_F(CallbackFork, GatheredPointersAreKept)
+{
+    for (int i = 0; i < 10; i++)
+        callback_free(cb_, record_, malloc(8));
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(record_->free_done, record_->free_queued);
+    EXPECT_EQ(cb_->lost_at_fork, 0u);
+}
+
+TEST_F(CallbackFork, WhileABlockIsFreedElsewhere)
+{
+    for (int i = 0; i < 10; i++)
+        callback_free(cb_, record_, malloc(8));
+    make_ready(record_);
+    cb_queue *queue = &record_->queue;
+    queue->claim = missing_thread;
+    queue->batch = queue->ready;
+    queue->ready = {nullptr, nullptr};
+    queue->running = queue->batch.first;
+    rcu_head *block = cbqueue_pop(&queue->batch);
+    fork();
+    EXPECT_GE(cb_->lost_at_fork, 1u);
+    expect_barrier_ends();
+    EXPECT_EQ(callback_pending(record_), 0u);
+    callback_free_run(block); /* the parent's: here it would be a leak */
+}
+
+TEST_F(CallbackFork, WhileTheOwnerHasItsBlockOut)
+{
+    for (int i = 0; i < 3; i++)
+        callback_free(cb_, record_, malloc(8));
+    auto *block = static_cast<rcu_head *>(rtrcu_exchange(&record_->free_block, nullptr));
+    fork();
+    expect_barrier_ends();
+    EXPECT_EQ(callback_pending(record_), 0u);
+    callback_free_run(block);
+}
+
+TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
+{
+    callback_free(cb_, record_, malloc(8));
+    auto *block = static_cast<rcu_head *>(rtrcu_exchange(&record_->free_block, nullptr));
+    fork();
+    expect_barrier_ends();
+    ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
+    callback_free(cb_, record_, malloc(8));
+    callback_barrier_set(cb_);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    make_ready(record_);
+    invoke(record_, everything());
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+    callback_free_run(block);
+}
+
+} // namespace

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Policies: what each allows the owner, the adaptive limit with its hysteresis, rest and quota.
+ */
+#include "world.h"
+
+namespace
+{
+
+class Policy : public CallbackWorld
+{
+  protected:
+    reader_record *record_ = nullptr;
+
+    void SetUp() override
+    {
+        CallbackWorld::SetUp();
+        record_ = world_.craft(0);
+    }
+    callback_budget budget_of(int32_t policy, int64_t asked_ns = 0)
+    {
+        callback_budget budget = {};
+        callback_policy_of(policy)->owner_budget(cb_, record_, asked_ns, &budget);
+        return budget;
+    }
+    void set_pending(uint64_t count)
+    {
+        record_->queue.invoked = record_->queue.enqueued - count;
+    }
+};
+
+TEST_F(Policy, TableKnowsEveryNumber)
+{
+    const char *names[] = {"daemon", "inline", "krcud", "throttle", "unbounded"};
+    for (int32_t i = RTRCU_POLICY_DAEMON; i <= RTRCU_POLICY_UNBOUNDED; i++) {
+        const callback_policy *policy = callback_policy_of(i);
+        ASSERT_NE(policy, nullptr) << i;
+        EXPECT_STREQ(policy->name, names[i]);
+        EXPECT_EQ(policy->owner_runs, i != RTRCU_POLICY_DAEMON);
+    }
+    EXPECT_EQ(callback_policy_of(-1), nullptr);
+    EXPECT_EQ(callback_policy_of(RTRCU_POLICY_UNBOUNDED + 1), nullptr);
+}
+
+TEST_F(Policy, LimitGrowsWithTheBacklog)
+{
+    config_.blimit = 10;
+    config_.qhimark = 1000000;
+    set_pending(5);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
+    set_pending(10 << CALLBACK_DIVISOR);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
+    set_pending(25 << CALLBACK_DIVISOR);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 25u);
+}
+
+TEST_F(Policy, LimitIsLiftedBetweenTheMarks)
+{
+    config_.qhimark = 100;
+    config_.qlowmark = 20;
+    set_pending(100);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
+    set_pending(101);
+    EXPECT_EQ(callback_count_limit(cb_, record_), UINT64_MAX);
+    set_pending(50);
+    EXPECT_EQ(callback_count_limit(cb_, record_), UINT64_MAX) << "not yet below the low mark";
+    set_pending(20);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
+    set_pending(50);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u) << "and not again before the high one";
+    set_pending(101);
+    callback_count_limit(cb_, record_);
+    EXPECT_EQ(cb_->limit_raised, 2u);
+}
+
+TEST_F(Policy, LimitIsNotLiftedWhereItIsNotAdaptive)
+{
+    config_.qhimark = 100;
+    config_.adaptive = 0;
+    set_pending(101);
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
+    EXPECT_EQ(cb_->limit_raised, 0u);
+}
+
+TEST_F(Policy, DaemonLeavesTheOwnerNothing)
+{
+    EXPECT_EQ(budget_of(RTRCU_POLICY_DAEMON, -1).count_max, 0u);
+}
+
+TEST_F(Policy, UnboundedAllowsEverything)
+{
+    record_->deadline_ns = 1;
+    callback_budget budget = budget_of(RTRCU_POLICY_UNBOUNDED);
+    EXPECT_EQ(budget.count_max, UINT64_MAX);
+    EXPECT_EQ(budget.end_ns, 0);
+    EXPECT_EQ(budget.deadline_ns, 0);
+}
+
+TEST_F(Policy, InlineBoundsCountTimeAndDeadline)
+{
+    config_.budget_ns = 70000;
+    record_->deadline_ns = 123456;
+    int64_t before = plat_clock_now();
+    callback_budget budget = budget_of(RTRCU_POLICY_INLINE);
+    int64_t after = plat_clock_now();
+    EXPECT_EQ(budget.count_max, 10u);
+    EXPECT_EQ(budget.deadline_ns, 123456);
+    EXPECT_GE(budget.end_ns, before + 70000);
+    EXPECT_LE(budget.end_ns, after + 70000);
+}
+
+TEST_F(Policy, InlineTakesTheBudgetThatIsAskedFor)
+{
+    int64_t before = plat_clock_now();
+    EXPECT_GE(budget_of(RTRCU_POLICY_INLINE, 5000000).end_ns, before + 5000000);
+    callback_budget unlimited = budget_of(RTRCU_POLICY_INLINE, -1);
+    EXPECT_EQ(unlimited.count_max, UINT64_MAX);
+    EXPECT_EQ(unlimited.end_ns, 0);
+}
+
+TEST_F(Policy, InlineHelpsAboveQmaxButKeepsTheDeadline)
+{
+    config_.qmax = 50;
+    config_.backpressure = RTRCU_BACKPRESSURE_HELP;
+    record_->deadline_ns = 99;
+    set_pending(49);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE).count_max, 10u);
+    set_pending(50);
+    callback_budget budget = budget_of(RTRCU_POLICY_INLINE);
+    EXPECT_EQ(budget.count_max, UINT64_MAX);
+    EXPECT_EQ(budget.end_ns, 0);
+    EXPECT_EQ(budget.deadline_ns, 99);
+    config_.backpressure = RTRCU_BACKPRESSURE_EXPEDITE;
+    EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE).count_max, 10u);
+}
+
+TEST_F(Policy, ThrottleRestsAfterAFullPass)
+{
+    config_.maxbatch = 7;
+    config_.plugticks = 1000000;
+    config_.tick_us = 1000;
+    const callback_policy *policy = callback_policy_of(RTRCU_POLICY_THROTTLE);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
+    policy->owner_done(cb_, record_, 3, false);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "nothing was left, no rest";
+    policy->owner_done(cb_, record_, 7, true);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 0u);
+    EXPECT_EQ(cb_->limit_stops, 1u);
+    record_->plugged_ns = plat_clock_now();
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
+    config_.plugticks = 0;
+    policy->owner_done(cb_, record_, 7, true);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "no ticks, no rest";
+}
+
+TEST_F(Policy, ThrottleIsLiftedByAFlood)
+{
+    config_.maxbatch = 7;
+    config_.qhimark = 100;
+    record_->plugged_ns = INT64_MAX;
+    set_pending(101);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, UINT64_MAX);
+}
+
+TEST_F(Policy, KrcudLimitsTheOwnerWhileRealTimeWorkWaits)
+{
+    config_.policy = RTRCU_POLICY_KRCUD;
+    config_.bhlimit = 5;
+    config_.krcud_when = RTRCU_KRCUD_WHEN_RT;
+    const callback_policy *policy = callback_policy_of(RTRCU_POLICY_KRCUD);
+    queue_ready(record_, 20);
+    EXPECT_EQ(record_->quota, 5u) << "a grace period refills it";
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, UINT64_MAX) << "nobody waits";
+    config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);
+    uint64_t done = invoke(record_, budget_of(RTRCU_POLICY_KRCUD).count_max ? at_most(3) : everything());
+    policy->owner_done(cb_, record_, done, true);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 2u);
+    policy->owner_done(cb_, record_, 9, true);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 0u);
+    EXPECT_EQ(advance(record_), CALLBACK_DAEMON) << "the rest is the daemon's";
+    config_.bhlimit = 0;
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, UINT64_MAX) << "no daemon";
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER);
+}
+
+TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
+{
+    config_.bhlimit = 5;
+    config_.krcud_when = RTRCU_KRCUD_WHEN_RT;
+    uint32_t cpu = 0;
+    record_->cpu = &cpu;
+    queue_ready(record_, 20);
+    EXPECT_FALSE(callback_rt_waits(cb_, record_));
+    record_->deadline_ns = plat_clock_now();
+    EXPECT_TRUE(callback_rt_waits(cb_, record_)) << "the deadline is now";
+    record_->deadline_ns = plat_clock_now() + INT64_C(60000000000);
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "what is queued ends long before";
+    record_->deadline_ns = 0;
+    cb_->rt_awake[0] = 1;
+    EXPECT_TRUE(callback_rt_waits(cb_, record_));
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);
+    cpu = 1;
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "on another CPU";
+}
+
+TEST_F(Policy, AwakeIsCountedOnceAThread)
+{
+    auto awake = [&] {
+        uint32_t sum = 0;
+        for (uint32_t each : cb_->rt_awake)
+            sum += each;
+        return sum;
+    };
+    callback_rt_awake(cb_, true);
+    callback_rt_awake(cb_, true);
+    EXPECT_EQ(awake(), 1u);
+    callback_rt_awake(cb_, false);
+    callback_rt_awake(cb_, false);
+    EXPECT_EQ(awake(), 0u);
+}
+
+} // namespace

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Counters gathered from every record, and the stall report: when it comes and whom it names.
+ */
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "../../support/capture.h"
+#include "../../support/internals.h"
+
+namespace
+{
+
+class Watch : public testing::Test
+{
+  protected:
+    test::World world_;
+    rtrcu_config config_ = {};
+    std::unique_ptr<callback, test::Freer> memory_ = test::zeroed<callback>();
+    callback *cb_ = memory_.get();
+    struct watch watch_ = {};
+
+    void SetUp() override
+    {
+        rtrcu_config_init(&config_);
+        cb_->gp = world_.gp();
+        cb_->config = &config_;
+        watch_.gp = world_.gp();
+        watch_.cb = cb_;
+    }
+    struct rtrcu_stats stats()
+    {
+        struct rtrcu_stats stats = {};
+        stats.size = sizeof(stats);
+        watch_stats(&watch_, &stats);
+        return stats;
+    }
+    std::string report(int64_t age_ns)
+    {
+        test::Crank crank(world_.gp());
+        crank.begin_and_scan(1000);
+        test::CapturedErrors errors;
+        watch_stall_report(&watch_, GP_NORMAL, 1000 + age_ns);
+        for (uint32_t i = 0; i < reader_leaf_count(world_.registry()); i++) {
+            for (uint32_t left = gp_owing(world_.gp(), GP_NORMAL, i); left; left &= left - 1)
+                gp_report(world_.gp(), &reader_leaf_at(world_.registry(), i)->records[__builtin_ctz(left)]);
+        }
+        rtrcu_store_release(&world_.registry()->anonymous, 0u);
+        crank.poll(false);
+        crank.end();
+        return errors.text();
+    }
+};
+
+TEST_F(Watch, ReportsComeAtGrowingAges)
+{
+    config_.stall_timeout_ms = 20;
+    int64_t first = watch_next_report(&watch_, 0);
+    EXPECT_EQ(first, 20000000);
+    int64_t second = watch_next_report(&watch_, first);
+    EXPECT_GE(second, 2 * first);
+    EXPECT_GE(watch_next_report(&watch_, second), 2 * second);
+}
+
+TEST_F(Watch, NoTimeoutNoReport)
+{
+    config_.stall_timeout_ms = 0;
+    EXPECT_EQ(watch_next_report(&watch_, 0), INT64_MAX);
+}
+
+TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
+{
+    reader_record *inside = world_.craft(3), *outside = world_.craft(0), *qs = world_.craft(RTRCU_QSBR_ONLINE | 2);
+    inside->thread_id = lock_thread_id();
+    outside->thread_id = 1111;
+    qs->thread_id = 2222;
+    char name[32];
+    plat_thread_name(plat_thread_id(), name, sizeof(name));
+    std::string text = report(5000000);
+    EXPECT_NE(text.find("normal grace period"), std::string::npos) << text;
+    EXPECT_NE(text.find("for 5 ms"), std::string::npos) << text;
+    EXPECT_NE(text.find("thread " + std::to_string(lock_thread_id()) + " \"" + name + "\": preemptible"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("nesting 3"), std::string::npos) << text;
+    EXPECT_NE(text.find("thread 2222"), std::string::npos) << text;
+    EXPECT_NE(text.find("quiescent-state discipline"), std::string::npos) << text;
+    EXPECT_NE(text.find("nesting 2"), std::string::npos) << text;
+    EXPECT_EQ(text.find("1111"), std::string::npos) << text;
+    EXPECT_EQ(stats().stall_reports, 1u);
+}
+
+TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
+{
+    rtrcu_store_release(&world_.registry()->anonymous, 2u);
+    reader_record *record = world_.craft(0);
+    record->queue.enqueued = 42;
+    std::string text = report(1);
+    EXPECT_NE(text.find("2 threads without a record"), std::string::npos) << text;
+    EXPECT_NE(text.find("callbacks queued behind it: 42"), std::string::npos) << text;
+}
+
+TEST_F(Watch, AMissingFenceIsSaid)
+{
+    test::CapturedErrors errors;
+    watch_fence_report(&watch_, -EPERM);
+    EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
+    EXPECT_TRUE(errors.contains("error 1")) << errors.text();
+    EXPECT_EQ(stats().stall_reports, 1u);
+}
+
+TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
+{
+    reader_record *first = world_.craft(0);
+    world_.fill_last_leaf();
+    reader_record *second = world_.craft(0);
+    ASSERT_EQ(second->leaf->index, 1u);
+    first->queue.enqueued = 100;
+    first->queue.invoked = 60;
+    first->free_queued = 7;
+    first->free_done = 3;
+    second->queue.enqueued = 1000;
+    second->queue.invoked = 1000;
+    second->slow_calls = 9;
+    struct rtrcu_stats all = stats();
+    EXPECT_EQ(all.callbacks_queued, 1107u);
+    EXPECT_EQ(all.callbacks_invoked, 1063u);
+    EXPECT_EQ(all.callbacks_backlog, 44u);
+    EXPECT_EQ(all.slow_locks, 9u);
+    EXPECT_EQ(all.threads_registered, 2u);
+    EXPECT_EQ(all.threads_peak, 2u);
+    world_.withdraw(second);
+    EXPECT_EQ(stats().threads_registered, 1u);
+    EXPECT_EQ(stats().threads_peak, 2u);
+    EXPECT_EQ(stats().callbacks_invoked, 1063u) << "totals keep what threads that left had done";
+}
+
+TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
+{
+    gp_machine *normal = &world_.gp()->machine[GP_NORMAL], *expedited = &world_.gp()->machine[GP_EXPEDITED];
+    normal->completed = 1;
+    normal->busy = 2;
+    normal->slept = 3;
+    normal->by_caller = 4;
+    normal->ns_last = 5;
+    normal->ns_max = 6;
+    expedited->completed = 7;
+    cb_->by_owner = 8;
+    cb_->over_qmax = 9;
+    cb_->blocked_at_qmax = 10;
+    cb_->limit_raised = 11;
+    cb_->deadline_stops = 12;
+    cb_->budget_stops = 13;
+    cb_->lost_at_fork = 14;
+    world_.registry()->full_fences = 1;
+    world_.registry()->deadline_count = 15;
+    struct rtrcu_stats all = stats();
+    EXPECT_EQ(all.gp_completed, 1u);
+    EXPECT_EQ(all.gp_busy, 2u);
+    EXPECT_EQ(all.gp_slept, 3u);
+    EXPECT_EQ(all.gp_by_caller, 4u);
+    EXPECT_EQ(all.gp_ns_last, 5u);
+    EXPECT_EQ(all.gp_ns_max, 6u);
+    EXPECT_EQ(all.exp_completed, 7u);
+    EXPECT_EQ(all.callbacks_by_owner, 8u);
+    EXPECT_EQ(all.over_qmax, 9u);
+    EXPECT_EQ(all.blocked_at_qmax, 10u);
+    EXPECT_EQ(all.limit_raised, 11u);
+    EXPECT_EQ(all.deadline_stops, 12u);
+    EXPECT_EQ(all.budget_stops, 13u);
+    EXPECT_EQ(all.callbacks_lost_at_fork, 14u);
+    EXPECT_EQ(all.full_fences, 1u);
+    EXPECT_EQ(all.threads_deadline, 15u);
+}
+
+} // namespace
