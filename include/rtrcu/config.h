@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Configuration and counters of the domain.
  *
- * Both structs begin with their size, so that programs and library may be of different ages: a field that the other side
- * does not know keeps its default (configuration) or is left out (counters).
+ * Both structs begin with their size, so that programs and library may be of different ages: a field that the other
+ * side does not know keeps its default (configuration) or is left out (counters).
  */
 #ifndef RTRCU_CONFIG_H
 #define RTRCU_CONFIG_H
@@ -137,8 +137,8 @@ struct rtrcu_stats {
     uint64_t boost_refused;          /* lending that the kernel refused, or without real-time permission */
     uint64_t boost_given_up;         /* readers that used up their share and were left to the stall report */
     uint64_t krcud_given;            /* queues handed to a daemon */
-    /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us, bucket 0
-     * also less.  One sample a batch. */
+    /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us,
+     * bucket 0 also less.  One sample a batch. */
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
 };
 

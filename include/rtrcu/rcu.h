@@ -140,7 +140,8 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie);
 
 /*
  * synchronize_rcu - wait until every section that began before the call has ended.
- * Context:  any thread outside sections; not in signal handlers or callbacks' locks.  A quiescent-state thread without an
+ * Context:  any thread outside sections; not in signal handlers or callbacks' locks.  A quiescent-state thread without
+ * an
  *           explicit section is offline while it waits.
  * Blocks:   yes.  A caller that finds the crank idle turns it itself; others share its gp.
  * Ordering: full fence before and after; a gp's usual guarantee. [O1][O2]
@@ -238,8 +239,8 @@ static inline void call_rcu_rt(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_rt(head, func, false);
 }
-/* As call_rcu_rt(), in a signal handler: on a quiescent-state thread, whose sections are invisible, it queues, unless the
- * thread's readers use rcu_read_lock_bh(), which counts. */
+/* As call_rcu_rt(), in a signal handler: on a quiescent-state thread, whose sections are invisible, it queues, unless
+ * the thread's readers use rcu_read_lock_bh(), which counts. */
 static inline void call_rcu_rt_handler(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_rt(head, func, true);
@@ -325,8 +326,10 @@ static inline void rcu_thread_online(void)
 /*
  * rcu_quiescent_state - this thread holds no reference from before.
  * Context:  a quiescent-state thread without an explicit section; in other threads only callbacks come of it.
- * Blocks:   never; one load and one branch while nobody asks for anything.  With an owner's policy it invokes ready callbacks within the budget.
+ * Blocks:   never; one load and one branch while nobody asks for anything.  With an owner's policy it invokes ready
+ * callbacks within the budget.
  * Ordering: full, where a gp waits for this thread; else none.
+ * Returns:  nothing.
  */
 static inline void rcu_quiescent_state(void)
 {
@@ -341,6 +344,7 @@ static inline void rcu_quiescent_state(void)
  * rcu_process_callbacks - invoke ready callbacks of the calling thread.
  * Context:  outside sections and callbacks.
  * Blocks:   never, but for what the callbacks do.  @budget_ns: 0 = as configured, negative = no limit.
+ * Ordering: as call_rcu() promises its callbacks.
  * Returns:  how many were invoked.
  */
 static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
@@ -355,8 +359,8 @@ static inline void rcu_set_deadline(int64_t deadline_ns)
     rtrcu_set_deadline(deadline_ns);
 }
 
-/* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  Calls nest;
- * a thread that moves says false where it said true. Never blocks. */
+/* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  What a
+ * thread said holds for the CPU where it said so, until it takes it back.  Never blocks. */
 static inline void rcu_rt_awake(bool awake)
 {
     rtrcu_rt_awake(awake);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Parked tasks: fibers, coroutines and async tasks that hold a read-side critical section while they are suspended.
  *
- * The task's scheduler calls rcu_task_park() on the thread where the task stops and rcu_task_resume() on the thread where it
- * goes on; between the two, grace periods wait for the task as they would for a running reader, and the thread is free.
+ * The task's scheduler calls rcu_task_park() on the thread where the task stops and rcu_task_resume() on the thread
+ * where it goes on; between the two, grace periods wait for the task as they would for a running reader, and the thread
+ * is free.
  */
 #ifndef RTRCU_TASK_H
 #define RTRCU_TASK_H
@@ -51,7 +52,8 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
 /*
  * rcu_task_park - the task that runs on this thread is about to be suspended.
  * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.
- * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing to do.
+ * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing
+ * to do.
  * Ordering: the section goes on: gps that began before or begin meanwhile wait for it. [O14]
  * Returns:  nothing; cannot fail.  Afterwards the thread is outside any explicit section.
  */
@@ -84,8 +86,8 @@ static inline bool rcu_task_blocking(const struct rcu_task *task)
     return rtrcu_task_blocking(task);
 }
 
-/* @handler is called, by the thread that turns the crank and holding no lock, when a gp has begun to wait for parked tasks;
- * it asks rcu_task_blocking() of its own.  It must not wait for a gp.  NULL = none. */
+/* @handler is called, by the thread that turns the crank and holding no lock, when a gp has begun to wait for parked
+ * tasks; it asks rcu_task_blocking() of its own.  It must not wait for a gp.  NULL = none. */
 static inline void rcu_task_set_blocking_handler(void (*handler)(void))
 {
     rtrcu_task_set_blocking_handler(handler);

@@ -101,8 +101,8 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
     return moved;
 }
 
-/* Finish the first open link between @first and *last with @missing.  True if one was open.  Where a head cannot be found
- * the chain ends before it: *last moves, and *reached says so. */
+/* Finish the first open link between @first and *last with @missing.  True if one was open.  Where a head cannot be
+ * found the chain ends before it: *last moves, and *reached says so. */
 static bool repair_links(struct rcu_head *first, struct rcu_head **last, struct rcu_head *missing, bool *reached)
 {
     bool mended = false;

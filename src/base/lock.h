@@ -13,8 +13,9 @@
 enum lock_rank {
     LOCK_RANK_CONFIG,  /* api: one change of configuration at a time; making threads */
     LOCK_RANK_BARRIER, /* drive: one rcu_barrier() at a time */
-    LOCK_RANK_CRANK, /* gp: who turns the crank; held over a whole grace period, so nobody waits for it at other ranks */
-    LOCK_RANK_LEAF,  /* reader: a leaf's records and the consumer side of their queues */
+    /* Gp: who turns the crank; held over a whole grace period, so nobody waits for it at other ranks. */
+    LOCK_RANK_CRANK,
+    LOCK_RANK_LEAF,   /* reader: a leaf's records and the consumer side of their queues */
     LOCK_RANK_TASKS,  /* reader: the tasks that parked on one thread */
     LOCK_RANK_DAEMON, /* drive: the list of queues that a krcud/N has to serve */
 };
@@ -23,11 +24,6 @@ struct lock {
     uint32_t word;
     uint32_t rank;
 };
-
-#define LOCK_INITIALIZER(r)                                                                                            \
-    {                                                                                                                  \
-        0, (r)                                                                                                         \
-    }
 
 void lock_init(struct lock *lock, enum lock_rank rank);
 void lock_acquire(struct lock *lock);

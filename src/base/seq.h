@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Sequence numbers of grace periods: the one place that compares them.
  *
- * 64 bits; the low two are a state, 0 idle and 1 in progress, the rest counts grace periods.  A cookie is a number whose
- * state is 0 and which the sequence will reach when a full grace period has passed.  Numbers wrap and are compared by
- * the sign of their difference.
+ * 64 bits; the low two are a state, 0 idle and 1 in progress, the rest counts grace periods.  A cookie is a number
+ * whose state is 0 and which the sequence will reach when a full grace period has passed.  Numbers wrap and are
+ * compared by the sign of their difference.
  */
 #ifndef RTRCU_BASE_SEQ_H
 #define RTRCU_BASE_SEQ_H

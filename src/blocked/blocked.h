@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Blocked tasks: parked inside a read-side critical section.  Their lists, their place, their promotion.
  *
- * Knows: records and leaves, and which kinds of grace period wait (as bits).  Must not know: sequences, node words, sections.
+ * Knows: records and leaves, and which kinds of grace period wait (as bits).  Must not know: sequences, node words,
+ * sections.
  *
- * A task is on the list of the thread where it parked, or on that thread's leaf list.  Promotion moves it to the leaf's.
+ * A task is on the list of the thread where it parked, or on that thread's leaf list.  Promotion moves it to the
+ * leaf's.
  *
  *  where          entered by                       leaves by                          guarded by
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
  *  ON_THREAD      blocked_add_to_thread()          promotion, or its outermost unlock the record's tasks_lock
  *  ON_LEAF        blocked_add_to_leaf()            its outermost unlock               the leaf lock
  *
- * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks in
- * front of the boundary are none of its business.  So where a task is put says who waits for it (blocked_place()).
+ * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
+ * in front of the boundary are none of its business.  So where a task is put says who waits for it (blocked_place()).
  *
  * INV-BL1: a boundary points into its leaf's list, or is NULL.
  * INV-BL2: positions do not fall along the list.
@@ -23,8 +25,8 @@
 
 enum blocked_where { BLOCKED_NOWHERE, BLOCKED_ON_THREAD, BLOCKED_ON_LEAF };
 
-/* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits for the
- * thread that parks.  The order of the kinds is that of gp.h: normal, expedited. */
+/* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits
+ * for the thread that parks.  The order of the kinds is that of gp.h: normal, expedited. */
 enum {
     BLOCKED_GP_TASKS = 1 << 0,
     BLOCKED_EXP_TASKS = 1 << 1,

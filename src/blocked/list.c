@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of blocked tasks: a thread's own, its leaf's with a boundary for each kind of grace period, and promotion between.
+/* Lists of blocked tasks: a thread's own, its leaf's with a boundary for each kind of grace period, and promotion
+ * between.
  *
  * tested by: test/unit/blocked/blocked.cc
  */
@@ -70,8 +71,9 @@ unsigned int blocked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task
     return fresh;
 }
 
-/* [O14] Promotion half; the parking half is section_task_park().  Whoever is about to count a thread as outside has read its
- * word as 0 with an acquire, and only then looks at its list: a task that parked before the word became 0 is on it.
+/* [O14] Promotion half; the parking half is section_task_park().  Whoever is about to count a thread as outside has
+ * read its word as 0 with an acquire, and only then looks at its list: a task that parked before the word became 0 is
+ * on it.
  *  - the list first, then the word (parking); the word first, then the list (here).
  * Forbidden: the word is 0, AND the list does not show the task whose section began before.   litmus: O14 */
 unsigned int blocked_promote(struct reader_record *record, unsigned int threads)

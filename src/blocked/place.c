@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The placement table: where in the leaf's list a task goes.
  *
- * A boundary is waited for together with everything behind it, so one list serves two kinds of grace period at the price of
- * some imprecision: where no place suits both, a normal grace period waits for a task needlessly rather than an expedited
- * one.  The imprecision is bounded: such a task is waited for by at most the grace period under way.
+ * A boundary is waited for together with everything behind it, so one list serves two kinds of grace period at the
+ * price of some imprecision: where no place suits both, a normal grace period waits for a task needlessly rather than
+ * an expedited one.  The imprecision is bounded: such a task is waited for by at most the grace period under way.
  * tested by: test/unit/blocked/blocked.cc
  */
 #include "blocked/blocked.h"

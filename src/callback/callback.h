@@ -22,6 +22,9 @@
 /* pending >> this is the batch limit of a big backlog, as in the Linux kernel (rcu_divisor). */
 #define CALLBACK_DIVISOR 7
 
+/* Of the set of queued heads; release builds have none. */
+#define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
+
 struct callback {
     struct gp *gp;
     const struct rtrcu_config *config; /* atomic: the one in force; an old one is never changed or freed */
@@ -37,7 +40,8 @@ struct callback {
     uint64_t direct_refused;
     uint64_t limit_stops;
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
-    uint32_t rt_awake[PLAT_CPU_MAX]; /* atomic: threads that said rcu_rt_awake(true) on that CPU */
+    struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
+    uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
 
 static inline const struct rtrcu_config *callback_config(const struct callback *cb)
@@ -68,8 +72,8 @@ uint64_t callback_pending(const struct reader_record *record);
 bool callback_collect(struct callback *cb);
 
 enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
-/* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when it runs none for a while.
- * Under the leaf lock. */
+/* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when it runs none for a
+ * while. Under the leaf lock. */
 enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now);
 
 /* ---- invocation: invoke.c ---- */
@@ -140,8 +144,8 @@ uint64_t callback_free_count_open(const void *block);
 
 /* ---- double queueing, debug builds: double.c ---- */
 
-void callback_double_enter(struct rcu_head *head);
-void callback_double_leave(struct rcu_head *head);
+void callback_double_enter(struct callback *cb, struct rcu_head *head);
+void callback_double_leave(struct callback *cb, struct rcu_head *head);
 
 /* ---- fork: fork.c ---- */
 

@@ -42,7 +42,7 @@ bool callback_collect(struct callback *cb)
         if (!leaf || rtrcu_load_acquire(&leaf->dirty) == 0)
             continue;
         lock_acquire(&leaf->lock);
-        uint32_t left = rtrcu_exchange(&leaf->dirty, 0); /* [O8] before the inboxes are looked at */
+        uint32_t left = rtrcu_exchange(&leaf->dirty, 0); /* before the inboxes are looked at */
         any |= left != 0;
         for (; left; left &= left - 1)
             collect_record(cb, &leaf->records[__builtin_ctz(left)]);

@@ -12,7 +12,7 @@ unsigned int callback_enqueue(struct callback *cb, struct reader_record *record,
     if (orphan)
         record = reader_orphan(cb->gp->registry);
     if (CHECK_DEBUG)
-        callback_double_enter(head);
+        callback_double_enter(cb, head);
     head->func = func;
     struct cb_queue *queue = &record->queue;
     unsigned int result = 0;

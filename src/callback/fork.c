@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A fork's child keeps what was queued: links that a missing thread left open are finished, batches under way in threads
- * that are not there go back to the head, and a callback that one of them had begun is neither run again nor waited for.
+/* A fork's child keeps what was queued: links that a missing thread left open are finished, batches under way in
+ * threads that are not there go back to the head, and a callback that one of them had begun is neither run again nor
+ * waited for.
  *
  * tested by: test/unit/callback/callback.cc
  */
@@ -26,8 +27,8 @@ static void count_chain(const struct rcu_head *first, const struct rcu_head *las
     }
 }
 
-/* The missing thread may have numbered a head that is in no chain, and a begun block is in none either: let the numbers say
- * what is there, and count the difference. */
+/* The missing thread may have numbered a head that is in no chain, and a begun block is in none either: let the
+ * numbers say what is there, and count the difference. */
 static void recount(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &record->queue;

@@ -4,8 +4,7 @@
  * The thread takes its block out by exchange, adds to it, and puts it back; the collector takes it out for good when it
  * closes it.  So neither waits for the other, and a block is closed before the cookie of its segment is taken.
  * Frees have numbers of their own (free_queued, free_done), since a block is closed by another thread than the one that
- * numbers callbacks.
- * tested by: test/unit/callback/callback.cc
+ * numbers callbacks. tested by: test/unit/callback/callback.cc
  */
 #include <stdlib.h>
 

@@ -18,11 +18,11 @@ bool callback_has_ready(const struct reader_record *record)
     return rtrcu_load_acquire(&record->queue.has_ready) != 0;
 }
 
-static void run(struct reader_record *record, struct rcu_head *head)
+static void run(struct callback *cb, struct reader_record *record, struct rcu_head *head)
 {
     rcu_callback_t func = head->func;
     if (CHECK_DEBUG)
-        callback_double_leave(head);
+        callback_double_leave(cb, head);
     if (callback_is_free_block(func)) {
         rtrcu_store_release(&record->free_done, record->free_done + callback_free_run(head));
         return;
@@ -96,7 +96,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
         struct rcu_head *head = next_head(queue);
         if (!head)
             break;
-        run(record, head);
+        run(cb, record, head);
         inv.since_check++;
         done++;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy krcud: the owner runs at most bhlimit callbacks of what a grace period made ready, while real-time work waits; a
- * preemptible daemon runs the rest (2004).
+/* Policy krcud: the owner runs at most bhlimit callbacks of what a grace period made ready, while real-time work
+ * waits; a preemptible daemon runs the rest (2004).
  *
- * The rest goes to the head of the daemon's list as the queue that it is, so the callbacks of a thread run in order; while
- * the daemon has begun on it, the owner runs none.  bhlimit 0: no daemon, the owner runs everything.
+ * The rest goes to the head of the daemon's list as the queue that it is, so the callbacks of a thread run in order;
+ * while the daemon has begun on it, the owner runs none.  bhlimit 0: no daemon, the owner runs everything.
  * tested by: test/unit/callback/policy.cc
  */
 #include "callback/callback.h"

@@ -24,8 +24,10 @@ static void help(struct drive *drive)
     drive_dispatch(drive);
 }
 
-/* [O11] Waiter half: the count is raised, then the goal is looked at.  One wait, at most a tick: an owner on a deadline
- * invokes without waking anybody. */
+/* [O11] Waiter half; drive_progress() is the other.  One wait, at most a tick: a deadline owner wakes nobody.
+ *  - our count first:      the invoker sees it and wakes us;
+ *  - its counters first:   we see the goal reached and do not sleep.
+ * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
 static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
 {
     if (drive_start(drive) != 0 || !drive->driver->body)

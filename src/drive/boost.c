@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lending a real-time priority to readers that hold up a grace period: a round puts every reader's word in place, fences once,
- * and then locks one word after the other, so that each reader in turn runs at the lender's priority until it unlocks.
+/* Lending a real-time priority to readers that hold up a grace period: a round puts every reader's word in place,
+ * fences once, and then locks one word after the other, so that each reader in turn runs at the lender's priority until
+ * it unlocks.
  *
- * A reader that sleeps delays the next by one slice; one that never ends its section is lent a bounded share, in slices with
- * rests, and is then left to the stall report.
+ * A reader that sleeps delays the next by one slice; one that never ends its section is lent a bounded share, in slices
+ * with rests, and is then left to the stall report.
  * tested by: test/api/boost.cc
  */
 #include "drive/drive.h"
@@ -72,8 +73,8 @@ static void let_go(struct reader_record *record, uint32_t owner)
     rtrcu_store_release(&record->lender, 0);
 }
 
-/* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked again, so
- * that another fence is needed. */
+/* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
+ * again, so that another fence is needed. */
 static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Expedited grace periods: a machine of their own, whose crank a worker turns (2022).
  *
- * Callers ask for a number and sleep on one of four words by that number, so that the wake-ups of one grace period do not
- * stir those who wait for the next.  exp_worker says at what priority the worker runs: kthread, SCHED_FIFO at kthread_prio or
- * at the highest priority of a caller; workqueue, SCHED_OTHER, as work queues do.
+ * Callers ask for a number and sleep on one of four words by that number, so that the wake-ups of one grace period do
+ * not stir those who wait for the next.  exp_worker says at what priority the worker runs: kthread, SCHED_FIFO at
+ * kthread_prio or at the highest priority of a caller; workqueue, SCHED_OTHER, as work queues do.
  * tested by: test/api/expedited.cc
  */
 #include "drive/drive.h"
@@ -13,7 +13,10 @@ static uint32_t word_of(uint64_t seq)
     return (uint32_t)(seq / SEQ_STEP % 4);
 }
 
-/* [O13] Worker half: the sequence is stored, then the count; a waiter reads the count, then the sequence.   litmus: O13 */
+/* [O13] Worker half; the waiter's is drive_synchronize_expedited().
+ *  - the sequence first:     the waiter sees it and does not sleep;
+ *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
+ * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
 void drive_expedited_done(struct drive *drive)
 {
     uint32_t index = word_of(drive->gp->machine[GP_EXPEDITED].seq);

@@ -60,8 +60,9 @@ static void serve(struct krcud *krcud, struct reader_record *record)
         append(krcud, record, false);
         return;
     }
-    /* Empty, or its owner has the claim, or a link is unfinished: the driver's next tick gives it again.  [O8] the word is
-     * exchanged, then the hint is read; callback_advance() stores the hint, then drive_krcud_give() exchanges the word. */
+    /* Empty, or its owner has the claim, or a link is unfinished: the driver's next tick gives it again.  [O8] the
+     * word is exchanged, then the hint is read; callback_advance() stores the hint, then drive_krcud_give() exchanges
+     * the word. */
     rtrcu_exchange(&record->listed, 0);
     if (done && callback_has_ready(record) && !rtrcu_exchange(&record->listed, 1))
         append(krcud, record, false);

@@ -2,8 +2,7 @@
 /* Driver poll: for the shortest grace periods, on a CPU that can be spared (2002).
  *
  * While anything waits for a grace period it asks readers at once and polls without a rest; it sleeps only when nothing
- * is left to do.
- * tested by: test/api/drivers.cc
+ * is left to do. tested by: test/api/drivers.cc
  */
 #include "drive/drive.h"
 

@@ -42,7 +42,8 @@ static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
 /* [O9] Crank half; the reporter's half is drive_perform().
  *  - our flag first:       the reporter sees it and wakes us;
  *  - its clearing first:   we see the node clear and do not sleep.
- * A deadline thread wakes nobody: the timeout finds its report.   litmus: O9 */
+ * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
+ * litmus: O9 */
 static void sleep_once(struct drive *drive, enum gp_kind kind)
 {
     struct gp_machine *machine = &drive->gp->machine[kind];
@@ -75,8 +76,8 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
     drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
 }
 
-/* Ask those who have not been asked.  Who was asked just now may have lost the flag in an update under way, so look again
- * behind a fence; without one the timeout of the sleep asks again. */
+/* Ask those who have not been asked.  Who was asked just now may have lost the flag in an update under way, so look
+ * again behind a fence; without one the timeout of the sleep asks again. */
 static void ask(struct drive *drive, enum gp_kind kind)
 {
     while (gp_poll(drive->gp, kind, true) > 0 && !gp_is_clear(drive->gp, kind)) {
@@ -182,8 +183,10 @@ static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t coo
     release_crank(drive, kind);
 }
 
-/* [O10] Waiter half; release_crank() is the other.  The count is read before the crank is tried: who holds it then
- * releases it later and counts, so the sleep ends or does not begin.   litmus: O10 */
+/* [O10] Waiter half; release_crank() is the other.  The count is read before the crank is tried.
+ *  - our attempt first:  who holds the crank releases it later and counts, so the sleep ends or does not begin;
+ *  - its release first:  the attempt succeeds.
+ * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
     struct lock *crank = &drive->gp->machine[kind].crank;

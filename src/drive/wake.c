@@ -32,8 +32,10 @@ void drive_note(struct drive *drive, bool urgent)
         rtrcu_store_release(&drive->urgent, 1);
 }
 
-/* [O8] Waker half; the driver's half is in kthread.c: what is new is stored, then the flag is read; the driver stores its
- * flag, then looks for what is new.   litmus: O8 */
+/* [O8] Waker half; the driver's is drive_sleep_idle().  What is new is stored, then the flag is read.
+ *  - our store first:  the driver, who stores its flag and then looks, finds it and does not sleep;
+ *  - its flag first:   we see it and wake it.
+ * Forbidden: it sleeps AND we wake nobody.   litmus: O8 */
 void drive_wake(struct drive *drive, bool urgent)
 {
     drive_note(drive, urgent);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The grace-period machine: sequence, combining tree over the readers' leaves, scan, reports, cookies.  Passive: it takes
+/* The grace-period machine: sequence, combining tree over the readers' leaves, scan, reports, cookies.  Passive: it
+ * takes
  * `now`, and says what is left to do; it never waits, wakes or fences heavily.
  *
  * Knows: records, leaves, blocked tasks.  Must not know: callbacks, sections, drivers, threads.
@@ -12,14 +13,16 @@
  *  BEGUN   gp_begin()    the caller has fenced heavily    SCANNED GP2 sequence is odd, every node carries it
  *  SCANNED gp_scan()     gp_is_clear()                    IDLE    GP3 a set bit is a report that somebody owes
  *
- * A node's word: bits 0..31 children that owe a report, 32 the leaf has tasks that are waited for, 34..63 low bits of the sequence.
+ * A node's word: bits 0..31 children that owe a report, 32 the leaf has tasks that are waited for, 34..63 low bits of
+ * the sequence.
  *  owes -> clear       by the reader's slow path, by the scan that sees it outside, by its leaving; all idempotent
  *  (any) -> owes       by gp_begin() and gp_scan() only
- * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted reporter
- * left undone is done by the next gp_poll().
+ * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted
+ * reporter left undone is done by the next gp_poll().
  *
  * INV-GP1: while idle, no node word has a mask bit.
- * INV-GP2: a scan, a poll and an end happen while the sequence is odd; node words change by compare-and-swap that names it.
+ * INV-GP2: a scan, a poll and an end happen while the sequence is odd; node words change by compare-and-swap that names
+ * it.
  * INV-GP3: a grace period ends only when no node owes a report.
  */
 #ifndef RTRCU_GP_GP_H

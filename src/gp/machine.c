@@ -57,7 +57,8 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     rtrcu_fence_full();
 }
 
-/* Which readers of a leaf are inside?  The words lie in the threads' own memory, so fetch them all before the first use. */
+/* Which readers of a leaf are inside?  The words lie in the threads' own memory, so fetch them all before the first
+ * use. */
 static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     uint32_t registered = rtrcu_load_acquire(&leaf->registered), inside = 0; /* [O6] */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Reports and carries: clearing a reader's bit in its leaf's word, and a node's bit in its parent's.
  *
- * Lock-free: a compare-and-swap that names the sequence.  A reporter may be preempted between its own bit and the carry;
- * the next gp_poll() does the carry then.
+ * Lock-free: a compare-and-swap that names the sequence.  A reporter may be preempted between its own bit and the
+ * carry; the next gp_poll() does the carry then.
  * tested by: test/unit/gp/gp.cc
  */
 #include "gp/gp.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Grace periods and blocked tasks: which tasks a leaf's word speaks for, and when it stops doing so.
  *
- * The flag in a leaf's word says that the boundary of that kind is set.  It is set while the leaf owes a report anyway (the
- * bit of the thread whose tasks are put behind the boundary), or by the scan that publishes the word, so a grace period
- * cannot end in between.
- * tested by: test/unit/blocked/gp_tasks.cc
+ * The flag in a leaf's word says that the boundary of that kind is set.  It is set while the leaf owes a report anyway
+ * (the bit of the thread whose tasks are put behind the boundary), or by the scan that publishes the word, so a grace
+ * period cannot end in between. tested by: test/unit/blocked/gp_tasks.cc
  */
 #include "gp/gp.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Clocks.
+/* Clocks, and sleeping by one.
  *
  * tested by: test/unit/plat/plat.cc
  */

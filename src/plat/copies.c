@@ -2,8 +2,7 @@
 /* Finding a second copy of the library in the process: every object that contains the library carries an ELF note.
  *
  * A static copy in a plugin and a shared one in the program would be two domains: readers of one are invisible to grace
- * periods of the other.
- * tested by: test/api/second_copy.sh
+ * periods of the other. tested by: test/api/second_copy.sh
  */
 #include <link.h>
 #include <string.h>

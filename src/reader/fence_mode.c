@@ -3,8 +3,8 @@
  *
  * In full-fence mode the flag of every reader stays set, so that lock and unlock take their slow paths, which fence.
  * The switch must itself be fenced: a reader may be between its increment and its loads, or its update may lose the
- * flag.  So: mode, flags, a real fence (a visit to every CPU), look again; a reader that is inside its slow path at that
- * moment may have read the old mode and may still disarm, so it is not confirmed until it has left.
+ * flag.  So: mode, flags, a real fence (a visit to every CPU), look again; a reader that is inside its slow path at
+ * that moment may have read the old mode and may still disarm, so it is not confirmed until it has left.
  * tested by: test/unit/reader/reader.cc
  */
 #include "reader/reader.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The word by which a reader that holds up a grace period is lent a priority: a PI futex that looks as if the reader had
- * locked it, so that whoever locks it lends its priority until the reader unlocks.
+/* The word by which a reader that holds up a grace period is lent a priority: a PI futex that looks as if the reader
+ * had locked it, so that whoever locks it lends its priority until the reader unlocks.
  *
  * The owner releases it in its slow path, so the lender must not sleep on it before the flag is known to be there.
  * tested by: test/api/boost.cc

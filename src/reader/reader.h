@@ -11,21 +11,19 @@
  *  READER    reader_publish()      the thread leaves                  DRAINING   used 1, registered 1
  *  DRAINING  reader_withdraw()     its last callback has returned     FREE       used 1, registered 0, draining 1
  *
- * Slots and leaves are taken without a lock, since registration may run in a signal handler; memory is never given back.
- * A scan may read the owner's thread-local word only under the leaf lock and while the registered bit is set: the word
- * goes away with the thread.
+ * Slots and leaves are taken without a lock, since registration may run in a signal handler; memory is never given
+ * back. A scan may read the owner's thread-local word only under the leaf lock and while the registered bit is set: the
+ * word goes away with the thread.
  *
  * INV-RD1: registered is a subset of used.
- * INV-RD2: self is valid memory while the registered bit is set and the leaf lock is held.
+ * And: self is valid memory while the registered bit is set and the leaf lock is held.
  */
 #ifndef RTRCU_READER_READER_H
 #define RTRCU_READER_READER_H
 
-#include "base/cbqueue.h"
-#include "base/list.h"
 #include <rtrcu/detail/word.h>
 
-#include "base/lock.h"
+#include "base/base.h"
 
 #define READER_FANOUT 32
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
@@ -45,7 +43,7 @@ enum {
 struct reader_leaf;
 
 struct reader_record {
-    struct rtrcu_thread *self;        /* owner's thread-local block; written under the leaf lock; INV-RD2 */
+    struct rtrcu_thread *self;        /* owner's thread-local block; written under the leaf lock */
     const uint32_t *cpu;              /* where the kernel writes the owner's CPU, NULL = unknown; as self */
     struct reader_leaf *leaf;         /* constant */
     uint32_t slot;                    /* constant: bit number in the leaf */
@@ -178,8 +176,8 @@ bool reader_lent_release(void);
 
 /* Begin the switch to full fences. */
 void reader_fences_switch(struct reader_registry *registry);
-/* Does every reader fence from now on?  @fenced: a real fence (a visit to every CPU) has passed since the last call or the
- * switch; without one, only what the owners have acknowledged counts.  Arms again those that lost the flag. */
+/* Does every reader fence from now on?  @fenced: a real fence (a visit to every CPU) has passed since the last call
+ * or the switch; without one, only what the owners have acknowledged counts.  Arms again those that lost the flag. */
 bool reader_fences_confirmed(struct reader_registry *registry, bool fenced);
 /* Back to light fences: grace periods use heavy ones from now on.  No crank may be turning. */
 void reader_fences_restore(struct reader_registry *registry);

@@ -82,7 +82,8 @@ struct reader_record *reader_slot_take(struct reader_registry *registry)
  *  - our bit first:       the scan sees the record and reads our word;
  *  - its fence first:     our fence follows it, so our sections read the new pointers.
  * Forbidden: the scan misses the record AND a section of ours reads an old pointer.   litmus: O6
- * The same fence pairs with reader_fences_switch(): either it sees our bit, or we see the mode. [O7] */
+ * The same fence pairs with callback_direct(): it counts us, or we find its object unlinked. [O12]
+ * And with reader_fences_switch(): either it sees our bit, or we see the mode. [O7] */
 void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self)
 {
     record->self = self;

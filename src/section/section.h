@@ -2,7 +2,8 @@
 /* Slow paths of readers: registration and leaving, the special flag's work at lock, unlock and quiescent states.
  *
  * Knows: records, grace periods (it reports to them).  Must not know: callbacks, drivers.
- * Every function acts on the calling thread and returns actions that the caller performs afterwards; none waits or wakes.
+ * Every function acts on the calling thread and returns actions that the caller performs afterwards; none waits or
+ * wakes.
  *
  * A slow path is counted in rtrcu_thread.state while it runs (READER_STATE_SLOW): handlers nest, and the switch to full
  * fences must see it.

@@ -10,14 +10,15 @@
  * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement:
  *
  *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
- *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), or readers use full fences: both calls
+ *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), or readers use full fences: both
+ *   calls
  *                      take the slow path.  Set by other threads with a byte store, under the leaf lock; cleared by
  *                      the owner alone.  Spuriously set: harmless.  Lost: only by an update under way; see reader/.
  *   unregistered 0x40 | n   sticky: any nesting keeps it, since a signal handler may lock before registration is done.
  *
- * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a word
- * of its own.  The asm forms the thread's address anew each time: a compiler that cached it across a fiber switch would
- * make a fiber unlock the thread it left.
+ * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a
+ * word of its own.  The asm forms the thread's address anew each time: a compiler that cached it across a fiber switch
+ * would make a fiber unlock the thread it left.
  */
 #ifndef RTRCU_DETAIL_READER_H
 #define RTRCU_DETAIL_READER_H

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The door of base: pure values and the ranked lock.  Rooms above include this, never its files.
+ *
+ * Knows: plat.  Must not know: readers, grace periods, callbacks' meaning.
+ */
+#ifndef RTRCU_BASE_BASE_H
+#define RTRCU_BASE_BASE_H
+
+#include "base/cbqueue.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/seq.h"
+
+#endif
