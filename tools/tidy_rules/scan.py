@@ -79,7 +79,8 @@ def _opens(code, brace, head):
         return "other"
     if OPENS_TYPE.search(plain):
         return "class"
-    if "(" not in plain or _has_assignment(plain):
+    # A brace between parentheses belongs to an argument, such as a default of {}.
+    if "(" not in plain or plain.count("(") != plain.count(")") or _has_assignment(plain):
         return "other"
     if INITIALIZER_LIST.search(plain) and not _own_line(code, brace):
         return "other"

@@ -20,3 +20,4 @@ class Thing
     int value;
     int other;
 };
+void run(const Thing &thing = {});
