@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The grace-period machine: sequence, combining tree over the readers' leaves, scan, reports, cookies.  Passive: it
- * takes
- * `now`, and says what is left to do; it never waits, wakes or fences heavily.
+ * takes `now`, and says what is left to do; it never waits, wakes or fences heavily.
  *
  * Knows: records, leaves, blocked tasks.  Must not know: callbacks, sections, drivers, threads.
  * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.

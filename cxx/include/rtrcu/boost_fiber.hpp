@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Boost.Fiber: a scheduling algorithm whose fibers may be suspended inside a read-side critical section.
+#ifndef RTRCU_BOOST_FIBER_HPP
+#define RTRCU_BOOST_FIBER_HPP
+
+#include <utility>
+
+#include <boost/fiber/algo/round_robin.hpp>
+#include <boost/fiber/context.hpp>
+#include <boost/fiber/properties.hpp>
+
+#include <rtrcu/guard.hpp>
+
+namespace rtrcu
+{
+
+// The fiber's task lies in its properties, which live and die with the fiber.
+class fiber_task : public boost::fibers::fiber_properties
+{
+  public:
+    explicit fiber_task(boost::fibers::context *context) : fiber_properties(context), state("fiber")
+    {
+    }
+    task state;
+};
+
+// Wraps an algorithm that does not use properties itself (round_robin, shared_work, work_stealing):
+//
+//     boost::fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<boost::fibers::algo::shared_work>>();
+//
+// Boost asks the algorithm for the next fiber in the context of the one that is being suspended, on the thread that
+// will run the next: exactly where the one parks and the other resumes.
+template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_algorithm : public Algorithm
+{
+  public:
+    using Algorithm::Algorithm;
+
+    boost::fibers::context *pick_next() noexcept override
+    {
+        if (fiber_task *leaving = task_of(boost::fibers::context::active()))
+            leaving->state.park();
+        boost::fibers::context *next = Algorithm::pick_next();
+        fiber_task *coming = task_of(next ? next : boost::fibers::context::active());
+        if (coming)
+            coming->state.resume();
+        return next;
+    }
+
+  private:
+    // The dispatcher never holds a section.
+    static fiber_task *task_of(boost::fibers::context *context) noexcept
+    {
+        if (!context || context->is_context(boost::fibers::type::dispatcher_context))
+            return nullptr;
+        if (!context->get_properties())
+            context->set_properties(new fiber_task(context));
+        return static_cast<fiber_task *>(context->get_properties());
+    }
+};
+
+} // namespace rtrcu
+
+#endif
