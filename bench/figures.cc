@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The table of figures.  Bars are ratios to liburcu-memb in the same round, unless the unit says otherwise.
+#include "harness/figure.h"
+
+namespace bench
+{
+
+static const Settings as_it_comes = {};
+static const Settings policy_inline = {{"policy", "inline"}};
+static const Settings block_at_qmax = {{"backpressure", "block"}};
+constexpr double default_qmax = 65'536;
+constexpr double hold_us = 20;
+
+static std::vector<Figure> reader_figures()
+{
+    const Side urcu{&urcu_memb_peer, {}}, ck{&ck_peer, {}};
+    const Side ours{&rtrcu_peer, as_it_comes};
+    return {
+        {"floor", "the same empty loop, as two sides", "ns", Kind::loop, {}, {{&none_peer, {}}, {&none_peer, {}}}},
+        {"pair", "lock and unlock, net of the loop", "ns", Kind::pair, {BarKind::ratio_to_peer, 0.4}, {ours, urcu, ck}},
+        {"pair-qs",
+         "rcu_read_lock_qs and _unlock_qs, net of the loop",
+         "ns",
+         Kind::pair,
+         {},
+         {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}}},
+        {"pair-qs-code",
+         "bytes of code in which that loop differs from the empty one",
+         "bytes",
+         Kind::pair_code,
+         {BarKind::at_most, 0},
+         {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}},
+         true},
+        {"lookup",
+         "hash lookup of 1 Mi entries, with a section against without",
+         "ns",
+         Kind::lookup,
+         {BarKind::ratio_to_reference, 1.1},
+         {ours, urcu}},
+    };
+}
+
+static std::vector<Figure> waiting_figures()
+{
+    const Side urcu{&urcu_memb_peer, {}}, ck{&ck_peer, {}};
+    const Side ours{&rtrcu_peer, as_it_comes};
+    return {
+        {"sync",
+         "synchronize_rcu, no other thread",
+         "us",
+         Kind::synchronize,
+         {BarKind::ratio_to_peer, 1},
+         {ours, urcu, ck}},
+        {"sync-busy",
+         "synchronize_rcu, a reader in a tight loop on the other CPU",
+         "us",
+         Kind::synchronize_busy,
+         {BarKind::ratio_to_peer, 0.5},
+         {ours, urcu, ck}},
+        {"sync-hold",
+         "synchronize_rcu, that reader in sections of 20 us",
+         "us",
+         Kind::synchronize_hold,
+         {BarKind::at_most, hold_us + 20},
+         {ours, urcu, ck}},
+        {"thread-memory",
+         "memory of an idle registered thread, 4,096 of them",
+         "bytes",
+         Kind::thread_memory,
+         {BarKind::at_most, 1'024},
+         {ours, urcu},
+         true,
+         true},
+        {"thread-scan",
+         "synchronize_rcu among 4,096 idle registered threads",
+         "us",
+         Kind::thread_scan,
+         {BarKind::at_most, 200},
+         {ours, urcu}},
+    };
+}
+
+static std::vector<Figure> callback_figures()
+{
+    const Side urcu{&urcu_memb_peer, {}}, own{&urcu_memb_own_worker_peer, {}};
+    const Side ours{&rtrcu_peer, as_it_comes}, loop{&rtrcu_deadline_peer, policy_inline};
+    return {
+        {"enqueue",
+         "call_rcu alone, CPU time of its thread",
+         "ns",
+         Kind::enqueue,
+         {BarKind::ratio_to_peer, 0.5},
+         {ours, urcu, own}},
+        {"enqueue-deadline",
+         "the same on a deadline thread",
+         "ns",
+         Kind::enqueue,
+         {BarKind::ratio_to_peer, 0.5},
+         {loop, urcu, own}},
+        {"update-inline",
+         "malloc, exchange, call_rcu, free; a deadline loop, policy inline",
+         "ns",
+         Kind::update,
+         {BarKind::ratio_to_peer, 0.5},
+         {loop, urcu, own}},
+        {"update-daemon",
+         "the same on an ordinary thread, policy daemon",
+         "ns",
+         Kind::update,
+         {BarKind::ratio_to_peer, 1},
+         {ours, urcu, own}},
+        {"backlog",
+         "largest backlog of that loop, backpressure block",
+         "callbacks",
+         Kind::backlog,
+         {BarKind::at_most, default_qmax},
+         {{&rtrcu_peer, block_at_qmax}, urcu},
+         true},
+    };
+}
+
+const std::vector<Figure> &all_figures()
+{
+    static const std::vector<Figure> figures = [] {
+        std::vector<Figure> all = reader_figures();
+        for (auto *part : {waiting_figures, callback_figures})
+            for (Figure &figure : part())
+                all.push_back(std::move(figure));
+        return all;
+    }();
+    return figures;
+}
+
+} // namespace bench

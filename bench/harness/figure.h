@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A figure: what is measured, by which sides, and the bar it is held to.
+#pragma once
+
+#include "harness/peer.h"
+
+namespace bench
+{
+
+enum class BarKind {
+    none,               // shown, not judged
+    ratio_to_peer,      // ours / the second side's of the same round
+    ratio_to_reference, // ours / what the same round gave without the thing
+    at_most,            // ours, in the figure's unit
+};
+
+struct Bar {
+    BarKind kind = BarKind::none;
+    double limit = 0;
+};
+
+struct Side {
+    const Peer *peer;
+    Settings settings;
+};
+
+struct Figure {
+    const char *name;
+    const char *what;
+    const char *unit;
+    Kind kind;
+    Bar bar;
+    std::vector<Side> sides; // ours first, then the one that the bar means, then others for comparison
+    bool counts = false;     // a count, not a time: judged in quick runs too
+    bool fresh = false;      // a process of its own for every round
+};
+
+const std::vector<Figure> &all_figures();
+
+} // namespace bench

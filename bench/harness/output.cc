@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Lays out what the rounds gave.
+#include "harness/output.h"
+
+#include <fmt/format.h>
+#include <map>
+
+#include "report/table.h"
+
+namespace bench
+{
+
+// A count in full, a time with three digits.
+static std::string figure_text(double value)
+{
+    return std::abs(value) < 0.005 ? "0" : lab::number(value);
+}
+
+static std::string bar_text(const Figure &figure)
+{
+    switch (figure.bar.kind) {
+    case BarKind::none:
+        return "-";
+    case BarKind::ratio_to_peer:
+    case BarKind::ratio_to_reference:
+        return fmt::format("≤ {:.2g}x", figure.bar.limit);
+    case BarKind::at_most:
+        return fmt::format("≤ {} {}", lab::number(figure.bar.limit), figure.unit);
+    }
+    return "";
+}
+
+static std::string ratio_text(const Spread &ratio, double value)
+{
+    return ratio.high == 0 && ratio.low == 0 ? "-" : fmt::format("{:.2f}x", value);
+}
+
+static std::string peer_name(const Figure &figure)
+{
+    return figure.bar.kind == BarKind::ratio_to_reference ? "without" : figure.sides[1].peer->name;
+}
+
+static void add_rows(lab::Table &table, const Judged &judged)
+{
+    const Figure &figure = *judged.result->figure;
+    if (judged.rounds == 0) {
+        table.row({figure.name, figure.unit, "-", "-", judged.result->error});
+        return;
+    }
+    const Spread &ratio = judged.ratio;
+    std::string spread = ratio_text(ratio, 0) == "-" ? "-" : fmt::format("{:.2f} to {:.2f}", ratio.low, ratio.high);
+    std::string rounds = figure.bar.kind == BarKind::none ? fmt::format("{}", judged.rounds)
+                                                          : fmt::format("{}/{}", judged.within, judged.rounds);
+    table.row({figure.name, figure.unit, figure_text(judged.ours.median), figure_text(judged.peer.median),
+               peer_name(figure), ratio_text(ratio, ratio.median), spread, bar_text(figure), rounds,
+               verdict_name(judged.verdict)});
+    for (std::size_t i = 0; i < judged.other.size(); i++)
+        table.row({"", "", "", figure_text(judged.other[i].median), figure.sides[i + 2].peer->name});
+}
+
+std::string table_text(const std::vector<Judged> &figures)
+{
+    lab::Table table;
+    for (const char *title : {"figure", "unit"})
+        table.column(title, lab::Table::Align::left);
+    for (const char *title : {"ours", "theirs"})
+        table.column(title);
+    table.column("peer", lab::Table::Align::left);
+    for (const char *title : {"ratio", "10 to 90 %", "bar", "rounds"})
+        table.column(title);
+    table.column("verdict", lab::Table::Align::left);
+    for (const Judged &judged : figures)
+        add_rows(table, judged);
+    return table.text();
+}
+
+static void put_spread(lab::Json &row, const std::string &name, const Spread &spread)
+{
+    row[name + "_p10"] = spread.low;
+    row[name + "_p50"] = spread.median;
+    row[name + "_p90"] = spread.high;
+}
+
+lab::Json rows_json(const std::vector<Judged> &figures)
+{
+    lab::Json rows = lab::Json::array();
+    for (const Judged &judged : figures) {
+        const Figure &figure = *judged.result->figure;
+        lab::Json row = {{"figure", figure.name}, {"what", figure.what}, {"unit", figure.unit}};
+        row["peer"] = peer_name(figure);
+        row["rounds"] = judged.rounds;
+        put_spread(row, "ours", judged.ours);
+        put_spread(row, "peer", judged.peer);
+        put_spread(row, "ratio", judged.ratio);
+        for (std::size_t i = 0; i < judged.other.size(); i++)
+            put_spread(row, figure.sides[i + 2].peer->name, judged.other[i]);
+        row["bar"] = bar_text(figure);
+        row["rounds_within"] = judged.within;
+        row["verdict"] = verdict_name(judged.verdict);
+        if (!judged.result->error.empty())
+            row["error"] = judged.result->error;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string conditions_text(const lab::Machine &machine, const Plan &plan)
+{
+    std::map<std::string, std::string> versions; // a peer once, whatever its flavour
+    for (const Peer *peer : all_peers()) {
+        std::string name = peer->name;
+        if (peer != &none_peer)
+            versions[name.substr(0, name.find('-'))] = peer->version();
+    }
+    std::string text = fmt::format("machine   {}, {} CPUs, Linux {}, hypervisor: {}\n", machine.cpu_model,
+                                   machine.cpus_allowed.size(), machine.kernel, machine.hypervisor);
+    text += "versions ";
+    for (const auto &[name, version] : versions)
+        text += fmt::format(" {} {}", name, version);
+    text += fmt::format("\nrun       seed {}, {} rounds, interleaved; figures are medians over the rounds\n",
+                        plan.parameters.seed, plan.rounds);
+    return text;
+}
+
+} // namespace bench

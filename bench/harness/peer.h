@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The libraries under test, as rows of one table of functions; each row is made from a class of inline functions.
+//
+// A peer's class P has what its library offers, and its row gets the works that need no more than that:
+//   begin() end()          a thread becomes a reader and stops being one; begin() alone is needed by every work
+//   lock() unlock()        a read-side critical section
+//   synchronize()          wait for a grace period
+//   Head call() barrier()  callbacks
+//   turn()                 what an event loop does once a turn: a quiescent state, where the library knows that
+// The works are templates over P, so that a library's inline fast path is inlined here as it is in a program.
+#pragma once
+
+#include <string>
+
+#include "harness/work.h"
+
+namespace bench
+{
+
+enum class Kind {
+    loop,             // the empty loop: how noisy is the machine?
+    pair,             // lock and unlock
+    pair_code,        // bytes of instructions that lock and unlock add to a loop
+    lookup,           // hash lookups, each in a section
+    synchronize,      // nobody else runs
+    synchronize_busy, // a reader on another CPU locks and unlocks without a break
+    synchronize_hold, // that reader holds sections of 20 us
+    enqueue,          // call_rcu() alone
+    update,           // malloc, exchange, call_rcu(), free, through the barrier
+    backlog,          // the largest backlog of that loop
+    thread_memory,    // bytes an idle registered thread costs
+    thread_scan,      // synchronize_rcu() among 4,096 idle registered threads
+};
+constexpr int kinds = static_cast<int>(Kind::thread_scan) + 1;
+
+using MakeWork = std::unique_ptr<Work> (*)(const Parameters &);
+
+struct Peer {
+    const char *name;
+    const char *what; // for the reader of the report
+    const char *(*version)();
+    // Once a process, before any work.  False with a reason when the settings are refused.
+    bool (*configure)(const Settings &settings, std::string &error);
+    MakeWork work[kinds]; // nullptr where the library has not what the work needs
+};
+
+const std::vector<const Peer *> &all_peers();
+const Peer *find_peer(const std::string &name);
+
+extern const Peer none_peer;
+extern const Peer rtrcu_peer, rtrcu_qsbr_peer, rtrcu_deadline_peer;
+extern const Peer urcu_memb_peer, urcu_memb_own_worker_peer, urcu_qsbr_peer, ck_peer;
+
+} // namespace bench

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What a side of a figure does in a round, and what it reports.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "machine/realtime.h"
+#include "measure/quantile.h"
+
+namespace bench
+{
+
+struct Parameters {
+    bool quick = false;
+    uint64_t seed = 1;
+    int cpu = 0;       // of the thread that is measured
+    int other_cpu = 1; // of its busy reader
+};
+
+// The value is in the figure's unit.  The reference is what the same round gave without the thing that is measured, for
+// figures that compare with themselves.
+struct Measured {
+    double value = 0;
+    double reference = std::numeric_limits<double>::quiet_NaN();
+};
+
+class Work
+{
+  public:
+    virtual ~Work() = default;
+    virtual Measured round() = 0;
+};
+
+// Names and values of a peer's own settings, in order.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+inline double median(std::vector<uint64_t> values)
+{
+    return static_cast<double>(lab::Samples(std::move(values)).quantile_of_few(0.5).value_or(0));
+}
+
+// Run `body` on a thread of its own, so that there is no reader between rounds.  `cpu` < 0: where the kernel likes.
+template <class Body> void on_thread(int cpu, const Body &body)
+{
+    std::thread thread([&] {
+        if (cpu >= 0)
+            lab::pin_to_cpus({cpu});
+        body();
+    });
+    thread.join();
+}
+
+// Keeps the compiler from merging or dropping what stands before it; no instruction.
+[[gnu::always_inline]] inline void compiler_fence()
+{
+    asm volatile("" ::: "memory");
+}
+
+} // namespace bench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// This library, in the three ways a thread may use it: ordinary, quiescent-state, and an event loop with deadlines.
+#include <rtrcu/rcu.h>
+
+#include "work/works.h"
+
+namespace bench
+{
+namespace
+{
+
+bool set_up(const Settings &settings, std::string &error)
+{
+    rtrcu_config config;
+    rtrcu_config_init(&config);
+    for (const auto &[name, value] : settings) {
+        if (rtrcu_config_set(&config, name.c_str(), value.c_str()) != 0) {
+            error = rtrcu_config_error();
+            return false;
+        }
+    }
+    if (rtrcu_configure(&config) == 0)
+        return true;
+    error = rtrcu_config_error();
+    return false;
+}
+
+// A thread that does nothing but use it: registered by its first section.
+struct Rtrcu {
+    using Head = rcu_head;
+    static constexpr auto version = rtrcu_version;
+    static constexpr auto configure = set_up;
+    static void begin()
+    {
+        rcu_read_lock();
+        rcu_read_unlock();
+    }
+    static void end()
+    {
+        rcu_unregister_thread();
+    }
+    static void lock()
+    {
+        rcu_read_lock();
+    }
+    static void unlock()
+    {
+        rcu_read_unlock();
+    }
+    static void synchronize()
+    {
+        synchronize_rcu();
+    }
+    static void call(Head *head, void (*function)(Head *))
+    {
+        call_rcu(head, function);
+    }
+    static void barrier()
+    {
+        rcu_barrier();
+    }
+    static void turn()
+    {
+    }
+};
+
+// Inside from one quiescent state to the next; its sections are empty.
+struct RtrcuQsbr {
+    static constexpr auto version = rtrcu_version;
+    static constexpr auto configure = set_up;
+    static void begin()
+    {
+        rcu_register_thread_qsbr();
+    }
+    static void end()
+    {
+        rcu_unregister_thread();
+    }
+    static void lock()
+    {
+        rcu_read_lock_qs();
+    }
+    static void unlock()
+    {
+        rcu_read_unlock_qs();
+    }
+};
+
+// An event loop: never wakes anybody, and says once a turn that it holds nothing.
+struct RtrcuDeadline : Rtrcu {
+    static void begin()
+    {
+        rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE);
+    }
+    static void turn()
+    {
+        rcu_quiescent_state();
+    }
+};
+
+BENCH_SECTION_CODE(rtrcu_qsbr, RtrcuQsbr)
+BENCH_SECTION_CODE(rtrcu, Rtrcu)
+
+template <const CodeRange *ranges> std::unique_ptr<Work> code(const Parameters &)
+{
+    return std::make_unique<SectionCode>(ranges[0], ranges[1]);
+}
+
+} // namespace
+
+const Peer rtrcu_peer = with_code(peer_row<Rtrcu>("rtrcu", "rtrcu, an ordinary thread"), code<rtrcu_code>);
+const Peer rtrcu_qsbr_peer =
+    with_code(peer_row<RtrcuQsbr>("rtrcu-qsbr", "rtrcu, a quiescent-state thread"), code<rtrcu_qsbr_code>);
+const Peer rtrcu_deadline_peer =
+    peer_row<RtrcuDeadline>("rtrcu-deadline", "rtrcu, a quiescent-state event loop with deadlines");
+
+} // namespace bench

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The rows of the table of peers, and the row that has no library.
+#include "work/works.h"
+
+namespace bench
+{
+namespace
+{
+
+struct None {
+    static const char *version()
+    {
+        return "";
+    }
+    static bool configure(const Settings &, std::string &)
+    {
+        return true;
+    }
+    static void begin()
+    {
+    }
+    static void end()
+    {
+    }
+};
+
+} // namespace
+
+const Peer none_peer = peer_row<None>("none", "no library: the empty loop");
+
+const std::vector<const Peer *> &all_peers()
+{
+    static const std::vector<const Peer *> peers = {
+        &rtrcu_peer,     &rtrcu_qsbr_peer,           &rtrcu_deadline_peer, //
+        &urcu_memb_peer, &urcu_memb_own_worker_peer, &urcu_qsbr_peer,      &ck_peer, &none_peer,
+    };
+    return peers;
+}
+
+const Peer *find_peer(const std::string &name)
+{
+    for (const Peer *peer : all_peers())
+        if (name == peer->name)
+            return peer;
+    return nullptr;
+}
+
+} // namespace bench

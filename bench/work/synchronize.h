@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How long synchronize_rcu() takes: alone, against a busy reader, among many idle threads; and what those threads cost.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <stdexcept>
+
+#include "harness/work.h"
+#include "measure/clock.h"
+
+namespace bench
+{
+
+template <class P> double median_synchronize_us(int samples)
+{
+    std::vector<uint64_t> taken;
+    for (int i = 0; i < samples; i++) {
+        int64_t start = lab::now_ns();
+        P::synchronize();
+        taken.push_back(static_cast<uint64_t>(lab::now_ns() - start));
+    }
+    return median(taken) / 1000;
+}
+
+enum class Reader { none, tight, hold };
+constexpr int64_t hold_ns = 20'000;
+
+// A reader that never rests, on its own CPU, while it lives.
+template <class P, Reader reader> class BusyReader
+{
+  public:
+    explicit BusyReader(int cpu) : thread_([this, cpu] { run(cpu); })
+    {
+        while (sections_.load(std::memory_order_relaxed) < 16)
+            std::this_thread::yield();
+    }
+    ~BusyReader()
+    {
+        stop_ = true;
+        thread_.join();
+    }
+
+  private:
+    void run(int cpu)
+    {
+        lab::pin_to_cpus({cpu});
+        P::begin();
+        for (uint64_t n = 0; !stop_.load(std::memory_order_relaxed); n++) {
+            for (int i = 0; i < (reader == Reader::tight ? 64 : 1); i++)
+                section();
+            sections_.store(n, std::memory_order_relaxed);
+        }
+        P::end();
+    }
+    static void section()
+    {
+        P::lock();
+        if constexpr (reader == Reader::hold) {
+            int64_t end = lab::now_ns() + hold_ns;
+            while (lab::now_ns() < end)
+                compiler_fence();
+        }
+        compiler_fence();
+        P::unlock();
+    }
+
+    std::atomic<bool> stop_{false};
+    std::atomic<uint64_t> sections_{0};
+    std::thread thread_;
+};
+
+// Microseconds, the median of a round.
+template <class P, Reader reader> class SynchronizeWork : public Work
+{
+  public:
+    explicit SynchronizeWork(const Parameters &parameters) : parameters_(parameters)
+    {
+    }
+    Measured round() override
+    {
+        Measured measured;
+        if constexpr (reader == Reader::none) {
+            measured.value = alone(); // on the process's only thread
+        } else {
+            on_thread(parameters_.cpu, [&] { measured.value = against_reader(); });
+        }
+        return measured;
+    }
+
+  private:
+    double alone()
+    {
+        lab::pin_to_cpus({parameters_.cpu});
+        P::begin();
+        double result = median_synchronize_us<P>(parameters_.quick ? 500 : 4'000);
+        P::end();
+        return result;
+    }
+    double against_reader()
+    {
+        P::begin();
+        double result;
+        {
+            BusyReader<P, reader> busy(parameters_.other_cpu);
+            result = median_synchronize_us<P>(parameters_.quick ? 201 : 1'001);
+        }
+        P::end();
+        return result;
+    }
+
+    const Parameters parameters_;
+};
+
+// Threads that sleep until the next step, all of them through each step before it is said to be over; they end after
+// the last.
+class IdleThreads
+{
+  public:
+    using Step = void (*)();
+    IdleThreads(std::size_t count, std::vector<Step> steps) : steps_(std::move(steps))
+    {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, 128 * 1024);
+        for (std::size_t i = 0; i < count; i++) {
+            pthread_t thread;
+            if (pthread_create(&thread, &attributes, body, this) != 0)
+                throw std::runtime_error("fewer threads than the figure needs: raise the process limit (ulimit -u)");
+            threads_.push_back(thread);
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    ~IdleThreads()
+    {
+        while (number_ < steps_.size())
+            step();
+        for (pthread_t thread : threads_)
+            pthread_join(thread, nullptr);
+    }
+    void step()
+    {
+        std::unique_lock hold(mutex_);
+        done_ = 0;
+        number_++;
+        go_.notify_all();
+        finished_.wait(hold, [&] { return done_ == threads_.size(); });
+    }
+
+  private:
+    static void *body(void *self)
+    {
+        static_cast<IdleThreads *>(self)->run();
+        return nullptr;
+    }
+    void run()
+    {
+        for (std::size_t number = 0; number < steps_.size(); number++) {
+            {
+                std::unique_lock hold(mutex_);
+                go_.wait(hold, [&] { return number_ > number; });
+            }
+            steps_[number]();
+            std::unique_lock hold(mutex_);
+            if (++done_ == threads_.size())
+                finished_.notify_one();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable go_, finished_;
+    std::size_t number_ = 0, done_ = 0;
+    const std::vector<Step> steps_;
+    std::vector<pthread_t> threads_;
+};
+
+// Bytes of this process that are in memory, exactly: the cheaper counters are kept a CPU and lag.
+inline double resident_bytes()
+{
+    std::ifstream file("/proc/self/smaps_rollup");
+    for (std::string line; std::getline(file, line);)
+        if (line.rfind("Rss:", 0) == 0)
+            return std::stod(line.substr(4)) * 1024;
+    throw std::runtime_error("/proc/self/smaps_rollup says nothing of Rss: this figure needs Linux 4.14 or newer");
+}
+
+// The value is bytes a thread that registering adds (a fresh process a round, since memory is not given back), or the
+// median of synchronize_rcu() in microseconds while they sleep.
+template <class P, bool Memory> class ManyThreadsWork : public Work
+{
+  public:
+    explicit ManyThreadsWork(const Parameters &parameters) : parameters_(parameters)
+    {
+    }
+    Measured round() override
+    {
+        Measured measured;
+        IdleThreads threads(count, {touch_stack, become_reader, P::end});
+        threads.step();
+        double before = resident_bytes();
+        threads.step();
+        double after = resident_bytes();
+        measured.value = Memory ? (after - before) / count : scan();
+        return measured;
+    }
+
+  private:
+    static constexpr std::size_t count = 4'096;
+
+    // The stack is the thread's own: it is in memory before and after.
+    [[gnu::noinline]] static void touch_stack()
+    {
+        char deep[24 * 1024];
+        asm volatile("" ::"r"(deep) : "memory");
+        for (std::size_t i = 0; i < sizeof(deep); i += 1024)
+            const_cast<volatile char *>(deep)[i] = 1;
+    }
+    static void become_reader()
+    {
+        P::begin();
+        P::lock();
+        P::unlock();
+    }
+    double scan()
+    {
+        double result = 0;
+        on_thread(parameters_.cpu, [&] {
+            P::begin();
+            result = median_synchronize_us<P>(parameters_.quick ? 101 : 1'001);
+            P::end();
+        });
+        return result;
+    }
+
+    const Parameters parameters_;
+};
+
+} // namespace bench

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Which works a peer's class can do: each work is offered where the class has what it needs.
+#pragma once
+
+#include "harness/peer.h"
+#include "work/callbacks.h"
+#include "work/sections.h"
+#include "work/synchronize.h"
+
+namespace bench
+{
+
+template <class P>
+concept HasSections = requires
+{
+    P::lock();
+    P::unlock();
+};
+template <class P>
+concept HasSynchronize = HasSections<P> && requires
+{
+    P::synchronize();
+};
+template <class P>
+concept HasCallbacks = requires(typename P::Head *head)
+{
+    P::call(head, [](typename P::Head *) {});
+    P::barrier();
+    P::turn();
+};
+
+template <class W> std::unique_ptr<Work> make(const Parameters &parameters)
+{
+    return std::make_unique<W>(parameters);
+}
+
+// A peer's row but for what the class cannot say.
+template <class P> constexpr Peer peer_row(const char *name, const char *what)
+{
+    Peer peer{name, what, P::version, P::configure, {}};
+    auto offer = [&](Kind kind, MakeWork work) { peer.work[static_cast<int>(kind)] = work; };
+    offer(Kind::loop, make<SectionWork<P, false>>);
+    if constexpr (HasSections<P>) {
+        offer(Kind::pair, make<SectionWork<P, true>>);
+        offer(Kind::lookup, make<LookupWork<P>>);
+    }
+    if constexpr (HasSynchronize<P>) {
+        offer(Kind::synchronize, make<SynchronizeWork<P, Reader::none>>);
+        offer(Kind::synchronize_busy, make<SynchronizeWork<P, Reader::tight>>);
+        offer(Kind::synchronize_hold, make<SynchronizeWork<P, Reader::hold>>);
+        offer(Kind::thread_memory, make<ManyThreadsWork<P, true>>);
+        offer(Kind::thread_scan, make<ManyThreadsWork<P, false>>);
+    }
+    if constexpr (HasCallbacks<P>) {
+        offer(Kind::enqueue, make<EnqueueWork<P>>);
+        offer(Kind::update, make<UpdateWork<P>>);
+        offer(Kind::backlog, make<BacklogWork<P>>);
+    }
+    return peer;
+}
+
+// The same with the loops whose machine code BENCH_SECTION_CODE() laid out.
+constexpr Peer with_code(Peer peer, MakeWork code)
+{
+    peer.work[static_cast<int>(Kind::pair_code)] = code;
+    return peer;
+}
+
+} // namespace bench
