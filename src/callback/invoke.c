@@ -10,6 +10,7 @@
 /* The clock is read every so many callbacks that the estimate says fit in this time, and at least every 32. */
 #define CLOCK_EVERY_NS 1000
 #define CLOCK_EVERY_MAX 32
+#define COST_MAX_NS 1000000
 /* An embedded head within the first page: rcu_free_head() puts its offset where the function would be. */
 #define FREE_OFFSET_MAX 4096
 
@@ -57,20 +58,29 @@ struct invocation {
     uint32_t interval;    /* callbacks until the next reading */
 };
 
-/* Read the clock, learn what a callback costs, and say whether the next interval still fits. */
+/* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate fades
+ * then, so that one that stops every batch at its beginning cannot last. */
+static void learn_cost(struct cb_queue *queue, const struct invocation *inv, int64_t now)
+{
+    uint64_t cost = inv->since_check ? (uint64_t)(now - inv->checked_ns) / inv->since_check : 0;
+    uint64_t known = queue->cost_ns;
+    cost = cost > COST_MAX_NS ? COST_MAX_NS : cost;
+    queue->cost_ns = (uint32_t)(cost > known ? (known + cost) / 2 : known - (known - cost) / 8);
+}
+
+/* Read the clock and say whether the next interval still fits.  Intervals begin at one callback and double up to what
+ * the estimate allows, so that callbacks of unknown cost cannot overrun by many. */
 static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invocation *inv)
 {
     const struct callback_budget *budget = inv->budget;
     int64_t now = plat_clock_now();
-    if (inv->since_check > 0) {
-        uint64_t cost = (uint64_t)(now - inv->checked_ns) / inv->since_check;
-        cost = cost > 1000000 ? 1000000 : cost;
-        queue->cost_ns = (uint32_t)((7 * (uint64_t)queue->cost_ns + cost) / 8);
-    }
+    learn_cost(queue, inv, now);
     inv->checked_ns = now;
     inv->since_check = 0;
     uint32_t fits = CLOCK_EVERY_NS / (queue->cost_ns + 1) + 1;
-    inv->interval = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
+    fits = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
+    inv->interval = inv->interval == 0 ? 1 : inv->interval * 2;
+    inv->interval = inv->interval > fits ? fits : inv->interval;
     int64_t needed = (int64_t)queue->cost_ns * inv->interval;
     if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
         rtrcu_fetch_add(&cb->deadline_stops, 1);
