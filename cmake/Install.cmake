@@ -4,8 +4,9 @@ include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
-if(EXISTS ${CMAKE_SOURCE_DIR}/cxx/rtrcu)
-    install(DIRECTORY ${CMAKE_SOURCE_DIR}/cxx/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(EXISTS ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu)
+    install(DIRECTORY ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+            FILES_MATCHING PATTERN "*.hpp")
 endif()
 
 # Programs find rtrcu::rtrcu (shared) and rtrcu::static.

@@ -73,4 +73,7 @@ done
     echo "#include <$header>" | cc -xc -std=gnu11 -Wall -Wextra -Werror -I"$prefix/usr/include" -fsyntax-only -
     echo "#include <$header>" | c++ -xc++ -std=gnu++17 -Wall -Wextra -Werror -I"$prefix/usr/include" -fsyntax-only -
 done
+(cd "$prefix/usr/include" && find rtrcu -name '*.hpp') | while read -r header; do
+    echo "#include <$header>" | c++ -xc++ -std=gnu++20 -Wall -Wextra -Werror -I"$prefix/usr/include" -fsyntax-only -
+done
 echo "headers: ok"

@@ -35,7 +35,7 @@ def compiles(tree, language, source):
     strict = [f"-Werror={what}" for what in ("implicit-function-declaration", "implicit-int", "int-conversion",
                                              "incompatible-pointer-types")]
     compiler = ["gcc", "-xc", "-std=gnu11", *strict] if language == "c" else ["g++", "-xc++", "-std=gnu++20"]
-    command = [*compiler, "-fsyntax-only", "-D_GNU_SOURCE", "-Iinclude", "-Icxx", "-Icompat", "-"]
+    command = [*compiler, "-fsyntax-only", "-D_GNU_SOURCE", "-Iinclude", "-Icxx/include", "-Icompat/include", "-"]
     answer = subprocess.run(command, cwd=tree.root, input=source, capture_output=True, text=True, check=False)
     if answer.returncode == 0:
         return None
