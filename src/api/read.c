@@ -57,7 +57,7 @@ static uint64_t invoke_own(int64_t budget_ns)
     bool left = callback_has_ready(record);
     if (policy->owner_done && done)
         policy->owner_done(&domain->cb, record, done, left);
-    if (left && policy->punts && record->quota == 0 && !deadline_thread)
+    if (left && policy->punts && rtrcu_load_relaxed(&record->quota) == 0 && !deadline_thread)
         drive_krcud_give(&domain->drive, record, drive_cpu_of(record), true);
     if (done && !deadline_thread)
         drive_progress(&domain->drive);

@@ -11,7 +11,7 @@
 /* A grace period has made more ready. */
 static void note_ready(struct callback *cb, struct reader_record *record)
 {
-    record->quota = (uint32_t)callback_config(cb)->bhlimit;
+    rtrcu_store_relaxed(&record->quota, (uint32_t)callback_config(cb)->bhlimit);
     if (!record->oldest_ready_ns)
         record->oldest_ready_ns = rtrcu_load_relaxed(&record->oldest_ns);
     rtrcu_store_release(&record->queue.has_ready, 1);
@@ -82,8 +82,8 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     }
     record->leaf->ready |= bit;
     enum callback_server server = choose_server(cb, record);
-    bool spent =
-        callback_policy_of(callback_config(cb)->policy)->punts && callback_config(cb)->bhlimit && record->quota == 0;
+    bool spent = callback_policy_of(callback_config(cb)->policy)->punts && callback_config(cb)->bhlimit &&
+                 rtrcu_load_relaxed(&record->quota) == 0;
     if (server == CALLBACK_OWNER && (spent || now - record->idle_since_ns > OWNER_LATE_NS))
         server = CALLBACK_DAEMON;
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))

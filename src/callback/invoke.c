@@ -58,14 +58,14 @@ struct invocation {
     uint32_t interval;    /* callbacks until the next reading */
 };
 
-/* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate fades
- * then, so that one that stops every batch at its beginning cannot last. */
+/* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate
+ * fades then, so that one that stops every batch at its beginning cannot last. */
 static void learn_cost(struct cb_queue *queue, const struct invocation *inv, int64_t now)
 {
     uint64_t cost = inv->since_check ? (uint64_t)(now - inv->checked_ns) / inv->since_check : 0;
-    uint64_t known = queue->cost_ns;
+    uint64_t known = rtrcu_load_relaxed(&queue->cost_ns);
     cost = cost > COST_MAX_NS ? COST_MAX_NS : cost;
-    queue->cost_ns = (uint32_t)(cost > known ? (known + cost) / 2 : known - (known - cost) / 8);
+    rtrcu_store_relaxed(&queue->cost_ns, (uint32_t)(cost > known ? (known + cost) / 2 : known - (known - cost) / 8));
 }
 
 /* Read the clock and say whether the next interval still fits.  Intervals begin at one callback and double up to what

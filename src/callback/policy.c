@@ -28,13 +28,13 @@ uint64_t callback_count_limit(const struct callback *cb, const struct reader_rec
     const struct rtrcu_config *config = callback_config(cb);
     struct cb_queue *queue = (struct cb_queue *)&record->queue;
     uint64_t pending = callback_pending(record);
-    if (config->adaptive && pending > (uint64_t)config->qhimark && !queue->raised) {
-        queue->raised = 1;
+    if (config->adaptive && pending > (uint64_t)config->qhimark && !rtrcu_load_relaxed(&queue->raised)) {
+        rtrcu_store_relaxed(&queue->raised, 1);
         rtrcu_fetch_add(&((struct callback *)cb)->limit_raised, 1);
     }
     if (pending <= (uint64_t)config->qlowmark)
-        queue->raised = 0;
-    if (queue->raised)
+        rtrcu_store_relaxed(&queue->raised, 0);
+    if (rtrcu_load_relaxed(&queue->raised))
         return UINT64_MAX;
     uint64_t scaled = pending >> CALLBACK_DIVISOR, blimit = (uint64_t)config->blimit;
     return scaled > blimit ? scaled : blimit;

@@ -23,7 +23,7 @@ void callback_rt_awake(struct callback *cb, bool awake)
 /* Near: what is queued, at what a callback costs, would run past it. */
 static bool deadline_is_near(const struct reader_record *record)
 {
-    int64_t cost = (int64_t)(record->queue.cost_ns + 1) * (int64_t)callback_pending(record);
+    int64_t cost = (int64_t)(rtrcu_load_relaxed(&record->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
     return record->deadline_ns && plat_clock_now() + cost >= record->deadline_ns;
 }
 
@@ -41,12 +41,13 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
     const struct rtrcu_config *config = callback_config(cb);
     bool limited = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS || callback_rt_waits(cb, record);
     (void)asked_ns;
-    budget->count_max = limited && config->bhlimit ? record->quota : UINT64_MAX;
+    budget->count_max = limited && config->bhlimit ? rtrcu_load_relaxed(&record->quota) : UINT64_MAX;
 }
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
 {
-    record->quota -= done < record->quota ? (uint32_t)done : record->quota;
+    uint32_t quota = rtrcu_load_relaxed(&record->quota); /* a refill that comes between is lost: less is run, no harm */
+    rtrcu_store_relaxed(&record->quota, done < quota ? quota - (uint32_t)done : 0);
     if (left)
         rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
 }

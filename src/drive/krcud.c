@@ -118,7 +118,10 @@ static int start(struct krcud *krcud)
 
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
 {
+    const struct reader_record *own = rtrcu_self.record;
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
+    if (own) /* another thread's callbacks must not overrun our deadline either */
+        budget.deadline_ns = own->deadline_ns;
     if (rtrcu_exchange(&record->listed, 1))
         return;
     callback_invoke(drive->cb, record, &budget);
