@@ -15,7 +15,7 @@ static struct reader_record *take(struct krcud *krcud)
     lock_acquire(&krcud->lock);
     struct reader_record *record = krcud->first;
     if (record) {
-        krcud->first = record->next_ready;
+        rtrcu_store_relaxed(&krcud->first, record->next_ready);
         if (!krcud->first)
             krcud->last = NULL;
         record->next_ready = NULL;
@@ -30,14 +30,14 @@ static void append(struct krcud *krcud, struct reader_record *record, bool in_fr
     invariant("INV-DR1", record->next_ready == NULL && rtrcu_load_relaxed(&record->listed));
     if (in_front && krcud->first) {
         record->next_ready = krcud->first;
-        krcud->first = record;
+        rtrcu_store_relaxed(&krcud->first, record);
         lock_release(&krcud->lock);
         return;
     }
     if (krcud->last)
         krcud->last->next_ready = record;
     else
-        krcud->first = record;
+        rtrcu_store_relaxed(&krcud->first, record);
     krcud->last = record;
     lock_release(&krcud->lock);
 }
