@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Callbacks as programs use them: order, threads that end, bulk frees, barriers, backpressure, calls inside callbacks.
+ */
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+struct rtrcu_config config_in_force()
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    return config;
+}
+
+/* Every test begins and ends with empty queues and the configuration of the start. */
+class Callbacks : public testing::Test
+{
+    struct rtrcu_config saved_ = config_in_force();
+
+  protected:
+    void configure(void (*change)(struct rtrcu_config *))
+    {
+        struct rtrcu_config config = saved_;
+        change(&config);
+        ASSERT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
+    }
+    void TearDown() override
+    {
+        rcu_barrier();
+        EXPECT_EQ(test::stats().callbacks_backlog, 0u);
+        ASSERT_EQ(rtrcu_configure(&saved_), 0);
+    }
+};
+
+struct Counted {
+    rcu_head head;
+    std::atomic<long> *count;
+};
+
+void count(rcu_head *head)
+{
+    Counted *counted = reinterpret_cast<Counted *>(head);
+    counted->count->fetch_add(1);
+    delete counted;
+}
+
+void queue_counted(std::atomic<long> *counter, int times = 1)
+{
+    for (int i = 0; i < times; i++) {
+        Counted *counted = new Counted{{}, counter};
+        call_rcu(&counted->head, count);
+    }
+}
+
+TEST_F(Callbacks, RunAfterAGracePeriodNotBefore)
+{
+    test::Worker reader;
+    std::atomic<long> runs{0};
+    reader.run([] { rcu_read_lock(); });
+    uint64_t busy = test::stats().gp_busy;
+    queue_counted(&runs);
+    ASSERT_TRUE(test::eventually([&] { return test::stats().gp_busy > busy; }));
+    EXPECT_EQ(runs, 0);
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Callbacks, HurryDoesNotWaitForTheTick)
+{
+    configure([](struct rtrcu_config *config) { config->tick_us = 1000000; });
+    std::atomic<long> runs{0};
+    auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 3; i++) {
+        Counted *counted = new Counted{{}, &runs};
+        call_rcu_hurry(&counted->head, count);
+        ASSERT_TRUE(test::eventually([&] { return runs == i + 1; }));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+}
+
+struct Ordered {
+    rcu_head head;
+    std::vector<int> *order; /* of one thread: its callbacks run one at a time */
+    int number;
+};
+
+void note_order(rcu_head *head)
+{
+    Ordered *ordered = reinterpret_cast<Ordered *>(head);
+    ordered->order->push_back(ordered->number);
+    delete ordered;
+}
+
+TEST_F(Callbacks, EachThreadsRunInOrder)
+{
+    constexpr int threads = 6, each = 3000;
+    std::vector<std::vector<int>> orders(threads);
+    std::vector<std::thread> all;
+    for (auto &order : orders) {
+        all.emplace_back([&order] {
+            for (int i = 0; i < each; i++) {
+                auto *ordered = new Ordered{{}, &order, i};
+                call_rcu(&ordered->head, note_order);
+                if (i % 500 == 0)
+                    synchronize_rcu();
+            }
+        });
+    }
+    for (auto &thread : all)
+        thread.join();
+    rcu_barrier();
+    for (auto &order : orders) {
+        ASSERT_EQ(order.size(), static_cast<size_t>(each));
+        for (int i = 0; i < each; i++)
+            ASSERT_EQ(order[static_cast<size_t>(i)], i);
+    }
+}
+
+TEST_F(Callbacks, ThoseOfThreadsThatEndedRunAndTheirSlotsAreUsedAgain)
+{
+    std::atomic<long> runs{0};
+    rcu_barrier();
+    uint64_t peak_before = test::stats().threads_peak;
+    for (int turn = 0; turn < 300; turn++) {
+        std::thread([&] { queue_counted(&runs, 3); }).join();
+        if (turn % 50 == 0)
+            rcu_barrier();
+    }
+    rcu_barrier();
+    EXPECT_EQ(runs, 900);
+    EXPECT_LE(test::stats().threads_peak, peak_before + 3) << "one at a time, daemons besides";
+}
+
+TEST_F(Callbacks, FreesInBulk)
+{
+    uint64_t before = test::stats().callbacks_invoked;
+    std::vector<std::thread> all;
+    for (int t = 0; t < 3; t++) {
+        all.emplace_back([] {
+            for (int i = 0; i < 2000; i++)
+                rcu_free(malloc(24));
+            rcu_free(nullptr);
+        });
+    }
+    for (auto &thread : all)
+        thread.join();
+    rcu_barrier();
+    EXPECT_EQ(test::stats().callbacks_invoked - before, 6000u);
+}
+
+struct Embedded {
+    char front[40];
+    rcu_head head;
+};
+
+TEST_F(Callbacks, FreesByAnEmbeddedHead)
+{
+    uint64_t before = test::stats().callbacks_invoked;
+    for (int i = 0; i < 100; i++) {
+        auto *object = static_cast<Embedded *>(malloc(sizeof(Embedded)));
+        rcu_free_head(object, head);
+    }
+    rcu_barrier();
+    EXPECT_EQ(test::stats().callbacks_invoked - before, 100u);
+}
+
+/* ---- barrier ---- */
+
+struct Again {
+    rcu_head head;
+    std::atomic<long> runs{0};
+    std::atomic<bool> stop{false}, stopped{false};
+};
+
+void again(rcu_head *head)
+{
+    Again *self = reinterpret_cast<Again *>(head);
+    self->runs++;
+    if (self->stop)
+        self->stopped = true;
+    else
+        call_rcu(head, again);
+}
+
+TEST_F(Callbacks, BarrierIsNotStarvedByThoseThatQueueThemselves)
+{
+    Again self;
+    std::atomic<long> runs{0};
+    call_rcu(&self.head, again);
+    for (int i = 0; i < 20; i++) {
+        queue_counted(&runs);
+        long before = self.runs;
+        rcu_barrier();
+        EXPECT_EQ(runs, i + 1);
+        EXPECT_GE(self.runs, before) << "it goes on";
+    }
+    self.stop = true;
+    ASSERT_TRUE(test::eventually([&] { return self.stopped.load(); }));
+}
+
+TEST_F(Callbacks, BarriersOfSeveralThreadsAtOnce)
+{
+    std::atomic<long> runs{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < 6; t++) {
+        all.emplace_back([&] {
+            std::atomic<long> own{0};
+            for (int i = 0; i < 30; i++) {
+                queue_counted(&own, 2);
+                queue_counted(&runs);
+                rcu_barrier();
+                EXPECT_EQ(own, 2 * (i + 1));
+            }
+        });
+    }
+    for (auto &thread : all)
+        thread.join();
+    EXPECT_EQ(runs, 180);
+}
+
+TEST_F(Callbacks, BarrierWithNothingQueued)
+{
+    rcu_barrier();
+    uint64_t before = test::stats().gp_completed;
+    rcu_barrier();
+    EXPECT_EQ(test::stats().gp_completed, before) << "nothing to wait for";
+}
+
+/* With an owner's policy, an owner that sleeps must not hold up a barrier. */
+TEST_F(Callbacks, BarrierDoesNotWaitForAnOwnerThatSleeps)
+{
+    configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
+    test::Worker owner;
+    std::atomic<long> runs{0};
+    for (int i = 0; i < 5; i++) {
+        owner.run([&] { queue_counted(&runs, 10); }); /* and then it sleeps */
+        rcu_barrier();
+        EXPECT_EQ(runs, 10 * (i + 1));
+    }
+}
+
+TEST_F(Callbacks, AQuiescentStateThreadIsOfflineInABarrier)
+{
+    test::Worker one, two;
+    std::atomic<long> runs{0};
+    for (auto *worker : {&one, &two}) {
+        worker->run([] { ASSERT_EQ(rcu_register_thread_qsbr(), 0); });
+        worker->start([&] {
+            for (int i = 0; i < 20; i++) {
+                queue_counted(&runs);
+                rcu_barrier();
+            }
+            rcu_thread_offline();
+        });
+    }
+    one.wait();
+    two.wait();
+    EXPECT_EQ(runs, 40);
+}
+
+/* ---- the owner invokes ---- */
+
+TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
+{
+    configure([](struct rtrcu_config *config) {
+        config->policy = RTRCU_POLICY_INLINE;
+        config->blimit = 10;
+        config->budget_ns = 1000000000;
+    });
+    test::Worker owner;
+    std::atomic<long> runs{0};
+    owner.run([&] { queue_counted(&runs, 25); });
+    synchronize_rcu();
+    owner.run([&] {
+        unsigned long first = 0;
+        ASSERT_TRUE(test::eventually([&] { return (first = rcu_process_callbacks(0)) > 0; }));
+        EXPECT_EQ(first, 10u);
+        EXPECT_EQ(runs, 10);
+        EXPECT_EQ(rcu_process_callbacks(0), 10u);
+        EXPECT_EQ(rcu_process_callbacks(-1), 5u);
+        EXPECT_EQ(rcu_process_callbacks(0), 0u);
+    });
+}
+
+TEST_F(Callbacks, AnOwnersQuiescentStatesInvokeToo)
+{
+    configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
+    test::Worker owner;
+    std::atomic<long> runs{0};
+    uint64_t before = test::stats().callbacks_by_owner;
+    owner.run([&] {
+        ASSERT_EQ(rcu_register_thread_qsbr(), 0);
+        queue_counted(&runs, 100);
+        ASSERT_TRUE(test::eventually([&] {
+            rcu_quiescent_state();
+            return runs == 100;
+        }));
+        rcu_thread_offline();
+    });
+    EXPECT_EQ(test::stats().callbacks_by_owner - before, 100u);
+}
+
+TEST_F(Callbacks, ADeadlineThatHasPassedKeepsTheOwnerFromBeginning)
+{
+    configure([](struct rtrcu_config *config) {
+        config->policy = RTRCU_POLICY_INLINE;
+        config->budget_ns = 1000000000;
+    });
+    test::Worker owner;
+    std::atomic<long> runs{0};
+    owner.run([&] {
+        ASSERT_EQ(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE), 0);
+        rcu_set_deadline(1);
+        queue_counted(&runs, 5);
+        uint64_t stops = test::stats().deadline_stops;
+        ASSERT_TRUE(test::eventually([&] {
+            rcu_quiescent_state();
+            EXPECT_EQ(rcu_process_callbacks(0), 0u);
+            return test::stats().deadline_stops > stops + 3;
+        }));
+        EXPECT_EQ(runs, 0);
+        rcu_set_deadline(0);
+        ASSERT_TRUE(test::eventually([&] {
+            rcu_quiescent_state();
+            return runs == 5;
+        }));
+        rcu_thread_offline();
+    });
+}
+
+TEST_F(Callbacks, OwnersThatRunNothingLoseTheirCallbacks)
+{
+    configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
+    test::Worker owner;
+    std::atomic<long> runs{0};
+    owner.run([&] { queue_counted(&runs, 7); });
+    ASSERT_TRUE(test::eventually([&] { return runs == 7; })) << "no barrier, no call of the owner";
+}
+
+/* ---- backpressure ---- */
+
+/* With a reader inside nothing can run, so the backlog is exactly what was queued. */
+TEST_F(Callbacks, TryIsRefusedAtTheMaximum)
+{
+    configure([](struct rtrcu_config *config) { config->qmax = 50; });
+    test::Worker reader;
+    std::atomic<long> runs{0};
+    reader.run([] { rcu_read_lock(); });
+    std::thread([&] {
+        for (int i = 0; i < 50; i++) {
+            auto *counted = new Counted{{}, &runs};
+            ASSERT_EQ(call_rcu_try(&counted->head, count), 0);
+        }
+        rcu_head untouched = {};
+        EXPECT_EQ(call_rcu_try(&untouched, count), -EAGAIN);
+        EXPECT_EQ(untouched.func, nullptr);
+    }).join();
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(runs, 50);
+}
+
+TEST_F(Callbacks, ExpediteLetsEnqueuesThroughAndCountsThem)
+{
+    configure([](struct rtrcu_config *config) {
+        config->qmax = 50;
+        config->backpressure = RTRCU_BACKPRESSURE_EXPEDITE;
+    });
+    test::Worker reader;
+    std::atomic<long> runs{0};
+    uint64_t before = test::stats().over_qmax;
+    reader.run([] { rcu_read_lock(); });
+    std::thread([&] { queue_counted(&runs, 60); }).join();
+    EXPECT_EQ(test::stats().over_qmax - before, 11u) << "the 50th and those behind it";
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(runs, 60);
+}
+
+TEST_F(Callbacks, BlockWaitsUntilThereIsRoom)
+{
+    configure([](struct rtrcu_config *config) {
+        config->qmax = 50;
+        config->backpressure = RTRCU_BACKPRESSURE_BLOCK;
+    });
+    test::Worker reader, producer;
+    std::atomic<long> runs{0}, queued{0};
+    uint64_t blocked = test::stats().blocked_at_qmax;
+    reader.run([] { rcu_read_lock(); });
+    producer.start([&] {
+        for (int i = 0; i < 60; i++) {
+            queue_counted(&runs);
+            queued++;
+        }
+    });
+    ASSERT_TRUE(test::eventually([&] { return test::stats().blocked_at_qmax > blocked; }));
+    EXPECT_LE(queued, 50);
+    EXPECT_FALSE(producer.is_done());
+    reader.run([] { rcu_read_unlock(); });
+    producer.wait();
+    EXPECT_EQ(queued, 60);
+}
+
+TEST_F(Callbacks, BlockNeverWaitsInsideASectionOrADeadlineThread)
+{
+    configure([](struct rtrcu_config *config) {
+        config->qmax = 10;
+        config->backpressure = RTRCU_BACKPRESSURE_BLOCK;
+    });
+    test::Worker reader;
+    std::atomic<long> runs{0};
+    uint64_t blocked = test::stats().blocked_at_qmax;
+    reader.run([] { rcu_read_lock(); });
+    std::thread([&] {
+        rcu_read_lock();
+        queue_counted(&runs, 20);
+        rcu_read_unlock();
+    }).join();
+    std::thread([&] {
+        ASSERT_EQ(rtrcu_register_thread(RTRCU_DEADLINE), 0);
+        queue_counted(&runs, 20);
+    }).join();
+    EXPECT_EQ(test::stats().blocked_at_qmax, blocked);
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(runs, 40);
+}
+
+TEST_F(Callbacks, HelpLiftsTheOwnersLimit)
+{
+    configure([](struct rtrcu_config *config) {
+        config->policy = RTRCU_POLICY_INLINE;
+        config->backpressure = RTRCU_BACKPRESSURE_HELP;
+        config->blimit = 2;
+        config->qmax = 50;
+    });
+    test::Worker owner;
+    std::atomic<long> runs{0};
+    owner.run([&] { queue_counted(&runs, 60); });
+    synchronize_rcu();
+    owner.run([&] {
+        unsigned long first = 0;
+        ASSERT_TRUE(test::eventually([&] { return (first = rcu_process_callbacks(0)) > 0; }));
+        EXPECT_EQ(first, 60u);
+    });
+}
+
+/* ---- calls inside callbacks ---- */
+
+struct Nested {
+    rcu_head head, inner;
+    std::atomic<int> runs{0};
+};
+
+void inner_runs(rcu_head *head)
+{
+    reinterpret_cast<Nested *>(reinterpret_cast<char *>(head) - offsetof(Nested, inner))->runs++;
+}
+
+void outer_calls(rcu_head *head)
+{
+    Nested *nested = reinterpret_cast<Nested *>(head);
+    rcu_read_lock();
+    call_rcu(&nested->inner, inner_runs);
+    rcu_read_unlock();
+    unsigned long cookie = get_state_synchronize_rcu();
+    synchronize_rcu();
+    EXPECT_TRUE(poll_state_synchronize_rcu(cookie));
+    synchronize_rcu_expedited();
+    rcu_quiescent_state();
+    EXPECT_EQ(rcu_process_callbacks(0), 0u);
+    nested->runs++;
+}
+
+TEST_F(Callbacks, MayReadQueueAndWait)
+{
+    for (int32_t policy : {RTRCU_POLICY_DAEMON, RTRCU_POLICY_INLINE, RTRCU_POLICY_UNBOUNDED}) {
+        struct rtrcu_config config = config_in_force();
+        config.policy = policy;
+        ASSERT_EQ(rtrcu_configure(&config), 0);
+        Nested nested;
+        call_rcu(&nested.head, outer_calls);
+        ASSERT_TRUE(test::eventually([&] {
+            rcu_process_callbacks(-1);
+            return nested.runs == 2;
+        }));
+        rcu_barrier();
+    }
+}
+
+CHILD(barrier_inside_a_callback)
+{
+    rcu_head head;
+    call_rcu(&head, [](rcu_head *) { rcu_barrier(); });
+    rcu_barrier();
+}
+
+TEST_F(Callbacks, ABarrierInsideACallbackIsNamed)
+{
+    EXPECT_TRUE(aborted(test::run_child("barrier_inside_a_callback"), "rcu_barrier() inside a callback"));
+}
+
+} // namespace

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tests that need a process of their own: a body that the test program runs again in a fresh process.
+ *
+ * A child begins with an execve(), so the library starts anew with the environment that the test gives.  Its output is
+ * collected; one that does not end in time is killed, by its id.
+ */
+#ifndef RTRCU_TEST_API_CHILD_H
+#define RTRCU_TEST_API_CHILD_H
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <rtrcu/rcu.h>
+#pragma GCC diagnostic pop
+
+#if defined(__SANITIZE_THREAD__)
+#define TEST_TSAN 1
+#else
+#define TEST_TSAN 0
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_ASAN 1
+#else
+#define TEST_ASAN 0
+#endif
+/* RTRCU_TEST_EMULATOR: how another architecture's programs are run here, separated by semicolons. */
+#ifdef RTRCU_TEST_EMULATOR
+#define TEST_EMULATED 1
+#else
+#define TEST_EMULATED 0
+#endif
+#ifdef RTRCU_DEBUG
+#define TEST_DEBUG 1
+#else
+#define TEST_DEBUG 0
+#endif
+
+namespace test
+{
+
+struct ChildResult {
+    int status = 0;         /* as waitpid() gives it */
+    bool timed_out = false; /* it was killed */
+    std::string output;     /* standard output and error */
+
+    bool contains(const std::string &what) const
+    {
+        return output.find(what) != std::string::npos;
+    }
+};
+
+/* Run the body of that name with these additions to the environment: "NAME=value". */
+ChildResult run_child(const std::string &name, const std::vector<std::string> &environment = {});
+/* The same, and stop waiting as soon as the output contains @until: the child is killed then. */
+ChildResult run_child_until(const std::string &name, const std::string &until,
+                            const std::vector<std::string> &environment = {});
+
+testing::AssertionResult exited_well(const ChildResult &result);
+testing::AssertionResult aborted(const ChildResult &result, const std::string &saying);
+
+/* Begin this program anew in the calling process, with @name's body; does not return. */
+[[noreturn]] void become_child(const std::string &name);
+
+struct RegisterChild {
+    RegisterChild(const char *name, void (*body)());
+};
+
+/* For bodies of children: says what failed and ends the process. */
+[[noreturn]] void child_failed(const char *condition, const char *file, int line);
+#define REQUIRE(condition) ((condition) ? (void)0 : test::child_failed(#condition, __FILE__, __LINE__))
+
+#define CHILD(name)                                                                                                    \
+    static void name();                                                                                                \
+    static const test::RegisterChild register_##name(#name, name);                                                     \
+    static void name()
+
+inline struct rtrcu_stats stats()
+{
+    struct rtrcu_stats all = {};
+    all.size = sizeof(all);
+    (void)rtrcu_stats(&all);
+    return all;
+}
+
+} // namespace test
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A deadline thread makes no system call in call_rcu() and in sections: the kernel is told to end the process if it does.
+ *
+ * A seccomp filter on that thread allows only what the test itself needs, and kills the process for everything else.
+ */
+#include <atomic>
+#include <cstddef>
+#include <ctime>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+/* From here on the calling thread may only write, and end. */
+void allow_nothing_but_to_say_why_and_end()
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+constexpr int count = 5000;
+rcu_head heads[count];
+std::atomic<int> runs{0};
+
+void run(rcu_head *)
+{
+    runs++;
+}
+
+/* What a loop with a deadline does, while others drive grace periods that ask it to report. */
+void loop_of_the_deadline_thread(bool quiescent_state, std::atomic<int> *turn)
+{
+    for (int i = 0; i < count; i++) {
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_read_unlock();
+        call_rcu(&heads[i], run);
+        rcu_read_unlock();
+        rcu_set_deadline(1);
+        if (quiescent_state)
+            rcu_quiescent_state();
+        if (i % 1000 == 0)
+            (void)start_poll_synchronize_rcu();
+        turn->store(i);
+    }
+}
+
+void deadline_thread_body(unsigned flags)
+{
+    std::atomic<int> turn{0};
+    std::atomic<bool> done{false}, stop{false};
+    std::thread updater([&] {
+        while (!stop) {
+            if (done)
+                std::this_thread::yield();
+            else
+                synchronize_rcu();
+        }
+    });
+    std::thread loop([&] {
+        REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE | flags) == 0);
+        allow_nothing_but_to_say_why_and_end();
+        loop_of_the_deadline_thread(flags & RTRCU_QSBR, &turn);
+        if (flags & RTRCU_QSBR)
+            rcu_thread_offline();
+        done = true;
+        for (;;) /* it may not even end as a thread: the process ends it */
+            ;
+    });
+    REQUIRE(test::eventually([&] { return done.load(); }));
+    rcu_barrier();
+    REQUIRE(runs == count);
+    REQUIRE(test::stats().threads_deadline == 1);
+    stop = true;
+    updater.join();
+    _exit(0);
+}
+
+CHILD(preemptible_deadline_thread)
+{
+    deadline_thread_body(0);
+}
+
+CHILD(quiescent_state_deadline_thread)
+{
+    deadline_thread_body(RTRCU_QSBR);
+}
+
+/* The filter works: the same thread without the flag wakes the driver, and is killed for it. */
+CHILD(ordinary_thread)
+{
+    std::atomic<bool> stop{false};
+    std::thread([] { REQUIRE(rcu_register_thread() == 0); }).join();
+    /* The driver sleeps, so the first callback of an ordinary thread must wake it. */
+    for (uint64_t passes = 0; passes != test::stats().driver_passes;)
+        passes = test::stats().driver_passes;
+    std::thread([] {
+        REQUIRE(rcu_register_thread() == 0);
+        allow_nothing_but_to_say_why_and_end();
+        for (rcu_head &head : heads)
+            call_rcu(&head, run);
+    }).join();
+}
+
+bool filters_work_here()
+{
+    /* The sanitizers' own runtime and an emulator make system calls that are not the library's. */
+    return !TEST_TSAN && !TEST_ASAN && !TEST_EMULATED;
+}
+
+TEST(Deadline, PreemptibleThreadMakesNoSystemCall)
+{
+    if (!filters_work_here())
+        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be told apart";
+    EXPECT_TRUE(exited_well(test::run_child("preemptible_deadline_thread")));
+}
+
+TEST(Deadline, QuiescentStateThreadMakesNoSystemCall)
+{
+    if (!filters_work_here())
+        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be told apart";
+    EXPECT_TRUE(exited_well(test::run_child("quiescent_state_deadline_thread")));
+}
+
+TEST(Deadline, TheFilterWouldTell)
+{
+    if (!filters_work_here())
+        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be told apart";
+    test::ChildResult result = test::run_child("ordinary_thread");
+    EXPECT_TRUE(WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGSYS) << result.status << result.output;
+}
+
+/* Nobody is woken, so the driver finds what a deadline thread queued by looking once a tick. */
+TEST(Deadline, CallbacksOfADeadlineThreadRunWithoutAnyWake)
+{
+    test::Worker loop;
+    runs = 0;
+    loop.run([] {
+        ASSERT_EQ(rtrcu_register_thread(RTRCU_DEADLINE), 0);
+        for (int i = 0; i < 100; i++)
+            call_rcu(&heads[i], run);
+    });
+    ASSERT_TRUE(test::eventually([] { return runs == 100; }));
+    loop.run([] { call_rcu(&heads[0], run); });
+    ASSERT_TRUE(test::eventually([] { return runs == 101; }));
+    EXPECT_EQ(test::stats().threads_deadline, 1u);
+    loop.finish();
+    EXPECT_EQ(test::stats().threads_deadline, 0u);
+}
+
+TEST(Deadline, NamingADeadlineMakesADeadlineThread)
+{
+    test::Worker loop;
+    loop.run([] { rcu_set_deadline(12345); });
+    EXPECT_EQ(test::stats().threads_deadline, 1u);
+    loop.run([] {
+        ASSERT_EQ(rcu_register_thread(), 0); /* changes the flags */
+    });
+    EXPECT_EQ(test::stats().threads_deadline, 0u);
+}
+
+TEST(Deadline, AQuiescentStateThreadKeepsItsDiscipline)
+{
+    test::Worker loop;
+    loop.run([] {
+        ASSERT_EQ(rcu_register_thread_qsbr(), 0);
+        rcu_set_deadline(12345);
+        EXPECT_TRUE(rcu_read_lock_held()) << "still online";
+        rcu_thread_offline();
+    });
+    synchronize_rcu();
+}
+
+} // namespace

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Grace periods as programs use them: waiting, sharing, cookies of every kind, from one thread to many.
+ */
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+/* The same calls in their normal and their expedited form. */
+struct Kind {
+    const char *name;
+    void (*synchronize)();
+    unsigned long (*get_state)();
+    unsigned long (*start_poll)();
+    bool (*poll_state)(unsigned long);
+    void (*cond_synchronize)(unsigned long);
+    uint64_t rtrcu_stats::*completed;
+};
+
+const Kind kinds[] = {
+    {"normal", synchronize_rcu, get_state_synchronize_rcu, start_poll_synchronize_rcu, poll_state_synchronize_rcu,
+     cond_synchronize_rcu, &rtrcu_stats::gp_completed},
+    {"expedited", synchronize_rcu_expedited, get_state_synchronize_rcu_expedited, start_poll_synchronize_rcu_expedited,
+     poll_state_synchronize_rcu_expedited, cond_synchronize_rcu_expedited, &rtrcu_stats::exp_completed},
+};
+
+class Synchronize : public testing::TestWithParam<Kind>
+{
+  protected:
+    const Kind &kind_ = GetParam();
+
+    uint64_t completed() const
+    {
+        struct rtrcu_stats all = test::stats();
+        return all.*kind_.completed;
+    }
+};
+
+TEST_P(Synchronize, EndsWithoutReaders)
+{
+    uint64_t before = completed();
+    kind_.synchronize();
+    EXPECT_EQ(completed(), before + 1);
+}
+
+/* The waiter is known to wait when a grace period has been found busy. */
+TEST_P(Synchronize, WaitsForASectionThatBeganBefore)
+{
+    test::Worker reader, updater;
+    reader.run([] { rcu_read_lock(); });
+    uint64_t before = completed(), slept = test::stats().gp_slept;
+    updater.start([&] { kind_.synchronize(); });
+    if (kind_.completed == &rtrcu_stats::gp_completed) {
+        ASSERT_TRUE(test::eventually([&] { return test::stats().gp_slept > slept; }));
+    }
+    EXPECT_FALSE(updater.is_done());
+    EXPECT_EQ(completed(), before);
+    reader.run([] { rcu_read_unlock(); });
+    updater.wait();
+    EXPECT_EQ(completed(), before + 1);
+}
+
+TEST_P(Synchronize, CookiesSayWhenAWholeGracePeriodHasPassed)
+{
+    unsigned long first = kind_.get_state();
+    EXPECT_FALSE(kind_.poll_state(first));
+    EXPECT_EQ(kind_.get_state(), first) << "nothing happened in between";
+    kind_.synchronize();
+    EXPECT_TRUE(kind_.poll_state(first));
+    unsigned long second = kind_.get_state();
+    EXPECT_FALSE(kind_.poll_state(second));
+    kind_.cond_synchronize(second);
+    EXPECT_TRUE(kind_.poll_state(second));
+    uint64_t before = completed();
+    kind_.cond_synchronize(first);
+    kind_.cond_synchronize(second);
+    EXPECT_EQ(completed(), before) << "they have passed: nothing to wait for";
+}
+
+TEST_P(Synchronize, APolledGracePeriodHappensByItself)
+{
+    for (int i = 0; i < 20; i++) {
+        unsigned long cookie = kind_.start_poll();
+        ASSERT_TRUE(test::eventually([&] { return kind_.poll_state(cookie); }));
+    }
+}
+
+TEST_P(Synchronize, APolledGracePeriodWaitsForReaders)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    uint64_t busy = test::stats().gp_busy;
+    unsigned long cookie = kind_.start_poll();
+    if (kind_.completed == &rtrcu_stats::gp_completed) {
+        ASSERT_TRUE(test::eventually([&] { return test::stats().gp_busy > busy; }));
+    }
+    EXPECT_FALSE(kind_.poll_state(cookie));
+    reader.run([] { rcu_read_unlock(); });
+    ASSERT_TRUE(test::eventually([&] { return kind_.poll_state(cookie); }));
+}
+
+TEST_P(Synchronize, AQuiescentStateThreadIsOfflineWhileItWaits)
+{
+    test::Worker one, two;
+    std::atomic<int> done{0};
+    for (auto *worker : {&one, &two})
+        worker->run([] { ASSERT_EQ(rcu_register_thread_qsbr(), 0); });
+    /* Each would wait for the other for ever if it stayed online. */
+    for (auto *worker : {&one, &two}) {
+        worker->start([&] {
+            for (int i = 0; i < 50; i++) {
+                kind_.synchronize();
+                kind_.cond_synchronize(kind_.get_state());
+                EXPECT_TRUE(rcu_read_lock_held()) << "online again";
+            }
+            rcu_thread_offline();
+            done++;
+        });
+    }
+    one.wait();
+    two.wait();
+    EXPECT_EQ(done, 2);
+}
+
+struct Object {
+    std::atomic<int> state{1};
+};
+
+/* Readers check what they find; updaters replace it, wait, and spoil the old one. */
+TEST_P(Synchronize, ManyThreadsReplaceWhatOthersRead)
+{
+    Object *current = new Object;
+    std::atomic<bool> stop{false};
+    std::atomic<long> reads{0}, bad{0};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 3; i++) {
+        readers.emplace_back([&] {
+            while (!stop) {
+                rcu_read_lock();
+                Object *object = rcu_dereference(current);
+                bad += object->state != 1;
+                rcu_read_lock();
+                bad += object->state != 1;
+                rcu_read_unlock();
+                bad += object->state != 1;
+                rcu_read_unlock();
+                reads++;
+            }
+        });
+    }
+    while (reads < 100)
+        std::this_thread::yield();
+    for (int threads : {1, 2, 8, 64}) {
+        std::vector<std::thread> updaters;
+        for (int i = 0; i < threads; i++) {
+            updaters.emplace_back([&] {
+                for (int turn = 0; turn < 128 / threads; turn++) {
+                    Object *old = rcu_xchg_pointer(&current, new Object);
+                    kind_.synchronize();
+                    old->state = 0;
+                    delete old;
+                }
+            });
+        }
+        for (auto &thread : updaters)
+            thread.join();
+    }
+    stop = true;
+    for (auto &thread : readers)
+        thread.join();
+    EXPECT_EQ(bad, 0);
+    delete current;
+}
+
+/* Threads that wait at the same time share grace periods: two are enough for all that wait. */
+TEST_P(Synchronize, WaitersShare)
+{
+    constexpr int threads = 32;
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    uint64_t before = completed();
+    std::atomic<int> waiting{0};
+    std::vector<std::thread> all;
+    std::vector<unsigned long> cookies(threads);
+    for (int i = 0; i < threads; i++) {
+        all.emplace_back([&, i] {
+            cookies[static_cast<size_t>(i)] = kind_.get_state();
+            waiting++;
+            kind_.cond_synchronize(cookies[static_cast<size_t>(i)]);
+        });
+    }
+    ASSERT_TRUE(test::eventually([&] { return waiting == threads; }));
+    reader.run([] { rcu_read_unlock(); });
+    for (auto &thread : all)
+        thread.join();
+    EXPECT_LE(completed() - before, 2u);
+    EXPECT_GE(completed() - before, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Synchronize, testing::ValuesIn(kinds),
+                         [](const auto &kind) { return kind.param.name; });
+
+TEST(SynchronizeConfig, NormalAndExpeditedCanBeTurnedIntoEachOther)
+{
+    struct rtrcu_config before, config;
+    rtrcu_config_get(&before);
+    config = before;
+    config.normal = 1;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+    uint64_t completed = test::stats().gp_completed, expedited = test::stats().exp_completed;
+    synchronize_rcu_expedited();
+    EXPECT_EQ(test::stats().exp_completed, expedited);
+    EXPECT_EQ(test::stats().gp_completed, completed + 1);
+    config.normal = 0;
+    config.expedited = 1;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+    synchronize_rcu();
+    EXPECT_EQ(test::stats().exp_completed, expedited + 1);
+    EXPECT_EQ(rtrcu_configure(&before), 0);
+}
+
+/* A caller turns the crank itself where it is idle. */
+CHILD(callers_turn_the_crank)
+{
+    for (int i = 0; i < 10; i++)
+        synchronize_rcu();
+    REQUIRE(test::stats().gp_by_caller == 10);
+    REQUIRE(test::stats().driver_passes == 0); /* there was no need of a driver */
+}
+
+TEST(SynchronizeChild, CallersTurnTheCrank)
+{
+    EXPECT_TRUE(exited_well(test::run_child("callers_turn_the_crank")));
+}
+
+} // namespace
