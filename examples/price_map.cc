@@ -13,26 +13,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include <rtrcu/rcu.h>
+#include <rtrcu/guard.hpp>
 
 namespace
 {
-// A read-side critical section as long as the object lives.
-class Section
-{
-  public:
-    Section()
-    {
-        rcu_read_lock();
-    }
-    ~Section()
-    {
-        rcu_read_unlock();
-    }
-    Section(const Section &) = delete;
-    Section &operator=(const Section &) = delete;
-};
-
 // Every price of a map is that of the same moment, which is what the readers check.
 using Prices = std::unordered_map<std::string, int>;
 
@@ -80,7 +64,7 @@ class PriceMap
 
 int main()
 {
-    constexpr int updates = 500;
+    constexpr int updates = 200;
     const std::vector<std::string> names = {"copper", "nickel", "tin", "zinc"};
     PriceMap prices;
     auto first = std::make_unique<Prices>();
@@ -95,7 +79,7 @@ int main()
         readers.emplace_back([&] {
             int last = 0;
             while (!stop) {
-                Section section;
+                rtrcu::guard section;
                 const Prices &map = prices.read();
                 int price = map.at(names.front());
                 for (const std::string &name : names)
