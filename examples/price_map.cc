@@ -5,6 +5,7 @@
 // needs, and destroys the maps whose cookie has passed when it comes by again.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <memory>
@@ -64,7 +65,7 @@ class PriceMap
 
 int main()
 {
-    constexpr int updates = 200;
+    constexpr int updates = 1000;
     const std::vector<std::string> names = {"copper", "nickel", "tin", "zinc"};
     PriceMap prices;
     auto first = std::make_unique<Prices>();
@@ -91,9 +92,10 @@ int main()
         });
     for (int price = 1; price <= updates; price++) {
         prices.set_all(price);
-        for (long before = reads; reads < before + 10;) // the readers have their turn, too
-            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // nothing depends on it
     }
+    while (reads < 1000) // the readers have had their turn, too
+        std::this_thread::yield();
     stop = true;
     for (std::thread &reader : readers)
         reader.join();
