@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Parked tasks through the public interface: they move between threads, park for long, exit wrongly, and are readers
+ * all the while.
+ */
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "../support/seed.h"
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+struct Object {
+    std::atomic<int> good{1};
+};
+
+TEST(Task, ASectionIsLockedOnOneThreadAndUnlockedOnAnother)
+{
+    rcu_task task;
+    rcu_task_init(&task, "mover");
+    test::Steps steps;
+    std::thread first([&] {
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_task_park(&task);
+        EXPECT_FALSE(rcu_read_lock_held());
+        steps.reach(1);
+        steps.wait(2);
+        EXPECT_FALSE(rcu_read_lock_held());
+    });
+    std::thread second([&] {
+        steps.wait(1);
+        unsigned long cookie = start_poll_synchronize_rcu();
+        EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+        rcu_task_resume(&task);
+        EXPECT_TRUE(rcu_read_lock_held());
+        rcu_read_unlock();
+        EXPECT_TRUE(rcu_read_lock_held());
+        EXPECT_FALSE(poll_state_synchronize_rcu(cookie)) << "the task is inside still";
+        rcu_read_unlock();
+        EXPECT_FALSE(rcu_read_lock_held());
+        cond_synchronize_rcu(cookie);
+        steps.reach(2);
+    });
+    first.join();
+    second.join();
+}
+
+TEST(Task, AParkedTaskIsWaitedForAndKnowsIt)
+{
+    rcu_task task;
+    rcu_task_init(&task, "parked");
+    rcu_read_lock();
+    rcu_task_park(&task);
+    EXPECT_FALSE(rcu_task_blocking(&task));
+    std::atomic<bool> done{false};
+    std::thread updater([&] {
+        synchronize_rcu();
+        done = true;
+    });
+    EXPECT_TRUE(test::eventually([&] { return rcu_task_blocking(&task); }));
+    EXPECT_FALSE(done);
+    rcu_task_resume(&task);
+    EXPECT_FALSE(done);
+    rcu_read_unlock();
+    updater.join();
+    EXPECT_FALSE(rcu_task_blocking(&task));
+}
+
+TEST(Task, TheThreadThatParkedMayExit)
+{
+    rcu_task task;
+    rcu_task_init(&task, "orphan");
+    std::thread([&] {
+        rcu_read_lock();
+        rcu_task_park(&task);
+    }).join();
+    unsigned long cookie = start_poll_synchronize_rcu();
+    EXPECT_TRUE(test::eventually([&] { return rcu_task_blocking(&task); }));
+    EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+    rcu_task_resume(&task);
+    rcu_read_unlock();
+    cond_synchronize_rcu(cookie);
+}
+
+TEST(Task, ExitInsideASectionIsReportedAndRepaired)
+{
+    rcu_task task;
+    rcu_task_init(&task, "careless");
+    rcu_read_lock();
+    rcu_task_park(&task);
+    testing::internal::CaptureStderr();
+    rcu_task_exit(&task);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("careless"), std::string::npos);
+    synchronize_rcu();
+    rcu_task_init(&task, "mounted");
+    rcu_task_resume(&task);
+    rcu_read_lock();
+    testing::internal::CaptureStderr();
+    rcu_task_exit(&task);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("mounted"), std::string::npos);
+    EXPECT_FALSE(rcu_read_lock_held());
+    synchronize_rcu();
+}
+
+/* A pool of tasks whose sections span parks, on threads of both disciplines, against every way to wait. */
+class Pool
+{
+  public:
+    struct Worker {
+        rcu_task task;
+        Object *seen = nullptr;
+        int hops = 0;
+    };
+    explicit Pool(int tasks) : workers_(tasks)
+    {
+        for (Worker &worker : workers_) {
+            rcu_task_init(&worker.task, "pool");
+            idle_.push_back(&worker);
+        }
+    }
+    ~Pool()
+    {
+        delete current_;
+    }
+    void carry(unsigned int seed, bool quiescent)
+    {
+        std::mt19937 random(seed);
+        if (quiescent) {
+            ASSERT_EQ(rcu_register_thread_qsbr(), 0);
+        }
+        while (Worker *worker = take(random)) {
+            step(worker, random);
+            give(worker);
+            if (quiescent)
+                rcu_quiescent_state();
+        }
+        if (quiescent)
+            rcu_unregister_thread();
+    }
+    Object *replace()
+    {
+        return rcu_xchg_pointer(&current_, new Object);
+    }
+    void stop()
+    {
+        stop_ = true;
+    }
+    long bad() const
+    {
+        return bad_;
+    }
+
+  private:
+    void step(Worker *worker, std::mt19937 &random)
+    {
+        rcu_task_resume(&worker->task);
+        if (!worker->seen && !stop_) {
+            rcu_read_lock();
+            worker->seen = rcu_dereference(current_);
+            worker->hops = (int)(random() % 4);
+        }
+        if (worker->seen) {
+            bad_ += worker->seen->good != 1;
+            if (worker->hops-- <= 0 || stop_) {
+                worker->seen = nullptr;
+                rcu_read_unlock();
+            }
+        }
+        rcu_task_park(&worker->task);
+    }
+    Worker *take(std::mt19937 &random)
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        std::vector<Worker *> &from = idle_;
+        if (stop_) { /* only those are taken that still hold a section */
+            for (size_t i = 0; i < from.size(); i++) {
+                if (from[i]->seen)
+                    return remove(i);
+            }
+            return nullptr;
+        }
+        return from.empty() ? nullptr : remove(random() % from.size());
+    }
+    Worker *remove(size_t i)
+    {
+        Worker *worker = idle_[i];
+        idle_[i] = idle_.back();
+        idle_.pop_back();
+        return worker;
+    }
+    void give(Worker *worker)
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        idle_.push_back(worker);
+    }
+    std::vector<Worker> workers_;
+    std::vector<Worker *> idle_;
+    std::mutex mutex_;
+    Object *current_ = new Object;
+    std::atomic<bool> stop_{false};
+    std::atomic<long> bad_{0};
+};
+
+void run_pool(unsigned int seed, int replacements)
+{
+    Pool pool(48);
+    std::vector<std::thread> carriers;
+    for (unsigned int i = 0; i < 4; i++)
+        carriers.emplace_back([&pool, seed, i] { pool.carry(seed + i, i % 2 == 1); });
+    for (int i = 0; i < replacements; i++) {
+        Object *old = pool.replace();
+        if (i % 2)
+            synchronize_rcu();
+        else
+            synchronize_rcu_expedited();
+        old->good = 0;
+        delete old;
+    }
+    pool.stop();
+    for (std::thread &carrier : carriers)
+        carrier.join();
+    EXPECT_EQ(pool.bad(), 0);
+}
+
+TEST(Task, SectionsThatSpanParksOnManyThreadsAreSafe)
+{
+    run_pool(static_cast<unsigned int>(test::seeded_random("Task")()), 60);
+}
+
+TEST(Task, TheSameWithEveryTaskOnItsLeafsList)
+{
+    rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.blocked_lists = RTRCU_BLOCKED_LISTS_NODE;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+    run_pool(static_cast<unsigned int>(test::seeded_random("Task")()), 60);
+    config.blocked_lists = RTRCU_BLOCKED_LISTS_PERCPU;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+}
+
+TEST(Task, TheBlockingHandlerIsToldOfAParkedTask)
+{
+    static std::atomic<int> told{0};
+    rcu_task_set_blocking_handler([] { told++; });
+    rcu_task task;
+    rcu_task_init(&task, "asked");
+    rcu_read_lock();
+    rcu_task_park(&task);
+    unsigned long cookie = start_poll_synchronize_rcu();
+    EXPECT_TRUE(test::eventually([] { return told > 0; }));
+    rcu_task_resume(&task);
+    rcu_read_unlock();
+    cond_synchronize_rcu(cookie);
+    rcu_task_set_blocking_handler(nullptr);
+}
+
+} // namespace

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Grace periods and parked tasks together: who is waited for, and when the end is found.
+ */
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+class GpTasks : public testing::Test
+{
+  protected:
+    test::World world_;
+    struct gp *gp_ = world_.gp();
+    reader_record *record_ = world_.craft(0);
+    rcu_task task_[4] = {};
+
+    /* As section_task_park() does it for a thread that is inside with nesting 1. */
+    void park(rcu_task *task)
+    {
+        if (!gp_waits_for_thread(gp_, record_)) {
+            blocked_add_to_thread(record_, task);
+        } else {
+            lock_acquire(&record_->leaf->lock);
+            gp_block(gp_, record_, task);
+            lock_release(&record_->leaf->lock);
+        }
+        world_.set_inside(record_, 0);
+    }
+    unsigned unlock(rcu_task *task)
+    {
+        if (blocked_remove_from_thread(task))
+            return GP_ACTION_NONE;
+        reader_leaf *leaf = task->leaf;
+        lock_acquire(&leaf->lock);
+        unsigned actions = gp_unblock(gp_, leaf, task);
+        lock_release(&leaf->lock);
+        return actions;
+    }
+};
+
+TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
+{
+    world_.set_inside(record_, 1);
+    park(&task_[0]);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    EXPECT_TRUE(gp_waits_for_tasks(gp_, GP_NORMAL));
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+TEST_F(GpTasks, AndNotForOneThatParkedAfter)
+{
+    test::Crank crank(gp_);
+    EXPECT_FALSE(crank.begin_and_scan());
+    world_.set_inside(record_, 1);
+    park(&task_[0]);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_NONE);
+}
+
+TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
+{
+    world_.set_inside(record_, 1);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    park(&task_[0]);
+    crank.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, 0), 0u);
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
+    crank.end();
+}
+
+/* The window: the thread looked for a waiting grace period before the scan set its bit, and is listed on its own list. */
+TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
+{
+    world_.set_inside(record_, 1);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    blocked_add_to_thread(record_, &task_[0]); /* decided before the bit was set */
+    world_.set_inside(record_, 0);
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
+    crank.end();
+}
+
+TEST_F(GpTasks, BothKindsWaitForTheSameTask)
+{
+    world_.set_inside(record_, 1);
+    park(&task_[0]);
+    test::Crank normal(gp_);
+    EXPECT_TRUE(normal.begin_and_scan());
+    lock_release(&gp_->machine[GP_NORMAL].crank);
+    {
+        test::Crank expedited(gp_, GP_EXPEDITED);
+        EXPECT_TRUE(expedited.begin_and_scan());
+        EXPECT_EQ(unlock(&task_[0]), (unsigned)(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
+        expedited.end();
+    }
+    lock_acquire(&gp_->machine[GP_NORMAL].crank);
+    normal.end();
+}
+
+TEST_F(GpTasks, AThreadThatLeavesLeavesItsTasksBehind)
+{
+    world_.set_inside(record_, 1);
+    park(&task_[0]);
+    lock_acquire(&record_->leaf->lock);
+    gp_promote(gp_, record_);
+    reader_withdraw(world_.registry(), record_);
+    lock_release(&record_->leaf->lock);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    unlock(&task_[0]);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+} // namespace
