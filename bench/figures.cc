@@ -10,6 +10,7 @@ static const Settings policy_inline = {{"policy", "inline"}};
 static const Settings block_at_qmax = {{"backpressure", "block"}};
 constexpr double default_qmax = 65'536;
 constexpr double hold_us = 20;
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 static std::vector<Figure> reader_figures()
 {
@@ -37,6 +38,12 @@ static std::vector<Figure> reader_figures()
          Kind::lookup,
          {BarKind::ratio_to_reference, 1.1},
          {ours, urcu}},
+        {"lookup-overlap",
+         "the same where the CPU works at several lookups at once",
+         "ns",
+         Kind::lookup_overlapped,
+         {BarKind::ratio_to_reference, no_limit},
+         {ours, urcu, ck}},
     };
 }
 

@@ -2,6 +2,8 @@
 // A figure: what is measured, by which sides, and the bar it is held to.
 #pragma once
 
+#include <cmath>
+
 #include "harness/peer.h"
 
 namespace bench
@@ -17,6 +19,11 @@ enum class BarKind {
 struct Bar {
     BarKind kind = BarKind::none;
     double limit = 0;
+    // An infinite limit says what the ratio is to, and judges nothing.
+    bool judged() const
+    {
+        return kind != BarKind::none && std::isfinite(limit);
+    }
 };
 
 struct Side {

@@ -60,6 +60,27 @@ static Verdict vote(double median, unsigned within, unsigned rounds, double limi
     return Verdict::undecided;
 }
 
+static std::vector<double> ratios(const std::vector<double> &above, const std::vector<double> &below)
+{
+    std::vector<double> values;
+    for (std::size_t i = 0; i < above.size(); i++)
+        if (below[i] != 0)
+            values.push_back(above[i] / below[i]);
+    return values;
+}
+
+static std::vector<Beside> judge_beside(const Result &result, bool itself)
+{
+    std::vector<Beside> beside;
+    for (std::size_t side = itself ? 1 : 2; side < result.sides.size(); side++) {
+        const std::vector<double> values = values_of(result.sides[side], &Measured::value);
+        const std::vector<double> ratio = itself ? ratios(values, values_of(result.sides[side], &Measured::reference))
+                                                 : ratios(values_of(result.sides[0], &Measured::value), values);
+        beside.push_back({result.figure->sides[side].peer->name, spread_of(values), spread_of(ratio)});
+    }
+    return beside;
+}
+
 Judged judge(const Result &result, bool quick)
 {
     const Figure &figure = *result.figure;
@@ -72,16 +93,12 @@ Judged judge(const Result &result, bool quick)
     const std::vector<double> ours = values_of(result.sides[0], &Measured::value);
     const std::vector<double> peer =
         itself ? values_of(result.sides[0], &Measured::reference) : values_of(result.sides[1], &Measured::value);
-    std::vector<double> ratio;
-    for (std::size_t i = 0; i < ours.size(); i++)
-        if (peer[i] != 0)
-            ratio.push_back(ours[i] / peer[i]);
+    const std::vector<double> ratio = ratios(ours, peer);
     judged.ours = spread_of(ours);
     judged.peer = spread_of(peer);
     judged.ratio = spread_of(ratio);
-    for (std::size_t side = 2; side < result.sides.size(); side++)
-        judged.other.push_back(spread_of(values_of(result.sides[side], &Measured::value)));
-    if (figure.bar.kind == BarKind::none)
+    judged.beside = judge_beside(result, itself);
+    if (!figure.bar.judged())
         return judged;
     const std::vector<double> &measure = figure.bar.kind == BarKind::at_most ? ours : ratio;
     for (double value : measure)

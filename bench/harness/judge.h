@@ -21,11 +21,18 @@ enum class Verdict {
 };
 const char *verdict_name(Verdict verdict);
 
+// A side beyond the one that the bar means: its value, and ours divided by it; where a figure is held against its own
+// reference, its value divided by its own reference.
+struct Beside {
+    const char *name;
+    Spread value, ratio;
+};
+
 struct Judged {
     const Result *result;
-    Spread ours, peer;         // of the side that the bar means, or of the reference
-    Spread ratio;              // ours / peer, round by round
-    std::vector<Spread> other; // of the sides beyond
+    Spread ours, peer; // of the side that the bar means, or of the reference
+    Spread ratio;      // ours / peer, round by round
+    std::vector<Beside> beside;
     unsigned rounds = 0, within = 0;
     Verdict verdict = Verdict::shown;
 };

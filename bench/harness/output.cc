@@ -18,6 +18,8 @@ static std::string figure_text(double value)
 
 static std::string bar_text(const Figure &figure)
 {
+    if (!figure.bar.judged())
+        return "-";
     switch (figure.bar.kind) {
     case BarKind::none:
         return "-";
@@ -49,13 +51,15 @@ static void add_rows(lab::Table &table, const Judged &judged)
     }
     const Spread &ratio = judged.ratio;
     std::string spread = ratio_text(ratio, 0) == "-" ? "-" : fmt::format("{:.2f} to {:.2f}", ratio.low, ratio.high);
-    std::string rounds = figure.bar.kind == BarKind::none ? fmt::format("{}", judged.rounds)
-                                                          : fmt::format("{}/{}", judged.within, judged.rounds);
+    std::string rounds =
+        !figure.bar.judged() ? fmt::format("{}", judged.rounds) : fmt::format("{}/{}", judged.within, judged.rounds);
     table.row({figure.name, figure.unit, figure_text(judged.ours.median), figure_text(judged.peer.median),
                peer_name(figure), ratio_text(ratio, ratio.median), spread, bar_text(figure), rounds,
                verdict_name(judged.verdict)});
-    for (std::size_t i = 0; i < judged.other.size(); i++)
-        table.row({"", "", "", figure_text(judged.other[i].median), figure.sides[i + 2].peer->name});
+    const bool itself = figure.bar.kind == BarKind::ratio_to_reference;
+    for (const Beside &one : judged.beside)
+        table.row({itself ? "  with" : "  beside", figure.unit, "", figure_text(one.value.median), one.name,
+                   ratio_text(one.ratio, one.ratio.median)});
 }
 
 std::string table_text(const std::vector<Judged> &figures)
@@ -92,8 +96,10 @@ lab::Json rows_json(const std::vector<Judged> &figures)
         put_spread(row, "ours", judged.ours);
         put_spread(row, "peer", judged.peer);
         put_spread(row, "ratio", judged.ratio);
-        for (std::size_t i = 0; i < judged.other.size(); i++)
-            put_spread(row, figure.sides[i + 2].peer->name, judged.other[i]);
+        for (const Beside &one : judged.beside) {
+            put_spread(row, one.name, one.value);
+            put_spread(row, std::string(one.name) + "_ratio", one.ratio);
+        }
         row["bar"] = bar_text(figure);
         row["rounds_within"] = judged.within;
         row["verdict"] = verdict_name(judged.verdict);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Concurrency Kit's epochs.  Its readers fence, and nobody but the updater runs its callbacks: so it is compared in what
-// a section and a grace period cost.
+// Concurrency Kit's epochs.  Its readers fence, and nobody but the updater runs its callbacks: so it is compared in
+// what a section and a grace period cost.
 extern "C" {
 #include <ck_epoch.h>
 }

@@ -163,8 +163,13 @@ class HashTable
     std::vector<uint64_t> keys_;
 };
 
+enum class Lookups {
+    chained,    // each result decides the next key, as where a result is used: the time is a lookup's latency
+    overlapped, // keys are known before, so the CPU works at several at once: every instruction between them counts
+};
+
 // Nanoseconds a lookup under a section; the reference is the same lookup without one.
-template <class P> class LookupWork : public Work
+template <class P, Lookups order> class LookupWork : public Work
 {
   public:
     explicit LookupWork(const Parameters &parameters) : parameters_(parameters), table_(parameters.seed)
@@ -175,7 +180,7 @@ template <class P> class LookupWork : public Work
         std::vector<uint64_t> with, without;
         on_thread(parameters_.cpu, [&] {
             P::begin();
-            for (int i = 0; i < (parameters_.quick ? 41 : 101); i++) {
+            for (int i = 0; i < (parameters_.quick ? 201 : 801); i++) {
                 without.push_back(time_block<false>());
                 with.push_back(time_block<true>());
             }
@@ -185,21 +190,23 @@ template <class P> class LookupWork : public Work
     }
 
   private:
-    static constexpr std::size_t lookups = 2'000;
+    static constexpr std::size_t lookups = 200; // short enough that most blocks run undisturbed
 
     template <bool Sections> [[gnu::noinline]] uint64_t time_block()
     {
-        uint64_t sum = 0;
+        std::size_t at = at_;
+        uint64_t result = 0;
         int64_t start = lab::now_ns();
-        for (std::size_t end = at_ + lookups; at_ < end; at_++) {
+        for (std::size_t i = 0; i < lookups; i++) {
+            at = order == Lookups::chained ? at + (result & 7) + 1 : at + 1;
             if constexpr (Sections)
                 P::lock();
-            sum += table_.find(table_.key(at_));
+            result += table_.find(table_.key(at));
             if constexpr (Sections)
                 P::unlock();
         }
         int64_t taken = lab::now_ns() - start;
-        asm volatile("" ::"r"(sum));
+        at_ = at + result;
         return static_cast<uint64_t>(taken);
     }
 

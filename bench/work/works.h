@@ -42,7 +42,8 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
     offer(Kind::loop, make<SectionWork<P, false>>);
     if constexpr (HasSections<P>) {
         offer(Kind::pair, make<SectionWork<P, true>>);
-        offer(Kind::lookup, make<LookupWork<P>>);
+        offer(Kind::lookup, make<LookupWork<P, Lookups::chained>>);
+        offer(Kind::lookup_overlapped, make<LookupWork<P, Lookups::overlapped>>);
     }
     if constexpr (HasSynchronize<P>) {
         offer(Kind::synchronize, make<SynchronizeWork<P, Reader::none>>);
