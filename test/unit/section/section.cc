@@ -3,6 +3,8 @@
  *
  * The test turns the process's own crank step by step, while other threads do what it says.
  */
+#include <limits.h>
+#include <climits>
 #include <csignal>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -421,7 +423,7 @@ class LateDestructor : public testing::TestWithParam<int>
             if (!exits_inside)
                 rcu_read_unlock();
         }
-        if (round < PLAT_EXIT_ROUNDS)
+        if (round < PTHREAD_DESTRUCTOR_ITERATIONS)
             pthread_setspecific(key, value);
     }
 
@@ -450,7 +452,7 @@ class LateDestructor : public testing::TestWithParam<int>
         pthread_join(thread, nullptr);
         pthread_attr_destroy(&attributes);
         pthread_key_delete(key);
-        EXPECT_EQ(round, PLAT_EXIT_ROUNDS);
+        EXPECT_EQ(round, PTHREAD_DESTRUCTOR_ITERATIONS);
         /* Only then is it safe to let the memory go, so that the other tests can still run. */
         ASSERT_EQ(registry->registered, before) << "the record outlives its thread";
         munmap(stack, stack_size);
@@ -474,7 +476,7 @@ TEST_P(LateDestructor, OfAThreadThatHadNot)
     run_and_unmap();
 }
 
-INSTANTIATE_TEST_SUITE_P(Rounds, LateDestructor, testing::Range(1, PLAT_EXIT_ROUNDS + 1));
+INSTANTIATE_TEST_SUITE_P(Rounds, LateDestructor, testing::Range(1, PTHREAD_DESTRUCTOR_ITERATIONS + 1));
 
 /* ---- what debug builds refuse ---- */
 

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Configuration: good and bad values, the environment, sizes of older and newer programs, changes while all runs.
+ */
+#include <atomic>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "../support/capture.h"
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+struct Field {
+    const char *name;
+    std::vector<const char *> good, bad;
+    const char *allowed; /* what the refusal must say */
+};
+
+const Field table[] = {
+    {"policy", {"daemon", "inline", "krcud", "throttle", "unbounded"}, {"demon", "", "0", "Daemon"}, "daemon, inline"},
+    {"driver", {"kthread", "ltimer", "sched", "poll"}, {"thread", "kthread "}, "kthread, ltimer, sched, poll"},
+    {"backpressure", {"expedite", "block", "help"}, {"none"}, "expedite, block, help"},
+    {"exp_worker", {"kthread", "workqueue"}, {"x"}, "kthread, workqueue"},
+    {"blocked_lists", {"percpu", "node"}, {"x"}, "percpu, node"},
+    {"membarrier", {"auto", "on", "off"}, {"yes"}, "auto, on, off"},
+    {"krcud_when", {"rt", "always"}, {"never"}, "rt, always"},
+    {"boost", {"0", "1"}, {"2", "-1", "yes"}, "0 to 1"},
+    {"normal", {"0", "1"}, {"2"}, "0 to 1"},
+    {"expedited", {"0", "1"}, {"2"}, "0 to 1"},
+    {"adaptive", {"0", "1"}, {"2"}, "0 to 1"},
+    {"kthread_prio", {"0", "1", "98"}, {"99", "-1"}, "0 to 98"},
+    {"krcud_nice", {"-20", "0", "19"}, {"-21", "20"}, "-20 to 19"},
+    {"krcud_rtprio", {"0", "98"}, {"99"}, "0 to 98"},
+    {"bhlimit", {"0", "256"}, {"-1"}, "0 to"},
+    {"maxbatch", {"1"}, {"0"}, "1 to"},
+    {"plugticks", {"0"}, {"-1"}, "0 to"},
+    {"blimit", {"1"}, {"0"}, "1 to"},
+    {"qhimark", {"1"}, {"0", "1x", "99999999999999999999"}, "1 to"},
+    {"qlowmark", {"0"}, {"-1"}, "0 to"},
+    {"qmax", {"1"}, {"0"}, "1 to"},
+    {"budget_ns", {"1000"}, {"999"}, "1000 to"},
+    {"tick_us", {"50", "1000000"}, {"49", "1000001", " "}, "50 to 1000000"},
+    {"spin_us", {"0", "1000"}, {"1001"}, "0 to 1000"},
+    {"boost_delay_us", {"0"}, {"-1"}, "0 to"},
+    {"stall_timeout_ms", {"0"}, {"-1"}, "0 to"},
+};
+
+struct rtrcu_config fresh()
+{
+    struct rtrcu_config config;
+    memset(&config, 0x55, sizeof(config));
+    rtrcu_config_init(&config);
+    return config;
+}
+
+TEST(Config, EveryFieldTakesItsValuesAndNamesWhatIsAllowed)
+{
+    for (const Field &field : table) {
+        for (const char *good : field.good) {
+            struct rtrcu_config config = fresh();
+            EXPECT_EQ(rtrcu_config_set(&config, field.name, good), 0) << field.name << "=" << good;
+        }
+        for (const char *bad : field.bad) {
+            struct rtrcu_config config = fresh(), before = config;
+            EXPECT_EQ(rtrcu_config_set(&config, field.name, bad), -EINVAL) << field.name << "=" << bad;
+            std::string why = rtrcu_config_error();
+            EXPECT_NE(why.find(field.name), std::string::npos) << why;
+            EXPECT_NE(why.find(bad), std::string::npos) << why;
+            EXPECT_NE(why.find(field.allowed), std::string::npos) << why;
+            EXPECT_EQ(memcmp(&config, &before, sizeof(config)), 0) << "outputs untouched";
+        }
+    }
+}
+
+TEST(Config, AnUnknownNameIsRefused)
+{
+    struct rtrcu_config config = fresh();
+    EXPECT_EQ(rtrcu_config_set(&config, "polcy", "daemon"), -EINVAL);
+    EXPECT_NE(std::string(rtrcu_config_error()).find("polcy"), std::string::npos);
+}
+
+TEST(Config, TheDefaultsCanBePutIntoForce)
+{
+    struct rtrcu_config config = fresh(), got;
+    EXPECT_EQ(config.size, sizeof(config));
+    EXPECT_EQ(config.policy, RTRCU_POLICY_DAEMON);
+    EXPECT_EQ(config.driver, RTRCU_DRIVER_KTHREAD);
+    EXPECT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
+    EXPECT_STREQ(rtrcu_config_error(), "");
+    rtrcu_config_get(&got);
+    EXPECT_EQ(memcmp(&config, &got, sizeof(got)), 0);
+}
+
+TEST(Config, ABadValueChangesNothing)
+{
+    struct rtrcu_config before, config, after;
+    rtrcu_config_get(&before);
+    config = before;
+    config.qmax = 777;
+    config.policy = 99;
+    {
+        test::CapturedErrors errors;
+        EXPECT_EQ(rtrcu_configure(&config), -EINVAL);
+        EXPECT_TRUE(errors.contains("policy")) << errors.text();
+        EXPECT_TRUE(errors.contains("99")) << errors.text();
+        EXPECT_TRUE(errors.contains("daemon, inline")) << errors.text();
+    }
+    rtrcu_config_get(&after);
+    EXPECT_EQ(memcmp(&before, &after, sizeof(after)), 0);
+    EXPECT_EQ(rtrcu_configure(&before), 0);
+    EXPECT_STREQ(rtrcu_config_error(), "") << "the old message is gone";
+}
+
+TEST(Config, PairsThatCannotWorkAreRefused)
+{
+    test::CapturedErrors errors;
+    for (const char *policy : {"daemon", "krcud"}) {
+        struct rtrcu_config config = fresh();
+        ASSERT_EQ(rtrcu_config_set(&config, "driver", "sched"), 0);
+        ASSERT_EQ(rtrcu_config_set(&config, "policy", policy), 0);
+        EXPECT_EQ(rtrcu_configure(&config), -EINVAL);
+        EXPECT_NE(std::string(rtrcu_config_error()).find("sched"), std::string::npos) << rtrcu_config_error();
+    }
+    struct rtrcu_config config = fresh();
+    config.qlowmark = config.qhimark + 1;
+    EXPECT_EQ(rtrcu_configure(&config), -EINVAL);
+    EXPECT_NE(std::string(rtrcu_config_error()).find("qlowmark"), std::string::npos);
+}
+
+TEST(Config, AnOlderProgramKeepsWhatItDoesNotKnow)
+{
+    struct rtrcu_config before, config, after;
+    rtrcu_config_get(&before);
+    config = before;
+    config.size = offsetof(struct rtrcu_config, stall_timeout_ms);
+    config.qmax = 4321;
+    config.stall_timeout_ms = -7; /* beyond its struct: whatever lies there */
+    EXPECT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
+    rtrcu_config_get(&after);
+    EXPECT_EQ(after.qmax, 4321);
+    EXPECT_EQ(after.stall_timeout_ms, before.stall_timeout_ms);
+    EXPECT_EQ(after.size, sizeof(after));
+    EXPECT_EQ(rtrcu_configure(&before), 0);
+}
+
+TEST(Config, ANewerProgramIsUnderstoodAsFarAsItGoes)
+{
+    struct {
+        struct rtrcu_config known;
+        int64_t unknown[4];
+    } newer = {fresh(), {1, 2, 3, 4}};
+    newer.known.size = sizeof(newer);
+    newer.known.qmax = 1234;
+    EXPECT_EQ(rtrcu_configure(&newer.known), 0) << rtrcu_config_error();
+    struct rtrcu_config got;
+    rtrcu_config_get(&got);
+    EXPECT_EQ(got.qmax, 1234);
+    EXPECT_EQ(got.size, sizeof(got));
+}
+
+TEST(Config, ASizeThatNoVersionHadIsRefused)
+{
+    test::CapturedErrors errors;
+    struct rtrcu_config config = fresh();
+    config.size = 3;
+    EXPECT_EQ(rtrcu_configure(&config), -EINVAL);
+    EXPECT_TRUE(errors.contains("size 3")) << errors.text();
+}
+
+TEST(Stats, SizesOfOlderAndNewerPrograms)
+{
+    struct {
+        struct rtrcu_stats known;
+        uint64_t unknown[4];
+    } newer;
+    memset(&newer, 0x77, sizeof(newer));
+    newer.known.size = sizeof(newer);
+    EXPECT_EQ(rtrcu_stats(&newer.known), 0);
+    EXPECT_EQ(newer.known.size, sizeof(newer.known)) << "says what was filled in";
+    EXPECT_EQ(newer.unknown[0], UINT64_C(0x7777777777777777));
+    struct rtrcu_stats older;
+    memset(&older, 0x77, sizeof(older));
+    older.size = offsetof(struct rtrcu_stats, gp_busy);
+    EXPECT_EQ(rtrcu_stats(&older), 0);
+    EXPECT_EQ(older.size, offsetof(struct rtrcu_stats, gp_busy));
+    EXPECT_EQ(older.gp_busy, UINT64_C(0x7777777777777777)) << "not written beyond the caller's struct";
+    for (uint32_t bad : {0u, 9u, 12u}) {
+        older.size = bad;
+        EXPECT_EQ(rtrcu_stats(&older), -EINVAL) << bad;
+    }
+}
+
+/* ---- the environment ---- */
+
+CHILD(print_config)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    printf("policy %d qmax %d tick_us %lld membarrier %d full_fences %u\n", config.policy, config.qmax,
+           static_cast<long long>(config.tick_us), config.membarrier, test::stats().full_fences);
+}
+
+TEST(Environment, SetsEveryKindOfField)
+{
+    test::ChildResult result = test::run_child(
+        "print_config", {"RTRCU_POLICY=inline", "RTRCU_QMAX=99", "RTRCU_TICK_US=500", "RTRCU_MEMBARRIER=off"});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_EQ(result.output, "policy 1 qmax 99 tick_us 500 membarrier 2 full_fences 1\n");
+}
+
+TEST(Environment, ABadValueIsNamedAndLeftOut)
+{
+    test::ChildResult result =
+        test::run_child("print_config", {"RTRCU_POLICY=fast", "RTRCU_QMAX=99", "RTRCU_TICK_US=7"});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("policy 0 qmax 99 tick_us 1000")) << result.output;
+    EXPECT_TRUE(result.contains("policy \"fast\": allowed are daemon, inline")) << result.output;
+    EXPECT_TRUE(result.contains("tick_us \"7\": allowed are 50 to 1000000")) << result.output;
+}
+
+TEST(Environment, AnUnknownNameIsSaid)
+{
+    test::ChildResult result = test::run_child("print_config", {"RTRCU_POLICEY=inline", "RTRCUX=1"});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("RTRCU_POLICEY")) << result.output;
+    EXPECT_FALSE(result.contains("RTRCUX")) << result.output;
+}
+
+TEST(Environment, APairThatCannotWorkFallsBack)
+{
+    test::ChildResult result = test::run_child("print_config", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=krcud"});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("sched")) << result.output;
+    EXPECT_TRUE(result.contains("policy 0 ")) << result.output;
+}
+
+CHILD(program_over_environment)
+{
+    struct rtrcu_config config;
+    rtrcu_config_init(&config);
+    REQUIRE(config.qmax == 99);
+    config.qmax = 100;
+    REQUIRE(rtrcu_configure(&config) == 0);
+    rtrcu_config_get(&config);
+    REQUIRE(config.qmax == 100);
+}
+
+TEST(Environment, IsWhereTheProgramBegins)
+{
+    EXPECT_TRUE(exited_well(test::run_child("program_over_environment", {"RTRCU_QMAX=99"})));
+}
+
+/* ---- changes while all runs ---- */
+
+struct Counted {
+    rcu_head head;
+    std::atomic<long> *runs;
+};
+
+void count(rcu_head *head)
+{
+    Counted *counted = reinterpret_cast<Counted *>(head);
+    counted->runs->fetch_add(1);
+    delete counted;
+}
+
+/* The race detector sees a field that is changed while somebody reads it. */
+TEST(Config, ChangesWhileDriverAndDaemonsRun)
+{
+    struct rtrcu_config saved;
+    rtrcu_config_get(&saved);
+    std::atomic<bool> stop{false};
+    std::atomic<long> runs{0}, queued{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; t++) {
+        threads.emplace_back([&] {
+            while (!stop) {
+                rcu_read_lock();
+                call_rcu(&(new Counted{{}, &runs})->head, count);
+                queued++;
+                rcu_read_unlock();
+                rcu_process_callbacks(0);
+                if (queued % 64 == 0)
+                    synchronize_rcu();
+            }
+        });
+    }
+    for (int i = 0; i < 200; i++) {
+        struct rtrcu_config config = saved;
+        config.policy = i % 5;
+        config.qmax = 100 + i;
+        config.tick_us = 100 + i;
+        config.spin_us = i % 20;
+        config.membarrier = i % 20 == 19 ? RTRCU_MEMBARRIER_OFF : RTRCU_MEMBARRIER_AUTO;
+        ASSERT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
+    }
+    stop = true;
+    for (auto &thread : threads)
+        thread.join();
+    ASSERT_EQ(rtrcu_configure(&saved), 0);
+    rcu_barrier();
+    EXPECT_EQ(runs, queued);
+}
+
+TEST(Config, TheDriverCannotBeChangedOnceItRuns)
+{
+    struct rtrcu_config saved, config;
+    ASSERT_EQ(rcu_register_thread(), 0); /* makes the driver */
+    rtrcu_config_get(&saved);
+    config = saved;
+    config.driver = saved.driver == RTRCU_DRIVER_KTHREAD ? RTRCU_DRIVER_LTIMER : RTRCU_DRIVER_KTHREAD;
+    test::CapturedErrors errors;
+    EXPECT_EQ(rtrcu_configure(&config), -EINVAL);
+    EXPECT_TRUE(errors.contains("driver")) << errors.text();
+}
+
+TEST(Config, FencesCanBeChangedBothWays)
+{
+    struct rtrcu_config saved, config;
+    rtrcu_config_get(&saved);
+    uint32_t before = test::stats().full_fences;
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    for (int i = 0; i < 3; i++) {
+        config = saved;
+        config.membarrier = RTRCU_MEMBARRIER_OFF;
+        ASSERT_EQ(rtrcu_configure(&config), 0);
+        EXPECT_EQ(test::stats().full_fences, 1u);
+        unsigned long cookie = start_poll_synchronize_rcu();
+        EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+        reader.run([] { rcu_read_unlock(); });
+        cond_synchronize_rcu(cookie);
+        reader.run([] { rcu_read_lock(); });
+        ASSERT_EQ(rtrcu_configure(&saved), 0);
+        EXPECT_EQ(test::stats().full_fences, before);
+        reader.run([] { rcu_read_unlock(); });
+        synchronize_rcu();
+        reader.run([] { rcu_read_lock(); });
+    }
+    reader.run([] { rcu_read_unlock(); });
+}
+
+} // namespace

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Every driver with every policy that goes with it does the same work; what is special to each.
+ */
+#include <atomic>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+std::atomic<long> runs{0};
+
+struct Owned {
+    rcu_head head;
+};
+
+void run_owned(rcu_head *head)
+{
+    runs++;
+    delete reinterpret_cast<Owned *>(head);
+}
+
+void queue(int count)
+{
+    for (int i = 0; i < count; i++)
+        call_rcu(&(new Owned)->head, run_owned);
+}
+
+struct Object {
+    std::atomic<int> good{1};
+};
+
+/* The same small program for all: readers of both disciplines, callbacks, frees, waits, barriers, threads that end. */
+CHILD(same_work)
+{
+    Object *current = new Object;
+    std::atomic<bool> stop{false};
+    std::atomic<long> bad{0}, queued{0};
+    std::vector<std::thread> threads;
+    auto read = [&] {
+        rcu_read_lock();
+        bad += rcu_dereference(current)->good != 1;
+        rcu_read_unlock();
+    };
+    threads.emplace_back([&] {
+        while (!stop)
+            read();
+    });
+    threads.emplace_back([&] {
+        REQUIRE(rcu_register_thread_qsbr() == 0);
+        while (!stop) {
+            bad += rcu_dereference(current)->good != 1;
+            queue(1);
+            queued++;
+            rcu_quiescent_state();
+        }
+        rcu_thread_offline();
+    });
+    threads.emplace_back([&] {
+        for (int i = 0; i < 30; i++) {
+            std::thread([&] {
+                read();
+                queue(2);
+                rcu_free(malloc(8));
+                queued += 2;
+            }).join();
+        }
+    });
+    for (int i = 0; i < 40; i++) {
+        Object *old = rcu_xchg_pointer(&current, new Object);
+        if (i % 3 == 0)
+            cond_synchronize_rcu(start_poll_synchronize_rcu());
+        else
+            synchronize_rcu();
+        old->good = 0;
+        delete old;
+        rcu_process_callbacks(0);
+    }
+    stop = true;
+    for (auto &thread : threads)
+        thread.join();
+    rcu_barrier();
+    REQUIRE(bad == 0);
+    REQUIRE(runs == queued);
+    REQUIRE(test::stats().callbacks_backlog == 0);
+}
+
+struct Pair {
+    const char *driver, *policy;
+};
+
+class Drivers : public testing::TestWithParam<Pair>
+{
+};
+
+TEST_P(Drivers, DoTheSameWork)
+{
+    auto [driver, policy] = GetParam();
+    EXPECT_TRUE(exited_well(
+        test::run_child("same_work", {std::string("RTRCU_DRIVER=") + driver, std::string("RTRCU_POLICY=") + policy})));
+}
+
+std::vector<Pair> all_pairs()
+{
+    std::vector<Pair> pairs;
+    for (const char *driver : {"kthread", "ltimer", "sched", "poll"}) {
+        for (const char *policy : {"daemon", "inline", "krcud", "throttle", "unbounded"}) {
+            bool needs_thread = policy == std::string("daemon") || policy == std::string("krcud");
+            if (driver != std::string("sched") || !needs_thread)
+                pairs.push_back({driver, policy});
+        }
+    }
+    return pairs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, Drivers, testing::ValuesIn(all_pairs()),
+                         [](const auto &pair) { return std::string(pair.param.driver) + "_" + pair.param.policy; });
+
+/* ---- kthread ---- */
+
+CHILD(sleeps_without_work)
+{
+    queue(1);
+    rcu_barrier();
+    struct rtrcu_stats before = test::stats(), now = before;
+    /* Quiet when a hundred looks in a row, and much of the scheduler's attention, see no pass. */
+    REQUIRE(test::eventually([&] {
+        before = test::stats();
+        for (int i = 0; i < 1000; i++)
+            sched_yield();
+        now = test::stats();
+        return now.driver_passes == before.driver_passes;
+    }));
+    REQUIRE(now.callbacks_backlog == 0);
+}
+
+TEST(Kthread, SleepsWhenThereIsNothingToDo)
+{
+    EXPECT_TRUE(exited_well(test::run_child("sleeps_without_work", {"RTRCU_TICK_US=50"})));
+}
+
+/* Callbacks alone begin a grace period at most once a tick, so that they share one. */
+CHILD(paces_callbacks)
+{
+    queue(1);
+    rcu_barrier();
+    uint64_t before = test::stats().gp_completed;
+    for (int i = 0; i < 200; i++) {
+        std::thread([] { queue(1); }).join();
+        rcu_read_lock();
+        rcu_read_unlock();
+    }
+    uint64_t made = test::stats().gp_completed - before;
+    REQUIRE(made < 20); /* 200 batches of callbacks in far less than a second each */
+    rcu_barrier();
+    REQUIRE(runs == 201);
+}
+
+TEST(Kthread, GathersCallbacksOfOneTick)
+{
+    EXPECT_TRUE(exited_well(test::run_child("paces_callbacks", {"RTRCU_TICK_US=1000000"})));
+}
+
+/* ---- sched: no thread at all ---- */
+
+int threads_of_this_process()
+{
+    int count = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+    while (status && fgets(line, sizeof(line), status))
+        (void)sscanf(line, "Threads: %d", &count);
+    if (status)
+        fclose(status);
+    return count;
+}
+
+CHILD(makes_no_thread)
+{
+    int before = threads_of_this_process();
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    queue(100);
+    while (runs < 100)
+        rcu_quiescent_state();
+    rcu_thread_offline();
+    synchronize_rcu();
+    rcu_barrier();
+    REQUIRE(threads_of_this_process() == before);
+}
+
+TEST(Sched, MakesNoThreadAndInvokesAtQuiescentStates)
+{
+    for (const char *policy : {"inline", "throttle", "unbounded"})
+        EXPECT_TRUE(exited_well(
+            test::run_child("makes_no_thread", {"RTRCU_DRIVER=sched", std::string("RTRCU_POLICY=") + policy})));
+}
+
+CHILD(preemptible_program)
+{
+    queue(50);
+    while (runs < 50) {
+        rcu_read_lock();
+        rcu_read_unlock();
+        rcu_process_callbacks(-1);
+    }
+}
+
+TEST(Sched, APreemptibleProgramTurnsItItself)
+{
+    EXPECT_TRUE(exited_well(test::run_child("preemptible_program", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+}
+
+/* ---- real-time scheduling that is not allowed ---- */
+
+CHILD(without_permission)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    queue(10);
+    rcu_barrier();
+    REQUIRE(runs == 10);
+    REQUIRE(test::eventually([] { return test::stats().rt_refused > 0; }));
+    synchronize_rcu_expedited();
+}
+
+CHILD(drop_permission)
+{
+    if (geteuid() == 0)
+        REQUIRE(setresuid(65534, 65534, 65534) == 0); /* gives up the capabilities; the limit is 0 already */
+    test::become_child("without_permission");
+}
+
+TEST(RealTime, ARefusalIsCountedAndNothingElse)
+{
+    for (const char *setting : {"RTRCU_KTHREAD_PRIO=5", "RTRCU_KRCUD_RTPRIO=5"})
+        EXPECT_TRUE(exited_well(test::run_child("drop_permission", {setting}))) << setting;
+}
+
+/* ---- one CPU only ---- */
+
+CHILD(on_one_cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+    test::become_child("same_work");
+}
+
+TEST(OneCpu, AllWorks)
+{
+    for (const char *driver : {"kthread", "poll"})
+        EXPECT_TRUE(exited_well(test::run_child("on_one_cpu", {std::string("RTRCU_DRIVER=") + driver})));
+}
+
+} // namespace

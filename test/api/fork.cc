@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fork: the child keeps what was queued, has one reader, and works on as its parent does.
+ *
+ * Sanitizers: the race detector cannot follow threads that a forked child makes, so it runs what needs none.
+ */
+#include <atomic>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+/* Fork, run @body in the child, and expect that it ends well; a child that hangs ends by its alarm. */
+template <typename Body> void in_forked_child(Body body)
+{
+    fflush(nullptr);
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+        alarm(30);
+        body();
+        _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hung" : "status ") << status;
+}
+
+std::atomic<long> runs{0};
+
+void run(rcu_head *)
+{
+    runs++;
+}
+
+struct Owned {
+    rcu_head head;
+};
+
+void run_owned(rcu_head *head)
+{
+    runs++;
+    delete reinterpret_cast<Owned *>(head);
+}
+
+void queue(int count)
+{
+    for (int i = 0; i < count; i++)
+        call_rcu(&(new Owned)->head, run_owned);
+}
+
+class Fork : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        if (TEST_TSAN)
+            GTEST_SKIP() << "the race detector does not allow threads in the child of a process with threads";
+        rcu_barrier();
+        runs = 0;
+    }
+    void TearDown() override
+    {
+        rcu_barrier();
+    }
+};
+
+TEST_F(Fork, ChildReadsAndSynchronizes)
+{
+    in_forked_child([] {
+        REQUIRE(!rcu_read_lock_held());
+        rcu_read_lock();
+        REQUIRE(rcu_read_lock_held());
+        rcu_read_unlock();
+        synchronize_rcu();
+        synchronize_rcu_expedited();
+        cond_synchronize_rcu(start_poll_synchronize_rcu());
+        rcu_barrier();
+    });
+}
+
+TEST_F(Fork, ChildIsTheOnlyReader)
+{
+    test::Worker other;
+    other.run([] { rcu_read_lock(); });
+    rcu_read_lock();
+    rcu_read_unlock();
+    in_forked_child([] {
+        REQUIRE(test::stats().threads_registered == 1);
+        synchronize_rcu(); /* nobody is inside here */
+    });
+    other.run([] { rcu_read_unlock(); });
+    synchronize_rcu();
+}
+
+TEST_F(Fork, ASectionGoesOnInTheChild)
+{
+    rcu_read_lock();
+    in_forked_child([] {
+        REQUIRE(rcu_read_lock_held());
+        std::atomic<bool> done{false};
+        uint64_t slept = test::stats().gp_slept;
+        std::thread updater([&] {
+            synchronize_rcu();
+            done = true;
+        });
+        REQUIRE(test::eventually([&] { return test::stats().gp_slept > slept; }));
+        REQUIRE(!done);
+        rcu_read_unlock();
+        updater.join();
+    });
+    EXPECT_TRUE(rcu_read_lock_held());
+    rcu_read_unlock();
+    synchronize_rcu();
+}
+
+TEST_F(Fork, AQuiescentStateThreadStaysOne)
+{
+    test::Worker worker;
+    worker.run([] {
+        ASSERT_EQ(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE), 0);
+        in_forked_child([] {
+            REQUIRE(rcu_read_lock_held());
+            REQUIRE(test::stats().threads_deadline == 1);
+            std::atomic<bool> done{false};
+            std::thread updater([&] {
+                synchronize_rcu();
+                done = true;
+            });
+            while (!done)
+                rcu_quiescent_state();
+            updater.join();
+            rcu_thread_offline();
+        });
+        rcu_thread_offline();
+    });
+}
+
+/* ---- callbacks ---- */
+
+TEST_F(Fork, WhatWasQueuedRunsInBoth)
+{
+    test::Worker reader, queuer;
+    reader.run([] { rcu_read_lock(); }); /* nothing becomes ready before the fork */
+    queue(10);
+    queuer.run([] { queue(20); });
+    std::thread([] { queue(5); }).join();
+    for (int i = 0; i < 7; i++)
+        rcu_free(malloc(8));
+    in_forked_child([] {
+        rcu_barrier();
+        REQUIRE(runs == 35);
+        REQUIRE(test::stats().callbacks_backlog == 0);
+        REQUIRE(test::stats().callbacks_lost_at_fork == 0);
+        queue(3);
+        rcu_barrier();
+        REQUIRE(runs == 38);
+    });
+    EXPECT_EQ(runs, 0);
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(runs, 35);
+}
+
+TEST_F(Fork, WithAnOwnersPolicyToo)
+{
+    struct rtrcu_config saved, config;
+    rtrcu_config_get(&saved);
+    config = saved;
+    config.policy = RTRCU_POLICY_INLINE;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+    test::Worker other;
+    other.run([] { queue(4); });
+    queue(4);
+    synchronize_rcu();
+    in_forked_child([] {
+        long before = runs;
+        rcu_barrier();
+        REQUIRE(runs + static_cast<long>(test::stats().callbacks_lost_at_fork) >= 8);
+        queue(4);
+        before = runs;
+        REQUIRE(test::eventually([&] {
+            rcu_process_callbacks(-1);
+            return runs == before + 4;
+        }));
+    });
+    ASSERT_EQ(rtrcu_configure(&saved), 0);
+}
+
+std::atomic<int> forked_inside{0};
+
+void fork_inside(rcu_head *)
+{
+    in_forked_child([] {
+        runs++; /* as the callback that it is */
+        rcu_read_lock();
+        rcu_read_unlock();
+        queue(2);
+        synchronize_rcu();
+    });
+    forked_inside++;
+    runs++;
+}
+
+TEST_F(Fork, InsideACallback)
+{
+    static rcu_head head;
+    queue(3);
+    call_rcu(&head, fork_inside);
+    queue(3);
+    rcu_barrier();
+    EXPECT_EQ(forked_inside, 1);
+    EXPECT_EQ(runs, 7);
+}
+
+/* The rest of the batch belongs to the thread that forked: when the callback returns in the child, it goes on. */
+int batch_left;
+
+void fork_and_return(rcu_head *)
+{
+    fflush(nullptr);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        batch_left = 1;
+        return;
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        forked_inside++;
+}
+
+void end_the_child(rcu_head *)
+{
+    if (batch_left)
+        _exit(runs == 5 ? 0 : 1);
+}
+
+TEST_F(Fork, InsideACallbackTheChildRunsTheRestOfItsBatch)
+{
+    static rcu_head forking, ending;
+    forked_inside = 0;
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); }); /* so that all are one batch */
+    queue(3);
+    call_rcu(&forking, fork_and_return);
+    queue(2);
+    call_rcu(&ending, end_the_child);
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(forked_inside, 1);
+    EXPECT_EQ(runs, 5);
+}
+
+/* ---- threads ---- */
+
+TEST_F(Fork, ChildHasThreadsOfItsOwn)
+{
+    in_forked_child([] {
+        std::atomic<long> reads{0};
+        std::atomic<bool> stop{false};
+        std::vector<std::thread> readers;
+        for (int i = 0; i < 4; i++) {
+            readers.emplace_back([&] {
+                do {
+                    rcu_read_lock();
+                    reads++;
+                    rcu_read_unlock();
+                    queue(1);
+                } while (!stop);
+            });
+        }
+        for (int i = 0; i < 50; i++)
+            synchronize_rcu();
+        stop = true;
+        for (auto &reader : readers)
+            reader.join();
+        rcu_barrier();
+        REQUIRE(runs == reads);
+    });
+}
+
+TEST_F(Fork, AGrandchildToo)
+{
+    queue(2);
+    in_forked_child([] {
+        queue(2);
+        in_forked_child([] {
+            rcu_barrier();
+            synchronize_rcu();
+        });
+        rcu_barrier();
+    });
+}
+
+/* Forks while other threads read, queue, free, register and wait: whatever they were doing, the child works. */
+TEST_F(Fork, UnderLoad)
+{
+    constexpr int forks = TEST_ASAN || TEST_EMULATED ? 30 : 100;
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    auto until_stopped = [&](auto body) {
+        threads.emplace_back([&stop, body] {
+            while (!stop)
+                body();
+        });
+    };
+    until_stopped([] {
+        rcu_read_lock();
+        queue(5);
+        rcu_read_unlock();
+        if (test::stats().callbacks_backlog > 5000)
+            rcu_barrier();
+    });
+    until_stopped([] { rcu_free(malloc(16)); });
+    until_stopped([] { synchronize_rcu(); });
+    until_stopped([] { std::thread([] { queue(1); }).join(); });
+    for (int i = 0; i < forks; i++) {
+        in_forked_child([] {
+            rcu_read_lock();
+            rcu_read_unlock();
+            std::atomic<long> before{runs.load()};
+            static rcu_head head;
+            call_rcu(&head, run);
+            rcu_barrier();
+            REQUIRE(runs > before);
+            REQUIRE(test::stats().callbacks_backlog == 0);
+            synchronize_rcu();
+        });
+        if (HasFailure())
+            break;
+    }
+    stop = true;
+    for (auto &thread : threads)
+        thread.join();
+}
+
+TEST_F(Fork, SeveralThreadsForkAtOnce)
+{
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++) {
+        threads.emplace_back([] {
+            for (int i = 0; i < 8; i++) {
+                queue(3);
+                in_forked_child([] {
+                    rcu_barrier();
+                    synchronize_rcu();
+                });
+            }
+        });
+    }
+    for (auto &thread : threads)
+        thread.join();
+    rcu_barrier();
+    EXPECT_EQ(runs, 96);
+}
+
+/* What every build can run: no thread is made in the child. */
+TEST(ForkPlain, ChildOfAProcessWithoutThreads)
+{
+    test::ChildResult result = test::run_child("plain_fork");
+    EXPECT_TRUE(exited_well(result));
+}
+
+CHILD(plain_fork)
+{
+    rcu_read_lock();
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    REQUIRE(rcu_read_lock_held());
+    rcu_read_unlock();
+    synchronize_rcu();
+    if (pid == 0)
+        _exit(0);
+    int status;
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+} // namespace

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a program does wrong is said: debug builds end it with the reason, release builds say it and go on where they can.
+ */
+#include <thread>
+
+#include "../support/capture.h"
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+void nothing(rcu_head *)
+{
+}
+
+rcu_head static_head;
+
+CHILD(double_call_rcu)
+{
+    rcu_read_lock(); /* so that the first cannot have run */
+    call_rcu(&static_head, nothing);
+    call_rcu(&static_head, nothing);
+}
+
+TEST(Misuse, AHeadQueuedTwiceIsNamedByDebugBuilds)
+{
+    if (!TEST_DEBUG)
+        GTEST_SKIP() << "release builds do not look";
+    test::ChildResult result = test::run_child("double_call_rcu");
+    char address[32];
+    snprintf(address, sizeof(address), "is queued already");
+    EXPECT_TRUE(aborted(result, address));
+    EXPECT_TRUE(result.contains("call_rcu(): head 0x")) << result.output;
+}
+
+CHILD(queued_again_by_itself)
+{
+    static int runs;
+    static rcu_head head;
+    call_rcu(&head, [](rcu_head *own) {
+        if (++runs < 3)
+            call_rcu(own, own->func);
+    });
+    while (runs < 3)
+        rcu_barrier();
+    call_rcu(&head, nothing);
+    rcu_barrier();
+}
+
+TEST(Misuse, AHeadMayBeQueuedAgainOnceItsCallbackHasBegun)
+{
+    EXPECT_TRUE(exited_well(test::run_child("queued_again_by_itself")));
+}
+
+/* ---- waiting inside a section ---- */
+
+CHILD(synchronize_inside)
+{
+    rcu_read_lock();
+    synchronize_rcu();
+}
+
+CHILD(synchronize_expedited_inside)
+{
+    rcu_read_lock();
+    synchronize_rcu_expedited();
+}
+
+CHILD(barrier_inside)
+{
+    rcu_read_lock();
+    call_rcu(&static_head, nothing);
+    rcu_barrier();
+}
+
+CHILD(cond_inside)
+{
+    rcu_read_lock();
+    cond_synchronize_rcu(get_state_synchronize_rcu());
+}
+
+class WaitInside : public testing::TestWithParam<std::pair<const char *, const char *>>
+{
+};
+
+/* Release builds cannot return either: they say why, and the stall report follows within its time. */
+TEST_P(WaitInside, IsSaid)
+{
+    auto [child, call] = GetParam();
+    std::string said = std::string(call) + "() inside a read-side critical section";
+    if (TEST_DEBUG) {
+        EXPECT_TRUE(aborted(test::run_child(child), said));
+        return;
+    }
+    test::ChildResult result =
+        test::run_child_until(child, "callbacks queued behind it", {"RTRCU_STALL_TIMEOUT_MS=50"});
+    EXPECT_FALSE(result.timed_out) << "no stall report came";
+    EXPECT_TRUE(result.contains(said)) << result.output;
+    EXPECT_TRUE(result.contains("grace period")) << result.output;
+    EXPECT_TRUE(result.contains("inside a read-side critical section, nesting 1")) << result.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, WaitInside,
+                         testing::Values(std::pair("synchronize_inside", "synchronize_rcu"),
+                                         std::pair("synchronize_expedited_inside", "synchronize_rcu_expedited"),
+                                         std::pair("barrier_inside", "rcu_barrier"),
+                                         std::pair("cond_inside", "cond_synchronize_rcu")),
+                         [](const auto &call) { return call.param.first; });
+
+/* ---- unbalanced sections ---- */
+
+TEST(Misuse, UnlockWithoutLockIsSaidAndLaterSectionsProtect)
+{
+    test::Worker reader, updater;
+    test::CapturedErrors errors;
+    reader.run([] {
+        rcu_read_unlock();
+        rcu_read_lock();
+    });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock()")) << errors.text();
+    uint64_t slept = test::stats().gp_slept;
+    updater.start([] { synchronize_rcu(); });
+    ASSERT_TRUE(test::eventually([&] { return test::stats().gp_slept > slept; }));
+    EXPECT_FALSE(updater.is_done());
+    reader.run([] { rcu_read_unlock(); });
+    updater.wait();
+}
+
+TEST(Misuse, ExitInsideASectionIsSaidAndGracePeriodsGoOn)
+{
+    test::CapturedErrors errors;
+    std::thread([] { rcu_read_lock(); }).join();
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section")) << errors.text();
+    synchronize_rcu();
+    synchronize_rcu_expedited();
+}
+
+/* ---- the checks of debug builds ---- */
+
+CHILD(dereference_outside)
+{
+    int *pointer = nullptr;
+    (void)rcu_dereference_check(pointer, false);
+}
+
+CHILD(protected_without_reason)
+{
+    int *pointer = nullptr;
+    (void)rcu_dereference_protected(pointer, pointer != nullptr);
+}
+
+CHILD(qs_lock_outside_the_discipline)
+{
+    rcu_read_lock_qs();
+}
+
+CHILD(quiescent_state_inside)
+{
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    rcu_read_lock();
+    std::thread([] { (void)start_poll_synchronize_rcu(); }).join();
+    for (;;) /* ends when the grace period has asked for it */
+        rcu_quiescent_state();
+}
+
+TEST(Misuse, DebugBuildsCheckDereferencesAndDisciplines)
+{
+    if (!TEST_DEBUG)
+        GTEST_SKIP() << "release builds do not look";
+    EXPECT_TRUE(aborted(test::run_child("dereference_outside"), "rcu_dereference_check: neither inside"));
+    EXPECT_TRUE(aborted(test::run_child("protected_without_reason"), "pointer != nullptr"));
+    EXPECT_TRUE(aborted(test::run_child("qs_lock_outside_the_discipline"), "rcu_read_lock_qs() outside"));
+    EXPECT_TRUE(aborted(test::run_child("quiescent_state_inside"), "rcu_quiescent_state() inside"));
+}
+
+} // namespace
