@@ -49,6 +49,16 @@ static int start_daemons(struct domain *domain)
     return error;
 }
 
+/* Owners look at their limits now and then; after a change they look at once. */
+static void forget_limits(struct reader_registry *registry)
+{
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++)
+            rtrcu_store_relaxed(&leaf->records[slot].queue.look_at, 0);
+    }
+}
+
 static int apply(struct domain *domain, const struct rtrcu_config *config)
 {
     struct gp_machine *machine = domain->gp.machine;
@@ -69,6 +79,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
     int error = change_fences(domain, config->membarrier);
     if (!error) {
         rtrcu_store_release(&domain->cb.config, copy);
+        forget_limits(&domain->registry);
         domain->drive.driver = drive_driver_of(config->driver);
     } else {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),

@@ -137,7 +137,8 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 {
     if (pressure == CALLBACK_CALM)
         return;
-    drive_wake(&domain->drive, true);
+    /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
+    drive_wake(&domain->drive, !callback_has_ready(record));
     if (pressure != CALLBACK_FULL)
         return;
     rtrcu_store_relaxed(&domain->drive.flooded_ns, plat_clock_now());

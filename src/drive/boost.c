@@ -39,6 +39,8 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
     uint32_t nobody = 0;
     if (record->thread_id == lock_thread_id() || !reader_inside(record))
         return false;
+    if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)callback_config(drive->cb)->qmax)
+        return false; /* it makes the flood: what it needs is daemons, not time */
     if (!rtrcu_compare_exchange(&record->lender, &nobody, lock_thread_id()))
         return false;
     if (record->lent_gp != seq) {

@@ -28,7 +28,8 @@ struct krcud {
     uint32_t sleeping;                  /* atomic */
     uint32_t state;                     /* atomic: enum drive_state */
     uint32_t cpu;
-    bool bound; /* of its thread */
+    bool lifted; /* of its thread */
+    bool bound;  /* of its thread */
     struct drive *drive;
 };
 
@@ -156,8 +157,6 @@ void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns);
 void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns);
 /* How long the driver may sleep while @ready callbacks wait for their owner. */
 int64_t drive_idle_timeout(struct drive *drive, bool ready);
-/* kthread_prio for the calling thread; a refusal is counted. */
-void drive_set_priority(struct drive *drive);
 /* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool drive_dispatch(struct drive *drive);
 

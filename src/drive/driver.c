@@ -90,13 +90,6 @@ int64_t drive_idle_timeout(struct drive *drive, bool ready)
     return tick ? drive_tick_ns(drive) : PLAT_FOREVER;
 }
 
-void drive_set_priority(struct drive *drive)
-{
-    int priority = callback_config(drive->cb)->kthread_prio;
-    if (priority > 0 && plat_sched_set(priority, 0) != 0)
-        rtrcu_fetch_add(&drive->rt_refused, 1);
-}
-
 /* Where should @record's callbacks run?  Where its owner runs, whose caches may still hold them. */
 uint32_t drive_cpu_of(const struct reader_record *record)
 {

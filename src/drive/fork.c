@@ -23,7 +23,6 @@ static void release_if_mine(struct lock *lock)
 void drive_before_fork(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
-    lock_acquire(&drive->config_lock);
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(registry, i);
         if (leaf)
@@ -49,7 +48,6 @@ void drive_after_fork_parent(struct drive *drive)
         if (leaf && lock_is_mine(&leaf->lock))
             lock_release(&leaf->lock);
     }
-    lock_release(&drive->config_lock);
 }
 
 void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)

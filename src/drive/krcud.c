@@ -9,6 +9,8 @@
 
 /* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
 #define TURN_CALLBACKS 4096
+#define FLOOD_NS 10000000 /* a backlog at qmax counts as a flood for so long */
+#define LIFTED_NICE -15
 
 static struct reader_record *take(struct krcud *krcud)
 {
@@ -49,11 +51,23 @@ static void stay_home(struct krcud *krcud)
         krcud->bound = plat_cpu_bind((int)krcud->cpu) == 0;
 }
 
+/* Above ordinary threads while a backlog is at qmax, as far as we may be. */
+static void lift(struct krcud *krcud)
+{
+    const struct rtrcu_config *config = callback_config(krcud->drive->cb);
+    bool flood = plat_clock_now() - rtrcu_load_relaxed(&krcud->drive->flooded_ns) < FLOOD_NS;
+    if (config->krcud_rtprio > 0 || flood == krcud->lifted)
+        return;
+    krcud->lifted = flood;
+    (void)plat_sched_set(0, flood ? LIFTED_NICE : config->krcud_nice);
+}
+
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
 static void serve(struct krcud *krcud, struct reader_record *record)
 {
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
     stay_home(krcud);
+    lift(krcud);
     uint64_t done = callback_invoke(krcud->drive->cb, record, &budget);
     drive_progress(krcud->drive);
     if (done && callback_has_ready(record)) {

@@ -23,7 +23,6 @@ static void *body(void *argument)
     static const struct drive_manner manner = {.never_spins = true};
     struct drive *drive = argument;
     int64_t next_ns = 0;
-    drive_set_priority(drive);
     while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
         rtrcu_fetch_add(&drive->passes, 1);
         uint32_t event = rtrcu_load_acquire(&drive->event);

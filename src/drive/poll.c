@@ -10,7 +10,6 @@ static void *body(void *argument)
 {
     static const struct drive_manner manner = {.never_sleeps = true};
     struct drive *drive = argument;
-    drive_set_priority(drive);
     while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
         rtrcu_fetch_add(&drive->passes, 1);
         uint32_t event = rtrcu_load_acquire(&drive->event);
