@@ -179,13 +179,14 @@ void api_config_from_environment(struct rtrcu_config *config)
             plat_print("rtrcu: environment: %s; the default is used\n", rtrcu_config_message);
     }
     for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, "RTRCU_", 6) == 0)
+        bool of_tests = strncmp(*entry, "RTRCU_TEST_", 11) == 0; /* of whoever tests a program, ourselves too */
+        if (strncmp(*entry, "RTRCU_", 6) == 0 && !of_tests)
             check_environment_name(*entry);
     }
     if (api_config_check(config) != 0) {
-        plat_print("rtrcu: environment: %s; policy daemon and driver kthread are used\n", rtrcu_config_message);
-        config->policy = RTRCU_POLICY_DAEMON;
-        config->driver = RTRCU_DRIVER_KTHREAD;
+        plat_print("rtrcu: environment: %s; all defaults are used\n", rtrcu_config_message);
+        for (size_t i = 0; i < FIELDS; i++)
+            set(config, &fields[i], fields[i].normal);
     }
 }
 

@@ -64,15 +64,21 @@ static uint64_t invoke_own(int64_t budget_ns)
     return done;
 }
 
+/* Ready callbacks that the owner is to run: its next quiescent state takes the slow path. */
+static void ask_for_owner(void)
+{
+    struct reader_record *record = rtrcu_self.record;
+    bool owner_runs = callback_policy_of(callback_config(&rtrcu_domain.cb)->policy)->owner_runs;
+    if (record && owner_runs && (rtrcu_self.state & READER_STATE_QSBR) && callback_has_ready(record))
+        reader_arm_self();
+}
+
 void rtrcu_quiescent_state_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
     drive_quiescent(true);
     invoke_own(0);
-    struct reader_record *record = rtrcu_self.record;
-    bool owner_runs = callback_policy_of(callback_config(&rtrcu_domain.cb)->policy)->owner_runs;
-    if (record && owner_runs && (rtrcu_self.state & READER_STATE_QSBR) && callback_has_ready(record))
-        reader_arm_self(); /* the budget left some: come back at the next quiescent state */
+    ask_for_owner(); /* the budget left some: come back at the next quiescent state */
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
@@ -105,6 +111,7 @@ int rtrcu_unregister_thread(void)
 void rtrcu_thread_online(void)
 {
     section_online(&rtrcu_domain.gp);
+    ask_for_owner();
 }
 
 void rtrcu_thread_offline(void)
