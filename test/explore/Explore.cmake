@@ -10,6 +10,8 @@ target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1)
 target_compile_options(explore_flags INTERFACE -O1 -g -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
                        -fexceptions -Wall -Wextra -Wno-ignored-qualifiers -Wno-unused-value -Wno-tsan)
 
+add_custom_target(explore-programs)
+
 # explore_edit(<out: path of the copy> <spec> <folder>): the changed copies of a spec's sources, made at build time.
 function(explore_edit out spec folder)
     execute_process(COMMAND ${Python3_EXECUTABLE} ${EXPLORE_APPLY} --names ${spec} OUTPUT_VARIABLE names
@@ -28,21 +30,23 @@ function(explore_edit out spec folder)
 endfunction()
 
 explore_edit(EXPLORE_DOMAIN ${SIM}/domain.edit ${CMAKE_BINARY_DIR}/explore/domain)
+explore_edit(EXPLORE_DOUBLE ${SIM}/double.edit ${CMAKE_BINARY_DIR}/explore/double)
 
 # explore_subject(<layout> [definition...]): explore_<layout>_library and explore_<layout>_scenarios.
 function(explore_subject layout)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c)
     list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/domain\\.c$|/src/callback/double\\.c$")
     file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
-    add_library(explore_${layout}_library OBJECT ${sources} ${EXPLORE_DOMAIN} ${SIM}/double.c)
-    add_library(explore_${layout}_scenarios OBJECT ${scenarios})
-    add_library(explore_${layout}_plat OBJECT ${SIM}/plat/plat.cc)
+    add_library(explore_${layout}_library OBJECT EXCLUDE_FROM_ALL ${sources} ${EXPLORE_DOMAIN} ${EXPLORE_DOUBLE})
+    add_library(explore_${layout}_scenarios OBJECT EXCLUDE_FROM_ALL ${scenarios})
+    add_library(explore_${layout}_plat OBJECT EXCLUDE_FROM_ALL ${SIM}/plat/plat.cc)
     foreach(part library scenarios)
         target_link_libraries(explore_${layout}_${part} PRIVATE explore_flags)
         target_compile_definitions(explore_${layout}_${part} PRIVATE ${ARGN})
     endforeach()
     # The machine itself is not instrumented.
-    target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${CMAKE_SOURCE_DIR}/include
+                               ${CMAKE_SOURCE_DIR}/src)
     target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE ${ARGN})
 endfunction()
 
@@ -57,12 +61,30 @@ function(explore_program name layout)
             string(REGEX REPLACE "\\." "[.]" pattern ${source})
             set(library "$<FILTER:${library},EXCLUDE,${pattern}[.]o$>")
         endforeach()
-        add_library(${name}_changed OBJECT ${changed})
+        add_library(${name}_changed OBJECT EXCLUDE_FROM_ALL ${changed})
         target_link_libraries(${name}_changed PRIVATE explore_flags)
         set(changed $<TARGET_OBJECTS:${name}_changed>)
     endif()
-    add_executable(${name} $<TARGET_OBJECTS:explore_engine> ${library} ${changed}
+    add_executable(${name} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:explore_engine> ${library} ${changed}
                    $<TARGET_OBJECTS:explore_${layout}_scenarios> $<TARGET_OBJECTS:explore_${layout}_plat>)
     target_link_options(${name} PRIVATE -Wl,--wrap=malloc -Wl,--wrap=free)
     target_link_libraries(${name} PRIVATE fmt::fmt Boost::context)
+    add_dependencies(explore-programs ${name})
+endfunction()
+
+# explore_twin_test(<program> "found: SCENARIO MEMORY STRATEGY"): the twin's fault shows there; `missed:`, it does not.
+function(explore_twin_test program line)
+    if(NOT line MATCHES "^(found|missed): ([^ ]+) ([^ ]+) ([^ ]+)$")
+        message(FATAL_ERROR "${program}: \"${line}\" is not `found: SCENARIO MEMORY STRATEGY`")
+    endif()
+    set(expected ${CMAKE_MATCH_1})
+    set(arguments --scenario ${CMAKE_MATCH_2} --memory ${CMAKE_MATCH_3} --strategy ${CMAKE_MATCH_4})
+    set(test ${program}_${CMAKE_MATCH_3}_${CMAKE_MATCH_4})
+    if(expected STREQUAL found)
+        list(APPEND arguments --expect-failure --seconds 20)
+    else()
+        list(APPEND arguments --seconds 1)
+    endif()
+    add_test(NAME ${test} COMMAND ${program} ${arguments})
+    set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED explore_programs)
 endfunction()

@@ -13,7 +13,10 @@
 #include "strategy/strategies.h"
 #include "table.h"
 
-extern "C" void sim_domain_init(void);
+namespace scenarios
+{
+void prepare_domain();
+}
 
 namespace explore
 {
@@ -142,7 +145,7 @@ int replay(const Request &request)
                       .buffer_stores = std::stoul(parts[2]),
                       .races = !request.no_races,
                       .trace = true});
-    sim_domain_init();
+    scenarios::prepare_domain();
     auto strategy = make_replay(std::move(choices));
     sim::Outcome outcome = world.run(*scenario, *strategy);
     fmt::print("{}\n", outcome.failed ? "failed: " + symbolize(outcome.failure) : "held");
@@ -161,7 +164,7 @@ int run(const Request &request)
     if (request.scenario != "all" && !find(request.scenario))
         return unknown_scenario(request.scenario);
     sim::World world({.model = model_of(request.memory), .buffer_stores = request.buffer, .races = !request.no_races});
-    sim_domain_init();
+    scenarios::prepare_domain();
     int failed = 0;
     for (const sim::Scenario *scenario : all_scenarios()) {
         if (request.scenario == "all" || request.scenario == scenario->name)

@@ -45,7 +45,12 @@ void signal(int id, void (*handler)())
 
 void no_timeouts()
 {
-    world()->allow_timeouts(false);
+    world()->allow_timeouts(false, 0);
+}
+
+void early_timeouts(uint32_t count)
+{
+    world()->allow_timeouts(true, count);
 }
 
 void refuse_fences(bool membarrier, bool visit)

@@ -31,6 +31,8 @@ void event(const char *name, void (*f)());
 void signal(int id, void (*handler)());
 // In setup: timed waits never end by themselves, so that a lost wake-up is a dead end rather than a delay.
 void no_timeouts();
+// In setup: so many timed waits may end while others could go on.
+void early_timeouts(uint32_t count);
 // The kernel refuses heavy fences from now on.
 void refuse_fences(bool membarrier, bool visit);
 

@@ -2,15 +2,38 @@
 // What the scenarios share.
 #include "scenarios/common.h"
 
+#include <stdlib.h>
+
+extern "C" void sim_domain_init(void);
+
 namespace scenarios
 {
 
-void configure()
+struct object *shared;
+uint32_t updaters;
+
+void prepare_domain()
+{
+    sim_domain_init();
+    struct reader_registry *registry = &rtrcu_domain.registry;
+    uint32_t used = registry->first_leaf.used;
+    registry->first_leaf.used = UINT32_MAX;
+    (void)reader_slot_take(registry); // grows
+    registry->first_leaf.used = used;
+    registry->leaf[1]->used = 0;
+    registry->leaf_count = 1;
+}
+
+struct rtrcu_config *configure()
 {
     struct rtrcu_config *config = &rtrcu_domain.first_config;
     config->spin_us = 0;
     config->stall_timeout_ms = 0;
     config->tick_us = 1000;
+    config->kthread_prio = 0;
+    config->boost = 0;
+    updaters = 1;
+    return config;
 }
 
 void register_reader()
@@ -19,11 +42,95 @@ void register_reader()
     rcu_read_unlock();
 }
 
+void register_qsbr()
+{
+    (void)section_register(&rtrcu_domain.gp, RTRCU_QSBR);
+}
+
+void register_deadline()
+{
+    (void)section_register(&rtrcu_domain.gp, RTRCU_DEADLINE);
+}
+
+void register_in_second_leaf()
+{
+    struct reader_registry *registry = &rtrcu_domain.registry;
+    registry->leaf_count = 2;
+    uint32_t used = registry->first_leaf.used;
+    registry->first_leaf.used = UINT32_MAX;
+    register_reader();
+    registry->first_leaf.used = used;
+}
+
+struct object *make_object()
+{
+    auto *object = static_cast<struct object *>(malloc(sizeof(struct object)));
+    object->value = 42;
+    return object;
+}
+
+void use_object()
+{
+    struct object *object = rcu_dereference(shared);
+    sim::expect(object->value == 42, "a reader sees the object as it was published");
+    sim::step();
+    sim::expect(object->value == 42, "a reader may use the object until its section ends");
+}
+
+void read_once()
+{
+    rcu_read_lock();
+    use_object();
+    rcu_read_unlock();
+}
+
+static bool no_updaters()
+{
+    return updaters == 0;
+}
+
+void stay()
+{
+    sim::until(no_updaters);
+}
+
+void read_and_stay()
+{
+    read_once();
+    stay();
+}
+
+struct object *replace_object()
+{
+    struct object *old = rcu_access_pointer(shared);
+    rcu_assign_pointer(shared, make_object());
+    return old;
+}
+
+void free_object(struct object *object)
+{
+    object->value = 0;
+    free(object);
+}
+
+void replace_and_wait()
+{
+    struct object *old = replace_object();
+    synchronize_rcu();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
 void expect_idle()
 {
-    const struct gp_machine *machine = &rtrcu_domain.gp.machine[GP_NORMAL];
-    sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
-    sim::expect(machine->crank.word == 0, "nobody holds the crank at the end");
+    const struct gp *gp = &rtrcu_domain.gp;
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        const struct gp_machine *machine = &gp->machine[kind];
+        sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
+        sim::expect(machine->crank.word == 0, "nobody holds a crank at the end");
+    }
+    for (uint32_t i = 0; i < rtrcu_domain.registry.leaf_count; i++)
+        sim::expect(rtrcu_domain.registry.leaf[i]->lock.word == 0, "nobody holds a leaf at the end");
     sim::expect(rtrcu_domain.registry.anonymous == 0, "no reader without a record is left at the end");
 }
 
@@ -32,7 +139,16 @@ void check_invariants()
     struct reader_registry *registry = &rtrcu_domain.registry;
     for (uint32_t i = 0; i < registry->leaf_count; i++) {
         struct reader_leaf *leaf = registry->leaf[i];
-        sim::expect(!leaf || (leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
+        sim::expect((leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
+        for (uint32_t slot = 0; slot < 4; slot++) {
+            const struct cb_queue *queue = &leaf->records[slot].queue;
+            sim::expect((int64_t)(queue->enqueued - queue->invoked) >= 0, "INV-CB1: invoked <= enqueued");
+        }
+    }
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        const struct gp_machine *machine = &rtrcu_domain.gp.machine[kind];
+        bool owes = rtrcu_domain.gp.level0[0].word[kind] & GP_WORD_OWES;
+        sim::expect(seq_is_running(machine->seq) || !owes, "INV-GP1: while idle, no node word has a mask bit");
     }
 }
 

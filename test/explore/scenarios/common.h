@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the scenarios share: the library's headers, the start of a domain, the table.
+// What the scenarios share: the start of a domain, an object that readers use and updaters replace, checks.
 #pragma once
 
 extern "C" {
@@ -11,11 +11,41 @@ extern "C" {
 namespace scenarios
 {
 
+// Once, before any schedule: the domain with a second leaf, which is in use only where a scenario says so.
+void prepare_domain();
+
 // The configuration that makes schedules short: no spinning, no stall reports, small batches.
-void configure();
+struct rtrcu_config *configure();
 // Register the calling thread (in sim::as_thread()).
 void register_reader();
-// Is everybody's word, tree and sequence at rest?
+void register_qsbr();
+void register_deadline();
+// Use both leaves, and register the calling thread in the second.
+void register_in_second_leaf();
+
+// What readers use: anybody who touches it after free() is caught.
+struct object {
+    struct rcu_head head;
+    int value;
+};
+extern struct object *shared;
+struct object *make_object();
+// Look at the shared object twice, others in between.  Inside a section.
+void use_object();
+// One whole section of a reader.
+void read_once();
+// The same by a thread that stays until the updaters have finished, so that its exit reports nothing for it.
+void read_and_stay();
+void stay();
+// How many updaters stay() waits for.
+extern uint32_t updaters;
+// Publish a new object; the old one.
+struct object *replace_object();
+void free_object(struct object *object);
+// Publish, wait for a grace period, free.
+void replace_and_wait();
+
+// No grace period is under way, nobody holds anything.
 void expect_idle();
 // The invariants of the rooms' headers that hold between any two steps.
 void check_invariants();

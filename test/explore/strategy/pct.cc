@@ -13,8 +13,8 @@ namespace explore
 namespace
 {
 
-// Who has a priority: threads, their buffers, their signals, and the scenario's events.
-constexpr int kActors = 4 * sim::kMaxThreads;
+// Who has a priority: threads, their buffers, their signals and timeouts, and the scenario's events.
+constexpr int kActors = 5 * sim::kMaxThreads;
 
 int actor_of(const sim::Action &action)
 {

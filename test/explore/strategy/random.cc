@@ -57,6 +57,7 @@ class Random : public sim::Strategy
             return buffer_[action.thread];
         case sim::ActionKind::kSignal:
         case sim::ActionKind::kEvent:
+        case sim::ActionKind::kTimeout:
             return other_;
         }
         return 1;

@@ -4,7 +4,7 @@
 //   random      weights of threads and buffers are drawn anew for each schedule, so that some schedules let stores
 //   linger
 //               and others starve a thread
-//   pct         every thread and every buffer has a priority; at d random steps the running one falls to the bottom. 
+//   pct         every thread and every buffer has a priority; at d random steps the running one falls to the bottom.
 //   Finds
 //               a fault of depth d with a probability that does not depend on luck alone (Burckhardt et al., 2010)
 //   exhaustive  every order with at most so many preemptions; a state that was reached before with as many preemptions

@@ -10,6 +10,8 @@ namespace sim
 namespace
 {
 
+constexpr uintptr_t kFirstPage = 4096;
+
 constexpr uint64_t mask_of(size_t size)
 {
     return size == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * size)) - 1;
@@ -21,27 +23,56 @@ void World::check_access(uintptr_t address, size_t size, AccessKind kind, const 
 {
     if (!exploring())
         return;
-    Access access{current_->id, &current_->clock, text, pc};
+    if (address < kFirstPage)
+        fail(fmt::format("{}: through a null pointer", text));
+    Access access{current_->id, static_cast<int>(threads_.size()), &current_->clock, text, pc};
     std::string error = memory_.check(address, size, kind, access, options_.races);
     if (!error.empty())
         fail(fmt::format("{}: {}", text ? text : fmt::format("plain access|{}", fmt::ptr(pc)), error));
 }
 
-// The library's own blocks of a thread are read by others without a word about it being atomic: see READER_STATE_SLOW.
+// The compiler's call stands before the access, so a plain write goes to memory by itself, and what others may see of
+// it is a matter of the race check.  But a thread's own block is written plainly by its owner and read by others on
+// purpose (see READER_STATE_SLOW): there, the written bytes are taken back at the next step and pass through the store
+// buffer.
 void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
 {
     if (!active() || on_own_stack(address))
         return;
+    capture();
+    if (address < kFirstPage)
+        fail(fmt::format("plain access|{}: through a null pointer", fmt::ptr(pc)));
     Thread &t = *current_;
     while (t.buffer.overlaps(address, size))
         drain_one(t, 0);
     if (writes)
         memory_.will_change(address, size);
     auto block = reinterpret_cast<uintptr_t>(thread_block());
-    if (address < block || address >= block + kThreadBlock)
+    if (address < block || address >= block + kThreadBlock) {
         check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
+    } else if (writes && exploring() && options_.model != Model::kSc && size <= 8) {
+        captured_ = {address, Memory::read(address, size), static_cast<uint8_t>(size), false, false, {}, "own block",
+                     ""};
+    }
     if (!writes && size <= 8)
         t.history = mix(t.history, Memory::read(address, size));
+}
+
+void World::capture()
+{
+    if (captured_.size == 0)
+        return;
+    BufferedStore store = captured_;
+    captured_.size = 0;
+    uint64_t written = Memory::read(store.address, store.size);
+    if (written == store.value)
+        return;
+    Memory::write_bytes(store.address, store.value, store.size);
+    store.value = written;
+    store.clock = current_->released;
+    if (current_->buffer.size() >= options_.buffer_stores)
+        drain_one(*current_, 0);
+    current_->buffer.push(store);
 }
 
 uint64_t World::load(uintptr_t address, size_t size, bool acquire, const char *text, const char *where)
@@ -165,14 +196,6 @@ uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, const
         point(text, where);
     Thread &t = *current_;
     uint64_t old = t.buffer.forward(address, size, Memory::read(address, size)), value = (old + amount) & mask_of(size);
-    if (exploring() && options_.model == Model::kSc) {
-        // Without a buffer, the moment between load and store is a point of its own; its own handlers stay out.
-        bool blocked = t.signals_blocked;
-        t.signals_blocked = true;
-        t.history = mix(t.history, value);
-        point(text, where);
-        t.signals_blocked = blocked;
-    }
     put(address, value, size, true, false, text, where);
     t.history = mix(t.history, value);
     return value;
@@ -197,6 +220,7 @@ void World::fence_full(const char *where)
 {
     if (!exploring())
         return;
+    capture();
     if (!current_->buffer.empty())
         point("full fence", where);
     real_fence(*current_);

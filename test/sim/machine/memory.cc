@@ -157,11 +157,11 @@ std::string Memory::race(Cell &c, size_t first, size_t last, AccessKind kind, co
     for (size_t i = first; i <= last; i++) {
         if (c.write_time[i] && !access.clock->covers(c.writer[i], c.write_time[i]))
             return fmt::format("unordered with a plain write of thread {}|{}", c.writer[i], fmt::ptr(c.write_pc));
-        for (int t = 0; t < kMaxThreads; t++) {
+        for (int t = 0; t < access.threads; t++) {
             if (t == access.thread)
                 continue;
             if (writes && !access.clock->covers(t, c.read_time[t][i]))
-                return fmt::format("unordered with a plain read of thread {}|{}", t, fmt::ptr(c.read_pc));
+                return fmt::format("unordered with a plain read of thread {}|{}", t, fmt::ptr(c.read_pc[t]));
             if (plain && !access.clock->covers(t, c.atomic_write_time[t][i]))
                 return fmt::format("unordered with \"{}\" of thread {}", c.atomic_text, t);
             if (kind == AccessKind::kPlainWrite && !access.clock->covers(t, c.atomic_read_time[t][i]))
@@ -190,7 +190,7 @@ std::string Memory::check(uintptr_t address, size_t size, AccessKind kind, const
             switch (kind) {
             case AccessKind::kPlainRead:
                 c.read_time[access.thread][i] = now;
-                c.read_pc = access.pc;
+                c.read_pc[access.thread] = access.pc;
                 break;
             case AccessKind::kPlainWrite:
                 c.write_time[i] = now;

@@ -2,7 +2,7 @@
 // Simulated memory: the bytes themselves lie where the program has them; this holds what is known about each granule of
 // eight bytes during one schedule, and the store buffers of the threads.
 //
-//   sc    a store is visible at once
+//   sc    every access is one event, visible at once: interleaving and nothing else
 //   tso   stores pass through a first-in first-out buffer of their thread (x86)
 //   pso   a store may overtake older ones to other bytes, unless it is a release; the store of a read-modify-write
 //   waits in
@@ -34,6 +34,7 @@ constexpr size_t kGranule = 8;
 // One side of every access, for the race check and for reports.
 struct Access {
     int thread;
+    int threads; // how many there are
     const Clock *clock;
     const char *text; // the source's spelling, or null: look @pc up
     const void *pc;
@@ -52,7 +53,7 @@ struct Cell {
     std::array<uint8_t, kGranule> writer;
     std::array<std::array<uint16_t, kGranule>, kMaxThreads> read_time, atomic_read_time, atomic_write_time;
     const void *write_pc;
-    const void *read_pc;
+    std::array<const void *, kMaxThreads> read_pc;
     const char *atomic_text;
 };
 

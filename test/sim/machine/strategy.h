@@ -10,10 +10,11 @@ namespace sim
 {
 
 enum class ActionKind : uint8_t {
-    kRun,    // this thread makes its next access
-    kDrain,  // store number `index` of this thread's buffer reaches memory
-    kSignal, // this thread's pending signal handler begins
-    kEvent,  // event number `index` of the scenario happens
+    kRun,     // this thread makes its next access
+    kDrain,   // store number `index` of this thread's buffer reaches memory
+    kSignal,  // this thread's pending signal handler begins
+    kEvent,   // event number `index` of the scenario happens
+    kTimeout, // this thread's timed wait ends although others could go on
 };
 
 struct Action {

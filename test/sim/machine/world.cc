@@ -2,6 +2,7 @@
 // Schedules: threads as fibers, what may happen next, and when it is over.
 #include "machine/world.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,7 @@ using boost::context::fiber;
 
 constexpr size_t kStack = 128 * 1024;
 constexpr size_t kHeap = 256 * 1024;
+constexpr int kExitRounds = 4;
 
 World *the_world = nullptr;
 
@@ -75,11 +77,12 @@ void World::begin_schedule(const Scenario &scenario, Strategy &strategy)
     allocations_.clear();
     heap_used_ = 0;
     now_ = 1000000000;
-    timeouts_allowed_ = true;
+    allow_timeouts(true, 0);
     membarrier_refused_ = visit_refused_ = over_ = false;
     outside_ = Thread{};
     outside_.name = "outside";
     current_ = &outside_;
+    captured_.size = 0;
     sim_thread_block_init(thread_block());
     strategy.begin();
     mode_ = Mode::kSetup;
@@ -207,13 +210,15 @@ void World::body_of(Thread &thread)
     abort();
 }
 
-// The exit hook runs while the thread's memory is still there; afterwards nobody may touch it.
+// As the C library does it: hooks run, again if one of them armed itself again, and behind the last no handler comes
+// any more.  Then the thread's memory goes away, and nobody may touch it.
 void World::exit_thread(Thread &thread)
 {
-    if (thread.exit_value && exit_hook_) {
+    for (int round = 0; thread.exit_value && exit_hook_ && round < kExitRounds; round++) {
         thread.exit_value = nullptr;
         exit_hook_(thread_block());
     }
+    thread.signals_blocked = true;
     point("exit", thread.name.c_str());
     drain_all(thread);
     memory_.set_freed(reinterpret_cast<uintptr_t>(thread_block()), kThreadBlock, true);
@@ -245,6 +250,7 @@ void World::point(const char *text, const char *where)
     (void)where;
     if (!exploring())
         return;
+    capture();
     if (scenario_->invariant) {
         quiet_++;
         scenario_->invariant();
@@ -306,8 +312,14 @@ void World::list_actions()
         }
     }
     for (Thread &thread : threads_) {
-        if (thread.signal && !thread.deliver && !thread.signals_blocked && thread.waits == Waits::kNo)
+        bool awake = thread.waits == Waits::kNo || thread.waits == Waits::kFutex || thread.waits == Waits::kUntil;
+        if (thread.signal && !thread.deliver && !thread.signals_blocked && awake)
             actions_.push_back({ActionKind::kSignal, static_cast<uint8_t>(thread.id), 0});
+    }
+    for (Thread &thread : threads_) {
+        bool waits = thread.waits == Waits::kFutex || thread.waits == Waits::kPi || thread.waits == Waits::kSleep;
+        if (early_timeouts_ && waits && thread.deadline != INT64_MAX)
+            actions_.push_back({ActionKind::kTimeout, static_cast<uint8_t>(thread.id), 0});
     }
     for (size_t i = 0; i < events_.size(); i++) {
         if (events_[i].second)
@@ -348,6 +360,9 @@ bool World::perform(const Action &action, Thread *&run)
     case ActionKind::kSignal:
         run = &threads_[action.thread];
         run->deliver = true;
+        if (run->waits == Waits::kFutex)
+            wake(*run, -EINTR);
+        run->waits = Waits::kNo;
         return true;
     case ActionKind::kEvent:
         if (options_.trace)
@@ -356,6 +371,10 @@ bool World::perform(const Action &action, Thread *&run)
         events_[action.index].second();
         quiet_--;
         events_[action.index].second = nullptr;
+        return false;
+    case ActionKind::kTimeout:
+        early_timeouts_--;
+        time_out(threads_[action.thread]);
         return false;
     }
     return false;
@@ -395,14 +414,18 @@ bool World::advance_clock()
     }
     if (!first)
         return false;
-    bool sleeps = first->waits == Waits::kSleep;
+    time_out(*first);
+    return true;
+}
+
+void World::time_out(Thread &thread)
+{
     if (++outcome_.timeouts > options_.timeout_limit)
         fail(fmt::format("nothing moves but the clock: {} timeouts; {}", options_.timeout_limit, stuck()));
-    now_ = first->deadline;
+    now_ = now_ < thread.deadline ? thread.deadline : now_;
     if (options_.trace)
-        fmt::print("       the clock moves: {}\n", first->name);
-    wake(*first, sleeps ? 0 : -ETIMEDOUT);
-    return true;
+        fmt::print("       the clock moves: {}\n", thread.name);
+    wake(thread, thread.waits == Waits::kSleep ? 0 : -ETIMEDOUT);
 }
 
 std::string World::stuck() const
@@ -429,8 +452,10 @@ void World::block(Waits why, uintptr_t address, int64_t timeout_ns)
     Thread *to = next();
     if (to != &t)
         switch_to(to);
-    while (t.deliver) { // a handler may come as soon as we run
+    while (t.deliver) { // a handler, which ends a sleep on a futex but not the wait for a condition
         run_signal();
+        if (why == Waits::kUntil)
+            t.waits = why;
         to = next();
         if (to != &t)
             switch_to(to);
@@ -455,7 +480,7 @@ uint64_t World::state()
     }
     for (const auto &event : events_)
         h = mix(h, event.second ? 1 : 2);
-    h = mix(h, static_cast<uint64_t>(now_) ^ heap_used_ << 40);
+    h = mix(h, static_cast<uint64_t>(now_) ^ heap_used_ << 40 ^ static_cast<uint64_t>(early_timeouts_) << 60);
     h = mix(h, (membarrier_refused_ ? 1u : 0u) | (visit_refused_ ? 2u : 0u));
     return mix(h, current_ == &outside_ ? 99 : static_cast<uint64_t>(current_->id));
 }

@@ -91,9 +91,11 @@ class World
     void expect(bool condition, const char *text);
     // What the library says to the user: part of the trace.
     void print(const char *format, va_list arguments);
-    void allow_timeouts(bool allowed)
+    // Do timed waits end when nobody else can go on?  And how many of them even when somebody can?
+    void allow_timeouts(bool late, uint32_t early)
     {
-        timeouts_allowed_ = allowed;
+        timeouts_allowed_ = late;
+        early_timeouts_ = early;
     }
     void refuse_fences(bool membarrier, bool visit)
     {
@@ -166,6 +168,7 @@ class World
     void body_of(Thread &thread);
     void exit_thread(Thread &thread);
     bool advance_clock();
+    void time_out(Thread &thread);
     bool is_over() const;
     std::string stuck() const;
     void block(Waits why, uintptr_t address, int64_t timeout_ns);
@@ -176,6 +179,8 @@ class World
     void commit(Thread &owner, const BufferedStore &store);
     void yield_exclusive(const Thread &writer, uintptr_t address, size_t size);
     void order_acquire(Thread &thread);
+    // A plain write into the thread's own block, made since the last step, goes into its store buffer.
+    void capture();
     void put(uintptr_t address, uint64_t value, size_t size, bool release, bool exclusive, const char *text,
              const char *where);
     void check_access(uintptr_t address, size_t size, AccessKind kind, const char *text, const void *pc);
@@ -197,8 +202,10 @@ class World
     std::vector<std::pair<const char *, void (*)()>> events_; // null: has happened
     std::vector<Action> actions_;
     bool timeouts_allowed_ = true;
+    uint32_t early_timeouts_ = 0;
     bool membarrier_refused_ = false, visit_refused_ = false;
     bool over_ = false;
+    BufferedStore captured_{};
     int64_t now_ = 0;
     void (*exit_hook_)(void *) = nullptr;
     alignas(boost::context::fiber) unsigned char main_fiber_[sizeof(boost::context::fiber)];

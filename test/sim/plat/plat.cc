@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "machine/world.h"
@@ -135,6 +136,19 @@ void plat_thread_name(int thread_id, char *name, size_t size)
     snprintf(name, size, "%d", thread_id);
 }
 
+void plat_thread_look(int thread_id, struct plat_thread_look *look)
+{
+    (void)thread_id;
+    look->state = '?';
+    look->call = -1;
+    look->address = 0;
+}
+
+void plat_symbol(uintptr_t address, char *text, size_t size)
+{
+    snprintf(text, size, "%#lx", static_cast<unsigned long>(address));
+}
+
 int plat_sched_set(int priority, int nice)
 {
     (void)nice;
@@ -180,11 +194,14 @@ int plat_thread_exit_arm(unsigned int key, void *value)
     return 0;
 }
 
-/* No scenario fills a leaf. */
+/* Before the schedules begin: memory that they all find. */
 void *plat_mem_pages(size_t bytes)
 {
-    (void)bytes;
-    return nullptr;
+    if (world()->active())
+        world()->fail("a leaf is full; no scenario means that");
+    size_t rounded = (bytes + 4095) & ~size_t{4095};
+    void *pages = aligned_alloc(4096, rounded);
+    return pages ? memset(pages, 0, rounded) : nullptr;
 }
 
 void plat_print(const char *format, ...)

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Callbacks on their whole way: queue, driver, daemon, barrier.
+#include <stdlib.h>
+
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+int invoked;
+struct object *queued[3];
+
+void begin()
+{
+    configure();
+    shared = make_object();
+    invoked = 0;
+}
+
+void free_callback(struct rcu_head *head)
+{
+    invoked++;
+    free_object(container_of(head, struct object, head));
+}
+
+bool one_invoked()
+{
+    return invoked == 1;
+}
+
+bool two_invoked()
+{
+    return invoked == 2;
+}
+
+bool three_invoked()
+{
+    return invoked == 3;
+}
+
+// ---- one callback, a reader, the driver and its daemon ----
+
+void call_one()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    sim::until(one_invoked);
+}
+
+void register_and_start_driver()
+{
+    register_reader();
+    (void)drive_start(&rtrcu_domain.drive);
+}
+
+void call_setup()
+{
+    begin();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("updater", call_one), register_and_start_driver);
+}
+
+// ---- a signal handler queues too, between exchange and link perhaps ----
+
+void call_two()
+{
+    call_rcu(&queued[0]->head, free_callback);
+    call_rcu(&queued[1]->head, free_callback);
+    sim::until(three_invoked);
+}
+
+void handler_call()
+{
+    call_rcu(&queued[2]->head, free_callback);
+}
+
+void signal_setup()
+{
+    begin();
+    for (struct object *&object : queued)
+        object = make_object();
+    int caller = sim::thread("caller", call_two);
+    sim::as_thread(caller, register_reader);
+    sim::signal(caller, handler_call);
+}
+
+// ---- the thread ends, its callbacks do not ----
+
+void call_and_leave()
+{
+    call_rcu(&queued[0]->head, free_callback);
+    call_rcu(&queued[1]->head, free_callback);
+}
+
+void wait_for_two()
+{
+    sim::until(two_invoked);
+}
+
+void leave_setup()
+{
+    begin();
+    queued[0] = make_object();
+    queued[1] = make_object();
+    sim::as_thread(sim::thread("caller", call_and_leave), register_reader);
+    sim::thread("watcher", wait_for_two);
+}
+
+// ---- rcu_barrier() against a callback that queues itself again ----
+
+uint32_t rounds;
+bool has_run; // written in the first round only
+
+void requeue(struct rcu_head *head)
+{
+    if (rounds++ == 0)
+        has_run = true;
+    if (rounds < 6)
+        call_rcu(head, requeue);
+}
+
+void call_and_barrier()
+{
+    call_rcu(&queued[0]->head, requeue);
+    call_rcu(&queued[1]->head, free_callback);
+    rcu_barrier();
+    sim::expect(has_run && invoked == 1, "rcu_barrier() returns after every callback queued before it");
+}
+
+void barrier_setup()
+{
+    begin();
+    rounds = 0;
+    has_run = false;
+    queued[0] = make_object();
+    queued[1] = make_object();
+    sim::as_thread(sim::thread("caller", call_and_barrier), register_reader);
+}
+
+// ---- the barrier of one thread waits for the callback of another ----
+
+bool has_queued;
+
+void call_plain()
+{
+    call_rcu(&queued[0]->head, free_callback);
+    rtrcu_store_release(&has_queued, true);
+}
+
+void barrier_of_other()
+{
+    bool expected = rtrcu_load_acquire(&has_queued);
+    rcu_barrier();
+    sim::expect(!expected || invoked == 1, "rcu_barrier() waits for callbacks that other threads have queued");
+}
+
+void barrier_two_setup()
+{
+    begin();
+    has_queued = false;
+    queued[0] = make_object();
+    sim::as_thread(sim::thread("caller", call_plain), register_reader);
+    sim::thread("barrier", barrier_of_other);
+}
+
+// ---- rcu_free(): a block is gathered by its owner and closed by the collector ----
+
+void free_two()
+{
+    rcu_free(replace_object());
+    rcu_free(replace_object());
+    rcu_barrier();
+}
+
+void free_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("updater", free_two), register_reader);
+}
+
+// ---- policy inline: the owner invokes at its quiescent states ----
+
+void inline_owner()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    for (int i = 0; i < 12 && invoked == 0; i++) {
+        rcu_quiescent_state();
+        sim::step();
+    }
+    rcu_thread_offline();
+    rcu_barrier();
+    sim::expect(invoked == 1, "the owner or a daemon has invoked the callback once");
+}
+
+void inline_setup()
+{
+    begin();
+    rtrcu_domain.first_config.policy = RTRCU_POLICY_INLINE;
+    sim::as_thread(sim::thread("owner", inline_owner), register_qsbr);
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+}
+
+} // namespace
+
+extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kInline;
+
+const sim::Scenario kCall = {
+    "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kCallSignal = {
+    "call-signal", "a signal handler queues while its thread does", signal_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kCallExit = {
+    "call-exit", "the thread ends before its callbacks", leave_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kBarrier = {"barrier",        "rcu_barrier() against a callback that queues itself again",
+                                barrier_setup,    nullptr,
+                                check_invariants, 8000};
+const sim::Scenario kBarrierTwo = {
+    "barrier-two", "rcu_barrier() for another thread's callback", barrier_two_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kFree = {
+    "free", "rcu_free() of two objects that a reader may use", free_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kInline = {
+    "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
+
+} // namespace scenarios

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Readers of both disciplines against an updater that publishes, waits and frees.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+int begin()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    int reader = sim::thread("reader", read_and_stay);
+    sim::as_thread(reader, register_reader);
+    return reader;
+}
+
+void publish_setup()
+{
+    begin();
+    sim::thread("updater", replace_and_wait);
+}
+
+// ---- nested: the flag may be lost in an increment or decrement under way ----
+
+void nested_reader()
+{
+    rcu_read_lock();
+    rcu_read_lock();
+    use_object();
+    rcu_read_unlock();
+    rcu_read_lock();
+    rcu_read_unlock();
+    rcu_read_unlock();
+    stay();
+}
+
+void nested_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", nested_reader), register_reader);
+    sim::thread("updater", replace_and_wait);
+}
+
+// ---- two readers, the second in a section of its own when the first has left ----
+
+void two_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader2", read_and_stay), register_reader);
+    sim::thread("updater", replace_and_wait);
+}
+
+// ---- a handler of the reader reads too ----
+
+void handler_setup()
+{
+    sim::signal(begin(), read_once);
+    sim::thread("updater", replace_and_wait);
+}
+
+// ---- quiescent-state thread ----
+
+void quiescent_reader()
+{
+    rcu_read_lock_qs();
+    use_object();
+    rcu_read_unlock_qs();
+    rcu_quiescent_state();
+    use_object();
+    rcu_thread_offline();
+    rcu_thread_online();
+    use_object();
+    rcu_thread_offline();
+    stay();
+}
+
+void quiescent_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", quiescent_reader), register_qsbr);
+    sim::thread("updater", replace_and_wait);
+}
+
+// Two grace periods ask the same thread, whose flag is set by the first when the second begins to ask.
+void quiescent_twice()
+{
+    use_object();
+    rcu_quiescent_state();
+    use_object();
+    rcu_quiescent_state();
+    use_object();
+    rcu_thread_offline();
+    stay();
+}
+
+void two_periods()
+{
+    replace_and_wait();
+    replace_and_wait();
+}
+
+void quiescent_two_setup()
+{
+    configure();
+    updaters = 2;
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", quiescent_twice), register_qsbr);
+    sim::thread("updater", two_periods);
+}
+
+// A quiescent-state thread that waits for a grace period is offline meanwhile.
+void quiescent_updater()
+{
+    use_object();
+    replace_and_wait();
+    use_object();
+    rcu_thread_offline();
+}
+
+void waits_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("quiescent", quiescent_updater), register_qsbr);
+    sim::as_thread(sim::thread("reader", read_and_stay), register_reader);
+}
+
+// ---- deadline thread: it wakes nobody, so the crank's timeout finds its report ----
+
+void deadline_setup()
+{
+    configure();
+    shared = make_object();
+    sim::as_thread(sim::thread("reader", read_and_stay), register_deadline);
+    sim::thread("updater", replace_and_wait);
+}
+
+} // namespace
+
+extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kWaits, kDeadline;
+
+const sim::Scenario kPublish = {"publish",        "lock, load, use, unlock against publish, wait, free",
+                                publish_setup,    expect_idle,
+                                check_invariants, 2000};
+const sim::Scenario kNested = {
+    "nested", "nested sections whose updates may lose the flag", nested_setup, expect_idle, check_invariants, 2000};
+const sim::Scenario kTwoReaders = {"two-readers", "two readers of one leaf", two_setup,
+                                   expect_idle,   check_invariants,          2000};
+const sim::Scenario kHandler = {
+    "handler", "a signal handler of the reader reads too", handler_setup, expect_idle, check_invariants, 2000};
+const sim::Scenario kQuiescent = {"quiescent",      "a quiescent-state thread reports, goes offline and online",
+                                  quiescent_setup,  expect_idle,
+                                  check_invariants, 2000};
+const sim::Scenario kQuiescentTwo = {"quiescent-two",     "a quiescent-state thread between two grace periods",
+                                     quiescent_two_setup, expect_idle,
+                                     check_invariants,    3000};
+const sim::Scenario kWaits = {"waits",          "a quiescent-state thread waits for a grace period itself",
+                              waits_setup,      expect_idle,
+                              check_invariants, 2000};
+const sim::Scenario kDeadline = {
+    "deadline", "a deadline thread reports without a wake-up", deadline_setup, expect_idle, check_invariants, 2000};
+
+} // namespace scenarios

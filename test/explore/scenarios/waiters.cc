@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Those who wait for a grace period: several at once, cookies, expedited ones.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+struct rtrcu_config *begin()
+{
+    struct rtrcu_config *config = configure();
+    shared = make_object();
+    sim::no_timeouts();
+    return config;
+}
+
+// Of several updaters each frees what it took out itself.
+void exchange_and_wait()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu();
+    free_object(old);
+}
+
+void share_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("updater1", exchange_and_wait);
+    sim::thread("updater2", exchange_and_wait);
+}
+
+void crowd_setup()
+{
+    begin();
+    sim::thread("waiter1", rtrcu_synchronize);
+    sim::thread("waiter2", rtrcu_synchronize);
+    sim::thread("waiter3", rtrcu_synchronize);
+}
+
+// ---- cookies ----
+
+uint64_t cookie;
+
+void cookie_updater()
+{
+    struct object *old = replace_object();
+    cookie = get_state_synchronize_rcu();
+    synchronize_rcu();
+    sim::expect(poll_state_synchronize_rcu(cookie), "a whole grace period has passed since the cookie");
+    free_object(old);
+}
+
+// Whoever finds the cookie reached may free.
+void poll_updater()
+{
+    struct object *old = replace_object();
+    uint64_t own = start_poll_synchronize_rcu();
+    cond_synchronize_rcu(own);
+    free_object(old);
+}
+
+void cookie_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("updater", cookie_updater);
+    sim::thread("other", rtrcu_synchronize);
+}
+
+void poll_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("updater", poll_updater);
+}
+
+// ---- expedited: a worker turns, callers sleep ----
+
+void expedited_updater()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu_expedited();
+    free_object(old);
+}
+
+void expedited_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("updater", expedited_updater);
+}
+
+void expedited_two_setup()
+{
+    begin();
+    sim::thread("updater1", expedited_updater);
+    sim::thread("updater2", expedited_updater);
+}
+
+// The worker is a real-time thread and lends its priority by a word locked on the reader's behalf.
+void lend_setup()
+{
+    struct rtrcu_config *config = begin();
+    config->kthread_prio = 50;
+    config->boost = 1;
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("updater", expedited_updater);
+}
+
+} // namespace
+
+extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kLend;
+
+const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
+                              4000};
+const sim::Scenario kCrowd = {"crowd", "three who only wait", crowd_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kCookie = {
+    "cookie", "a cookie against others' grace periods", cookie_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kPoll = {
+    "poll", "a polled cookie, the driver, and a wait for it", poll_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kExpedited = {
+    "expedited", "an expedited grace period by the worker", expedited_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kExpeditedTwo = {
+    "expedited-two", "two callers of one worker", expedited_two_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kLend = {
+    "lend", "a reader is lent a priority while it leaves", lend_setup, nullptr, check_invariants, 6000};
+
+} // namespace scenarios
