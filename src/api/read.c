@@ -93,9 +93,12 @@ int rtrcu_register_thread(unsigned int flags)
     if (flags & ~(RTRCU_QSBR | RTRCU_DEADLINE))
         return -EINVAL;
     int error = section_register(&rtrcu_domain.gp, flags);
-    if (!error)
-        drive_start(&rtrcu_domain.drive);
-    return error;
+    if (error)
+        return error;
+    drive_start(&rtrcu_domain.drive);
+    if (flags & RTRCU_DEADLINE)
+        drive_rouse(&rtrcu_domain.drive); /* it may sleep without a timeout, and this thread will not wake it later */
+    return 0;
 }
 
 int rtrcu_unregister_thread(void)

@@ -32,7 +32,8 @@ static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void 
 {
     if (drive_start(drive) != 0 || !drive->driver->body)
         help(drive);
-    drive_wake(drive, true);
+    drive_note(drive, true);
+    drive_rouse(drive); /* who waits may make a system call, a deadline thread too */
     rtrcu_fetch_add(&drive->progress_waiters, 1);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))

@@ -102,7 +102,9 @@ bool drive_fence(struct drive *drive);
 void drive_perform(struct drive *drive, unsigned int actions);
 /* The driver has something new to do; @urgent: without waiting for the tick. */
 void drive_wake(struct drive *drive, bool urgent);
-/* As above from a thread that may not make a system call: the driver finds it at its next tick. */
+/* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or waits. */
+void drive_rouse(struct drive *drive);
+/* As drive_wake() from a thread that may not make a system call: the driver finds it at its next tick. */
 void drive_note(struct drive *drive, bool urgent);
 
 /* ---- expedited grace periods: expedited.c ---- */

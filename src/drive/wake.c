@@ -45,9 +45,13 @@ void drive_wake(struct drive *drive, bool urgent)
         return;
     rtrcu_fence_full();
     uint32_t sleeping = rtrcu_load_relaxed(&drive->sleeping);
-    if (sleeping == DRIVE_IDLE || (sleeping == DRIVE_PACING && urgent)) {
-        rtrcu_fetch_add(&drive->wakeups, 1);
-        rtrcu_fetch_add(&drive->event, 1);
-        plat_futex_wake(&drive->event, 1);
-    }
+    if (sleeping == DRIVE_IDLE || (sleeping == DRIVE_PACING && urgent))
+        drive_rouse(drive);
+}
+
+void drive_rouse(struct drive *drive)
+{
+    rtrcu_fetch_add(&drive->wakeups, 1);
+    rtrcu_fetch_add(&drive->event, 1);
+    plat_futex_wake(&drive->event, 1);
 }
