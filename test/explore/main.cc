@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -18,6 +21,8 @@ namespace scenarios
 void prepare_domain();
 }
 
+extern "C" const bool sim_two_words;
+
 namespace explore
 {
 
@@ -25,10 +30,10 @@ namespace
 {
 
 struct Request {
-    std::string scenario = "all", strategy = "pct", memory = "tso", replay;
+    std::string scenario = "all", strategy = "standard", memory = "tso", replay;
     uint64_t seed = 1, schedules = 0;
-    double seconds = 2;
-    int depth = 4, preemptions = 2;
+    double seconds = 1;
+    int depth = 4, preemptions = 1;
     size_t buffer = 4;
     bool list = false, no_races = false, expect_failure = false;
 };
@@ -56,6 +61,7 @@ std::unique_ptr<sim::Strategy> strategy_of(const Request &request)
 Tally explore(sim::World &world, const sim::Scenario &scenario, const Request &request)
 {
     Tally tally;
+    world.set_buffer(request.buffer);
     auto strategy = strategy_of(request);
     auto began = std::chrono::steady_clock::now();
     auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
@@ -90,18 +96,38 @@ std::string coverage(const Tally &tally)
 }
 
 // 0 held, 1 failed.
-int run_one(sim::World &world, const sim::Scenario &scenario, const Request &request)
+int run_one(const sim::Scenario &scenario, const Request &request)
 {
+    sim::World &world = *sim::world();
     Tally tally = explore(world, scenario, request);
-    fmt::print("{:<12} {:<4} {:<10} {} {}\n", scenario.name, request.memory, request.strategy, coverage(tally),
+    fmt::print("{:<15} {:<4} {:<10} {} {}\n", scenario.name, request.memory, request.strategy, coverage(tally),
                tally.failed.failed ? "FAILED" : "held");
+    std::fflush(stdout);
     if (!tally.failed.failed)
         return 0;
-    fmt::print("  {}\n", symbolize(tally.failed.failure));
-    fmt::print("  replay: --replay '{}/{}/{}/{}'\n", scenario.name, request.memory, request.buffer,
-               encode_choices(tally.failed.choices));
+    fmt::print("  {}\n  replay: --replay '{}/{}/{}/{}'\n", symbolize(tally.failed.failure), scenario.name,
+               request.memory, request.buffer, encode_choices(tally.failed.choices));
     std::fflush(stdout);
     return 1;
+}
+
+// Every order with few preemptions, then many random ones.
+int run_standard(const sim::Scenario &scenario, Request request)
+{
+    static const struct {
+        const char *name;
+        double share;
+        size_t buffer;
+    } strategies[] = {{"exhaustive", 1, 2}, {"random", 1, 4}, {"pct", 0.5, 4}};
+    int failed = 0;
+    double seconds = request.seconds;
+    for (const auto &strategy : strategies) {
+        request.strategy = strategy.name;
+        request.seconds = seconds * strategy.share;
+        request.buffer = strategy.buffer;
+        failed += run_one(scenario, request);
+    }
+    return failed;
 }
 
 const sim::Scenario *find(const std::string &name)
@@ -152,12 +178,44 @@ int replay(const Request &request)
     return outcome.failed ? 1 : 0;
 }
 
-int run(const Request &request)
+// The program over the other layout lies beside this one, where there is one.
+std::string sibling()
+{
+    char path[4096] = "";
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 32);
+    std::string other = std::string(path, length > 0 ? static_cast<size_t>(length) : 0) + "-two-words";
+    return access(other.c_str(), X_OK) == 0 ? other : "";
+}
+
+int run_scenarios(const Request &request)
+{
+    int failed = 0;
+    for (const sim::Scenario *scenario : all_scenarios()) {
+        if (request.scenario != "all" && request.scenario != scenario->name)
+            continue;
+        failed += request.strategy == "standard" ? run_standard(*scenario, request) : run_one(*scenario, request);
+    }
+    bool whole = request.scenario == "all" && request.strategy == "standard" && !sim_two_words;
+    if (whole && !sibling().empty())
+        failed += std::system(fmt::format("'{}' --memory pso --strategy random --seed {} --seconds {}", sibling(),
+                                          request.seed, request.seconds / 2)
+                                  .c_str()) != 0;
+    return failed;
+}
+
+int run(const Request &request, char **argv)
 {
     if (request.list) {
         for (const sim::Scenario *scenario : all_scenarios())
-            fmt::print("{:<14} {}\n", scenario->name, scenario->what);
+            fmt::print("{:<15} {}\n", scenario->name, scenario->what);
         return 0;
+    }
+    bool weak = request.memory == "pso" || request.replay.find("/pso/") != std::string::npos;
+    if (weak && !sim_two_words) {
+        if (sibling().empty())
+            return refuse(
+                "--memory pso is for the reader word of aarch64; this program has that of x86: allowed are sc, tso");
+        execv(sibling().c_str(), argv);
     }
     if (!request.replay.empty())
         return replay(request);
@@ -165,13 +223,11 @@ int run(const Request &request)
         return unknown_scenario(request.scenario);
     sim::World world({.model = model_of(request.memory), .buffer_stores = request.buffer, .races = !request.no_races});
     scenarios::prepare_domain();
-    int failed = 0;
-    for (const sim::Scenario *scenario : all_scenarios()) {
-        if (request.scenario == "all" || request.scenario == scenario->name)
-            failed += run_one(world, *scenario, request);
-    }
+    fmt::print("seed {}; memory {} of the explorer's own model\n", request.seed, request.memory);
+    int failed = run_scenarios(request);
     if (request.expect_failure)
         return failed ? 0 : 1;
+    fmt::print("{}\n", failed ? fmt::format("{} runs FAILED", failed) : "every run held");
     return failed ? 1 : 0;
 }
 
@@ -184,13 +240,13 @@ int main(int argc, char **argv)
     explore::Request request;
     CLI::App app("Explore interleavings and weak memory over the library's own source.");
     app.add_option("--scenario", request.scenario, "one scenario, or all");
-    app.add_option("--strategy", request.strategy, "how schedules are chosen")
-        ->check(CLI::IsMember({"random", "pct", "exhaustive"}));
+    app.add_option("--strategy", request.strategy, "how schedules are chosen; standard: exhaustive, random, pct")
+        ->check(CLI::IsMember({"standard", "random", "pct", "exhaustive"}));
     app.add_option("--memory", request.memory, "what a store buffer may do")
         ->check(CLI::IsMember({"sc", "tso", "pso"}));
     app.add_option("--seed", request.seed, "of random and pct");
     app.add_option("--schedules", request.schedules, "at most so many a scenario, 0: as many as --seconds allow");
-    app.add_option("--seconds", request.seconds, "at most so long a scenario")->check(CLI::PositiveNumber);
+    app.add_option("--seconds", request.seconds, "at most so long a scenario and strategy")->check(CLI::PositiveNumber);
     app.add_option("--depth", request.depth, "of pct: change points and one")->check(CLI::Range(1, 20));
     app.add_option("--preemptions", request.preemptions, "of exhaustive")->check(CLI::Range(0, 20));
     app.add_option("--buffer", request.buffer, "stores that a buffer holds")->check(CLI::Range(1, 60));
@@ -203,5 +259,5 @@ int main(int argc, char **argv)
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    return explore::run(request);
+    return explore::run(request, argv);
 }

@@ -77,6 +77,10 @@ class World
     explicit World(const Options &options);
 
     Outcome run(const Scenario &scenario, Strategy &strategy);
+    void set_buffer(size_t stores)
+    {
+        options_.buffer_stores = stores;
+    }
 
     // ---- for scenarios ----
     int add_thread(const char *name, void *(*body)(void *), void *argument, bool daemon);

@@ -19,6 +19,13 @@ using sim::world;
 
 extern "C" {
 
+extern const bool sim_two_words;
+#ifdef SIM_TWO_WORDS
+const bool sim_two_words = true;
+#else
+const bool sim_two_words = false;
+#endif
+
 void sim_thread_block_init(void *block)
 {
     static_assert(sizeof(struct rtrcu_thread) <= sim::kThreadBlock, "the block has no room for the layout");
