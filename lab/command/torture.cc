@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu torture`: plays scenarios, each in a process of its own, and says whether the library stood them.
+#include <rtrcu/rcu.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "command/command.h"
+#include "machine/machine.h"
+#include "report/table.h"
+#include "torture/process.h"
+
+namespace lab
+{
+namespace
+{
+
+using torture::Outcome;
+using torture::RunOptions;
+using torture::Scenario;
+
+// The standard set takes about ten minutes.
+constexpr double standard_seconds = 30, quick_seconds = 2.5;
+constexpr const char *quick_set[] = {"TREE03", "TREE05", "QSBR-MIX", "FLOOD", "BUSTED"};
+
+struct TortureOptions {
+    CommonOptions common;
+    std::vector<std::string> names;
+    std::vector<std::string> files;
+    bool all = false;
+    bool list = false;
+    bool expect_failure = false;
+    bool stop_at_first_error = false;
+    double patience_s = 20;
+    int result_descriptor = -1; // not -1: we are the process of a scenario
+};
+
+struct Wanted {
+    Scenario scenario;
+    std::vector<std::string> arguments; // that name it to its process
+    bool is_control;                    // one that must fail, as a part of a set
+};
+
+std::string known_names()
+{
+    std::vector<std::string> names;
+    for (const torture::EmbeddedScenario &embedded : torture::embedded_scenarios())
+        names.push_back(embedded.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool find_named(const std::string &name, Scenario &scenario, std::string &error)
+{
+    for (const torture::EmbeddedScenario &embedded : torture::embedded_scenarios())
+        if (name == embedded.name)
+            return torture::parse_scenario(name, embedded.text, scenario, error);
+    error = fmt::format("no scenario is called \"{}\"; allowed: {}", name, known_names());
+    return false;
+}
+
+bool read_file(const std::string &path, Scenario &scenario, std::string &error)
+{
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (!file) {
+        error = fmt::format("cannot read the scenario file {}", path);
+        return false;
+    }
+    const std::size_t slash = path.rfind('/');
+    std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+    return torture::parse_scenario(name.substr(0, name.rfind('.')), text.str(), scenario, error);
+}
+
+// A set has its controls, which must fail; a scenario that is named is judged by itself.
+bool choose(const TortureOptions &options, std::vector<Wanted> &wanted, std::string &error)
+{
+    std::vector<std::string> names = options.names;
+    const bool is_set = names.empty() && options.files.empty();
+    if (is_set && options.common.quick && !options.all)
+        names.assign(std::begin(quick_set), std::end(quick_set));
+    else if (is_set || options.all)
+        for (const torture::EmbeddedScenario &embedded : torture::embedded_scenarios())
+            names.push_back(embedded.name);
+    for (const std::string &name : names) {
+        Wanted one{{}, {"--scenario", name}, false};
+        if (!find_named(name, one.scenario, error))
+            return false;
+        one.is_control = (is_set || options.all) && one.scenario.must_fail;
+        wanted.push_back(one);
+    }
+    for (const std::string &path : options.files) {
+        Wanted one{{}, {"--scenario-file", path}, false};
+        if (!read_file(path, one.scenario, error))
+            return false;
+        wanted.push_back(one);
+    }
+    return true;
+}
+
+RunOptions run_options(const TortureOptions &options)
+{
+    RunOptions run;
+    run.seed = options.common.seed;
+    run.seconds = options.common.seconds > 0 ? options.common.seconds
+                  : options.common.quick     ? quick_seconds
+                                             : standard_seconds;
+    run.patience_s = options.patience_s;
+    run.stop_at_first_error = options.stop_at_first_error;
+    return run;
+}
+
+bool is_good(const Wanted &wanted, const Outcome &outcome)
+{
+    return outcome.failed() == wanted.is_control || (outcome.skipped && !outcome.failed());
+}
+
+std::string verdict(const Wanted &wanted, const Outcome &outcome)
+{
+    if (outcome.skipped && !outcome.failed())
+        return "SKIPPED (see the message)";
+    if (wanted.is_control)
+        return outcome.failed() ? "SUCCESS (failed, as it must)" : "FAILURE (passed, and must fail)";
+    return outcome.failed() ? "FAILURE" : "SUCCESS";
+}
+
+Json row_of(const Wanted &wanted, const Outcome &outcome)
+{
+    const auto &totals = outcome.totals;
+    return {{"scenario", outcome.scenario},
+            {"seconds", outcome.seconds},
+            {"reads", totals.reads},
+            {"updates", totals.updates},
+            {"grace_periods", outcome.grace_periods},
+            {"pipe", totals.pipe},
+            {"near_misses", totals.near_misses},
+            {"errors", totals.errors},
+            {"result", is_good(wanted, outcome) ? "SUCCESS" : "FAILURE"},
+            {"must_fail", wanted.is_control},
+            {"skipped", outcome.skipped},
+            {"seed", outcome.seed},
+            {"failed_checks", outcome.failed_checks},
+            {"first_error_s", outcome.first_error_s},
+            {"callbacks", outcome.callbacks},
+            {"forks", outcome.forks},
+            {"stalls_reported", outcome.stalls},
+            {"reconfigurations", outcome.reconfigurations}};
+}
+
+void print_table(const std::vector<Wanted> &wanted, const std::vector<Outcome> &outcomes)
+{
+    Table table;
+    table.column("scenario", Table::Align::left);
+    for (const char *title : {"s", "reads", "updates", "grace periods", "callbacks", "age 0", "age 1", "older", "near"})
+        table.column(title);
+    table.column("result", Table::Align::left);
+    for (std::size_t i = 0; i < outcomes.size(); i++) {
+        const Outcome &outcome = outcomes[i];
+        uint64_t older = 0;
+        for (std::size_t age = 2; age < outcome.totals.pipe.size(); age++)
+            older += outcome.totals.pipe[age];
+        auto text = [](uint64_t value) { return number(static_cast<double>(value)); };
+        std::string result = verdict(wanted[i], outcome);
+        if (!outcome.failed_checks.empty())
+            result += fmt::format(": {}", fmt::join(outcome.failed_checks, " "));
+        table.row({outcome.scenario, fmt::format("{:.1f}", outcome.seconds), text(outcome.totals.reads),
+                   text(outcome.totals.updates), text(outcome.grace_periods), text(outcome.callbacks),
+                   text(outcome.totals.pipe[0]), text(outcome.totals.pipe[1]), text(older),
+                   text(outcome.totals.near_misses), result});
+    }
+    fmt::print("{}", table.text());
+}
+
+int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
+{
+    const RunOptions run = run_options(options);
+    fmt::print("Torture: {} scenarios of {:.3g} s each, seed {} (--seed {} replays the random choices).\n",
+               wanted.size(), run.seconds, run.seed, run.seed);
+    fflush(stdout);
+    std::vector<Outcome> outcomes;
+    bool good = true, failed = false;
+    Json document = make_document("torture", read_machine(), common_arguments(options.common));
+    Progress progress("torture", run.seconds * static_cast<double>(wanted.size()));
+    catch_interrupt();
+    for (const Wanted &one : wanted) {
+        progress.at(run.seconds * static_cast<double>(outcomes.size()), one.scenario.name);
+        outcomes.push_back(torture::run_in_process(one.scenario, one.arguments, run, interrupted));
+        if (outcomes.back().interrupted) {
+            outcomes.pop_back();
+            good = false;
+            break;
+        }
+        good &= is_good(one, outcomes.back());
+        failed |= outcomes.back().failed();
+        document["rows"].push_back(row_of(one, outcomes.back()));
+    }
+    print_table(wanted, outcomes);
+    if (!good)
+        fmt::print("Replay with --seed {} --seconds {:.3g} --scenario NAME.\n", run.seed, run.seconds);
+    fmt::print("End of test: {}\n", good ? "SUCCESS" : "FAILURE");
+    fflush(stdout);
+    const bool as_asked = options.expect_failure ? failed : good;
+    return finish(options.common, document, as_asked ? exit_ok : exit_check_failed);
+}
+
+int run(const TortureOptions &options)
+{
+    std::vector<Wanted> wanted;
+    std::string error;
+    if (!choose(options, wanted, error))
+        return complain(exit_usage, error);
+    if (options.list) {
+        for (const Wanted &one : wanted)
+            fmt::print("{:<12} {}\n", one.scenario.name, one.scenario.what);
+        return exit_ok;
+    }
+    if (options.result_descriptor < 0)
+        return play_all(options, wanted);
+    torture::SharedMemory memory = torture::SharedMemory::open(options.result_descriptor);
+    return torture::play(wanted.front().scenario, run_options(options), memory.result());
+}
+
+} // namespace
+
+Registration add_torture(CLI::App &application)
+{
+    auto options = std::make_shared<TortureOptions>();
+    CLI::App *command =
+        application.add_subcommand("torture", "the proof: readers, writers and disturbers of every kind");
+    add_common_options(*command, options->common);
+    command->add_option("--scenario", options->names, "play these scenarios (default: all)");
+    command->add_option("--scenario-file", options->files, "play scenarios from files");
+    command->add_flag("--all", options->all, "play every scenario, controls that must fail included (the default)");
+    command->add_flag("--list", options->list, "say what scenarios there are");
+    command->add_option("--patience", options->patience_s, "seconds after which something hangs")
+        ->check(CLI::Range(1.0, 600.0))
+        ->capture_default_str();
+    command->add_flag("--stop-at-first-error", options->stop_at_first_error, "end a scenario shortly after an error");
+    command->add_flag("--expect-failure", options->expect_failure, "exit with 0 only if a scenario failed");
+    command->add_option("--result-descriptor", options->result_descriptor)->group("");
+    return {command, [options] { return run(*options); }};
+}
+
+} // namespace lab

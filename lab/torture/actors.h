@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The parts that a scenario casts: each function adds its actors to the cast, as many as the scenario says.
+#pragma once
+
+#include "torture/context.h"
+
+namespace lab::torture
+{
+
+void add_readers(Cast &cast, const Scenario &scenario);       // readers.cc
+void add_writers(Cast &cast, const Scenario &scenario);       // writers.cc
+void add_cookie_takers(Cast &cast, const Scenario &scenario); // cookies.cc
+void add_barriers(Cast &cast, const Scenario &scenario);      // barrier.cc
+void add_floods(Cast &cast, const Scenario &scenario);        // flood.cc
+void add_litmus(Cast &cast, const Scenario &scenario);        // litmus.cc
+void add_churn(Cast &cast, const Scenario &scenario);         // churn.cc
+void add_disturbers(Cast &cast, const Scenario &scenario);    // disturb.cc
+void add_forker(Cast &cast, const Scenario &scenario);        // fork.cc
+void add_boost(Cast &cast, const Scenario &scenario);         // boost.cc
+void add_tasks(Cast &cast, Context &context);                 // tasks.cc
+
+// The handler of the signals that disturbers send; readers opt in by a ReadsInHandler.
+void install_handler();
+constexpr int disturbing_signal = 10; // SIGUSR1
+
+// As long as it lives, handlers on this thread read, and queue callbacks where the thread is registered.
+class ReadsInHandler
+{
+  public:
+    ReadsInHandler(Actor &actor, bool may_call);
+    ~ReadsInHandler();
+    ReadsInHandler(const ReadsInHandler &) = delete;
+    ReadsInHandler &operator=(const ReadsInHandler &) = delete;
+
+  private:
+    Actor &actor_;
+};
+
+// Wait for a grace period in one of the ways that wait; checks what cookies say about it.
+void wait_in_way(Actor &actor, Way way);
+
+} // namespace lab::torture

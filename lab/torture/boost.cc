@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Boosting: a reader that a real-time thread keeps from its CPU holds up a grace period; it must be lent a priority, so
+// that the grace period ends while that thread still runs.
+#include <pthread.h>
+#include <sched.h>
+
+#include <thread>
+
+#include "measure/clock.h"
+#include "torture/actors.h"
+#include "torture/section.h"
+
+namespace lab::torture
+{
+namespace
+{
+
+constexpr int hog_priority = 10, caller_priority = 20;
+constexpr int64_t hog_ns = 400'000'000; // well below what the kernel lets real-time threads have in a second
+constexpr int64_t section_ns = 1'000'000;
+
+bool become(int policy, int priority, int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_param parameter{};
+    parameter.sched_priority = priority;
+    return pthread_setaffinity_np(pthread_self(), sizeof(one), &one) == 0 &&
+           pthread_setschedparam(pthread_self(), policy, &parameter) == 0;
+}
+
+// The parts of one round, and how far it has come.
+struct Round {
+    std::atomic<bool> inside{false}, hogging{false}, over{false};
+};
+
+// Inside until it has had the CPU for long enough.
+void be_held_up(Round &round, int cpu)
+{
+    become(SCHED_OTHER, 0, cpu);
+    rcu_read_lock();
+    const int64_t end = thread_cpu_ns() + section_ns;
+    round.inside.store(true);
+    while (thread_cpu_ns() < end)
+        rtrcu_cpu_relax();
+    rcu_read_unlock();
+}
+
+void hog(Round &round, int cpu)
+{
+    become(SCHED_FIFO, hog_priority, cpu);
+    while (!round.inside.load())
+        pause_ns(20'000);
+    const int64_t end = now_ns() + hog_ns;
+    round.hogging.store(true);
+    while (now_ns() < end && !round.over.load())
+        rtrcu_cpu_relax();
+}
+
+void play_round(Actor &actor, int cpu)
+{
+    Round round;
+    std::thread hogging([&] { hog(round, cpu); });
+    std::thread held_up([&] { be_held_up(round, cpu); });
+    while (!round.hogging.load())
+        pause_ns(20'000);
+    const bool expedited = actor.random.one_in(2);
+    const int64_t began = now_ns();
+    if (expedited)
+        actor.context.flavour.synchronize_expedited();
+    else
+        actor.context.flavour.synchronize();
+    const int64_t lasted = now_ns() - began;
+    round.over.store(true);
+    held_up.join();
+    hogging.join();
+    actor.count_update();
+    if (lasted > hog_ns / 2)
+        actor.context.findings.report(Check::boost, "{} took {} ms beside a thread that hogs the CPU for {} ms",
+                                      expedited ? "expedited" : "normal", lasted / 1'000'000, hog_ns / 1'000'000);
+}
+
+void test_boost(Actor &actor)
+{
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed))
+            cpus.push_back(cpu);
+    if (cpus.size() < 2 || !become(SCHED_FIFO, caller_priority, cpus.back())) {
+        actor.context.shared.skipped.store(1);
+        Findings::say("torture: boosting needs two CPUs and real-time permission; not tested\n");
+        return;
+    }
+    while (actor.keep_going()) {
+        While waiting(actor, Doing::synchronize);
+        play_round(actor, cpus.front());
+        actor.rest(20'000);
+    }
+}
+
+} // namespace
+
+void add_boost(Cast &cast, const Scenario &scenario)
+{
+    if (scenario.boost_test != 0)
+        cast.add("boost", 0, test_boost);
+}
+
+} // namespace lab::torture

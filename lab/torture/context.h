@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What all actors of a scenario share, and one of them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "torture/callback.h"
+#include "torture/findings.h"
+#include "torture/flavour.h"
+#include "torture/heap.h"
+#include "torture/pipeline.h"
+#include "torture/random.h"
+#include "torture/scenario.h"
+
+namespace lab::torture
+{
+
+struct Context {
+    Context(const Scenario &scenario, uint64_t seed, SharedResult &shared, int64_t patience_ns);
+
+    const Scenario &scenario;
+    const uint64_t seed;
+    SharedResult &shared;
+    const int64_t patience_ns; // what takes longer has failed
+    const Flavour &flavour;
+    const bool kinds_are_mixed; // normal waits may be expedited ones or the other way round
+    Findings findings;
+    Pipeline pipeline;
+    Heap heap;
+    CallbackPool pool;
+    std::atomic<bool> stopping{false};
+    std::atomic<uint32_t> stuttering{0}; // 1: everybody pauses
+    std::atomic<uint32_t> stutters{0};   // how often
+    std::atomic<uint32_t> late_waits{0}; // grace periods that ended late
+    bool forked = false;                 // in a forked child: readers that were inside are not there any more
+    // In private memory: a forked child goes on counting for itself.
+    std::atomic<uint64_t> callbacks_queued{0};
+    std::atomic<uint64_t> callbacks_invoked{0};
+};
+
+// One thread of the scenario.  Its record lies in shared memory; everything else is its own.
+class Actor
+{
+  public:
+    Actor(Context &context, const std::string &name, uint64_t index);
+
+    // Says that it moves, pauses while everybody does, and is false at the end.
+    bool keep_going();
+    bool should_pause() const
+    {
+        return context.stuttering.load(std::memory_order_relaxed) != 0;
+    }
+    void rest(int64_t at_most_us); // sleeps a random while
+    void set(Doing doing)
+    {
+        record.doing.store(static_cast<uint32_t>(doing), std::memory_order_relaxed);
+    }
+    void count_update()
+    {
+        record.updates.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    Context &context;
+    const uint64_t index;
+    Random random;
+    ActorRecord &record;
+    bool takes_signals = false;
+};
+
+// Says what an actor does for as long as it does it.
+class While
+{
+  public:
+    While(Actor &actor, Doing doing) : actor_(actor), before_(static_cast<Doing>(actor.record.doing.load()))
+    {
+        actor.set(doing);
+    }
+    ~While()
+    {
+        actor_.set(before_);
+    }
+    While(const While &) = delete;
+    While &operator=(const While &) = delete;
+
+  private:
+    Actor &actor_;
+    Doing before_;
+};
+
+using Body = std::function<void(Actor &)>;
+
+// The threads of a scenario: all are made first, then they begin.
+class Cast
+{
+  public:
+    explicit Cast(Context &context) : context_(context)
+    {
+    }
+    ~Cast();
+    void add(const std::string &name, uint64_t index, Body body);
+    void keep(std::shared_ptr<void> thing) // until the actors are gone
+    {
+        kept_.push_back(std::move(thing));
+    }
+    void start();
+    void join();
+    std::size_t size() const
+    {
+        return actors_.size();
+    }
+    // Every thread that may be moved to other CPUs or be sent signals.
+    const std::vector<std::unique_ptr<Actor>> &actors() const
+    {
+        return actors_;
+    }
+
+  private:
+    Context &context_;
+    std::vector<std::unique_ptr<Actor>> actors_;
+    std::vector<Body> bodies_;
+    std::vector<std::shared_ptr<void>> kept_;
+    std::vector<std::thread> threads_;
+};
+
+// Waiting at most `context.patience_ns` for something that nobody announces: true when it holds.
+bool wait_until(Actor &actor, const std::function<bool()> &holds);
+
+} // namespace lab::torture

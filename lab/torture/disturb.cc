@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Disturbers: signals, other CPUs, pauses, other configurations, and sections so long that they must be reported.
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure/clock.h"
+#include "torture/actors.h"
+
+namespace lab::torture
+{
+namespace
+{
+
+constexpr int64_t ns_per_ms = 1'000'000;
+
+// Sleeps in steps, so that the end of the scenario is not waited for.
+bool sleep_ms(Actor &actor, int64_t ms)
+{
+    const int64_t end = now_ns() + ms * ns_per_ms;
+    While resting(actor, Doing::resting);
+    while (now_ns() < end && !actor.context.stopping.load(std::memory_order_relaxed)) {
+        actor.record.beats.fetch_add(1, std::memory_order_relaxed);
+        pause_ns(std::min<int64_t>(end - now_ns(), 20 * ns_per_ms));
+    }
+    return !actor.context.stopping.load(std::memory_order_relaxed);
+}
+
+void send_signals(Actor &actor, const Cast &cast)
+{
+    while (actor.keep_going()) {
+        const auto &target = actor.random.pick(cast.actors());
+        const int32_t thread_id = target->record.thread_id.load();
+        if (target->takes_signals && thread_id != 0)
+            syscall(SYS_tgkill, getpid(), thread_id, disturbing_signal); // a thread that is gone refuses it
+        actor.rest(2 * actor.context.scenario.signals_us);
+    }
+}
+
+// Moves one actor at a time to a random set of the CPUs that the process began with.
+void shuffle(Actor &actor, const Cast &cast)
+{
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed))
+            cpus.push_back(cpu);
+    while (sleep_ms(actor, actor.random.between(1, 2 * actor.context.scenario.shuffle_ms)) && actor.keep_going()) {
+        for (const auto &target : cast.actors()) {
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET(actor.random.pick(cpus), &set);
+            for (int cpu : cpus)
+                if (actor.random.one_in(2))
+                    CPU_SET(cpu, &set);
+            const int32_t thread_id = target->record.thread_id.load();
+            if (thread_id != 0)
+                sched_setaffinity(thread_id, sizeof(set), &set);
+        }
+    }
+}
+
+void stutter(Actor &actor)
+{
+    Context &context = actor.context;
+    const int64_t ms = context.scenario.stutter_ms;
+    while (sleep_ms(actor, actor.random.between(1, 2 * ms))) {
+        context.stuttering.store(1);
+        sleep_ms(actor, actor.random.between(1, ms));
+        context.stutters.fetch_add(1);
+        context.stuttering.store(0);
+        context.stuttering.notify_all();
+    }
+}
+
+bool full_fences()
+{
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    rtrcu_stats(&stats);
+    return stats.full_fences != 0;
+}
+
+void check_fences(Actor &actor, const rtrcu_config &config)
+{
+    const bool off = config.membarrier == RTRCU_MEMBARRIER_OFF;
+    if (off && !full_fences())
+        actor.context.findings.report(Check::configure, "membarrier is off, but readers do not use full fences");
+}
+
+void reconfigure(Actor &actor)
+{
+    Context &context = actor.context;
+    rtrcu_config first{};
+    rtrcu_config_get(&first);
+    while (sleep_ms(actor, actor.random.between(1, 2 * context.scenario.reconfigure_ms)) && actor.keep_going()) {
+        rtrcu_config config = first;
+        for (const auto &[name, value] : actor.random.pick(context.scenario.reconfigure))
+            rtrcu_config_set(&config, name.c_str(), value.c_str());
+        While configuring(actor, Doing::configuring);
+        if (rtrcu_configure(&config) != 0)
+            context.findings.report(Check::configure, "refused: {}", rtrcu_config_error());
+        else
+            check_fences(actor, config);
+        context.shared.reconfigurations.fetch_add(1);
+    }
+}
+
+uint64_t stalls_reported()
+{
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    rtrcu_stats(&stats);
+    return stats.stall_reports;
+}
+
+// Others wait for grace periods meanwhile; the section lasts several times the time after which a stall is reported.
+void stall(Actor &actor)
+{
+    Context &context = actor.context;
+    rtrcu_config config{};
+    rtrcu_config_get(&config);
+    while (sleep_ms(actor, context.scenario.stall_ms / 2) && actor.keep_going()) {
+        const uint64_t before = stalls_reported();
+        rcu_read_lock();
+        (void)context.flavour.start_poll();
+        const bool whole = sleep_ms(actor, context.scenario.stall_ms);
+        rcu_read_unlock();
+        const uint64_t reported = stalls_reported() - before;
+        context.shared.stalls_reported.fetch_add(reported);
+        if (whole && reported == 0)
+            context.findings.report(Check::stall, "a section of {} ms, with reports due after {} ms",
+                                    context.scenario.stall_ms, config.stall_timeout_ms);
+    }
+}
+
+} // namespace
+
+void add_disturbers(Cast &cast, const Scenario &scenario)
+{
+    if (scenario.signals_us > 0)
+        cast.add("signals", 0, [&cast](Actor &actor) { send_signals(actor, cast); });
+    if (scenario.shuffle_ms > 0)
+        cast.add("shuffle", 0, [&cast](Actor &actor) { shuffle(actor, cast); });
+    if (scenario.stutter_ms > 0)
+        cast.add("stutter", 0, stutter);
+    if (scenario.reconfigure_ms > 0)
+        cast.add("reconfigure", 0, reconfigure);
+    if (scenario.stall_ms > 0)
+        cast.add("stall", 0, stall);
+}
+
+} // namespace lab::torture

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Where checkers report what they found: counted in shared memory, the first few of each told at once.
+//
+// Async-signal-safe and lock-free, since handlers and forked children report too.
+#pragma once
+
+#include <fmt/core.h>
+#include <string>
+
+#include "torture/shared.h"
+
+namespace lab::torture
+{
+
+class Findings
+{
+  public:
+    Findings(SharedResult &shared, std::string scenario, uint64_t seed)
+        : shared_(shared), scenario_(std::move(scenario)), seed_(seed)
+    {
+    }
+
+    template <class... Arguments>
+    void report(Check check, fmt::format_string<const Arguments &...> format, const Arguments &...arguments)
+    {
+        if (count(check))
+            tell(check, format, fmt::make_format_args(arguments...));
+    }
+
+    bool any() const
+    {
+        return shared_.first_error_ns.load(std::memory_order_relaxed) != 0;
+    }
+
+    // A line on standard error in one write.
+    static void say(std::string_view line);
+
+  private:
+    bool count(Check check); // true if it is one of the first and is told
+    void tell(Check check, fmt::string_view format, fmt::format_args arguments) const;
+
+    SharedResult &shared_;
+    std::string scenario_;
+    uint64_t seed_;
+};
+
+} // namespace lab::torture

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Forks: a child with one thread and whatever was queued checks itself and ends; the parent goes on.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "measure/clock.h"
+#include "torture/actors.h"
+#include "torture/section.h"
+
+namespace lab::torture
+{
+namespace
+{
+
+// Calls of other threads that were counted and had not reached the queue are lost with their threads; a few may be made
+// by threads that nobody counted.
+constexpr uint64_t uncounted_threads = 8;
+
+struct rtrcu_stats read_stats()
+{
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    rtrcu_stats(&stats);
+    return stats;
+}
+
+struct ChildCallback {
+    TracedHead traced;
+    uint32_t ran;
+};
+
+void check_own_callbacks(Context &context)
+{
+    static std::array<ChildCallback, 4> own;
+    for (ChildCallback &callback : own) {
+        queue_traced(context, callback.traced, Way::call, [](TracedHead *traced) {
+            reinterpret_cast<ChildCallback *>(traced)->ran++;
+            return After::idle;
+        });
+    }
+    context.flavour.barrier(); // callbacks that queue themselves again are still running
+    for (const ChildCallback &callback : own) {
+        if (callback.ran != 1)
+            context.findings.report(Check::barrier, "in a forked child: its callback ran {} times", callback.ran);
+    }
+}
+
+// Everything that was queued in the parent runs here too, once; what asks for more of itself is told to stop.
+void check_inherited_callbacks(Context &context, uint64_t threads_before)
+{
+    context.stopping.store(true);
+    for (std::size_t i = 0; i < pipe_length + 2; i++)
+        context.flavour.barrier();
+    const uint64_t outstanding = context.callbacks_queued.load() - context.callbacks_invoked.load();
+    const uint64_t lost = read_stats().callbacks_lost_at_fork;
+    if (outstanding > threads_before + uncounted_threads + lost)
+        context.findings.report(Check::lost,
+                                "in a forked child: {} callbacks have not run, {} threads, {} lost by count",
+                                outstanding, threads_before, lost);
+}
+
+// No stdio and no lock that another thread may have held; SIGALRM ends a child that hangs.
+void check_child(Context &context, uint64_t threads_before)
+{
+    const Flavour &flavour = context.flavour;
+    rcu_read_lock();
+    if (!Heap::is_sound(*context.heap.read(threads_before)))
+        context.findings.report(Check::canary, "in a forked child");
+    rcu_read_unlock();
+    const unsigned long cookie = flavour.get_state();
+    flavour.synchronize();
+    if (!context.kinds_are_mixed && !flavour.poll(cookie))
+        context.findings.report(Check::cookie, "in a forked child: not complete after synchronize_rcu()");
+    check_own_callbacks(context);
+    check_inherited_callbacks(context, threads_before);
+}
+
+[[noreturn]] void run_child(Context &context, bool inside, uint64_t threads_before)
+{
+    context.forked = true;
+    signal(SIGALRM, SIG_DFL);
+    alarm(static_cast<unsigned int>(context.patience_ns / 1'000'000'000) + 1);
+    if (inside)
+        rcu_read_unlock();
+    check_child(context, threads_before);
+    _exit(0);
+}
+
+void await(Actor &actor, pid_t child)
+{
+    int status = 0;
+    {
+        While waiting(actor, Doing::waiting_for_child);
+        pid_t ended = 0;
+        // Twice as long as the child's own alarm allows it.
+        for (int turn = 0; turn < 3 && ended == 0; turn++)
+            wait_until(actor, [&] { return (ended = waitpid(child, &status, WNOHANG)) != 0; });
+        if (ended == 0)
+            kill(child, SIGKILL);
+    }
+    if (WIFSIGNALED(status))
+        actor.context.findings.report(Check::fork, "child {} was ended by signal {}{}", child, WTERMSIG(status),
+                                      WTERMSIG(status) == SIGALRM ? ", its alarm: it hung" : "");
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        actor.context.findings.report(Check::fork, "child {} ended with status {:#x}", child, status);
+}
+
+void fork_often(Actor &actor)
+{
+    Context &context = actor.context;
+    while (actor.keep_going()) {
+        const uint64_t threads = read_stats().threads_peak;
+        const bool inside = actor.random.one_in(3);
+        if (inside)
+            rcu_read_lock();
+        actor.set(Doing::forking);
+        const pid_t child = fork();
+        if (child == 0)
+            run_child(context, inside, threads);
+        if (inside)
+            rcu_read_unlock();
+        if (child > 0)
+            await(actor, child);
+        context.shared.forks.fetch_add(1);
+        actor.rest(2000 * context.scenario.fork_ms);
+    }
+}
+
+} // namespace
+
+void add_forker(Cast &cast, const Scenario &scenario)
+{
+    if (scenario.fork_ms > 0)
+        cast.add("fork", 0, fork_often);
+}
+
+} // namespace lab::torture

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Litmus pairs: one reader and one updater as close together as they get, for faults that live for nanoseconds.
+//
+// The reader dirties cache lines that the updater owns, and then enters its section: the stores wait for the lines in
+// the processor's store buffer, and the store that says "inside" waits behind them, while the loads of the section run
+// ahead.  Without a fence on either side the updater sees nobody inside, and gives back what the reader has just found.
+#include <pthread.h>
+#include <sched.h>
+
+#include "measure/clock.h"
+#include "torture/actors.h"
+#include "torture/section.h"
+
+namespace lab::torture
+{
+namespace
+{
+
+constexpr std::size_t lines = 48;
+constexpr std::size_t ring = 64;
+
+struct alignas(64) Line {
+    std::atomic<uint64_t> word;
+};
+
+struct alignas(64) Node {
+    std::atomic<uint32_t> dead; // 1: a grace period has passed since it was replaced
+};
+
+struct Pair {
+    alignas(64) Node *current = nullptr;
+    std::array<Line, lines> dirty{};
+    std::array<Node, ring> nodes{};
+    std::atomic<uint32_t> readers_gone{0};
+};
+
+// On a CPU of its own, where there are two.
+void settle(uint64_t which)
+{
+    cpu_set_t allowed, one;
+    CPU_ZERO(&one);
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    const uint64_t wanted = which % static_cast<uint64_t>(CPU_COUNT(&allowed));
+    uint64_t seen = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &allowed) && seen++ == wanted)
+            CPU_SET(cpu, &one);
+    }
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+}
+
+inline void make_dirty(Pair &pair, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        pair.dirty[i].word.store(i, std::memory_order_relaxed);
+}
+
+inline void enter(bool by_going_online)
+{
+    if (by_going_online)
+        rcu_thread_online();
+    else
+        rcu_read_lock();
+}
+
+inline void leave(bool by_going_online)
+{
+    if (by_going_online)
+        rcu_thread_offline();
+    else
+        rcu_read_unlock();
+}
+
+// Everything between the dirty lines and the load is as short as it gets.
+void read_litmus(Actor &actor, Pair &pair, bool online)
+{
+    settle(2 * actor.index);
+    rtrcu_register_thread(online ? RTRCU_QSBR : 0);
+    if (online)
+        rcu_thread_offline();
+    actor.set(Doing::reading);
+    while (actor.keep_going()) {
+        for (int i = 0; i < 256; i++) {
+            const uint64_t count = actor.random.below(lines);
+            const uint64_t looks = actor.random.between(1, 40);
+            make_dirty(pair, count);
+            enter(online);
+            const Node *node = rcu_dereference(pair.current);
+            uint32_t dead = 0;
+            for (uint64_t look = 0; look < looks && !dead; look++) {
+                rtrcu_cpu_relax();
+                dead = node->dead.load(std::memory_order_relaxed);
+            }
+            leave(online);
+            if (dead)
+                actor.context.findings.report(Check::litmus, "{}: {} dirty lines before it, {} looks at the node",
+                                              actor.record.name.data(), count, looks);
+        }
+        actor.record.reads.fetch_add(256, std::memory_order_relaxed);
+    }
+    rcu_unregister_thread();
+    pair.readers_gone.store(1);
+}
+
+void update_litmus(Actor &actor, Pair &pair)
+{
+    settle(2 * actor.index + 1);
+    uint64_t at = 0;
+    actor.set(Doing::synchronize);
+    while (actor.keep_going() || !pair.readers_gone.load()) {
+        make_dirty(pair, lines);
+        Node &fresh = pair.nodes[++at % ring];
+        fresh.dead.store(0, std::memory_order_relaxed);
+        Node *old = rcu_xchg_pointer(&pair.current, &fresh);
+        actor.context.flavour.synchronize();
+        old->dead.store(1, std::memory_order_relaxed);
+        actor.count_update();
+        for (uint64_t i = actor.random.below(200); i > 0; i--)
+            rtrcu_cpu_relax();
+    }
+}
+
+} // namespace
+
+void add_litmus(Cast &cast, const Scenario &scenario)
+{
+    for (int64_t i = 0; i < scenario.litmus; i++) {
+        auto pair = std::make_shared<Pair>();
+        pair->current = &pair->nodes[0];
+        cast.keep(pair);
+        const bool online = i < scenario.litmus_online;
+        cast.add("litmus-read", static_cast<uint64_t>(i),
+                 [pair, online](Actor &actor) { read_litmus(actor, *pair, online); });
+        cast.add("litmus-write", static_cast<uint64_t>(i), [pair](Actor &actor) { update_litmus(actor, *pair); });
+    }
+}
+
+} // namespace lab::torture

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A scenario in a process of its own, begun afresh with its settings in the environment; and what came of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "torture/run.h"
+#include "torture/scenario.h"
+#include "torture/shared.h"
+
+namespace lab::torture
+{
+
+struct Outcome {
+    std::string scenario;
+    uint64_t seed = 0;
+    double seconds = 0;
+    Totals totals;
+    uint64_t grace_periods = 0, callbacks = 0, forks = 0, stalls = 0, reconfigurations = 0;
+    std::vector<std::string> failed_checks;
+    double first_error_s = 0; // after the beginning; 0: none
+    bool must_fail = false;
+    bool interrupted = false;
+    bool skipped = false; // the machine does not allow what the scenario is for
+
+    bool failed() const
+    {
+        return totals.errors > 0;
+    }
+};
+
+// `arguments` name the scenario to the new process, which is this program again: `<program> torture <arguments>...`.
+Outcome run_in_process(const Scenario &scenario, const std::vector<std::string> &arguments, const RunOptions &options,
+                       bool (*interrupted)());
+
+} // namespace lab::torture

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Playing a scenario: set-up, the actors, the watchdog beside them, and the checks at the end.
+#include "torture/run.h"
+
+#include <malloc.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "measure/clock.h"
+#include "torture/actors.h"
+#include "torture/watchdog.h"
+
+namespace lab::torture
+{
+namespace
+{
+
+// Memory that may be missing at the end without being a leak: allocators and the C library keep some.
+constexpr uint64_t leak_allowed_bytes = 2 << 20;
+
+bool stay_on_one_cpu()
+{
+    cpu_set_t allowed, one;
+    CPU_ZERO(&one);
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &allowed)) {
+            CPU_SET(cpu, &one);
+            break;
+        }
+    }
+    return sched_setaffinity(0, sizeof(one), &one) == 0;
+}
+
+// The scenario's settings came by the environment; are they in force?
+void check_configuration(Context &context)
+{
+    rtrcu_config wanted{}, in_force{};
+    rtrcu_config_get(&in_force);
+    wanted = in_force;
+    for (const auto &[name, value] : context.scenario.config)
+        rtrcu_config_set(&wanted, name.c_str(), value.c_str());
+    if (memcmp(&wanted, &in_force, sizeof(wanted)) != 0)
+        context.findings.report(Check::configure, "the library does not run with the scenario's settings");
+}
+
+void add_everybody(Cast &cast, Context &context)
+{
+    const Scenario &scenario = context.scenario;
+    add_readers(cast, scenario);
+    add_writers(cast, scenario);
+    add_cookie_takers(cast, scenario);
+    add_barriers(cast, scenario);
+    add_floods(cast, scenario);
+    add_litmus(cast, scenario);
+    add_churn(cast, scenario);
+    add_disturbers(cast, scenario);
+    add_forker(cast, scenario);
+    add_boost(cast, scenario);
+    add_tasks(cast, context);
+}
+
+void let_run(Context &context, const RunOptions &options)
+{
+    constexpr int64_t step_ns = 20'000'000, behind_error_ns = 300'000'000;
+    const int64_t end = now_ns() + static_cast<int64_t>(options.seconds * 1e9);
+    while (now_ns() < end) {
+        pause_ns(std::min(step_ns, std::max<int64_t>(end - now_ns(), 1)));
+        const int64_t first = context.shared.first_error_ns.load();
+        if (options.stop_at_first_error && first != 0 && now_ns() - first > behind_error_ns)
+            return;
+    }
+}
+
+uint64_t bytes_in_use()
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 0; // their allocators have a leak check of their own, or none
+#else
+    return mallinfo2().uordblks;
+#endif
+}
+
+// Everybody is gone: every callback has run, every element and every byte is back.
+void check_end(Context &context, uint64_t bytes_before)
+{
+    for (std::size_t i = 0; i < pipe_length + 2; i++) // an element queues itself once for each of its ages
+        context.flavour.barrier();
+    const uint64_t queued = context.callbacks_queued.load(), invoked = context.callbacks_invoked.load();
+    if (queued != invoked)
+        context.findings.report(Check::lost, "{} callbacks queued, {} invoked", queued, invoked);
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    rtrcu_stats(&stats);
+    if (stats.callbacks_backlog != 0)
+        context.findings.report(Check::lost, "the library says that {} callbacks are left", stats.callbacks_backlog);
+    if (context.pipeline.outstanding() != 0)
+        context.findings.report(Check::leak, "{} elements have not come back", context.pipeline.outstanding());
+    malloc_trim(0);
+    const uint64_t bytes = bytes_in_use();
+    if (getenv("TORTURE_BYTES"))
+        Findings::say(fmt::format("bytes {} {}\n", bytes_before, bytes));
+    if (bytes > bytes_before + leak_allowed_bytes)
+        context.findings.report(Check::leak, "{} bytes in use at the beginning, {} at the end", bytes_before, bytes);
+}
+
+} // namespace
+
+int play(const Scenario &scenario, const RunOptions &options, SharedResult &shared)
+{
+    if (scenario.one_cpu)
+        stay_on_one_cpu();
+    auto context =
+        std::make_unique<Context>(scenario, options.seed, shared, static_cast<int64_t>(options.patience_s * 1e9));
+    check_configuration(*context);
+    install_handler();
+    Watchdog watchdog(*context);
+    {
+        const uint64_t bytes_before = bytes_in_use();
+        auto cast = std::make_unique<Cast>(*context);
+        add_everybody(*cast, *context);
+        cast->start();
+        let_run(*context, options);
+        context->stopping.store(true);
+        watchdog.expect_end();
+        cast->join();
+        for (std::size_t i = 0; i < 3; i++)
+            context->flavour.barrier(); // what the cast keeps is still in callbacks' hands
+        cast.reset();
+        check_end(*context, bytes_before);
+    }
+    watchdog.stop();
+    shared.finished.store(1);
+    return context->findings.any() ? 1 : 0;
+}
+
+} // namespace lab::torture

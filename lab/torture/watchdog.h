@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The watchdog of a scenario's process: an actor that does not move for too long makes the run a failure, not a hang.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "torture/context.h"
+
+namespace lab::torture
+{
+
+class Watchdog
+{
+  public:
+    explicit Watchdog(Context &context);
+    ~Watchdog();
+    // From now on everything comes to its end, in time too.
+    void expect_end();
+    void stop();
+
+  private:
+    struct Seen {
+        uint64_t beats;
+        uint32_t doing;
+        int64_t since_ns;
+    };
+    void watch();
+    void publish();
+    const ActorRecord *find_hung(int64_t now);
+    [[noreturn]] void give_up(const char *who, const char *what, int64_t ns);
+
+    Context &context_;
+    std::array<Seen, actors_max> seen_{};
+    std::atomic<int64_t> end_since_ns_{0};
+    std::atomic<bool> stopping_{false};
+    std::thread thread_;
+};
+
+} // namespace lab::torture

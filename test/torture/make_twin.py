@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Make the patched source files of a broken twin: python3 make_twin.py SPEC SOURCE_ROOT OUTPUT_ROOT.
+
+A spec has lines `key: value` and edits:
+
+    file: gp/machine.c          the file of src/ that the edits below change
+    scenario: QSBR-MIX          the scenario that catches it; `seconds: 20`, how long it may take at most
+    compile: gp/cookie.c        files that include a changed header, to be compiled anew (optional)
+    --- find
+    text that stands in the file exactly once
+    --- replace
+    what stands there instead
+    --- end
+
+Anything else than exactly one place is an error: the twin no longer breaks what it says.
+"""
+
+import pathlib
+import sys
+
+KEYS = {"file", "scenario", "seconds", "compile", "what"}
+
+
+class SpecError(Exception):
+    pass
+
+
+def parse(text):
+    """The keys of a spec, and its edits as (file, find, replace)."""
+    keys, edits, section = {}, [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("--- "):
+            section = line[4:].strip()
+            if section == "find":
+                edits.append([keys.get("file"), [], []])
+            elif section not in ("replace", "end") or not edits:
+                raise SpecError(f"line {number}: {line}: allowed are --- find, --- replace, --- end, in this order")
+        elif section in ("find", "replace"):
+            edits[-1][1 if section == "find" else 2].append(line)
+        elif line.strip() and not line.startswith("#"):
+            key, colon, value = line.partition(":")
+            if not colon or key not in KEYS:
+                raise SpecError(f"line {number}: {line}: allowed are the keys {', '.join(sorted(KEYS))}")
+            keys[key] = value.strip()
+    if not edits or any(edit[0] is None for edit in edits):
+        raise SpecError("no edit, or an edit before any `file:`")
+    return keys, [(name, "\n".join(find), "\n".join(replace)) for name, find, replace in edits]
+
+
+def patched(edits, source_root):
+    """The changed files: name and text."""
+    texts = {}
+    for name, find, replace in edits:
+        text = texts.get(name) or (source_root / name).read_text(encoding="utf-8")
+        count = text.count(find)
+        if count != 1:
+            raise SpecError(f"src/{name} has the text to replace {count} times, it must be once:\n{find}\n"
+                            "The source has moved on: adapt the twin, so that it still breaks what it says.")
+        texts[name] = text.replace(find, replace)
+    return texts
+
+
+def main(spec_name, source_root, output_root):
+    try:
+        _, edits = parse(pathlib.Path(spec_name).read_text(encoding="utf-8"))
+        texts = patched(edits, pathlib.Path(source_root))
+    except (OSError, SpecError) as error:
+        print(f"{spec_name}: {error}", file=sys.stderr)
+        return 1
+    for name, text in texts.items():
+        path = pathlib.Path(output_root) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit("usage: make_twin.py SPEC SOURCE_ROOT OUTPUT_ROOT")
+    sys.exit(main(*sys.argv[1:]))
