@@ -43,7 +43,8 @@ struct Run {
     ChildOptions child;
     LoopParameters loop;
     std::vector<uint64_t> interrupts; // what one takes from whoever runs, before and after the measurement
-    unsigned rounds = 0;
+    double seconds = 0;               // how long to measure
+    unsigned planned_rounds = 0, rounds = 0;
     double unit_s = 0; // measured time of weight 1
     std::vector<std::unique_ptr<VariantProcess>> processes;
 };
@@ -84,16 +85,17 @@ bool prepare_options(Run &run, std::string &error)
 void plan_time(Run &run)
 {
     const CommonOptions &common = run.options.common;
-    const double seconds = common.seconds > 0 ? common.seconds : common.quick ? 9 : 62;
+    run.seconds = common.seconds > 0 ? common.seconds : common.quick ? 8 : 62;
     double weights = 0;
     for (const Variant &variant : run.plan)
         weights += variant.weight;
     // A round of a variant costs its companions' start and end and a warm-up beside what it measures.
     constexpr double overhead_s = 0.03;
     const auto variants = static_cast<double>(run.plan.size());
-    double rounds = seconds / (weights * 0.2 + variants * overhead_s);
-    run.rounds = static_cast<unsigned>(std::clamp(rounds, common.quick ? 2.0 : 3.0, 12.0));
-    run.unit_s = std::max(0.02, (seconds / run.rounds - variants * overhead_s) / weights) * run.rounds;
+    double rounds = run.seconds / (weights * 0.2 + variants * overhead_s);
+    run.planned_rounds = static_cast<unsigned>(std::clamp(rounds, common.quick ? 2.0 : 3.0, 12.0));
+    double a_round = std::max(0.02, (run.seconds / run.planned_rounds - variants * overhead_s) / weights);
+    run.unit_s = a_round * run.planned_rounds;
     run.loop.probe_period_ns = static_cast<int64_t>(run.options.probe_us * 1000);
     // Not a multiple of the probe's period, nor near one: the two drift through every phase.
     run.loop.work_period_ns = run.loop.probe_period_ns * 108'607 / 100'003;
@@ -135,28 +137,38 @@ std::vector<unsigned> calibrate(Run &run)
     return operations;
 }
 
-// Round by round, every variant once: what the machine does meanwhile falls on all of them.  Returns rounds completed.
-unsigned run_rounds(Run &run, const std::vector<unsigned> &operations)
+// One round: every variant once.  False when Ctrl-C came.
+bool run_round(Run &run, const std::vector<unsigned> &operations, unsigned round, Progress &progress)
 {
-    double total = 0, done = 0;
-    for (const Variant &variant : run.plan)
-        total += variant.weight * run.rounds;
-    Progress progress("measuring", total);
-    for (unsigned round = 0; round < run.rounds; round++) {
-        for (std::size_t i = 0; i < run.processes.size(); i++) {
-            if (interrupted())
-                return round;
-            VariantProcess &process = *run.processes[i];
-            progress.at(done, fmt::format("round {} of {}, {}", round + 1, run.rounds, process.variant().label()));
-            LoopParameters parameters = run.loop;
-            parameters.operations_an_event = operations[i];
-            parameters.measure_ns = static_cast<int64_t>(run.unit_s * process.variant().weight / run.rounds * 1e9);
-            if (process.usable())
-                (void)process.round(parameters);
-            done += process.variant().weight;
-        }
+    for (std::size_t i = 0; i < run.processes.size(); i++) {
+        if (interrupted())
+            return false;
+        VariantProcess &process = *run.processes[i];
+        progress.at(round + static_cast<double>(i) / static_cast<double>(run.processes.size()),
+                    fmt::format("round {} of {}, {}", round + 1, run.planned_rounds, process.variant().label()));
+        LoopParameters parameters = run.loop;
+        parameters.operations_an_event = operations[i];
+        parameters.measure_ns = static_cast<int64_t>(run.unit_s * process.variant().weight / run.planned_rounds * 1e9);
+        if (process.usable())
+            (void)process.round(parameters);
     }
-    return run.rounds;
+    return true;
+}
+
+// What the machine does meanwhile falls on all variants, since they take turns.  A machine that is so busy that rounds
+// take much longer than planned gets fewer of them.  False when Ctrl-C came.
+bool run_rounds(Run &run, const std::vector<unsigned> &operations)
+{
+    const int64_t begin_ns = now_ns();
+    Progress progress("measuring", run.planned_rounds);
+    for (run.rounds = 0; run.rounds < run.planned_rounds; run.rounds++) {
+        double took_s = static_cast<double>(now_ns() - begin_ns) / 1e9;
+        if (run.rounds >= 2 && took_s * (run.rounds + 1) / run.rounds > run.seconds * 1.25)
+            break;
+        if (!run_round(run, operations, run.rounds, progress))
+            return false;
+    }
+    return true;
 }
 
 std::vector<Row> make_rows(const Run &run)
@@ -199,7 +211,7 @@ void print_plan(const Run &run, const std::vector<std::string> &notes)
     if (run.child.keep_awake)
         fmt::print("  a spinner at idle priority keeps the loop's CPU from being halted\n");
     fmt::print("  {} variants, {} rounds, {:.1f} s of measured time for one of weight 1; seed {}\n", run.plan.size(),
-               run.rounds, run.unit_s, run.options.common.seed);
+               run.planned_rounds, run.unit_s, run.options.common.seed);
     fflush(stdout);
 }
 
@@ -301,13 +313,13 @@ int run_latency(const Options &options)
     print_plan(run, notes);
     catch_interrupt();
     measure_interrupts(run);
-    unsigned rounds = 0;
-    if (start_processes(run))
-        rounds = run_rounds(run, calibrate(run));
+    bool complete = start_processes(run) && run_rounds(run, calibrate(run));
     measure_interrupts(run);
-    if (interrupted())
-        fmt::print("\ninterrupted: {} of {} rounds were completed\n", rounds, run.rounds);
-    return conclude(run, rounds == run.rounds);
+    if (!complete)
+        fmt::print("\ninterrupted: {} of {} rounds were completed\n", run.rounds, run.planned_rounds);
+    else if (run.rounds < run.planned_rounds)
+        fmt::print("\nthe machine is busy: {} of {} rounds fitted into the time\n", run.rounds, run.planned_rounds);
+    return conclude(run, complete);
 }
 
 } // namespace

@@ -205,6 +205,7 @@ void VariantProcess::run_calibration()
     std::vector<uint64_t> each;
     if (variant_.fifo)
         (void)enter_fifo(loop_priority);
+    workload_->allow_removals(operations * tries);
     peer.online();
     for (unsigned i = 0; i < tries; i++) {
         int64_t begin = now_ns();
@@ -236,7 +237,9 @@ bool VariantProcess::run_round(LoopParameters parameters)
         ThreadProbe control(options_.loop_cpu, variant_.fifo, measure_ns, measure_ns + parameters.measure_ns,
                             options_.thread_period_ns, record_->thread);
         std::optional<LongReader> reader;
-        if (!peer.single_reader)
+        if (peer.single_reader)
+            workload_->allow_removals(INT64_MAX);
+        else
             reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, options_.other_cpus);
         ran = loop_->run(parameters, begin_ns);
         record_->sum().bursts += reader ? reader->bursts() : 0;

@@ -22,7 +22,10 @@ const std::vector<PolicyRow> &policy_table()
          {{"policy", "inline"}},
          "the loop runs them within a budget and up to its next deadline"},
         {"daemon", &rtrcu_peer, {{"policy", "daemon"}}, "a preemptible daemon a CPU runs them"},
-        {"krcud", &rtrcu_peer, {{"policy", "krcud"}}, "2004: at most bhlimit in the loop, the rest by a daemon"},
+        {"krcud",
+         &rtrcu_peer,
+         {{"policy", "krcud"}, {"krcud_when", "always"}},
+         "2004: at most bhlimit in the loop, the rest by a daemon"},
         // As proposed: a limit and a rest, and nothing that lifts the limit when the backlog grows.
         {"throttle",
          &rtrcu_peer,

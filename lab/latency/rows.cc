@@ -68,7 +68,8 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
     row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5), 1);
     row.callbacks_per_gp_max = scaled(a_gp.max(), 1);
     row.batch_max = scaled(batches.max(), 1);
-    if (sum.callback_ns > 0 && variant.policy->peer != &none_peer)
+    // Where callbacks run at once, what lies between two of them is work.
+    if (sum.callback_ns > 0 && variant.policy->peer != &none_peer && !variant.policy->peer->single_reader)
         row.callback_ns = sum.callback_ns;
     row.backlog_max = static_cast<double>(sum.backlog_max);
     if (variant.policy->peer->grace_period_number != nullptr) {

@@ -53,6 +53,16 @@ void enter_idle()
     sched_setscheduler(0, SCHED_IDLE, &parameter);
 }
 
+void raise_above_idle(pthread_t thread)
+{
+    sched_param parameter{};
+    parameter.sched_priority = 1;
+    if (pthread_setschedparam(thread, SCHED_FIFO, &parameter) == 0)
+        return;
+    parameter.sched_priority = 0;
+    pthread_setschedparam(thread, SCHED_OTHER, &parameter);
+}
+
 bool realtime_permitted()
 {
     bool permitted = false;

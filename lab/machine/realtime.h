@@ -3,6 +3,8 @@
 // taking the machine away.
 #pragma once
 
+#include <pthread.h>
+
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ std::string realtime_refusal();
 bool enter_fifo(int priority);
 void enter_other();
 void enter_idle();
+// Another thread, from SCHED_IDLE to the lowest real-time priority, or to SCHED_OTHER where that is refused.
+void raise_above_idle(pthread_t thread);
 
 // A real-time thread of this process that runs for `ms` without once sleeping is killed by the kernel.
 void limit_realtime_ms(int ms);

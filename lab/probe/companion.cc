@@ -101,6 +101,8 @@ KeepAwake::KeepAwake(int cpu)
 KeepAwake::~KeepAwake()
 {
     stop_ = true;
+    // At idle priority on a busy machine it would not see that for long.
+    raise_above_idle(thread_.native_handle());
     thread_.join();
 }
 

@@ -19,7 +19,7 @@ static const char *shade(double share)
     if (share <= 0)
         return " ";
     // A tenth of the samples or more is black, each decade less a step lighter.
-    double step = 4 + std::ceil(std::log10(share) + 0.5);
+    double step = 5 + std::floor(std::log10(share));
     return shades[static_cast<std::size_t>(std::clamp(step, 0.0, 4.0))];
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Turns the data of `rtrcu latency` (latency.json) into one self-contained page with plots.
 
-Usage: latency_html.py DATA.json PAGE.html.  Without matplotlib the page has the tables and says what to install.
+Usage: latency_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 without plots: there is no matplotlib, and the
+page has the tables and says what to install.
 """
 import html
 import io
@@ -62,7 +63,8 @@ def plain_axis(axis, title, x, y):
 def plot_tails(data):
     """Share of deadlines missed by more than x: the tail of the lateness distribution on two log axes."""
     names = workloads_of(data)
-    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 4.2), sharey=True, squeeze=False)
+    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 4.2), sharex=True,
+                                   sharey=True, squeeze=False)
     for axis, name in zip(axes[0], names):
         for curve in shown_curves(data, name):
             points = [(us, 1 - share) for us, share in curve["cdf"] if us > 0 and share < 1]
@@ -75,6 +77,7 @@ def plot_tails(data):
                       zorder=1 if floor else 2)
         axis.set_xscale("log")
         axis.set_yscale("log")
+        axis.set_xlim(left=10)
         plain_axis(axis, name, "late by more than, µs", "share of deadlines" if axis is axes[0][0] else "")
         axis.legend(fontsize=8, loc="lower left")
     return svg_of(figure)
@@ -88,22 +91,25 @@ def plot_overruns(data):
     """Largest overrun by policy, in thread CPU time, one group of bars a workload."""
     names = workloads_of(data)
     figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 3.2), sharex=True, squeeze=False)
-    smallest = 0.1
+    smallest, largest_shown = 1, 1e6  # the right part is for the labels
     for axis, name in zip(axes[0], names):
         rows = [r for r in loop_rows(data)
                 if r["workload"] == name and r["policy"] != "none" and r["burst"] in (0, FLOOD)]
         rows.reverse()
         for place, row in enumerate(rows):
-            value = row["overrun_cpu_us_max"] or 0
-            axis.barh(place, max(value, smallest), left=smallest, color=colour(row["policy"]))
-            late = row["overrun_callbacks_max"] or 0
-            text = f"{value:,.1f} µs, {late:,.0f} callbacks" if late else "none"
-            axis.text(max(value, smallest) * 1.15, place, text, va="center", fontsize=8)
+            value, late = row["overrun_cpu_us_max"] or 0, row["overrun_callbacks_max"] or 0
+            if late:
+                axis.barh(place, max(value, smallest), left=smallest, color=colour(row["policy"]))
+            text = f"{figure_text(value)} µs, {late:,.0f} callbacks" if late else "none"
+            axis.text(max(value, smallest) * 1.4, place, text, va="center", fontsize=8)
         axis.set_yticks(range(len(rows)), [r["policy"] for r in rows])
         axis.set_xscale("log")
-        axis.set_xlim(smallest, 3e4)
+        axis.set_xlim(smallest, largest_shown)
+        axis.set_xticks([1, 10, 100, 1000, 10000])
+        axis.set_ylim(-0.6, len(rows) - 0.4)
         axis.axvline(400, color="#999999", linestyle=":", linewidth=1)
-        plain_axis(axis, name, "largest overrun of the deadline, µs of CPU time", "")
+        plain_axis(axis, name, "largest overrun, µs of CPU time", "")
+    figure.tight_layout()
     return svg_of(figure)
 
 
@@ -135,7 +141,7 @@ def figure_text(value):
 
 def table(titles, rows, text_columns=1):
     cells = ["<table><thead><tr>"]
-    cells += [f"<th>{html.escape(t)}</th>" for t in titles]
+    cells += [f'<th class="{"l" if i < text_columns else "r"}">{html.escape(t)}</th>' for i, t in enumerate(titles)]
     cells.append("</tr></thead><tbody>")
     for row in rows:
         cells.append("<tr>")
@@ -201,7 +207,7 @@ def document_table(data):
 
 def burst_table(data):
     rows = []
-    for row in loop_rows(data):
+    for row in sorted(loop_rows(data), key=lambda r: r["burst"]):
         if row["workload"] != "flood" or row["policy"] != "unbounded" or not row["callback_ns"]:
             continue
         predicted = row["batch_max"] * row["callback_ns"] / 1000
@@ -213,11 +219,11 @@ def burst_table(data):
 
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 1180px; margin: 2em auto; padding: 0 1em; color: #222; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 1240px; margin: 2em auto; padding: 0 1em; color: #222; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-table { border-collapse: collapse; font-size: 13px; margin: 0.6em 0; display: block; overflow-x: auto; }
-th { text-align: right; font-weight: 600; border-bottom: 1px solid #888; padding: 3px 8px; vertical-align: bottom; }
-th:first-child { text-align: left; } td { padding: 2px 8px; border-bottom: 1px solid #eee; white-space: nowrap; }
+table { border-collapse: collapse; font-size: 12px; margin: 0.6em 0; display: block; overflow-x: auto; }
+th { text-align: right; font-weight: 600; border-bottom: 1px solid #888; padding: 3px 6px; vertical-align: bottom; }
+th.l { text-align: left; } td { padding: 2px 6px; border-bottom: 1px solid #eee; white-space: nowrap; }
 td.r { text-align: right; font-variant-numeric: tabular-nums; } .held { color: #1a7f37; } .FAILED { color: #c1121f; }
 svg { max-width: 100%; height: auto; } p.note { color: #555; }
 """
@@ -249,15 +255,15 @@ def plots(data):
 
 def page(data):
     machine = data["machine"]
-    floor = " ".join(f"{WORKLOADS[w].split(':')[0]}: {figure_text(r['p99_us'])} µs;"
-                     for w in workloads_of(data) for r in rows_of(data, (w,), ("none",)))
+    floor = ", ".join(f"{w} {figure_text(r['p99_us'])} µs"
+                      for w in workloads_of(data) for r in rows_of(data, (w,), ("none",)))
     intro = (
         "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over an "
         "RCU-protected structure. A timer event with an absolute due time measures how late the loop gets to it. Who "
         "runs the callbacks that reclaim memory, and how many at a time, is the policy.</p>"
         f"<p class='note'>{html.escape(machine['cpu_model'])}, {machine['cpus']} CPUs, Linux "
         f"{html.escape(machine['kernel'])}, rtrcu {html.escape(data['version'])}, seed {data['args']['seed']}. "
-        f"Noise floor of the same loop with nothing reclaimed, p99: {floor}</p>")
+        f"Noise floor of the same loop with nothing reclaimed, p99: {floor}.</p>")
     return "".join([
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu latency</title><style>", STYLE,
         "</style></head><body><h1>What reclamation does to a deadline</h1>", intro, plots(data),
@@ -276,7 +282,7 @@ def main(arguments):
         data = json.load(file)
     with open(arguments[2], "w", encoding="utf-8") as file:
         file.write(page(data))
-    return 0
+    return 0 if pyplot else 3
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ class FloodWorkload : public Workload
   private:
     Dcache dcache_;
     const Dentry *directory_;
-    std::atomic<uint64_t> allowed_{UINT64_MAX};
+    std::atomic<uint64_t> allowed_{0};
     uint64_t count_ = 0, found_ = 0;
 };
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The callback meter counts callbacks by thread, and those that began after a due time.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "measure/callback_meter.h"
+
+using namespace lab;
+
+static void run(CallbackMeter &meter, int callbacks)
+{
+    for (int i = 0; i < callbacks; i++)
+        meter.callback_begins();
+}
+
+static void wait_until(int64_t ns)
+{
+    while (now_ns() < ns)
+        ;
+}
+
+TEST(CallbackMeter, CountsByThread)
+{
+    CallbackMeter meter;
+    run(meter, 5);
+    meter.attach_loop();
+    run(meter, 3);
+    std::thread([&] { run(meter, 7); }).join();
+    meter.detach_loop();
+    EXPECT_EQ(meter.invoked(), 15u);
+    EXPECT_EQ(meter.invoked_on_loop(), 3u);
+}
+
+TEST(CallbackMeter, ABatchThatEndsInTimeIsNotLate)
+{
+    CallbackMeter meter;
+    meter.attach_loop();
+    int64_t due = now_ns() + 1'000'000'000;
+    meter.begin_call(due, true);
+    run(meter, 100);
+    BatchRecord batch = meter.end_call(due);
+    meter.detach_loop();
+    EXPECT_EQ(batch.callbacks, 100u);
+    EXPECT_EQ(batch.late_callbacks, 0u);
+    EXPECT_EQ(batch.late_ns, 0);
+}
+
+TEST(CallbackMeter, LateCallbacksAreCountedNeverTooFew)
+{
+    // Tried again where the machine was so busy that the callbacks meant to be in time were late.
+    for (int attempt = 0; attempt < 100; attempt++) {
+        CallbackMeter meter;
+        meter.attach_loop();
+        int64_t due = now_ns() + 10'000'000;
+        meter.begin_call(due, true);
+        run(meter, 50);
+        bool in_time = now_ns() < due;
+        wait_until(due + 1000);
+        run(meter, 30);
+        BatchRecord batch = meter.end_call(due);
+        meter.detach_loop();
+        if (!in_time)
+            continue;
+        EXPECT_EQ(batch.callbacks, 80u);
+        EXPECT_GE(batch.late_callbacks, 30u);
+        EXPECT_LT(batch.late_callbacks, 30u + callback_stamp_stride);
+        EXPECT_GE(batch.late_ns, 1000);
+        EXPECT_LE(batch.late_cpu_ns, batch.late_ns);
+        EXPECT_GT(batch.late_cpu_ns, 0);
+        return;
+    }
+    FAIL() << "fifty callbacks never ran within 10 ms";
+}
+
+TEST(CallbackMeter, ABatchThatEndedBeforeTheDueTimeIsNotLateHoweverLongTheCallTook)
+{
+    // Tried again where the machine was so busy that the callbacks themselves were late.
+    for (int attempt = 0; attempt < 100; attempt++) {
+        CallbackMeter meter;
+        meter.attach_loop();
+        int64_t due = now_ns() + 10'000'000;
+        meter.begin_call(due, false);
+        run(meter, 5); // the last is stamped, being the first of four
+        bool in_time = now_ns() < due;
+        wait_until(due + 1000);
+        BatchRecord batch = meter.end_call(due);
+        meter.detach_loop();
+        if (!in_time)
+            continue;
+        EXPECT_GT(batch.end_ns, due);
+        EXPECT_EQ(batch.late_callbacks, 0u);
+        EXPECT_EQ(batch.late_ns, 0);
+        return;
+    }
+    FAIL() << "five callbacks never ran within 10 ms";
+}
+
+TEST(CallbackMeter, AllOfABatchThatBeginsAfterTheDueTimeIsLate)
+{
+    CallbackMeter meter;
+    meter.attach_loop();
+    int64_t due = now_ns() - 5'000'000;
+    meter.begin_call(due, true);
+    run(meter, 10);
+    BatchRecord batch = meter.end_call(due);
+    meter.detach_loop();
+    EXPECT_EQ(batch.late_callbacks, 10u);
+    EXPECT_LT(batch.late_ns, 5'000'000) << "counted from the begin of the batch, not from the due time";
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Tables, numbers, charts and verdicts as text.
+#include <gtest/gtest.h>
+
+#include "report/chart.h"
+#include "report/table.h"
+#include "report/verdict.h"
+
+using namespace lab;
+
+TEST(Number, HasThreeDigitsOrSeparators)
+{
+    EXPECT_EQ(number(std::nullopt), "-");
+    EXPECT_EQ(number(0), "0");
+    EXPECT_EQ(number(0.424), "0.42");
+    EXPECT_EQ(number(17.26), "17.3");
+    EXPECT_EQ(number(99.97), "100");
+    EXPECT_EQ(number(711), "711");
+    EXPECT_EQ(number(1660), "1,660");
+    EXPECT_EQ(number(1234567), "1,234,567");
+}
+
+TEST(Table, AlignsColumnsByWhatIsSeen)
+{
+    Table table;
+    table.column("name", Table::Align::left);
+    table.column("µs");
+    table.row({"a", "1,660"});
+    table.row({"longer", "7"});
+    EXPECT_EQ(table.text(), "name       µs\n"
+                            "─────────────\n"
+                            "a       1,660\n"
+                            "longer      7\n");
+}
+
+TEST(Chart, ShowsASingleSampleAndTheAxis)
+{
+    std::vector<uint64_t> values(10'000, 20'000);
+    values.push_back(5'000'000);
+    std::string chart = density_chart("title", {{"one", values}}, 40);
+    EXPECT_EQ(chart.rfind("title\none", 0), 0u);
+    EXPECT_NE(chart.find("█"), std::string::npos);
+    EXPECT_NE(chart.find("·"), std::string::npos) << "one sample of ten thousand is still drawn";
+    EXPECT_NE(chart.find("10 us"), std::string::npos);
+    EXPECT_NE(chart.find("10 ms"), std::string::npos);
+    EXPECT_EQ(density_chart("nothing", {{"none", {}}}, 40), "");
+}
+
+TEST(Verdict, OnlyFailuresFail)
+{
+    std::vector<Verdict> verdicts = {
+        {Outcome::held, "a", "1"}, {Outcome::not_reproduced, "b", "2"}, {Outcome::not_judged, "c", "3"}};
+    EXPECT_FALSE(any_failed(verdicts));
+    verdicts.push_back({Outcome::failed, "d", "4"});
+    EXPECT_TRUE(any_failed(verdicts));
+    EXPECT_NE(verdict_text(verdicts).find("FAILED"), std::string::npos);
+}

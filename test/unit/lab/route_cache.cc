@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The route cache: hits, misses, expiry and the threshold, under a Sync that checks how it is called.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "workload/packets.h"
+#include "workload/route_cache.h"
+
+using namespace lab;
+
+// Counts calls and fails a test in which locks nest or an entry is retired outside the update lock.
+struct CheckingSync {
+    ~CheckingSync()
+    {
+        for (RouteEntry *entry : retired)
+            std::free(entry);
+    }
+    void read_lock(std::size_t)
+    {
+        EXPECT_FALSE(reading || updating);
+        reading = true;
+    }
+    void read_unlock(std::size_t)
+    {
+        EXPECT_TRUE(reading);
+        reading = false;
+    }
+    void update_lock(std::size_t)
+    {
+        EXPECT_FALSE(reading || updating);
+        updating = true;
+    }
+    void update_unlock(std::size_t)
+    {
+        EXPECT_TRUE(updating);
+        updating = false;
+    }
+    void retire(RouteEntry *entry)
+    {
+        EXPECT_TRUE(updating);
+        retired.push_back(entry);
+    }
+
+    bool reading = false, updating = false;
+    std::vector<RouteEntry *> retired;
+};
+
+static PrefixTable small_table()
+{
+    return PrefixTable({{0x0a000000, 8, 1}, {0x0a010000, 16, 2}, {0xc0a80000, 16, 3}});
+}
+
+TEST(RouteCache, MissesOnceAndHitsAfterwards)
+{
+    PrefixTable table = small_table();
+    CheckingSync sync;
+    RouteCache<CheckingSync> cache(table, 16, 100, sync);
+    RouteStatistics statistics;
+    EXPECT_EQ(cache.route(0x0a020304, 1, statistics), 1);
+    EXPECT_EQ(cache.route(0x0a010203, 2, statistics), 2) << "the longer prefix wins";
+    EXPECT_EQ(cache.route(0x0a020304, 3, statistics), 1);
+    EXPECT_EQ(cache.route(0x01010101, 4, statistics), -1);
+    EXPECT_EQ(statistics.misses, 2u);
+    EXPECT_EQ(statistics.hits, 1u);
+    EXPECT_EQ(statistics.unroutable, 1u);
+    EXPECT_EQ(cache.size(), 2u);
+}
+
+TEST(RouteCache, StaysAtItsThresholdUnderEndlessNewDestinations)
+{
+    PrefixTable table = small_table();
+    CheckingSync sync;
+    constexpr std::size_t threshold = 512;
+    RouteCache<CheckingSync> cache(table, 256, threshold, sync);
+    RouteStatistics statistics;
+    std::size_t largest = 0;
+    for (uint32_t i = 0; i < 100'000; i++) {
+        ASSERT_EQ(cache.route(0x0a020000 + i % 65536, i, statistics), 1);
+        largest = std::max(largest, cache.size());
+    }
+    EXPECT_LT(largest, threshold * 2);
+    EXPECT_GT(cache.size(), threshold / 2);
+    EXPECT_EQ(sync.retired.size(), statistics.expired);
+    EXPECT_EQ(statistics.misses - statistics.expired, cache.size());
+}
+
+TEST(RouteCache, CollectsNothingBelowItsThreshold)
+{
+    PrefixTable table = small_table();
+    CheckingSync sync;
+    RouteCache<CheckingSync> cache(table, 256, 10'000, sync);
+    RouteStatistics statistics;
+    for (uint32_t i = 0; i < 5'000; i++)
+        cache.route(0x0a020000 + i, i, statistics);
+    EXPECT_EQ(cache.size(), 5'000u);
+    EXPECT_TRUE(sync.retired.empty());
+}
+
+TEST(RouteCache, KeepsWhatIsInUse)
+{
+    PrefixTable table = small_table();
+    CheckingSync sync;
+    RouteCache<CheckingSync> cache(table, 64, 128, sync);
+    RouteStatistics statistics;
+    // One destination is used all the time among many that are used once.
+    uint64_t misses_of_favourite = 0;
+    for (uint32_t i = 0; i < 50'000; i++) {
+        uint64_t before = statistics.misses;
+        ASSERT_EQ(cache.route(0xc0a80001, i, statistics), 3);
+        misses_of_favourite += statistics.misses - before;
+        cache.route(0x0a020000 + i % 60000, i, statistics);
+    }
+    EXPECT_LT(misses_of_favourite, 50u);
+}
+
+TEST(RouteCache, DumpReadsEveryEntry)
+{
+    PrefixTable table = small_table();
+    CheckingSync sync;
+    RouteCache<CheckingSync> cache(table, 16, 100, sync);
+    RouteStatistics statistics;
+    cache.route(0x0a020304, 1, statistics);
+    cache.route(0x0a010203, 1, statistics);
+    std::atomic<bool> stop{false};
+    EXPECT_EQ(cache.dump(stop, sync), 3u);
+}
