@@ -8,8 +8,8 @@ else()
     add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
 endif()
 
-# Most of a test's compile time goes into headers of GoogleTest and of the C++ library: they are compiled once, and their
-# debug information is left out.
+# Most of a test's compile time goes into headers of GoogleTest and of the C++ library: they are compiled once, and
+# their debug information is left out.
 add_executable(rtrcu_test_base EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/support/precompiled.cc)
 target_link_libraries(rtrcu_test_base PRIVATE GTest::gtest_main)
 target_compile_options(rtrcu_test_base PRIVATE -g1)
