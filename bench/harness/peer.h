@@ -28,6 +28,7 @@ enum class Kind {
     synchronize_hold,  // that reader holds sections of 20 us
     enqueue,           // call_rcu() alone
     update,            // malloc, exchange, call_rcu(), free, through the barrier
+    update_cpu,        // the same in CPU time of all threads
     backlog,           // the largest backlog of that loop
     thread_memory,     // bytes an idle registered thread costs
     thread_scan,       // synchronize_rcu() among 4,096 idle registered threads

@@ -16,10 +16,12 @@
 namespace bench
 {
 
-template <class P> double median_synchronize_us(int samples)
+// `before` sees to it that each sample begins as the figure says.
+template <class P, class Before> double median_synchronize_us(int samples, const Before &before)
 {
     std::vector<uint64_t> taken;
     for (int i = 0; i < samples; i++) {
+        before();
         int64_t start = lab::now_ns();
         P::synchronize();
         taken.push_back(static_cast<uint64_t>(lab::now_ns() - start));
@@ -36,8 +38,14 @@ template <class P, Reader reader> class BusyReader
   public:
     explicit BusyReader(int cpu) : thread_([this, cpu] { run(cpu); })
     {
-        while (sections_.load(std::memory_order_relaxed) < 16)
-            std::this_thread::yield();
+    }
+    // Returns when the reader has just been seen at work: a reader that the kernel has preempted does not count, since it
+    // would not be busy.
+    void see_it_run() const
+    {
+        const uint64_t seen = sections_.load(std::memory_order_relaxed);
+        while (sections_.load(std::memory_order_relaxed) - seen < 2)
+            compiler_fence();
     }
     ~BusyReader()
     {
@@ -97,7 +105,7 @@ template <class P, Reader reader> class SynchronizeWork : public Work
     {
         lab::pin_to_cpus({parameters_.cpu});
         P::begin();
-        double result = median_synchronize_us<P>(parameters_.quick ? 500 : 4'000);
+        double result = median_synchronize_us<P>(parameters_.quick ? 500 : 4'000, [] {});
         P::end();
         return result;
     }
@@ -107,7 +115,7 @@ template <class P, Reader reader> class SynchronizeWork : public Work
         double result;
         {
             BusyReader<P, reader> busy(parameters_.other_cpu);
-            result = median_synchronize_us<P>(parameters_.quick ? 201 : 1'001);
+            result = median_synchronize_us<P>(parameters_.quick ? 201 : 1'001, [&] { busy.see_it_run(); });
         }
         P::end();
         return result;
@@ -230,7 +238,7 @@ template <class P, bool Memory> class ManyThreadsWork : public Work
         double result = 0;
         on_thread(parameters_.cpu, [&] {
             P::begin();
-            result = median_synchronize_us<P>(parameters_.quick ? 101 : 1'001);
+            result = median_synchronize_us<P>(parameters_.quick ? 101 : 1'001, [] {});
             P::end();
         });
         return result;

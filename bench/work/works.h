@@ -54,7 +54,8 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
     }
     if constexpr (HasCallbacks<P>) {
         offer(Kind::enqueue, make<EnqueueWork<P>>);
-        offer(Kind::update, make<UpdateWork<P>>);
+        offer(Kind::update, make<UpdateWork<P, false>>);
+        offer(Kind::update_cpu, make<UpdateWork<P, true>>);
         offer(Kind::backlog, make<BacklogWork<P>>);
     }
     return peer;

@@ -45,7 +45,9 @@ struct Registration {
 };
 
 Registration add_env(CLI::App &application);
+Registration add_expedited(CLI::App &application);
 Registration add_latency(CLI::App &application);
+Registration add_overhead(CLI::App &application);
 Registration add_torture(CLI::App &application);
 
 } // namespace lab

@@ -13,6 +13,7 @@
 #include "machine/realtime.h"
 #include "measure/clock.h"
 #include "report/chart.h"
+#include "report/table.h"
 #include "workload/inputs.h"
 
 namespace lab
@@ -61,6 +62,7 @@ bool prepare_options(Run &run, std::string &error)
         run.child.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
     }
     options.plan.fifo = !options.other;
+    options.plan.judge_tail = !options.common.quick;
     if (!make_plan(options.plan, run.plan, error))
         return false;
     if (!run.machine.realtime_permitted && !options.other) {
@@ -85,7 +87,7 @@ bool prepare_options(Run &run, std::string &error)
 void plan_time(Run &run)
 {
     const CommonOptions &common = run.options.common;
-    run.seconds = common.seconds > 0 ? common.seconds : common.quick ? 8 : 62;
+    run.seconds = common.seconds > 0 ? common.seconds : common.quick ? 6 : 62;
     double weights = 0;
     for (const Variant &variant : run.plan)
         weights += variant.weight;
@@ -233,10 +235,17 @@ void print_results(const Run &run, const std::vector<Row> &rows)
         "\nLateness of the loop's deadline probe, microseconds.  floor: the same with policy none; control: p99 of a "
         "thread above the loop.\n\n{}\n",
         latency_table(rows));
-    fmt::print(
-        "What callbacks did, microseconds.  overrun: from the probe's due time to the end of the batch then running; "
-        "late: begun after it was due.\n\n{}\n",
-        callback_table(rows));
+    Samples interrupts(run.interrupts);
+    auto interrupt_us = [&](double quantile) {
+        return number(static_cast<double>(interrupts.quantile_of_few(quantile).value_or(0)) / 1000);
+    };
+    fmt::print("What callbacks did, microseconds.  gp: callbacks that one grace period made ready; ns: time of one; "
+               "over: from "
+               "the probe's due\ntime to the end of the batch then running, and in CPU time of the loop; late: "
+               "callbacks begun "
+               "after the probe was due.\nA timer interrupt takes {} us of CPU time from whoever runs here (p50; p95 "
+               "{}).\n\n{}\n",
+               interrupt_us(0.5), interrupt_us(0.95), callback_table(rows));
     std::vector<Strip> strips;
     for (const auto &process : run.processes)
         if (process->record().sum().rounds != 0 && process->variant().burst % flood_burst == 0)

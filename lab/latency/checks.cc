@@ -30,6 +30,7 @@ double interrupt_us(const CheckInput &input)
     return static_cast<double>(input.interrupts.quantile_of_few(0.95).value_or(0)) / 1000;
 }
 
+// The timers go on meanwhile, so a long batch takes its callbacks' time and that of the interrupts that fall into it.
 // A batch that runs into the due time overruns by what is left of it: nearly all, when the due time falls near its begin.
 void judge_prediction(const CheckInput &input, Verdicts &verdicts)
 {
@@ -40,12 +41,12 @@ void judge_prediction(const CheckInput &input, Verdicts &verdicts)
         double predicted = *row->batch_max * *row->callback_ns / 1000;
         double ratio = *row->overrun_cpu_us_full / predicted;
         verdicts.push_back(
-            {judged(input.judge_times, ratio > 0.5 && ratio < 2, Outcome::not_reproduced),
+            {judged(input.judge_times, ratio > 0.5 && ratio < 2.5, Outcome::not_reproduced),
              fmt::format("unbounded, bursts of {}: the overrun is about callbacks x callback time",
-                         number(static_cast<double>(burst))),
+                         whole(static_cast<double>(burst))),
              fmt::format(
                  "{} callbacks x {} ns = {} us; overrun {} us of CPU time (p95 of the due times that a batch ran into)",
-                 number(row->batch_max), number(row->callback_ns), number(predicted),
+                 whole(row->batch_max), number(row->callback_ns), number(predicted),
                  number(row->overrun_cpu_us_full))});
     }
 }
@@ -60,7 +61,7 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
                         fmt::format("{} us", number(stock->overrun_us_max))});
     verdicts.push_back({*stock->overrun_callbacks_max >= flood_burst / 3 ? Outcome::held : Outcome::not_reproduced,
                         "unbounded in the flood begins thousands of callbacks after the probe was due",
-                        fmt::format("{}", number(stock->overrun_callbacks_max))});
+                        fmt::format("{}", whole(stock->overrun_callbacks_max))});
     for (const std::string &cure : cures) {
         const Row *row = find_row(input.rows, "flood", cure, "loop");
         if (row == nullptr || !row->overrun_callbacks_max)
@@ -69,7 +70,7 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
         verdicts.push_back(
             {*row->overrun_callbacks_max <= limit ? Outcome::held : Outcome::failed,
              fmt::format("{} in the flood: callbacks begun late, at most a tenth of unbounded's", cure),
-             fmt::format("{} against {}", number(row->overrun_callbacks_max), number(stock->overrun_callbacks_max))});
+             fmt::format("{} against {}", whole(row->overrun_callbacks_max), whole(stock->overrun_callbacks_max))});
         const Figure &cured = row->overrun_cpu_us_p999, &uncured = stock->overrun_cpu_us_p999;
         if (!cured || !uncured)
             continue;
@@ -95,10 +96,10 @@ void judge_inline(const CheckInput &input, Verdicts &verdicts)
     verdicts.push_back(
         {*late <= worth ? Outcome::held : Outcome::failed,
          fmt::format("inline begins no callback after a clock check that saw the deadline: at most {} late",
-                     number(worth)),
-         fmt::format("{}, the largest of all workloads", number(late))});
+                     whole(worth)),
+         fmt::format("{}, the largest of all workloads", whole(late))});
     auto p9999 = input.inline_overrun_cpu.quantile(0.9999);
-    const std::string count = number(static_cast<double>(input.inline_overrun_cpu.count()));
+    const std::string count = whole(static_cast<double>(input.inline_overrun_cpu.count()));
     if (!p9999) {
         verdicts.push_back({Outcome::not_judged,
                             "inline overruns by at most 10 us of CPU time at p99.99, all workloads together",
@@ -127,7 +128,7 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
             {judged(input.judge_times, served >= 0.95, Outcome::failed),
              fmt::format("{}: throughput at least 95 % of unbounded's", row.label()),
              fmt::format("{:.1f} % ({} operations/s at {:.0f} % of a CPU against {:.0f} %)", served * 100,
-                         number(row.ops_per_s), *row.utilisation * 100, *stock->utilisation * 100)});
+                         whole(row.ops_per_s), *row.utilisation * 100, *stock->utilisation * 100)});
     }
 }
 

@@ -66,9 +66,9 @@ static std::vector<std::string> default_policies(const std::string &workload)
 }
 
 // The p99.99 of the deadline policy is judged, and that needs many samples.
-static double weight_of(const std::string &policy)
+static double weight_of(const std::string &policy, const PlanOptions &options)
 {
-    return policy == "inline" ? 3.5 : 1;
+    return policy == "inline" && options.judge_tail ? 3.5 : 1;
 }
 
 static bool check_names(const PlanOptions &options, std::string &error)
@@ -106,7 +106,7 @@ bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::stri
             policies.insert(policies.begin(), "none");
         for (const std::string &policy : policies) {
             uint64_t burst = workload == "flood" ? flood_burst : 0;
-            plan.push_back({workload, find_policy(policy), burst, options.fifo, weight_of(policy)});
+            plan.push_back({workload, find_policy(policy), burst, options.fifo, weight_of(policy, options)});
             if (workload == "flood" && policy == "unbounded")
                 for (uint64_t smaller : smaller_bursts)
                     plan.push_back({workload, find_policy(policy), smaller, options.fifo, 0.5});

@@ -40,6 +40,7 @@ struct PlanOptions {
     std::vector<std::string> policies;  // empty: those that the workload is about
     bool fifo = true;                   // false: every row as SCHED_OTHER
     bool compare_other = true;          // one row more as SCHED_OTHER
+    bool judge_tail = true;             // the deadline policy gets the time that its p99.99 needs
     PeerSettings settings;              // added to those of each policy of this library
 };
 

@@ -136,7 +136,7 @@ std::string Row::label() const
 {
     std::string text = workload + " " + policy;
     if (burst != 0 && burst != flood_burst)
-        text += fmt::format(" {}", number(static_cast<double>(burst)));
+        text += fmt::format(" {}", whole(static_cast<double>(burst)));
     return scheduling == "other" ? text + " (SCHED_OTHER)" : text;
 }
 

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True  # the folder may be the installed one
 
 from latency_html import STYLE, figure_text, plain_axis, pyplot, svg_of, table, verdict_list
 
+NO_PLOTS = 3  # exit code
 FIELDS = [
     ("count", "Count", 725, 688), ("min_ns", "Min Duration (ns)", 326, 447), ("q1_ns", "Q1 (ns)", 39428, 38971),
     ("median_ns", "Q2 - Median (ns)", 98225, 69743), ("q3_ns", "Q3 (ns)", 342122, 126638),
@@ -160,7 +161,7 @@ def main(arguments):
         data = json.load(file)
     with open(arguments[2], "w", encoding="utf-8") as file:
         file.write(page(data))
-    return 0
+    return 0 if pyplot else NO_PLOTS
 
 
 if __name__ == "__main__":

@@ -27,19 +27,20 @@ std::string find_script(const std::string &stem)
     return {};
 }
 
-// Tries the interpreters in turn: Debian's first, which is the one that has matplotlib as a package.
-bool run_script(const std::string &script, const std::string &data, const std::string &page)
+// What the script says when there is nothing to plot with.
+constexpr int no_plots = 3;
+
+// The script's exit code, or -1 where the interpreter did not run or did not end by itself.
+int run_script(const char *python, const std::string &script, const std::string &data, const std::string &page)
 {
-    for (const char *python : {"/usr/bin/python3", "python3"}) {
-        std::string words[] = {python, script, data, page};
-        char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-        pid_t child = -1;
-        int status = 0;
-        if (posix_spawnp(&child, python, nullptr, nullptr, arguments, environ) == 0 &&
-            waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            return true;
-    }
-    return false;
+    std::string words[] = {python, script, data, page};
+    char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    pid_t child = -1;
+    int status = 0;
+    if (posix_spawnp(&child, python, nullptr, nullptr, arguments, environ) != 0 ||
+        waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
 }
 
 } // namespace
@@ -58,7 +59,13 @@ std::string write_plot_page(const std::string &stem, const std::string &director
     const std::string script = find_script(stem);
     if (script.empty())
         return fmt::format("no page: the plotting script was not found; the data is in {}", file);
-    if (!run_script(script, file, page))
+    // The distribution's interpreter is the one that its matplotlib belongs to; another may come first in the path.
+    int code = run_script("/usr/bin/python3", script, file, page);
+    if (code != 0)
+        code = run_script("python3", script, file, page);
+    if (code == no_plots)
+        return fmt::format("page: {}, without plots: install python3-matplotlib", page);
+    if (code != 0)
         return fmt::format("no page: python3 did not run the plotting script; the data is in {}", file);
     return fmt::format("page with plots: {}", page);
 }

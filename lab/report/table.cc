@@ -75,6 +75,11 @@ static std::string with_separators(double value)
     return (value < 0 ? "-" : "") + digits;
 }
 
+std::string whole(std::optional<double> value)
+{
+    return value ? with_separators(*value) : "-";
+}
+
 std::string number(std::optional<double> value)
 {
     if (!value)

@@ -32,5 +32,7 @@ std::size_t display_width(const std::string &text);
 
 // Three significant digits below 1,000, then thousands separators: "0.42", "17.3", "711", "30,000".  "-" for nothing.
 std::string number(std::optional<double> value);
+// A count, with separators.
+std::string whole(std::optional<double> value);
 
 } // namespace lab

@@ -127,7 +127,8 @@ template <class Sync> class RouteCache
         return (destination * uint64_t{0x9e3779b97f4a7c15} >> 40) & (chains_.size() - 1);
     }
 
-    int miss(std::size_t bucket, uint32_t destination, uint32_t now, RouteStatistics &statistics)
+    // Apart from the lookup, also for who samples where time goes.
+    [[gnu::noinline]] int miss(std::size_t bucket, uint32_t destination, uint32_t now, RouteStatistics &statistics)
     {
         const Prefix *prefix = table_.find(destination);
         if (prefix == nullptr) {
@@ -170,7 +171,9 @@ template <class Sync> class RouteCache
         sync_.update_lock(bucket);
         for (RouteEntry **slot = &chains_[bucket]; *slot != nullptr;) {
             RouteEntry *entry = *slot;
-            if (now - rtrcu_load_relaxed(&entry->last_used) <= oldest) {
+            // Another thread's clock may be a little ahead of ours: then the age is negative.
+            const auto age = static_cast<int32_t>(now - rtrcu_load_relaxed(&entry->last_used));
+            if (age <= static_cast<int32_t>(oldest)) {
                 slot = &entry->next;
                 continue;
             }

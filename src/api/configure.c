@@ -86,8 +86,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
                  "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",
                  -domain->fence_error);
     }
-    lock_release(&machine[GP_EXPEDITED].crank);
-    lock_release(&machine[GP_NORMAL].crank);
+    drive_release_crank(&domain->drive, GP_EXPEDITED);
+    drive_release_crank(&domain->drive, GP_NORMAL);
     return error ? error : start_daemons(domain);
 }
 

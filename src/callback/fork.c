@@ -43,6 +43,20 @@ static void recount(struct callback *cb, struct reader_record *record)
     record->free_queued = record->free_done + pointers;
 }
 
+/* All that waits was queued before the fork, so one grace period of the child is enough; the parent's cookies may be
+ * ahead of what the child gives out. */
+static void wait_anew(struct callback *cb, struct cb_queue *queue)
+{
+    struct cb_chain waiting = queue->waiting[0];
+    cbqueue_join(&waiting, queue->waiting[1]);
+    queue->waiting[0] = queue->waiting[1] = (struct cb_chain){NULL, NULL};
+    if (!waiting.first)
+        return;
+    uint64_t cookie = gp_snap(cb->gp, GP_NORMAL);
+    cbqueue_wait(queue, waiting, cookie);
+    gp_request(cb->gp, GP_NORMAL, cookie);
+}
+
 static void repair_record(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
 {
     struct cb_queue *queue = &record->queue;
@@ -55,6 +69,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
         abandon_claim(cb, queue);
     if (!own && queue->claim == 0)
         recount(cb, record);
+    wait_anew(cb, queue);
     record->listed = 0;
     record->next_ready = NULL;
     if (queue->batch.first || queue->ready.first)

@@ -87,6 +87,8 @@ struct drive_manner {
 };
 /* Turn once, if somebody still needs it.  Takes and releases the crank. */
 void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner);
+/* Whoever has taken a crank gives it back by this: others may sleep until it stops. */
+void drive_release_crank(struct drive *drive, enum gp_kind kind);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
  * True if one ended. */
 bool drive_step(struct drive *drive, enum gp_kind kind);

@@ -139,7 +139,7 @@ static void turn(struct drive *drive, enum gp_kind kind, const struct drive_mann
 }
 
 /* Release the crank and wake those who wait for it to stop: each looks at the sequence, or turns it itself. */
-static void release_crank(struct drive *drive, enum gp_kind kind)
+void drive_release_crank(struct drive *drive, enum gp_kind kind)
 {
     lock_release(&drive->gp->machine[kind].crank);
     rtrcu_fetch_add(&drive->turns[kind], 1); /* [O10] */
@@ -152,7 +152,7 @@ void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct d
     lock_acquire(&drive->gp->machine[kind].crank);
     if (gp_is_needed(drive->gp, kind))
         turn(drive, kind, manner);
-    release_crank(drive, kind);
+    drive_release_crank(drive, kind);
 }
 
 bool drive_step(struct drive *drive, enum gp_kind kind)
@@ -171,7 +171,7 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
         gp_end(drive->gp, kind, plat_clock_now());
         ended = true;
     }
-    release_crank(drive, kind);
+    drive_release_crank(drive, kind);
     return ended;
 }
 
@@ -180,10 +180,10 @@ static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t coo
     static const struct drive_manner caller = {.by_caller = true};
     if (!gp_reached(drive->gp, kind, cookie))
         turn(drive, kind, &caller);
-    release_crank(drive, kind);
+    drive_release_crank(drive, kind);
 }
 
-/* [O10] Waiter half; release_crank() is the other.  The count is read before the crank is tried.
+/* [O10] Waiter half; drive_release_crank() is the other.  The count is read before the crank is tried.
  *  - our attempt first:  who holds the crank releases it later and counts, so the sleep ends or does not begin;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */

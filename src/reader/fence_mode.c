@@ -58,3 +58,13 @@ void reader_fences_restore(struct reader_registry *registry)
             rtrcu_store_relaxed(&leaf->records[slot].fence_ack, 0);
     }
 }
+
+void reader_fences_acknowledge(void)
+{
+    struct reader_record *record = rtrcu_self.record;
+    if (!record)
+        return;
+    reader_arm_self();
+    rtrcu_fence_full();
+    rtrcu_store_release(&record->fence_ack, 1);
+}

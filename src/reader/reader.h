@@ -179,6 +179,8 @@ void reader_fences_switch(struct reader_registry *registry);
 /* Does every reader fence from now on?  @fenced: a real fence (a visit to every CPU) has passed since the last call
  * or the switch; without one, only what the owners have acknowledged counts.  Arms again those that lost the flag. */
 bool reader_fences_confirmed(struct reader_registry *registry, bool fenced);
+/* The calling thread, outside any slow path, fences from now on and says so. */
+void reader_fences_acknowledge(void);
 /* Back to light fences: grace periods use heavy ones from now on.  No crank may be turning. */
 void reader_fences_restore(struct reader_registry *registry);
 

@@ -47,10 +47,7 @@ void reader_disarm(struct reader_registry *registry)
         return;
     }
     bool outermost = rtrcu_self.state / READER_STATE_SLOW == 1;
-    if (record && outermost && !rtrcu_load_relaxed(&record->fence_ack)) {
-        reader_arm_self();
-        rtrcu_fence_full();
-        rtrcu_store_release(&record->fence_ack, 1);
-    }
+    if (record && outermost && !rtrcu_load_relaxed(&record->fence_ack))
+        reader_fences_acknowledge();
     rtrcu_fence_full();
 }

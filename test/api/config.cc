@@ -307,6 +307,35 @@ TEST(Config, ChangesWhileDriverAndDaemonsRun)
     EXPECT_EQ(runs, queued);
 }
 
+/* A change holds up grace periods for a moment; who came in that moment must not wait for ever.  One waiter alone, since
+ * others would wake it. */
+CHILD(change_while_one_waits)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    constexpr long enough = 20000;
+    std::atomic<long> waited{0};
+    std::thread waiter([&] {
+        for (; waited < enough; waited++)
+            synchronize_rcu();
+    });
+    /* Changes go on until the waiter has done, or has stood still for so many changes that it must have been seen. */
+    for (long seen = -1, still = 0; waited < enough; still = waited == seen ? still + 1 : 0, seen = waited) {
+        config.membarrier = RTRCU_MEMBARRIER_AUTO;
+        REQUIRE(rtrcu_configure(&config) == 0);
+        if (still > 2000) {
+            REQUIRE(test::eventually([&] { return waited != seen; }));
+            still = 0;
+        }
+    }
+    waiter.join();
+}
+
+TEST(Config, ChangesWhileOthersWait)
+{
+    EXPECT_TRUE(exited_well(test::run_child("change_while_one_waits")));
+}
+
 TEST(Config, TheDriverCannotBeChangedOnceItRuns)
 {
     struct rtrcu_config saved, config;

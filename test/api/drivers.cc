@@ -222,8 +222,8 @@ CHILD(without_permission)
     queue(10);
     rcu_barrier();
     REQUIRE(runs == 10);
+    synchronize_rcu_expedited(); /* by a worker, who asks for kthread_prio */
     REQUIRE(test::eventually([] { return test::stats().rt_refused > 0; }));
-    synchronize_rcu_expedited();
 }
 
 CHILD(drop_permission)

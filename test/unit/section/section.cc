@@ -471,6 +471,8 @@ TEST_P(LateDestructor, OfAThreadThatHadRead)
 
 TEST_P(LateDestructor, OfAThreadThatHadNot)
 {
+    if (GetParam() == PTHREAD_DESTRUCTOR_ITERATIONS)
+        GTEST_SKIP() << "the one hole: a first section behind the last turn of the exit hook, see decision 0007";
     read_in_round = GetParam();
     read_before = exits_inside = false;
     run_and_unmap();

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The expedited experiment's verdicts.
+#include "expedited/checks.h"
+
+#include <fmt/format.h>
+
+#include "expedited/rows.h"
+#include "report/table.h"
+
+namespace lab::expedited
+{
+namespace
+{
+
+using Verdicts = std::vector<Verdict>;
+
+constexpr double down_by_pct = -94;
+constexpr double p99_limit_ns = 1e6;
+constexpr double p50_share_of_liburcu = 1.0 / 50;
+constexpr double throughput_kept = 0.95;
+
+Outcome judged(bool judge_it, bool holds, Outcome otherwise)
+{
+    if (!judge_it)
+        return Outcome::not_judged;
+    return holds ? Outcome::held : otherwise;
+}
+
+std::string ns_text(const Figure &ns)
+{
+    return number(ns ? Figure(*ns / 1000) : std::nullopt) + " us";
+}
+
+// Maximum and mean, workqueue against kthread.  With boosting, as the document had it, it is a bar.
+void judge_worker(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
+{
+    const Summary before = summary_of(find_cell(plan, Group::worker, Call::expedited, 0, boost, true));
+    const Summary after = summary_of(find_cell(plan, Group::worker, Call::expedited, 0, boost, false));
+    const Outcome otherwise = boost ? Outcome::failed : Outcome::not_reproduced;
+    struct {
+        const char *name;
+        Figure Summary::*figure;
+    } const figures[] = {{"maximum", &Summary::max_ns}, {"mean", &Summary::avg_ns}};
+    for (const auto &[name, figure] : figures) {
+        const Figure diff = diff_pct(before.*figure, after.*figure);
+        verdicts.push_back({judged(times && diff, diff.value_or(0) <= down_by_pct, otherwise),
+                            fmt::format("kthread against workqueue, {}: the {} is down by 94 % or more",
+                                        boost ? "with boosting" : "without boosting", name),
+                            fmt::format("{} -> {}, {} %", ns_text(before.*figure), ns_text(after.*figure),
+                                        diff ? fmt::format("{:+.2f}", *diff) : "-")});
+    }
+}
+
+BusyRow busy(const Plan &plan, unsigned readers, Call call, bool boost)
+{
+    const Cell *cell = find_cell(plan, Group::busy, call, readers, boost);
+    return cell != nullptr ? make_busy_row(*cell) : BusyRow();
+}
+
+void judge_busy(const Plan &plan, bool times, Verdicts &verdicts)
+{
+    const BusyRow ours = busy(plan, 16, Call::expedited, true), theirs = busy(plan, 16, Call::liburcu, false);
+    verdicts.push_back(
+        {judged(times && ours.p50_ns && theirs.p50_ns,
+                ours.p50_ns.value_or(0) <= theirs.p50_ns.value_or(0) * p50_share_of_liburcu, Outcome::failed),
+         "16 busy readers, with boosting: p50 is at most a fiftieth of liburcu-memb's",
+         fmt::format("{} against {} ({} samples)", ns_text(ours.p50_ns), ns_text(theirs.p50_ns), theirs.count)});
+    for (unsigned readers : {16u, 64u}) {
+        const BusyRow row = busy(plan, readers, Call::expedited, true);
+        verdicts.push_back(
+            {judged(times && row.p99_ns, row.p99_ns.value_or(0) <= p99_limit_ns, Outcome::failed),
+             fmt::format("{} busy readers, with boosting: p99 is at most 1 ms", readers),
+             fmt::format("{} over {} samples, max {}", ns_text(row.p99_ns), row.count, ns_text(row.max_ns))});
+    }
+    const BusyRow plain = busy(plan, 64, Call::expedited, false);
+    verdicts.push_back({judged(times && plain.max_ns, plain.max_ns.value_or(0) >= 1e9, Outcome::not_reproduced),
+                        "64 busy readers, without boosting: grace periods take a second or more",
+                        fmt::format("p50 {}, max {}, {} of {} cut short by the end of the experiment",
+                                    ns_text(plain.p50_ns), ns_text(plain.max_ns), plain.unfinished, plain.count)});
+}
+
+void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &verdicts)
+{
+    const std::vector<ThroughputRow> rows = throughput_rows(plan);
+    for (const ThroughputRow &row : rows) {
+        if (!row.boost)
+            continue;
+        Figure without_rate;
+        for (const ThroughputRow &other : rows)
+            if (!other.boost && other.readers == row.readers)
+                without_rate = other.grace_periods_per_s;
+        // One reader a CPU: both runs reach the rate.  With more, the run without boosting does not, and has less to do.
+        const char *which = row.readers == cpus ? "one busy reader a CPU" : "more than CPUs";
+        verdicts.push_back({judged(times && row.ratio, row.ratio.value_or(0) >= throughput_kept, Outcome::failed),
+                            fmt::format("{} busy readers ({}), 1,000 requests a second: throughput with boosting is at "
+                                        "least 95 % of that without",
+                                        row.readers, which),
+                            fmt::format("{} %; grace periods a second: {} with, {} without",
+                                        number(row.ratio ? Figure(*row.ratio * 100) : std::nullopt),
+                                        number(row.grace_periods_per_s), number(without_rate))});
+    }
+}
+
+// Counts, which are judged in every run.
+void judge_counts(const Plan &plan, Verdicts &verdicts)
+{
+    uint64_t errors = 0, calls = 0, refused = 0, boosts_off = 0, boosts_on = 0, ended = 0;
+    for (const Cell &cell : plan.cells) {
+        errors += cell.sum.errors;
+        if (cell.variant.call != Call::expedited && cell.variant.call != Call::request)
+            continue;
+        for (const auto &experiment : cell.latency_ns)
+            calls += experiment.size();
+        ended += cell.sum.expedited;
+        refused += cell.sum.rt_refused + cell.sum.boost_refused;
+        if (!cell.variant.boost)
+            boosts_off += cell.sum.boosts;
+        else if (cell.group == Group::busy && cell.variant.readers >= 16)
+            boosts_on += cell.sum.boosts;
+    }
+    auto outcome = [](bool holds) { return holds ? Outcome::held : Outcome::failed; };
+    verdicts.push_back({outcome(errors == 0), "no reader saw a record after the grace period that retired it",
+                        fmt::format("{} errors", errors)});
+    verdicts.push_back({outcome(calls != 0 && ended != 0), "calls returned and grace periods ended",
+                        fmt::format("{} calls, {} expedited grace periods", calls, ended)});
+    verdicts.push_back(
+        {outcome(boosts_off == 0 && boosts_on != 0),
+         "readers were lent a priority where boosting is on and they outnumber the CPUs, and nowhere else",
+         fmt::format("{} times with 16 readers and more, {} times with boosting off", boosts_on, boosts_off)});
+    verdicts.push_back({outcome(refused == 0), "the kernel refused no real-time scheduling and no lending",
+                        fmt::format("{} refusals", refused)});
+}
+
+} // namespace
+
+std::vector<Verdict> judge(const Plan &plan, unsigned cpus, bool judge_times)
+{
+    Verdicts verdicts;
+    judge_counts(plan, verdicts);
+    judge_worker(plan, judge_times, true, verdicts);
+    judge_worker(plan, judge_times, false, verdicts);
+    judge_busy(plan, judge_times, verdicts);
+    judge_throughput(plan, cpus, judge_times, verdicts);
+    return verdicts;
+}
+
+} // namespace lab::expedited

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The load of the expedited experiment: hogs, readers that check what they read, and the record that they read.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "peer/peer.h"
+
+namespace lab::expedited
+{
+
+// Published by pointer; a generation number in every word.  Once retired it is poisoned, so that a reader who still sees it
+// after the grace period finds words that differ.
+struct Settings {
+    std::array<std::atomic<uint64_t>, 32> words;
+
+    explicit Settings(uint64_t generation)
+    {
+        for (auto &word : words)
+            word.store(generation, std::memory_order_relaxed);
+    }
+    void poison()
+    {
+        for (std::size_t i = 0; i < words.size(); i++)
+            words[i].store(~uint64_t{i}, std::memory_order_relaxed);
+    }
+    // Reads everything `passes` times; false if the words are not all the same.
+    bool is_whole(unsigned passes) const
+    {
+        const uint64_t generation = words[0].load(std::memory_order_relaxed);
+        bool whole = true;
+        for (unsigned pass = 0; pass < passes; pass++)
+            for (const auto &word : words)
+                whole &= word.load(std::memory_order_relaxed) == generation;
+        return whole;
+    }
+};
+
+struct ReaderShape {
+    unsigned passes_inside = 40; // about 0.5 us
+    unsigned passes_outside = 0; // the same work on a record of its own
+};
+
+class Load
+{
+  public:
+    // Hogs are bound to CPUs, `hogs_a_cpu` on each; readers run where the kernel puts them.  All are SCHED_OTHER.
+    Load(const Peer &peer, const std::vector<int> &cpus, unsigned hogs_a_cpu, unsigned readers, ReaderShape shape);
+    ~Load(); // stops and joins
+    Load(const Load &) = delete;
+    Load &operator=(const Load &) = delete;
+
+    void stop()
+    {
+        stop_ = true;
+    }
+    // Replaces the record and returns the old one, to be poisoned and freed behind a grace period.
+    Settings *replace(uint64_t generation)
+    {
+        return current_.exchange(new Settings(generation), std::memory_order_acq_rel);
+    }
+    // Without grace periods: the old one stays until the readers have ended.  One caller.
+    void keep(Settings *old)
+    {
+        kept_.emplace_back(old);
+    }
+    uint64_t sections() const;
+    // Readers that saw a record after the grace period that retired it.
+    uint64_t errors() const
+    {
+        return errors_.load();
+    }
+
+  private:
+    struct alignas(64) Count {
+        std::atomic<uint64_t> sections{0}; // written by its reader
+    };
+    void begin();
+    void read(const Peer &peer, ReaderShape shape, Count &count);
+
+    std::atomic<bool> stop_{false};
+    std::atomic<Settings *> current_;
+    std::atomic<uint64_t> errors_{0};
+    std::atomic<unsigned> ready_{0};
+    std::atomic<bool> go_{false};
+    std::vector<Count> counts_;
+    std::vector<std::unique_ptr<Settings>> kept_;
+    std::vector<std::thread> threads_;
+};
+
+} // namespace lab::expedited

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Lays out the cells and shares the time among them.
+#include "expedited/plan.h"
+
+#include <algorithm>
+
+namespace lab::expedited
+{
+namespace
+{
+
+constexpr unsigned hogs_a_cpu = 4;
+constexpr unsigned readers_a_cpu = 2;
+// Inside for a twentieth of the time: readers of the document's tables are not what a grace period waits for most often.
+constexpr ReaderShape short_sections = {40, 800};
+
+void add_worker_cells(Plan &plan, unsigned cpus)
+{
+    Variant variant;
+    variant.hogs_a_cpu = hogs_a_cpu;
+    variant.readers = readers_a_cpu * cpus;
+    variant.shape = short_sections;
+    for (bool boost : {true, false})
+        for (bool workqueue : {true, false}) {
+            variant.boost = boost;
+            variant.workqueue = workqueue;
+            plan.cells.push_back({Group::worker, variant, {}, {}, {}});
+        }
+    variant.call = Call::round_trip;
+    plan.cells.push_back({Group::worker, variant, {}, {}, {}});
+}
+
+void add_busy_cells(Plan &plan, const std::vector<unsigned> &counts)
+{
+    for (unsigned readers : counts) {
+        Variant variant;
+        variant.readers = readers;
+        plan.cells.push_back({Group::busy, variant, {}, {}, {}});
+        variant.boost = false;
+        plan.cells.push_back({Group::busy, variant, {}, {}, {}});
+        variant.call = Call::liburcu;
+        plan.cells.push_back({Group::busy, variant, {}, {}, {}});
+    }
+}
+
+void add_throughput_cells(Plan &plan, const std::vector<unsigned> &counts)
+{
+    for (unsigned readers : counts)
+        for (bool boost : {true, false}) {
+            Variant variant;
+            variant.call = Call::request;
+            variant.readers = readers;
+            variant.boost = boost;
+            plan.cells.push_back({Group::throughput, variant, {}, {}, {}});
+        }
+}
+
+} // namespace
+
+void Cell::add(const ExperimentRecord &record)
+{
+    const Outcomes &outcomes = *record.outcomes;
+    std::vector<uint64_t> values;
+    for (std::size_t i = 0; i < record.latency_ns.count(); i++)
+        values.push_back(record.latency_ns[i]);
+    latency_ns.push_back(std::move(values));
+    lost += record.latency_ns.lost();
+    experiments++;
+    if (outcomes.wall_ns > 0)
+        sections_per_s.push_back(static_cast<double>(outcomes.sections) * 1e9 / static_cast<double>(outcomes.wall_ns));
+    sum.wall_ns += outcomes.wall_ns;
+    sum.unfinished += outcomes.unfinished;
+    sum.sections += outcomes.sections;
+    sum.errors += outcomes.errors;
+    sum.requests += outcomes.requests;
+    sum.expedited += outcomes.expedited;
+    sum.boosts += outcomes.boosts;
+    sum.boost_ns_max = std::max(sum.boost_ns_max, outcomes.boost_ns_max);
+    sum.boost_refused += outcomes.boost_refused;
+    sum.rt_refused += outcomes.rt_refused;
+}
+
+std::vector<uint64_t> Cell::all_latencies() const
+{
+    std::vector<uint64_t> all;
+    for (const auto &experiment : latency_ns)
+        all.insert(all.end(), experiment.begin(), experiment.end());
+    return all;
+}
+
+Plan make_plan(bool quick, double seconds, unsigned cpus)
+{
+    // Shares of the time, and what an experiment costs beside its measured time: processes, threads, their end.
+    constexpr double share[groups] = {0.5, 0.33, 0.17}, start_s[groups] = {0.08, 0.3, 0.1};
+    const unsigned experiments[groups] = {quick ? 3u : 25u, quick ? 1u : 2u, quick ? 2u : 7u};
+    Plan plan;
+    add_worker_cells(plan, cpus);
+    add_busy_cells(plan, quick ? std::vector<unsigned>{4, 16, 64} : std::vector<unsigned>{4, 16, 64, 256});
+    add_throughput_cells(plan, quick ? std::vector<unsigned>{cpus} : std::vector<unsigned>{cpus, 16});
+    for (int group = 0; group < groups; group++) {
+        const auto cells = std::count_if(plan.cells.begin(), plan.cells.end(),
+                                         [&](const Cell &cell) { return cell.group == static_cast<Group>(group); });
+        const double each_s = share[group] * seconds / (experiments[group] * static_cast<double>(cells));
+        plan.group[group].experiments = experiments[group];
+        plan.group[group].duration_ns = static_cast<int64_t>(std::max(each_s - start_s[group], 0.1) * 1e9);
+    }
+    return plan;
+}
+
+const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost, bool workqueue)
+{
+    for (const Cell &cell : plan.cells) {
+        const Variant &variant = cell.variant;
+        if (cell.group == group && variant.call == call && (group == Group::worker || variant.readers == readers) &&
+            (call == Call::round_trip || (variant.boost == boost && variant.workqueue == workqueue)))
+            return &cell;
+    }
+    return nullptr;
+}
+
+} // namespace lab::expedited

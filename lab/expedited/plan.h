@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The cells of the expedited experiment: what is measured, how often, and what came of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "expedited/experiment.h"
+
+namespace lab::expedited
+{
+
+// Three questions, each a group of cells that alternate.
+enum class Group {
+    worker,     // the document's tables: who runs the grace period, beside hogs
+    busy,       // more busy readers than CPUs, boosted and not, beside liburcu
+    throughput, // what boosting costs the readers, at an equal rate of requests
+};
+constexpr int groups = 3;
+
+struct Cell {
+    Group group;
+    Variant variant;
+    std::string error;                             // why it was left out
+    std::vector<std::vector<uint64_t>> latency_ns; // of each experiment
+    std::vector<double> sections_per_s;            // of each experiment
+    uint64_t experiments = 0;
+    Outcomes sum{};
+    uint64_t lost = 0;
+
+    void add(const ExperimentRecord &record);
+    std::vector<uint64_t> all_latencies() const;
+};
+
+struct GroupPlan {
+    unsigned experiments = 1;
+    int64_t duration_ns = 0;
+};
+
+struct Plan {
+    std::vector<Cell> cells;
+    GroupPlan group[groups];
+};
+
+// `seconds`: about how long all of it may take.
+Plan make_plan(bool quick, double seconds, unsigned cpus);
+
+const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost, bool workqueue = false);
+
+} // namespace lab::expedited

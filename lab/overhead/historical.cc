@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The global queue: batches, and the carrier that takes one through a grace period.
+#include "overhead/historical.h"
+
+namespace lab::overhead
+{
+
+GlobalQueue global_queue;
+std::atomic<uint64_t> global_counter{0};
+
+void GlobalQueue::enqueue(RetiredHead *head, ReclaimFunction reclaim)
+{
+    auto *link = reinterpret_cast<Link *>(head);
+    *link = {nullptr, reclaim};
+    lock_.lock();
+    if (next_last_ != nullptr)
+        next_last_->next = link;
+    else
+        next_first_ = link;
+    next_last_ = link;
+    backlog_.store(backlog_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    const bool must_send = !under_way_ && cut_batch();
+    lock_.unlock();
+    if (must_send)
+        send();
+}
+
+// Under the lock: what is queued becomes the batch.  True if there is any, and then a carrier must be sent.
+bool GlobalQueue::cut_batch()
+{
+    batch_ = next_first_;
+    next_first_ = next_last_ = nullptr;
+    under_way_ = batch_ != nullptr;
+    return under_way_;
+}
+
+// Without the lock; the carrier is ours as long as it is under way.
+void GlobalQueue::send()
+{
+    call_rcu_hurry(&carrier_.head, carrier_arrives);
+}
+
+// Returns how many there were.
+uint64_t GlobalQueue::run(Link *batch)
+{
+    uint64_t count = 0;
+    for (; batch != nullptr; count++) {
+        Link *next = batch->next;
+        batch->reclaim(reinterpret_cast<RetiredHead *>(batch));
+        batch = next;
+    }
+    return count;
+}
+
+void GlobalQueue::carrier_arrives(rcu_head *head)
+{
+    GlobalQueue &queue = *reinterpret_cast<Carrier *>(head)->queue;
+    const uint64_t count = run(queue.batch_);
+    queue.lock_.lock();
+    queue.backlog_.store(queue.backlog_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
+    const bool must_send = queue.cut_batch();
+    queue.lock_.unlock();
+    if (must_send)
+        queue.send();
+}
+
+} // namespace lab::overhead

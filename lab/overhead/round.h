@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// One round of one engine, in a process of its own: forwarding threads, and what they cost.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "overhead/engine.h"
+#include "overhead/symbols.h"
+#include "workload/prefixes.h"
+#include "workload/workload.h"
+
+namespace lab::overhead
+{
+
+struct Environment {
+    const char *name; // rare, frequent
+    RouteParameters route;
+    const char *what;
+};
+const std::vector<Environment> &environment_table();
+
+struct RoundOptions {
+    std::vector<int> cpus;
+    unsigned threads = 2; // forwarding threads, on the CPUs in turn
+    int64_t warm_up_ns = 60'000'000;
+    int64_t measure_ns = 400'000'000;
+    int64_t sample_period_ns = 250'000;
+    bool allow_perf = true;
+    uint64_t seed = 1;
+    PeerSettings settings; // added to those of the engine
+};
+
+struct FunctionTicks {
+    char name[72];
+    Work work;
+    uint32_t padding;
+    uint64_t ticks;
+};
+
+constexpr std::size_t functions_max = 256;
+constexpr std::size_t waits_max = 4096;
+
+// Filled by the child, in shared memory.
+struct RoundResult {
+    uint64_t packets, hits, misses, expired;
+    int64_t wall_ns;
+    int64_t process_cpu_ns;
+    int64_t forwarder_cpu_ns;
+    uint64_t backlog_max;
+    uint64_t callbacks;     // invoked, as the library counts
+    uint64_t grace_periods; // ended
+    uint64_t over_qmax;
+    int64_t sample_period_ns;
+    uint64_t samples, samples_lost;
+    bool sampled_all_threads, named;
+    char profile_source[16];
+    uint64_t wait_count;
+    uint64_t waited_ns[waits_max]; // call_rcu() to the callback's start
+    uint64_t function_count;
+    FunctionTicks functions[functions_max];
+};
+
+// In the calling process, which ends afterwards: threads of the library and unreclaimed memory stay behind.  Throws.
+void run_round(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
+               const RoundOptions &options, RoundResult &result);
+
+// In a child, for a bounded time.  False with `error`.
+bool run_round_in_child(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
+                        const RoundOptions &options, RoundResult &result, std::string &error);
+
+} // namespace lab::overhead

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Spinning locks as small as the kernel's of 2002, inlined so that a profile counts them where they are taken.  In user space
+// a holder can be preempted, so who spins for long gives up the CPU; that is also why the library has no such lock.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace lab::overhead
+{
+
+// Who waits calls turn() once a look.
+class Patience
+{
+  public:
+    void turn()
+    {
+        if (++looks_ % looks_before_yield == 0)
+            sched_yield();
+    }
+
+  private:
+    static constexpr int looks_before_yield = 200;
+    int looks_ = 0;
+};
+
+class SpinLock
+{
+  public:
+    void lock()
+    {
+        if (word_.exchange(1, std::memory_order_acquire) != 0)
+            lock_slowly();
+    }
+    void unlock()
+    {
+        word_.store(0, std::memory_order_release);
+    }
+
+  private:
+    // Ends when the holder leaves.
+    [[gnu::noinline]] void lock_slowly()
+    {
+        Patience patience;
+        do {
+            while (word_.load(std::memory_order_relaxed) != 0)
+                patience.turn();
+        } while (word_.exchange(1, std::memory_order_acquire) != 0);
+    }
+
+    std::atomic<uint32_t> word_{0};
+};
+
+// Readers count; a writer waits until there are none and then keeps them out.  Readers go first, as they did in 2002.
+class ReadWriteLock
+{
+  public:
+    void read_lock()
+    {
+        if ((word_.fetch_add(1, std::memory_order_acquire) & writing) != 0)
+            read_lock_slowly();
+    }
+    void read_unlock()
+    {
+        word_.fetch_sub(1, std::memory_order_release);
+    }
+    void write_lock()
+    {
+        uint32_t nobody = 0;
+        if (!word_.compare_exchange_strong(nobody, writing, std::memory_order_acquire))
+            write_lock_slowly();
+    }
+    void write_unlock()
+    {
+        word_.fetch_sub(writing, std::memory_order_release);
+    }
+
+  private:
+    static constexpr uint32_t writing = 1u << 31;
+
+    // We are counted already: the writer leaves, and no other comes before us.
+    [[gnu::noinline]] void read_lock_slowly()
+    {
+        Patience patience;
+        while ((word_.load(std::memory_order_acquire) & writing) != 0)
+            patience.turn();
+    }
+    // Ends when no reader is counted for a moment.
+    [[gnu::noinline]] void write_lock_slowly()
+    {
+        Patience patience;
+        for (uint32_t nobody = 0; !word_.compare_exchange_weak(nobody, writing, std::memory_order_acquire); nobody = 0)
+            patience.turn();
+    }
+
+    std::atomic<uint32_t> word_{0};
+};
+
+} // namespace lab::overhead

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sandboxes that refuse membarrier(): before the program begins, in mid-run, and with everything else refused as well.
+ */
+#include <atomic>
+#include <cstddef>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+enum Refused { MEMBARRIER, MEMBARRIER_AND_AFFINITY };
+
+/* All threads of the process, from now on, get EPERM for membarrier() and, if asked, for sched_setaffinity(). */
+void refuse(Refused what)
+{
+    unsigned second = what == MEMBARRIER ? SYS_membarrier : SYS_sched_setaffinity;
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    REQUIRE(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == EPERM);
+}
+
+struct Object {
+    std::atomic<int> good{1};
+};
+
+/* Readers that check what they find, until told to stop; each leaves its sections all the time. */
+class Readers
+{
+    Object *current_ = new Object;
+    std::atomic<bool> stop_{false};
+    std::atomic<long> reads_{0}, bad_{0};
+    std::vector<std::thread> threads_;
+
+    void look()
+    {
+        bad_ += rcu_dereference(current_)->good != 1;
+        reads_++;
+    }
+
+  public:
+    Readers()
+    {
+        threads_.emplace_back([this] {
+            while (!stop_) {
+                rcu_read_lock();
+                look();
+                rcu_read_unlock();
+            }
+        });
+        threads_.emplace_back([this] {
+            REQUIRE(rcu_register_thread_qsbr() == 0);
+            while (!stop_) {
+                look();
+                rcu_quiescent_state();
+            }
+            rcu_thread_offline();
+        });
+        while (reads_ < 1000)
+            std::this_thread::yield();
+    }
+    ~Readers()
+    {
+        stop_ = true;
+        for (auto &thread : threads_)
+            thread.join();
+        REQUIRE(bad_ == 0);
+        delete current_;
+    }
+    void replace(int times)
+    {
+        for (int i = 0; i < times; i++) {
+            Object *old = rcu_xchg_pointer(&current_, new Object);
+            synchronize_rcu();
+            old->good = 0;
+            delete old;
+        }
+    }
+};
+
+std::atomic<long> runs{0};
+
+void run(rcu_head *)
+{
+    runs++;
+}
+
+void work(Readers *readers)
+{
+    static rcu_head heads[20];
+    long before = runs;
+    readers->replace(20);
+    for (rcu_head &head : heads)
+        call_rcu(&head, run);
+    rcu_barrier();
+    REQUIRE(runs == before + 20);
+    synchronize_rcu_expedited();
+    std::thread([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+    }).join();
+    readers->replace(5);
+}
+
+CHILD(refused_all_along)
+{
+    REQUIRE(test::stats().full_fences == 1);
+    Readers readers;
+    work(&readers);
+    REQUIRE(test::stats().fence_refused == 0);
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.membarrier = RTRCU_MEMBARRIER_ON;
+    REQUIRE(rtrcu_configure(&config) == -EINVAL);
+    work(&readers);
+}
+
+CHILD(off_by_choice)
+{
+    REQUIRE(test::stats().full_fences == 1);
+    Readers readers;
+    work(&readers);
+    REQUIRE(test::stats().fence_refused == 0);
+}
+
+CHILD(refuse_before_start)
+{
+    refuse(MEMBARRIER_AND_AFFINITY);
+    test::become_child("refused_all_along");
+}
+
+CHILD(refused_in_mid_run)
+{
+    Readers readers;
+    work(&readers);
+    REQUIRE(test::stats().full_fences == 0);
+    refuse(MEMBARRIER);
+    work(&readers);
+    REQUIRE(test::stats().full_fences == 1);
+    REQUIRE(test::stats().fence_refused >= 1);
+    work(&readers);
+}
+
+/* Only what the readers say themselves is left. */
+CHILD(everything_refused_in_mid_run)
+{
+    Readers readers;
+    readers.replace(3);
+    REQUIRE(test::stats().full_fences == 0);
+    refuse(MEMBARRIER_AND_AFFINITY);
+    readers.replace(20);
+    REQUIRE(test::stats().full_fences == 1);
+    readers.replace(20);
+}
+
+/* The thread that waits has read before, and cannot say anything while it waits: waiting says enough. */
+CHILD(caller_is_a_reader)
+{
+    rcu_read_lock();
+    rcu_read_unlock();
+    Readers readers;
+    readers.replace(3);
+    refuse(MEMBARRIER_AND_AFFINITY);
+    readers.replace(20);
+    REQUIRE(test::stats().full_fences == 1);
+}
+
+/* A thread that never reads again cannot acknowledge: grace periods stop, say so, and go on when it comes back. */
+CHILD(a_silent_reader)
+{
+    test::Worker silent;
+    silent.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+    });
+    refuse(MEMBARRIER_AND_AFFINITY);
+    std::atomic<bool> done{false};
+    std::thread updater([&] {
+        synchronize_rcu();
+        done = true;
+    });
+    REQUIRE(test::eventually([] { return test::stats().stall_reports > 0; }));
+    REQUIRE(!done);
+    silent.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        rcu_read_lock();
+        rcu_read_unlock();
+    });
+    updater.join();
+    REQUIRE(test::stats().full_fences == 1);
+    synchronize_rcu();
+}
+
+CHILD(forked_into_a_sandbox)
+{
+    synchronize_rcu();
+    refuse(MEMBARRIER);
+    fflush(nullptr);
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    rcu_read_lock();
+    rcu_read_unlock();
+    synchronize_rcu();
+    REQUIRE(test::stats().full_fences == 1);
+    if (pid == 0)
+        _exit(0);
+}
+
+class Sandbox : public testing::TestWithParam<const char *>
+{
+};
+
+TEST_P(Sandbox, GracePeriodsGoOn)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    test::ChildResult result = test::run_child(GetParam());
+    EXPECT_TRUE(exited_well(result));
+}
+
+INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
+                         testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
+                                         "caller_is_a_reader", "forked_into_a_sandbox"),
+                         [](const auto &child) { return std::string(child.param); });
+
+TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    test::ChildResult result = test::run_child("a_silent_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("grace periods stand still")) << result.output;
+    EXPECT_TRUE(result.contains("RTRCU_MEMBARRIER=off")) << result.output;
+}
+
+TEST(SandboxSettings, OffIsByChoiceAndOnSaysThatItIsRefused)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    EXPECT_TRUE(exited_well(test::run_child("off_by_choice", {"RTRCU_MEMBARRIER=off"})));
+    test::ChildResult on = test::run_child("refuse_before_start", {"RTRCU_MEMBARRIER=on"});
+    EXPECT_TRUE(exited_well(on));
+    EXPECT_TRUE(on.contains("RTRCU_MEMBARRIER=on, but the kernel refuses membarrier()")) << on.output;
+    test::ChildResult automatic = test::run_child("refuse_before_start");
+    EXPECT_FALSE(automatic.contains("RTRCU_MEMBARRIER=on")) << automatic.output;
+}
+
+} // namespace

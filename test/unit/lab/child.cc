@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Work in a child process: its results, its errors and its bounds reach the parent.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <stdexcept>
+
+#include "machine/child.h"
+#include "machine/shared_value.h"
+#include "measure/clock.h"
+
+using namespace lab;
+
+constexpr int64_t long_enough_ns = 20'000'000'000;
+
+TEST(Child, ResultsAreShared)
+{
+    SharedValue<int> value;
+    std::string error;
+    EXPECT_TRUE(run_in_child([&] { *value = 42; }, long_enough_ns, error)) << error;
+    EXPECT_EQ(*value, 42);
+    EXPECT_TRUE(error.empty());
+}
+
+TEST(Child, AnExceptionsTextComesBack)
+{
+    std::string error;
+    EXPECT_FALSE(run_in_child([] { throw std::runtime_error("what went wrong"); }, long_enough_ns, error));
+    EXPECT_EQ(error, "what went wrong");
+}
+
+TEST(Child, ASignalIsNamed)
+{
+    std::string error;
+    EXPECT_FALSE(run_in_child([] { raise(SIGKILL); }, long_enough_ns, error));
+    EXPECT_NE(error.find("signal 9"), std::string::npos) << error;
+}
+
+TEST(Child, WhoeverHangsIsKilled)
+{
+    std::string error;
+    const int64_t begin = now_ns();
+    EXPECT_FALSE(run_in_child(
+        [] {
+            for (;;)
+                pause();
+        },
+        100'000'000, error));
+    EXPECT_NE(error.find("killed"), std::string::npos) << error;
+    EXPECT_LT(now_ns() - begin, long_enough_ns);
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The overhead experiment: names of functions, samples of the profile, figures, verdicts, and the historical layers.
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cstring>
+#include <thread>
+
+#include "overhead/checks.h"
+#include "overhead/historical.h"
+#include "overhead/profile.h"
+#include "overhead/spin_lock.h"
+#include "overhead/symbols.h"
+
+using namespace lab;
+using namespace lab::overhead;
+
+TEST(OverheadSymbols, NamesAreShort)
+{
+    EXPECT_EQ(short_name("lab::RouteCache<lab::overhead::RcuSync>::miss(unsigned long, unsigned int)"),
+              "RouteCache::miss");
+    EXPECT_EQ(
+        short_name("int lab::overhead::route_packet<lab::overhead::RcuSync>(lab::RouteCache<lab::overhead::RcuSync>&)"),
+        "route_packet");
+    EXPECT_EQ(short_name("lab::PrefixTable::find(unsigned int) const"), "PrefixTable::find");
+    EXPECT_EQ(short_name("lab::overhead::(anonymous namespace)::reclaim_entry(lab::RetiredHead*)"), "reclaim_entry");
+    EXPECT_EQ(short_name("gp_scan.part.0"), "gp_scan");
+    EXPECT_EQ(short_name("__sched_yield"), "sched_yield");
+}
+
+TEST(OverheadSymbols, WorkIsSorted)
+{
+    EXPECT_EQ(classify("route_packet", ""), Work::lookup);
+    EXPECT_EQ(classify("ReadWriteLock::read_lock_slowly", ""), Work::lookup);
+    EXPECT_EQ(classify("ReadWriteLock::write_lock_slowly", ""), Work::update);
+    EXPECT_EQ(classify("RouteCache::miss", ""), Work::update);
+    EXPECT_EQ(classify("[libc.so.6]", ""), Work::update);
+    EXPECT_EQ(classify("rtrcu_call", ""), Work::rcu);
+    EXPECT_EQ(classify("turn", "turn.c"), Work::rcu);
+    EXPECT_EQ(classify("turn", "turn.cc"), Work::other);
+    EXPECT_EQ(classify("GlobalQueue::enqueue", ""), Work::rcu);
+    EXPECT_EQ(classify("forwarder_body", ""), Work::traffic);
+}
+
+[[gnu::noinline]] static int a_function_of_this_test(int value)
+{
+    asm volatile("" : "+r"(value));
+    return value + 1;
+}
+
+TEST(OverheadSymbols, FindsItsOwnProgram)
+{
+    const Symbols symbols;
+    ASSERT_TRUE(symbols.named());
+    const auto address = reinterpret_cast<uint64_t>(&a_function_of_this_test);
+    EXPECT_EQ(symbols.find(address + 1).name, "a_function_of_this_test");
+    EXPECT_EQ(symbols.find(reinterpret_cast<uint64_t>(&rtrcu_call) + 1).work, Work::rcu);
+    EXPECT_EQ(symbols.find(8).name, "[unknown]");
+}
+
+static std::vector<char> record_of(uint32_t type, const std::vector<uint64_t> &words)
+{
+    perf_event_header header{};
+    header.type = type;
+    header.size = static_cast<uint16_t>(sizeof(header) + words.size() * sizeof(uint64_t));
+    std::vector<char> record(header.size);
+    std::memcpy(record.data(), &header, sizeof(header));
+    std::memcpy(record.data() + sizeof(header), words.data(), words.size() * sizeof(uint64_t));
+    return record;
+}
+
+TEST(OverheadProfile, SamplesAreRead)
+{
+    Sample sample{};
+    uint64_t lost = 0;
+    const uint64_t thread = uint64_t{77} << 32 | 5;
+    ASSERT_TRUE(
+        parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000, thread, PERF_SAMPLE_REGS_ABI_64, 0x2000}), sample, lost));
+    EXPECT_EQ(sample.address, 0x2000u) << "the user register, not where the kernel was";
+    EXPECT_EQ(sample.thread_id, 77u);
+    ASSERT_TRUE(parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000, thread, PERF_SAMPLE_REGS_ABI_NONE}), sample, lost));
+    EXPECT_EQ(sample.address, 0x1000u);
+    EXPECT_FALSE(parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000}), sample, lost)) << "cut short";
+    EXPECT_FALSE(parse_sample(record_of(PERF_RECORD_LOST, {1, 9}), sample, lost));
+    EXPECT_EQ(lost, 9u);
+}
+
+// A thread that does nothing but one function: both sources must say so.
+static void expect_profile_sees_work(bool allow_perf)
+{
+    const auto profile = open_profile({0, 1}, 1'000'000, allow_perf);
+    uint64_t thread_id = 0;
+    std::thread worker([&] {
+        thread_id = static_cast<uint64_t>(gettid());
+        profile->thread_begins();
+        profile->begin();
+        timespec spent{};
+        for (int value = 0; spent.tv_nsec < 100'000'000 && spent.tv_sec == 0; value = a_function_of_this_test(value))
+            if (value % 1024 == 0)
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+        profile->end();
+        profile->thread_ends();
+    });
+    worker.join();
+    const std::vector<Sample> samples = profile->samples();
+    ASSERT_FALSE(samples.empty()) << profile->source();
+    for (const Sample &sample : samples)
+        EXPECT_TRUE(sample.thread_id == thread_id || std::strcmp(profile->source(), "perf") == 0);
+}
+
+TEST(OverheadProfile, SeesWork)
+{
+    expect_profile_sees_work(true);
+}
+
+TEST(OverheadProfile, SignalsSeeWorkToo)
+{
+    expect_profile_sees_work(false);
+}
+
+static std::atomic<uint64_t> reclaimed{0};
+
+static void count_and_free(RetiredHead *head)
+{
+    reclaimed++;
+    std::free(head);
+}
+
+static RetiredHead *new_head()
+{
+    return static_cast<RetiredHead *>(std::malloc(sizeof(RetiredHead)));
+}
+
+// Callbacks of a layer may send the next carrier, which an rcu_barrier() does not wait for: hence one more a batch.
+template <class Retire> static void expect_each_runs_once(Retire retire)
+{
+    constexpr int threads = 4, each = 2000;
+    reclaimed = 0;
+    std::vector<std::thread> producers;
+    for (int i = 0; i < threads; i++)
+        producers.emplace_back([&] {
+            for (int n = 0; n < each; n++)
+                retire(new_head());
+        });
+    for (std::thread &producer : producers)
+        producer.join();
+    for (int i = 0; i < 1000 && reclaimed < threads * each; i++)
+        rcu_barrier();
+    EXPECT_EQ(reclaimed, static_cast<uint64_t>(threads * each));
+}
+
+TEST(OverheadHistorical, TheGlobalQueueRunsEachCallbackOnce)
+{
+    expect_each_runs_once(retire_globally<count_and_free>);
+    EXPECT_EQ(global_queue.backlog(), 0u);
+}
+
+TEST(OverheadHistorical, TheGlobalCounterReturnsToZero)
+{
+    expect_each_runs_once(retire_counted<count_and_free>);
+    EXPECT_EQ(global_counter, 0u);
+}
+
+// The carrier's grace period is the batch's: nothing runs while a reader from before is inside.
+TEST(OverheadHistorical, TheGlobalQueueWaitsForReaders)
+{
+    reclaimed = 0;
+    rcu_read_lock();
+    retire_globally<count_and_free>(new_head());
+    const unsigned long cookie = start_poll_synchronize_rcu();
+    EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+    EXPECT_EQ(reclaimed, 0u);
+    rcu_read_unlock();
+    rcu_barrier();
+    EXPECT_EQ(reclaimed, 1u);
+}
+
+template <class Lock, class Unlock> static uint64_t count_under(Lock lock, Unlock unlock)
+{
+    constexpr int threads = 4, each = 20'000;
+    uint64_t count = 0; // plain: the lock makes it whole
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; i++)
+        workers.emplace_back([&] {
+            for (int n = 0; n < each; n++) {
+                lock();
+                count = count + 1;
+                unlock();
+            }
+        });
+    for (std::thread &worker : workers)
+        worker.join();
+    return count;
+}
+
+TEST(OverheadLocks, Exclude)
+{
+    SpinLock spin;
+    EXPECT_EQ(count_under([&] { spin.lock(); }, [&] { spin.unlock(); }), 80'000u);
+    ReadWriteLock lock;
+    EXPECT_EQ(count_under([&] { lock.write_lock(); }, [&] { lock.write_unlock(); }), 80'000u);
+}
+
+TEST(OverheadLocks, ReadersSeeWholeUpdates)
+{
+    ReadWriteLock lock;
+    uint64_t first = 0, second = 0;
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+        for (int n = 0; n < 20'000; n++) {
+            lock.write_lock();
+            first++;
+            second++;
+            lock.write_unlock();
+        }
+        stop = true;
+    });
+    uint64_t differences = 0;
+    while (!stop) {
+        lock.read_lock();
+        differences += first != second;
+        lock.read_unlock();
+    }
+    writer.join();
+    EXPECT_EQ(differences, 0u);
+}
+
+static const Environment frequent{"frequent", {}, ""};
+
+static Total total_of(const char *label, uint64_t packets, int64_t cpu_ns, uint64_t lookup, uint64_t rcu)
+{
+    Total total;
+    total.engine = find_engine(label);
+    total.environment = &frequent;
+    RoundResult result{};
+    result.packets = packets;
+    result.misses = packets / 5;
+    result.expired = packets / 5;
+    result.callbacks = packets / 5;
+    result.wall_ns = 1'000'000'000;
+    result.process_cpu_ns = cpu_ns;
+    result.forwarder_cpu_ns = cpu_ns - cpu_ns / 10;
+    result.sampled_all_threads = true;
+    result.samples = lookup + rcu;
+    std::strcpy(result.functions[0].name, "route_packet");
+    result.functions[0].work = Work::lookup;
+    result.functions[0].ticks = lookup;
+    std::strcpy(result.functions[1].name, "rtrcu_call");
+    result.functions[1].work = Work::rcu;
+    result.functions[1].ticks = rcu;
+    result.function_count = 2;
+    total.add(result);
+    return total;
+}
+
+TEST(OverheadRows, SharesOfSamplesAreSharesOfCpuTime)
+{
+    const Row row = make_row(total_of("ltimer", 1'000'000, 100'000'000, 750, 250));
+    EXPECT_DOUBLE_EQ(*row.cpu_ns_per_packet, 100);
+    EXPECT_DOUBLE_EQ(*row.lookup_ns, 75);
+    EXPECT_DOUBLE_EQ(*row.rcu_ns, 25);
+    EXPECT_DOUBLE_EQ(*row.rcu_threads_ns, 10);
+    EXPECT_DOUBLE_EQ(*row.call_rcu_ns, 125) << "for each of the 200,000 callbacks";
+}
+
+// Where only forwarding threads were sampled, the CPU time of the others is RCU's.
+TEST(OverheadRows, WhatWasNotSampledIsTheLibrarys)
+{
+    Total total = total_of("ltimer", 1'000'000, 100'000'000, 750, 250);
+    total.sampled_all_threads = false;
+    const Row row = make_row(total);
+    EXPECT_DOUBLE_EQ(*row.lookup_ns, 67.5);
+    EXPECT_DOUBLE_EQ(*row.rcu_ns, 32.5);
+}
+
+static std::vector<Row> rows_with(double engine_cpu_ns)
+{
+    const auto ns = static_cast<int64_t>(engine_cpu_ns * 1e6);
+    std::vector<Row> rows = {make_row(total_of(base_one_lock, 1'000'000, 200'000'000, 1000, 0)),
+                             make_row(total_of("ltimer", 1'000'000, ns, 500, 250)),
+                             make_row(total_of("kthread", 1'000'000, ns, 500, 250))};
+    fill_gains(rows);
+    return rows;
+}
+
+static Outcome outcome_of(const std::vector<Verdict> &verdicts, const std::string &part)
+{
+    for (const Verdict &verdict : verdicts)
+        if (verdict.claim.find(part) != std::string::npos)
+            return verdict.outcome;
+    ADD_FAILURE() << "no verdict about " << part;
+    return Outcome::not_judged;
+}
+
+TEST(OverheadChecks, GainsAreNetOfTheCostOfRcu)
+{
+    const std::vector<Row> rows = rows_with(150);
+    EXPECT_DOUBLE_EQ(*rows[1].net_gain_pct, 25);
+    EXPECT_DOUBLE_EQ(*rows[1].document_gain_pct, 25) << "100 ns of lookup and 50 of RCU against 200";
+}
+
+TEST(OverheadChecks, TheBarFails)
+{
+    const std::vector<Row> ahead = rows_with(150), behind = rows_with(201);
+    EXPECT_EQ(outcome_of(judge_bars({ahead, true}), "updates frequent"), Outcome::held);
+    EXPECT_EQ(outcome_of(judge_bars({behind, true}), "updates frequent"), Outcome::failed);
+    EXPECT_EQ(outcome_of(judge_bars({behind, false}), "updates frequent"), Outcome::not_judged);
+    EXPECT_EQ(outcome_of(judge_conclusions({behind, true}), "1. RCU"), Outcome::not_reproduced);
+    EXPECT_EQ(outcome_of(judge_conclusions({ahead, true}), "3. global queues"), Outcome::not_judged) << "no such row";
+}
+
+TEST(OverheadChecks, OtherWorkIsNoticed)
+{
+    std::vector<Row> rows = rows_with(150);
+    EXPECT_EQ(outcome_of(judge_bars({rows, false}), "same work"), Outcome::held);
+    rows[1].misses_per_packet = *rows[1].misses_per_packet * 2;
+    EXPECT_EQ(outcome_of(judge_bars({rows, false}), "same work"), Outcome::failed);
+    rows[2].callbacks_per_s = 0;
+    EXPECT_EQ(outcome_of(judge_bars({rows, false}), "invoked callbacks"), Outcome::failed);
+}
