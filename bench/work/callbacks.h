@@ -111,8 +111,8 @@ template <class P, bool Counted> class UpdateLoop
     std::atomic<Object<P> *> slots_[slots] = {};
 };
 
-// Nanoseconds an operation, from the first to the return of the barrier behind the last: of the clock, or of CPU time of
-// all threads together, which does not see what else the machine runs.
+// Nanoseconds an operation, from the first to the return of the barrier behind the last: of the clock, or of CPU time
+// of all threads together, which does not see what else the machine runs.
 template <class P, bool Cpu> class UpdateWork : public Work
 {
   public:

@@ -39,8 +39,8 @@ template <class P, Reader reader> class BusyReader
     explicit BusyReader(int cpu) : thread_([this, cpu] { run(cpu); })
     {
     }
-    // Returns when the reader has just been seen at work: a reader that the kernel has preempted does not count, since it
-    // would not be busy.
+    // Returns when the reader has just been seen at work: a reader that the kernel has preempted does not count, since
+    // it would not be busy.
     void see_it_run() const
     {
         const uint64_t seen = sections_.load(std::memory_order_relaxed);

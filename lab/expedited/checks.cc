@@ -89,7 +89,8 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
         for (const ThroughputRow &other : rows)
             if (!other.boost && other.readers == row.readers)
                 without_rate = other.grace_periods_per_s;
-        // One reader a CPU: both runs reach the rate.  With more, the run without boosting does not, and has less to do.
+        // One reader a CPU: both runs reach the rate.  With more, the run without boosting does not, and has less to
+        // do.
         const char *which = row.readers == cpus ? "one busy reader a CPU" : "more than CPUs";
         verdicts.push_back({judged(times && row.ratio, row.ratio.value_or(0) >= throughput_kept, Outcome::failed),
                             fmt::format("{} busy readers ({}), 1,000 requests a second: throughput with boosting is at "

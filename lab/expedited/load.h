@@ -14,8 +14,8 @@
 namespace lab::expedited
 {
 
-// Published by pointer; a generation number in every word.  Once retired it is poisoned, so that a reader who still sees it
-// after the grace period finds words that differ.
+// Published by pointer; a generation number in every word.  Once retired it is poisoned, so that a reader who still
+// sees it after the grace period finds words that differ.
 struct Settings {
     std::array<std::atomic<uint64_t>, 32> words;
 

@@ -11,7 +11,8 @@ namespace
 
 constexpr unsigned hogs_a_cpu = 4;
 constexpr unsigned readers_a_cpu = 2;
-// Inside for a twentieth of the time: readers of the document's tables are not what a grace period waits for most often.
+// Inside for a twentieth of the time: readers of the document's tables are not what a grace period waits for most
+// often.
 constexpr ReaderShape short_sections = {40, 800};
 
 void add_worker_cells(Plan &plan, unsigned cpus)

@@ -31,7 +31,8 @@ double interrupt_us(const CheckInput &input)
 }
 
 // The timers go on meanwhile, so a long batch takes its callbacks' time and that of the interrupts that fall into it.
-// A batch that runs into the due time overruns by what is left of it: nearly all, when the due time falls near its begin.
+// A batch that runs into the due time overruns by what is left of it: nearly all, when the due time falls near its
+// begin.
 void judge_prediction(const CheckInput &input, Verdicts &verdicts)
 {
     for (uint64_t burst : {smaller_bursts[0], smaller_bursts[1], flood_burst}) {
@@ -132,7 +133,8 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
     }
 }
 
-// A thread of higher priority does not see what a lower one runs: if it does, the figures above are not about callbacks.
+// A thread of higher priority does not see what a lower one runs: if it does, the figures above are not about
+// callbacks.
 void judge_control(const CheckInput &input, Verdicts &verdicts)
 {
     Figure worst;

@@ -9,8 +9,9 @@
 namespace lab
 {
 
-// Forks, runs `work` in the child and waits until it ends, at most `allowed_ns`; then it is killed.  False with `error` when
-// the child was ended, failed or hung; an exception's text is passed to the parent.  The caller has no other threads and
+// Forks, runs `work` in the child and waits until it ends, at most `allowed_ns`; then it is killed.  False with `error`
+// when the child was ended, failed or hung; an exception's text is passed to the parent.  The caller has no other
+// threads and
 // has not used the library: the child begins afresh.  Results go through memory that both share.
 bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error);
 

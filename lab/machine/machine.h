@@ -34,8 +34,8 @@ nlohmann::ordered_json to_json(const Machine &machine);
 // Runs on `cpu` for `seconds`; as SCHED_FIFO where permitted and asked for.
 std::vector<uint64_t> timer_floor(int cpu, double seconds, int64_t period_ns, int fifo_priority);
 
-// What a timer interrupt takes from a thread that runs, nanoseconds: gaps in the time of a spinning thread on `cpu`.  The
-// kernel adds it to that thread's CPU time.
+// What a timer interrupt takes from a thread that runs, nanoseconds: gaps in the time of a spinning thread on `cpu`.
+// The kernel adds it to that thread's CPU time.
 std::vector<uint64_t> interrupt_cost(int cpu, double seconds, int fifo_priority);
 
 } // namespace lab

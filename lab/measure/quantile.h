@@ -24,7 +24,8 @@ class Samples
     {
         return values_.size();
     }
-    // The smallest sample that at least `quantile` of all samples do not exceed.  Nothing where the samples are too few.
+    // The smallest sample that at least `quantile` of all samples do not exceed.  Nothing where the samples are too
+    // few.
     std::optional<uint64_t> quantile(double quantile) const;
     // The same without asking for many samples: for counts of events that are rare by nature.
     std::optional<uint64_t> quantile_of_few(double quantile) const;

@@ -14,8 +14,8 @@ namespace
 
 using Align = Table::Align;
 
-// A row as published.  Of rows with fewer figures than columns the text gives no columns: ltimer's add up to the 425 ticks
-// that its conclusions count; "?" marks a figure whose column is our reading.
+// A row as published.  Of rows with fewer figures than columns the text gives no columns: ltimer's add up to the 425
+// ticks that its conclusions count; "?" marks a figure whose column is our reading.
 struct Published {
     const char *function, *base, *ltimer, *sched, *poll;
 };

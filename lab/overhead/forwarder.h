@@ -45,7 +45,8 @@ struct alignas(64) Forwarder {
     uint64_t probe_waited_ns = 1;
 };
 
-// The counterpart of the profiles' ip_route_output_key: what is sampled here is the lookup, with the locks that it takes.
+// The counterpart of the profiles' ip_route_output_key: what is sampled here is the lookup, with the locks that it
+// takes.
 template <class Sync>
 [[gnu::noinline]] int route_packet(RouteCache<Sync> &cache, uint32_t destination, uint32_t now,
                                    RouteStatistics &statistics)

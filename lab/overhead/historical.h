@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The two features of 2002 that this library does not have, as thin layers over call_rcu(): the lab carries them, so that
-// the library need not.
+// The two features of 2002 that this library does not have, as thin layers over call_rcu(): the lab carries them, so
+// that the library need not.
 //
-// GlobalQueue, as in rcu_poll: one queue for all threads under one spinning lock, served by one server at a time.  The first
-// callback of an idle queue makes a batch of what is queued and sends a carrier through call_rcu(); when the carrier's grace
+// GlobalQueue, as in rcu_poll: one queue for all threads under one spinning lock, served by one server at a time.  The
+// first callback of an idle queue makes a batch of what is queued and sends a carrier through call_rcu(); when the
+// carrier's grace
 // period is over, whoever runs it runs the whole batch, then sends the next.  Grace periods stay the engine's business.
 //
 // GlobalCounter, as in rcu_sched: one atomic count of the callbacks that wait, for all threads.

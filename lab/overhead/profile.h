@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Where CPU time goes, by function: samples of the whole process at equal steps of CPU time.
 //
-// The kernel's software CPU clock (perf_event_open) samples every thread, including those made later by others, and names
-// the user-space function even while the kernel works for it.  Where that is refused, timers on the CPU clocks of the
+// The kernel's software CPU clock (perf_event_open) samples every thread, including those made later by others, and
+// names the user-space function even while the kernel works for it.  Where that is refused, timers on the CPU clocks of
+// the
 // threads that ask for one send a signal instead; threads that do not ask are then missing.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Timers on thread CPU clocks, and the handler of their signal.
 //
-// The kernel looks at such timers at its own tick only, so there are fewer samples than the period says: each stands for
-// the time since the one before, which the handler gets from the overrun count.
+// The kernel looks at such timers at its own tick only, so there are fewer samples than the period says: each stands
+// for the time since the one before, which the handler gets from the overrun count.
 #include "overhead/profile_signal.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The fallback profile: a timer on the CPU clock of each thread that asks for one, and a signal that notes where it was.
+// The fallback profile: a timer on the CPU clock of each thread that asks for one, and a signal that notes where it
+// was.
 #pragma once
 
 #include <memory>

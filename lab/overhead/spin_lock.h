@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Spinning locks as small as the kernel's of 2002, inlined so that a profile counts them where they are taken.  In user space
-// a holder can be preempted, so who spins for long gives up the CPU; that is also why the library has no such lock.
+// Spinning locks as small as the kernel's of 2002, inlined so that a profile counts them where they are taken.  In user
+// space a holder can be preempted, so who spins for long gives up the CPU; that is also why the library has no such
+// lock.
 #pragma once
 
 #include <sched.h>

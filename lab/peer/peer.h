@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Reclamation back-ends, as rows of one table of functions: the same workload runs over each.
 //
-// An object that is reclaimed carries a RetiredHead, large enough for the head of any back-end.  Adding a back-end means
-// one file and one row in table.cc.
+// An object that is reclaimed carries a RetiredHead, large enough for the head of any back-end.  Adding a back-end
+// means one file and one row in table.cc.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct Peer {
     // Hand over an object that no new reader can find.
     void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
 
-    // The loop's calls: before it sleeps, after it woke, and once a turn with the time of its next event.  turn() is the
-    // only one that may run callbacks, where the back-end runs any in the loop at all.
+    // The loop's calls: before it sleeps, after it woke, and once a turn with the time of its next event.  turn() is
+    // the only one that may run callbacks, where the back-end runs any in the loop at all.
     void (*offline)();
     void (*online)();
     void (*turn)(int64_t next_due_ns);

@@ -78,7 +78,8 @@ void LongReader::run_bursts()
             pause_ns(50'000);
         section.unlock();
         bursts_++;
-        // A back-end that does not keep up is not waited for: the flood goes on, until the backlog is beyond all bounds.
+        // A back-end that does not keep up is not waited for: the flood goes on, until the backlog is beyond all
+        // bounds.
         const int64_t give_up = now_ns() + (&peer_ == &none_peer ? 0 : 10'000'000);
         while (!stop_ && callback_meter.invoked() < end &&
                (now_ns() < give_up || end - callback_meter.invoked() > backlog_bursts_max * burst_))

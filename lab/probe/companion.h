@@ -27,8 +27,9 @@ class ThreadProbe
     std::thread thread_;
 };
 
-// Reads the whole structure inside one section, again and again for at least `section_ns`: what makes grace periods long.
-// With a burst, instead: holds a section until that many more objects were retired, then lets the grace period end and
+// Reads the whole structure inside one section, again and again for at least `section_ns`: what makes grace periods
+// long. With a burst, instead: holds a section until that many more objects were retired, then lets the grace period
+// end and
 // waits until they are gone, or a while.
 class LongReader
 {

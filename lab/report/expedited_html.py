@@ -97,7 +97,8 @@ def document_table(data):
     floor = found.get(("none", None), {})
     rows = []
     for key, title, before, after in FIELDS:
-        cells = [title, f"{before:,}", f"{after:,}", "" if key in ("count", "experiments") else difference(before, after)]
+        change = "" if key in ("count", "experiments") else difference(before, after)
+        cells = [title, f"{before:,}", f"{after:,}", change]
         for boost in (True, False):
             ours = [found.get((worker, boost), {}).get(key) for worker in ("workqueue", "kthread")]
             cells += [figure_text(value) for value in ours]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Turns the data of `rtrcu latency` (latency.json) into one self-contained page with plots.
 
-Usage: latency_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 without plots: there is no matplotlib, and the
-page has the tables and says what to install.
+Usage: latency_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 without plots: there is no matplotlib, and
+the page has the tables and says what to install.
 """
 import html
 import io
@@ -212,7 +212,8 @@ def burst_table(data):
             continue
         predicted = row["batch_max"] * row["callback_ns"] / 1000
         rows.append([f"{row['burst']:,}", figure_text(row["batch_max"]), figure_text(row["callback_ns"]),
-                     figure_text(predicted), figure_text(row["overrun_cpu_us_full"]), figure_text(row["overrun_us_max"])])
+                     figure_text(predicted), figure_text(row["overrun_cpu_us_full"]),
+                     figure_text(row["overrun_us_max"])])
     titles = ["callbacks a grace period", "largest batch", "ns each", "product, µs", "overrun, µs of CPU time (p95)",
               "largest on the wall, µs"]
     return table(titles, rows) if rows else ""

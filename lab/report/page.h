@@ -9,8 +9,8 @@
 namespace lab
 {
 
-// Writes DIRECTORY/STEM.json and has STEM_html.py make DIRECTORY/STEM.html of it.  Returns a sentence for the user: what
-// was written, or why not and what to do.  The page is a convenience: its failure fails nothing.
+// Writes DIRECTORY/STEM.json and has STEM_html.py make DIRECTORY/STEM.html of it.  Returns a sentence for the user:
+// what was written, or why not and what to do.  The page is a convenience: its failure fails nothing.
 std::string write_plot_page(const std::string &stem, const std::string &directory, const Json &data);
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Prints verdicts.
+// Prints the verdicts of an experiment: what was to be shown, what was seen, whether it holds.
 #include "report/verdict.h"
 
 #include <fmt/format.h>

@@ -54,7 +54,8 @@ class Dcache
 
     // ---- inside a section, or the updater.  Paths are components separated by '/'; "" is `from` itself.
     const Dentry *walk(const Dentry *from, std::string_view path) const;
-    // Read every entry; stops early when asked.  Returns the sum of the name lengths, so that nothing is optimised away.
+    // Read every entry; stops early when asked.  Returns the sum of the name lengths, so that nothing is optimised
+    // away.
     uint64_t dump(const std::atomic<bool> &stop) const;
 
     // ---- updater only.  Each returns false, having changed nothing, where the file system would refuse.

@@ -59,8 +59,8 @@ template <class Sync> class RouteCache
     RouteCache(const RouteCache &) = delete;
     RouteCache &operator=(const RouteCache &) = delete;
 
-    // The next hop for a destination, or -1 where no prefix holds it.  `now` counts anything that grows, in the caller's
-    // unit; entries age by it.  `statistics` are the calling thread's own.
+    // The next hop for a destination, or -1 where no prefix holds it.  `now` counts anything that grows, in the
+    // caller's unit; entries age by it.  `statistics` are the calling thread's own.
     int route(uint32_t destination, uint32_t now, RouteStatistics &statistics)
     {
         const std::size_t bucket = bucket_of(destination);

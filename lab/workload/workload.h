@@ -25,8 +25,8 @@ class Workload
     virtual void serve(unsigned operations) = 0;
     // Read the whole structure; the caller is inside a section.  The long reader of the experiment.
     virtual uint64_t dump(const std::atomic<bool> &stop) = 0;
-    // Flood: this many names may go before serve() turns to lookups; none to begin with.  From the reader that holds the
-    // burst together, where there is one.
+    // Flood: this many names may go before serve() turns to lookups; none to begin with.  From the reader that holds
+    // the burst together, where there is one.
     virtual void allow_removals(uint64_t)
     {
     }

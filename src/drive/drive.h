@@ -104,8 +104,8 @@ bool drive_fence(struct drive *drive);
 void drive_perform(struct drive *drive, unsigned int actions);
 /* The driver has something new to do; @urgent: without waiting for the tick. */
 void drive_wake(struct drive *drive, bool urgent);
-/* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or one that
- * waits. */
+/* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or one
+ * that waits. */
 void drive_rouse(struct drive *drive);
 /* As drive_wake() from a thread that may not make a system call: the driver finds it at its next tick. */
 void drive_note(struct drive *drive, bool urgent);

@@ -307,8 +307,8 @@ TEST(Config, ChangesWhileDriverAndDaemonsRun)
     EXPECT_EQ(runs, queued);
 }
 
-/* A change holds up grace periods for a moment; who came in that moment must not wait for ever.  One waiter alone, since
- * others would wake it. */
+/* A change holds up grace periods for a moment; who came in that moment must not wait for ever.  One waiter alone,
+ * since others would wake it. */
 CHILD(change_while_one_waits)
 {
     struct rtrcu_config config;

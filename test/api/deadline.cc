@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A deadline thread makes no system call in call_rcu() and in sections: the kernel is told to end the process if it does.
+/* A deadline thread makes no system call in call_rcu() and in sections: the kernel is told to end the process if it
+ * does.
  *
  * A seccomp filter on that thread allows only what the test itself needs, and kills the process for everything else.
  */

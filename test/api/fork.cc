@@ -362,6 +362,45 @@ TEST_F(Fork, SeveralThreadsForkAtOnce)
     EXPECT_EQ(runs, 96);
 }
 
+/* What the parent had asked for is under way there; in the child nobody does it, so asking again must start it. */
+TEST_F(Fork, AGracePeriodThatWasAskedForBeforeHappensWhenAskedForAgain)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    unsigned long before = start_poll_synchronize_rcu(), before_expedited = start_poll_synchronize_rcu_expedited();
+    in_forked_child([&] {
+        unsigned long cookie = start_poll_synchronize_rcu();
+        REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu(cookie); }));
+        REQUIRE(poll_state_synchronize_rcu(before));
+        cookie = start_poll_synchronize_rcu_expedited();
+        REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
+        REQUIRE(poll_state_synchronize_rcu_expedited(before_expedited));
+    });
+    reader.run([] { rcu_read_unlock(); });
+    cond_synchronize_rcu(before);
+    cond_synchronize_rcu_expedited(before_expedited);
+}
+
+/* The driver paces itself, so the second callback lies in the inbox when we fork: the child's third finds it not
+ * empty. */
+CHILD(child_queues_behind_what_was_queued)
+{
+    queue(1);
+    std::thread([] { queue(1); }).join();
+    queue(1);
+    queue(1);
+    in_forked_child([] {
+        queue(1);
+        REQUIRE(test::eventually([] { return runs >= 4; }));
+    });
+    rcu_barrier();
+}
+
+TEST_F(Fork, CallbacksOfTheChildRunWithoutABarrier)
+{
+    EXPECT_TRUE(exited_well(test::run_child("child_queues_behind_what_was_queued", {"RTRCU_TICK_US=1000000"})));
+}
+
 /* What every build can run: no thread is made in the child. */
 TEST(ForkPlain, ChildOfAProcessWithoutThreads)
 {

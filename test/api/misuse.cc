@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program does wrong is said: debug builds end it with the reason, release builds say it and go on where they can.
+/* What a program does wrong is said: debug builds end it with the reason, release builds say it and go on where they
+ * can.
  */
 #include <thread>
 

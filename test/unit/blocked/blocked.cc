@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of blocked tasks: the placement table row by row, boundaries that move, promotion that keeps who waits for whom.
+/* Lists of blocked tasks: the placement table row by row, boundaries that move, promotion that keeps who waits for
+ * whom.
  */
 #include <vector>
 

@@ -78,7 +78,8 @@ TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
     crank.end();
 }
 
-/* The window: the thread looked for a waiting grace period before the scan set its bit, and is listed on its own list. */
+/* The window: the thread looked for a waiting grace period before the scan set its bit, and is listed on its own
+ * list. */
 TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
 {
     world_.set_inside(record_, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a fork's child makes of queues whose owners and invokers it does not have, state by state.
  *
- * Each test leaves a queue as a thread would that stops at one point for ever, then goes on as the child does.  A number
- * that nothing will reach would make rcu_barrier() wait for ever.
+ * Each test leaves a queue as a thread would that stops at one point for ever, then goes on as the child does.  A
+ * number that nothing will reach would make rcu_barrier() wait for ever.
  */
 #include "world.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The expedited experiment: figures of the tables, rows, verdicts that can fail, and the reader's check of what it reads.
+// The expedited experiment: figures of the tables, rows, verdicts that can fail, and the reader's check of what it
+// reads.
 #include <gtest/gtest.h>
 
 #include "expedited/checks.h"

@@ -404,8 +404,8 @@ TEST(Register, ExitInsideASectionIsSaidAndClosed)
     expect_quiet();
 }
 
-/* A thread whose memory goes away as soon as it has ended, and whose key destructors read in the given round: a scan that
- * touches what is gone ends the process. */
+/* A thread whose memory goes away as soon as it has ended, and whose key destructors read in the given round: a scan
+ * that touches what is gone ends the process. */
 class LateDestructor : public testing::TestWithParam<int>
 {
   public:

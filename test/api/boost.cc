@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Readers that hold up a grace period are lent a priority, and give it back; where none may be lent, all goes on
+ * without.
+ *
+ * The reader computes without end below a hog of real-time priority on the only CPU of both, so that its section can
+ * end only when it is lent a higher one.
+ */
+#include <atomic>
+#include <sched.h>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+bool set_priority(int priority)
+{
+    struct sched_param parameter = {};
+    parameter.sched_priority = priority;
+    return sched_setscheduler(0, priority ? SCHED_FIFO : SCHED_OTHER, &parameter) == 0;
+}
+
+void bind_to(int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+}
+
+bool real_time_allowed()
+{
+    bool allowed = false;
+    std::thread([&] { allowed = set_priority(1); }).join();
+    return allowed;
+}
+
+/* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU. */
+void with_a_preempted_reader(void (*wait_for_it)())
+{
+    cpu_set_t all;
+    REQUIRE(sched_getaffinity(0, sizeof(all), &all) == 0);
+    int cpu = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(cpu, &all))
+        cpu--;
+    for (int other = 0; other < cpu;
+         other++) { /* the library's threads come from here, so they stay away from the hog */
+        if (CPU_ISSET(other, &all)) {
+            bind_to(other);
+            break;
+        }
+    }
+    std::atomic<bool> stop{false}, left{false};
+    std::atomic<int> hogging{0};
+    test::Steps steps;
+    std::thread reader([&] {
+        bind_to(cpu);
+        rcu_read_lock();
+        steps.reach(1);
+        while (!hogging)
+            ;
+        /* From here it runs only in spite of the hog.  A few turns that say so, then the section ends. */
+        for (volatile int i = 0; i < 1000; i = i + 1)
+            ;
+        left = true;
+        rcu_read_unlock();
+        steps.wait(2);
+    });
+    steps.wait(1);
+    std::thread hog([&] {
+        bind_to(cpu);
+        REQUIRE(set_priority(1));
+        hogging = 1;
+        while (!stop)
+            ;
+    });
+    while (!hogging)
+        std::this_thread::yield();
+    bool before = left;
+    wait_for_it();
+    REQUIRE(left);
+    stop = true;
+    hog.join();
+    steps.reach(2);
+    reader.join();
+    if (!before)
+        REQUIRE(test::stats().boosts > 0);
+}
+
+CHILD(expedited_lends_at_once)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    with_a_preempted_reader(synchronize_rcu_expedited);
+}
+
+CHILD(normal_lends_after_its_delay)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    with_a_preempted_reader(synchronize_rcu);
+}
+
+class Boost : public testing::Test
+{
+  protected:
+    void expect_works(const char *child, const std::vector<std::string> &environment)
+    {
+        if (TEST_EMULATED || std::thread::hardware_concurrency() < 2)
+            GTEST_SKIP() << "needs two CPUs and the kernel's own scheduling";
+        test::ChildResult result = test::run_child(child, environment);
+        if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
+            GTEST_SKIP() << "real-time scheduling is not allowed here";
+        EXPECT_TRUE(exited_well(result));
+    }
+};
+
+TEST_F(Boost, AnExpeditedGracePeriodLendsAtOnce)
+{
+    expect_works("expedited_lends_at_once", {"RTRCU_KTHREAD_PRIO=10"});
+}
+
+TEST_F(Boost, ANormalOneLendsAfterItsDelay)
+{
+    expect_works("normal_lends_after_its_delay", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_BOOST_DELAY_US=1000"});
+}
+
+/* ---- what is lent is given back ---- */
+
+CHILD(lent_and_given_back)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    std::atomic<bool> stop{false};
+    std::atomic<long> bad{0};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 4; i++) {
+        readers.emplace_back([&] {
+            while (!stop) {
+                rcu_read_lock();
+                for (volatile int j = 0; j < 20000; j = j + 1)
+                    ;
+                rcu_read_unlock();
+                struct sched_param parameter;
+                bad += sched_getscheduler(0) != SCHED_OTHER || sched_getparam(0, &parameter) != 0;
+            }
+        });
+    }
+    for (int i = 0; i < 300; i++)
+        synchronize_rcu_expedited();
+    stop = true;
+    for (auto &reader : readers)
+        reader.join();
+    REQUIRE(bad == 0);
+    REQUIRE(test::stats().boosts > 0);
+    struct rtrcu_stats all = test::stats();
+    REQUIRE(all.boost_ns_max <= all.boost_ns);
+}
+
+TEST_F(Boost, IsGivenBack)
+{
+    expect_works("lent_and_given_back", {"RTRCU_KTHREAD_PRIO=10"});
+}
+
+/* A reader that sleeps is lent a bounded share, and others are not delayed by it for ever. */
+CHILD(a_sleeping_reader)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    test::Worker sleeper;
+    sleeper.run([] { rcu_read_lock(); });
+    std::thread updater([] { synchronize_rcu_expedited(); });
+    REQUIRE(test::eventually([] { return test::stats().boosts >= 5; }));
+    REQUIRE(test::eventually([] { return test::stats().boost_given_up >= 1; }));
+    sleeper.run([] { rcu_read_unlock(); });
+    updater.join();
+}
+
+TEST_F(Boost, ASleepingReaderIsGivenUp)
+{
+    expect_works("a_sleeping_reader", {"RTRCU_KTHREAD_PRIO=10"});
+}
+
+/* ---- and where it is off, or refused ---- */
+
+CHILD(no_lending)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    std::thread updater([] { synchronize_rcu_expedited(); });
+    REQUIRE(test::eventually([] { return test::stats().stall_reports > 0; }));
+    REQUIRE(test::stats().boosts == 0);
+    reader.run([] { rcu_read_unlock(); });
+    updater.join();
+}
+
+TEST_F(Boost, NothingIsLentWhereItIsOff)
+{
+    expect_works("no_lending", {"RTRCU_BOOST=0", "RTRCU_STALL_TIMEOUT_MS=30"});
+    expect_works("no_lending", {"RTRCU_KTHREAD_PRIO=0", "RTRCU_STALL_TIMEOUT_MS=30"});
+}
+
+CHILD(refused)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    std::thread updater([] { synchronize_rcu_expedited(); });
+    REQUIRE(test::eventually([] { return test::stats().boost_refused > 0; }));
+    reader.run([] { rcu_read_unlock(); });
+    updater.join();
+    REQUIRE(test::stats().boosts == 0);
+}
+
+CHILD(drop_permission)
+{
+    if (geteuid() == 0)
+        REQUIRE(setresuid(65534, 65534, 65534) == 0);
+    test::become_child("refused");
+}
+
+TEST_F(Boost, ARefusalIsCounted)
+{
+    expect_works("drop_permission", {});
+}
+
+} // namespace

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Expedited grace periods: their own machine and worker, not behind normal ones, shared by their waiters.
+ */
+#include <atomic>
+#include <dirent.h>
+#include <sched.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+/* The thread of this process that has the name, or 0. */
+int thread_called(const char *wanted)
+{
+    int found = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && (entry = readdir(tasks)) != nullptr;) {
+        char path[300], name[64] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(name, sizeof(name), file) && std::string(name) == std::string(wanted) + "\n")
+            found = atoi(entry->d_name);
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return found;
+}
+
+int rt_priority_of(int thread)
+{
+    struct sched_param parameter = {};
+    sched_getparam(thread, &parameter);
+    return parameter.sched_priority;
+}
+
+/* Both kinds wait for the same sections at the same time. */
+TEST(Expedited, RunsBesideANormalOne)
+{
+    test::Worker reader, updater;
+    reader.run([] { rcu_read_lock(); });
+    uint64_t slept = test::stats().gp_slept;
+    updater.start([] { synchronize_rcu(); });
+    ASSERT_TRUE(test::eventually([&] { return test::stats().gp_slept > slept; }));
+    unsigned long cookie = start_poll_synchronize_rcu_expedited();
+    EXPECT_FALSE(poll_state_synchronize_rcu_expedited(cookie));
+    uint64_t before = test::stats().exp_completed;
+    reader.run([] {
+        rcu_read_unlock();
+        rcu_read_lock(); /* a new section, which neither waits for */
+    });
+    cond_synchronize_rcu_expedited(cookie);
+    updater.wait();
+    EXPECT_EQ(test::stats().exp_completed, before + 1);
+    reader.run([] { rcu_read_unlock(); });
+}
+
+TEST(Expedited, ManyWaitersShare)
+{
+    constexpr int threads = 16, each = 100;
+    uint64_t before = test::stats().exp_completed;
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; t++) {
+        all.emplace_back([] {
+            for (int i = 0; i < each; i++)
+                synchronize_rcu_expedited();
+        });
+    }
+    for (auto &thread : all)
+        thread.join();
+    uint64_t made = test::stats().exp_completed - before;
+    EXPECT_LE(made, static_cast<uint64_t>(threads * each)) << "never more than calls";
+    EXPECT_GE(made, static_cast<uint64_t>(each)) << "a caller's calls follow each other";
+}
+
+TEST(Expedited, CookiesOfTheTwoKindsAreApart)
+{
+    unsigned long expedited = get_state_synchronize_rcu_expedited();
+    for (int i = 0; i < 5; i++)
+        synchronize_rcu();
+    EXPECT_FALSE(poll_state_synchronize_rcu_expedited(expedited)) << "only its own kind counts";
+    unsigned long normal = get_state_synchronize_rcu();
+    for (int i = 0; i < 5; i++)
+        synchronize_rcu_expedited();
+    EXPECT_TRUE(poll_state_synchronize_rcu_expedited(expedited));
+    EXPECT_FALSE(poll_state_synchronize_rcu(normal));
+}
+
+CHILD(worker_at_real_time)
+{
+    synchronize_rcu_expedited();
+    int worker = thread_called("rtrcu-exp");
+    REQUIRE(worker != 0);
+    REQUIRE(test::eventually([&] { return rt_priority_of(worker) == 7 || test::stats().rt_refused > 0; }));
+}
+
+CHILD(worker_is_a_work_queue)
+{
+    synchronize_rcu_expedited();
+    int worker = thread_called("rtrcu-exp");
+    REQUIRE(worker != 0);
+    for (int i = 0; i < 20; i++)
+        synchronize_rcu_expedited();
+    REQUIRE(rt_priority_of(worker) == 0);
+    REQUIRE(test::stats().rt_refused == 0);
+}
+
+/* A caller above the worker must not wait for it at the worker's level. */
+CHILD(caller_lifts_the_worker)
+{
+    struct sched_param parameter = {};
+    parameter.sched_priority = 30;
+    if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0)
+        return; /* no permission here: nothing to see */
+    synchronize_rcu_expedited();
+    int worker = thread_called("rtrcu-exp");
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    std::thread caller([] { synchronize_rcu_expedited(); }); /* inherits our priority */
+    REQUIRE(test::eventually([&] { return rt_priority_of(worker) >= 30; }));
+    reader.run([] { rcu_read_unlock(); });
+    caller.join();
+    REQUIRE(test::eventually([&] { return rt_priority_of(worker) < 30; })); /* it falls back */
+}
+
+CHILD(without_permission)
+{
+    for (int i = 0; i < 5; i++)
+        synchronize_rcu_expedited();
+    REQUIRE(test::stats().exp_completed == 5);
+    REQUIRE(test::stats().rt_refused >= 1);
+}
+
+CHILD(drop_permission)
+{
+    if (geteuid() == 0)
+        REQUIRE(setresuid(65534, 65534, 65534) == 0);
+    test::become_child("without_permission");
+}
+
+TEST(ExpeditedWorker, RunsAtItsPriority)
+{
+    EXPECT_TRUE(exited_well(test::run_child("worker_at_real_time", {"RTRCU_KTHREAD_PRIO=7"})));
+}
+
+TEST(ExpeditedWorker, MayBeAnOrdinaryThread)
+{
+    EXPECT_TRUE(exited_well(test::run_child("worker_is_a_work_queue", {"RTRCU_EXP_WORKER=workqueue"})));
+}
+
+TEST(ExpeditedWorker, IsLiftedByItsCallers)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator does not pass scheduling on";
+    EXPECT_TRUE(exited_well(test::run_child("caller_lifts_the_worker")));
+}
+
+TEST(ExpeditedWorker, ARefusalIsSaidAndCounted)
+{
+    test::ChildResult result = test::run_child("drop_permission");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("real-time scheduling is refused")) << result.output;
+    EXPECT_TRUE(result.contains("RTRCU_KTHREAD_PRIO=0")) << result.output;
+}
+
+} // namespace
