@@ -6,7 +6,7 @@
 #include "callback/callback.h"
 
 /* An owner that runs nothing for so long loses its ready callbacks to a daemon. */
-#define OWNER_LATE_NS 10000000
+#define OWNER_LATE_NS 100000000
 
 /* A grace period has made more ready. */
 static void note_ready(struct callback *cb, struct reader_record *record)

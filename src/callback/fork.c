@@ -70,6 +70,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     if (!own && queue->claim == 0)
         recount(cb, record);
     wait_anew(cb, queue);
+    queue->look_at = 0; /* the next call_rcu() takes the slow path, which makes the child's driver */
     record->listed = 0;
     record->next_ready = NULL;
     if (queue->batch.first || queue->ready.first)

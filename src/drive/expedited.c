@@ -45,7 +45,8 @@ static void lift_worker(struct drive *drive)
 
 void drive_start_expedited(struct drive *drive, uint64_t cookie)
 {
-    if (gp_request(drive->gp, GP_EXPEDITED, cookie) && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
+    bool fresh = gp_request(drive->gp, GP_EXPEDITED, cookie);
+    if (drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0 && fresh)
         drive_worker_wake(drive, DRIVE_WORKER_EXPEDITED);
 }
 

@@ -65,8 +65,8 @@ void with_a_preempted_reader(void (*wait_for_it)())
         while (!hogging)
             ;
         /* From here it runs only in spite of the hog.  A few turns that say so, then the section ends. */
-        for (volatile int i = 0; i < 1000; i = i + 1)
-            ;
+        for (int i = 0; i < 1000; i++)
+            rtrcu_cpu_relax();
         left = true;
         rcu_read_unlock();
         steps.wait(2);
@@ -143,8 +143,8 @@ CHILD(lent_and_given_back)
         readers.emplace_back([&] {
             while (!stop) {
                 rcu_read_lock();
-                for (volatile int j = 0; j < 20000; j = j + 1)
-                    ;
+                for (int j = 0; j < 1000; j++)
+                    rtrcu_cpu_relax();
                 rcu_read_unlock();
                 struct sched_param parameter;
                 bad += sched_getscheduler(0) != SCHED_OTHER || sched_getparam(0, &parameter) != 0;

@@ -302,7 +302,7 @@ TEST_F(Callback, AnOwnerThatRunsNothingLosesItsCallbacks)
     enqueue(record);
     callback_collect(cb_);
     grace_period();
-    int64_t late = 10000000;
+    int64_t late = 100000000;
     EXPECT_EQ(advance(record, 1), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 1 + late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_DAEMON);
