@@ -25,7 +25,7 @@ run: build ## the main job: what reclamation does to a deadline, policy by polic
 	@mkdir -p out
 	$(RTRCU) latency $(ARGS)
 
-test: ## build and run every test in every variant; ends with "N passed, N failed"
+test: ## build and run the tests with every check on (others: ARGS="release asan tsan aarch64")
 	@tools/setup build run test
 	@tools/test $(ARGS)
 
