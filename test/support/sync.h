@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Handshakes between threads of a test: steps that are reached and waited for, and conditions that become true.
  *
- * No test sleeps to synchronise: it waits for a step, or polls a condition that the other side must make true.  One that
- * does not come true within the limit is a failure of the test, never a reason to go on.
+ * No test sleeps to synchronise: it waits for a step, or polls a condition that the other side must make true.  One
+ * that does not come true within the limit is a failure of the test, never a reason to go on.
  */
 #ifndef RTRCU_TEST_SUPPORT_SYNC_H
 #define RTRCU_TEST_SUPPORT_SYNC_H

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// [O10] The release of the crank against one who waits for it: drive_release_crank() and drive_synchronize().
+#include "litmus.h"
+
+namespace litmus
+{
+
+namespace
+{
+
+bool broken;
+uint32_t crank = 1, turns, waiters;
+uint32_t wakes, sleeps;
+
+void holder()
+{
+    rtrcu_exchange(&crank, 0);
+    if (broken)
+        rtrcu_store_relaxed(&turns, 1);
+    else
+        rtrcu_fetch_add(&turns, 1);
+    wakes = rtrcu_load_relaxed(&waiters);
+}
+
+void waiter()
+{
+    uint32_t before = rtrcu_load_acquire(&turns), expected = 0;
+    if (rtrcu_compare_exchange(&crank, &expected, 2))
+        return;
+    rtrcu_fetch_add(&waiters, 1);
+    sleeps = rtrcu_load_acquire(&turns) == before; // as futex_wait() looks
+}
+
+bool forbidden()
+{
+    return sleeps && !wakes;
+}
+
+} // namespace
+
+extern const Test kO10;
+const Test kO10 = {"O10",     "release of the crank against a waiter; broken: the count is a plain store",
+                   "tso",     &broken,
+                   forbidden, {holder, waiter, nullptr}};
+
+} // namespace litmus

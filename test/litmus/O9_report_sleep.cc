@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// [O9] The last report against the crank that goes to sleep: drive_perform() and sleep_once().
+#include "litmus.h"
+
+namespace litmus
+{
+
+namespace
+{
+
+bool broken;
+uint32_t node = 1, sleeping;
+uint32_t seen_sleeping, seen_node;
+
+// The broken twin has an exclusive pair without the fence behind it.
+void reporter()
+{
+    uint32_t expected = 1;
+    if (broken)
+        (void)SIM_COMPARE_ALONE(&node, &expected, 0);
+    else
+        (void)rtrcu_compare_exchange(&node, &expected, 0);
+    seen_sleeping = rtrcu_load_relaxed(&sleeping);
+}
+
+void crank()
+{
+    rtrcu_exchange(&sleeping, 1);
+    seen_node = rtrcu_load_acquire(&node);
+}
+
+bool forbidden()
+{
+    return !seen_sleeping && seen_node == 1;
+}
+
+} // namespace
+
+extern const Test kO9;
+const Test kO9 = {"O9",      "report against the crank's sleep; broken: an update that is no full fence",
+                  "pso",     &broken,
+                  forbidden, {reporter, crank, nullptr}};
+
+} // namespace litmus
