@@ -447,10 +447,14 @@ TEST_F(Callbacks, HelpLiftsTheOwnersLimit)
     std::atomic<long> runs{0};
     owner.run([&] { queue_counted(&runs, 60); });
     synchronize_rcu();
+    // They may have been taken for two grace periods, and be ready one after the other; by twos it takes thirty passes.
     owner.run([&] {
-        unsigned long first = 0;
-        ASSERT_TRUE(test::eventually([&] { return (first = rcu_process_callbacks(0)) > 0; }));
-        EXPECT_EQ(first, 60u);
+        unsigned long passes = 0;
+        ASSERT_TRUE(test::eventually([&] {
+            passes += rcu_process_callbacks(0) > 0;
+            return runs == 60;
+        }));
+        EXPECT_LE(passes, 3u);
     });
 }
 
