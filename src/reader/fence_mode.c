@@ -10,7 +10,8 @@
 #include "reader/reader.h"
 
 /* [O7] Switching half; the readers' halves are reader_publish() and section's slow paths.
- *  - a slow path began before the fence:  READER_STATE_SLOW shows it, and it is not confirmed yet;
+ *  - a slow path began before the fence:  READER_STATE_SLOW shows it, and it is not confirmed yet; or it is over, and
+ *                                         the flag, which is read last, shows whether it disarmed;
  *  - it began after:                      it reads the new mode and fences.
  * Forbidden: confirmed AND a later section without a fence.   litmus: O7 */
 void reader_fences_switch(struct reader_registry *registry)
@@ -22,10 +23,11 @@ void reader_fences_switch(struct reader_registry *registry)
 /* One reader: armed since before the fence, or acknowledged by its owner. */
 static bool confirm_record(struct reader_record *record, bool fenced)
 {
-    bool was_armed = !reader_arm(record);
+    bool quiet = rtrcu_load_acquire(&record->self->state) < READER_STATE_SLOW;
+    bool was_armed = !reader_arm(record); /* behind that load: what an older slow path did to the flag is seen */
     if (rtrcu_load_acquire(&record->fence_ack))
         return was_armed;
-    return fenced && was_armed && rtrcu_load_relaxed(&record->self->state) < READER_STATE_SLOW;
+    return fenced && quiet && was_armed;
 }
 
 bool reader_fences_confirmed(struct reader_registry *registry, bool fenced)

@@ -21,18 +21,18 @@ void owner()
         rtrcu_exchange(&flag, 0);
     else
         rtrcu_fence_full();
-    rtrcu_store_relaxed(&slow, 0);
+    rtrcu_store_release(&slow, 0);
 }
 
 void switcher()
 {
     rtrcu_exchange(&full_fences, 1);
-    bool was_armed = rtrcu_load_acquire(&flag) == 1;
     if (broken)
         rtrcu_fence_full();
     else
         plat_fence_by_visit();
-    confirmed = was_armed && rtrcu_load_acquire(&flag) == 1 && rtrcu_load_relaxed(&slow) == 0;
+    bool quiet = rtrcu_load_acquire(&slow) == 0;
+    confirmed = quiet && rtrcu_load_acquire(&flag) == 1;
 }
 
 bool forbidden()
