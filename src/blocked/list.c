@@ -17,7 +17,7 @@ void blocked_add_to_thread(struct reader_record *record, struct rcu_task *task)
     if (!record->tasks.next)
         list_head_init(&record->tasks);
     list_insert_last(&record->tasks, &task->link);
-    task->record = record;
+    rtrcu_store_relaxed(&task->record, record);
     rtrcu_store_release(&task->where, BLOCKED_ON_THREAD);
     rtrcu_store_relaxed(&record->parked, record->parked + 1);
     lock_release(&record->tasks_lock);
@@ -33,17 +33,17 @@ static void put(struct reader_leaf *leaf, struct rcu_task *task, enum blocked_pl
 {
     switch (place) {
     case BLOCKED_AT_HEAD:
-        task->position = --leaf->first_position;
+        rtrcu_store_relaxed(&task->position, --leaf->first_position);
         list_insert_first(&leaf->tasks, &task->link);
         return;
     case BLOCKED_AT_TAIL:
-        task->position = ++leaf->last_position;
+        rtrcu_store_relaxed(&task->position, ++leaf->last_position);
         list_insert_last(&leaf->tasks, &task->link);
         return;
     case BLOCKED_AFTER_EXP:
     case BLOCKED_AFTER_GP: {
         struct rcu_task *boundary = leaf->boundary[place == BLOCKED_AFTER_EXP ? 1 : 0];
-        task->position = boundary->position; /* INV-BL2: equal is not falling */
+        rtrcu_store_relaxed(&task->position, boundary->position); /* INV-BL2: equal is not falling */
         list_insert_after(&boundary->link, &task->link);
         return;
     }
@@ -59,7 +59,7 @@ unsigned int blocked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task
     state |= leaf->boundary[0] ? BLOCKED_GP_TASKS : 0;
     state |= leaf->boundary[1] ? BLOCKED_EXP_TASKS : 0;
     put(leaf, task, blocked_place(state));
-    task->leaf = leaf;
+    rtrcu_store_relaxed(&task->leaf, leaf);
     rtrcu_store_release(&task->where, BLOCKED_ON_LEAF);
     rtrcu_store_relaxed(&leaf->parked, leaf->parked + 1);
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
@@ -86,7 +86,7 @@ unsigned int blocked_promote(struct reader_record *record, unsigned int threads)
     while (!list_is_empty(&record->tasks)) { /* as many as parked here */
         struct rcu_task *task = task_of(record->tasks.next);
         list_remove(&task->link);
-        task->record = NULL;
+        rtrcu_store_relaxed(&task->record, NULL);
         fresh |= blocked_add_to_leaf(record->leaf, task, threads);
     }
     rtrcu_store_relaxed(&record->parked, 0);
@@ -110,10 +110,10 @@ bool blocked_remove_from_thread(struct rcu_task *task)
     if (rtrcu_load_acquire(&task->where) != BLOCKED_ON_THREAD || !record)
         return false;
     lock_acquire(&record->tasks_lock);
-    bool there = rtrcu_load_relaxed(&task->where) == BLOCKED_ON_THREAD && task->record == record;
+    bool there = rtrcu_load_relaxed(&task->where) == BLOCKED_ON_THREAD && rtrcu_load_relaxed(&task->record) == record;
     if (there) {
         list_remove(&task->link);
-        task->record = NULL;
+        rtrcu_store_relaxed(&task->record, NULL);
         rtrcu_store_relaxed(&record->parked, record->parked - 1);
         rtrcu_store_release(&task->where, BLOCKED_NOWHERE);
     }
@@ -139,7 +139,7 @@ unsigned int blocked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task 
         last |= behind ? 0 : 1u << kind;
     }
     list_remove(&task->link);
-    task->leaf = NULL;
+    rtrcu_store_relaxed(&task->leaf, NULL);
     rtrcu_store_relaxed(&leaf->parked, leaf->parked - 1);
     rtrcu_store_release(&task->where, BLOCKED_NOWHERE);
     return last;

@@ -67,7 +67,7 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
         if (!leaf)
             continue;
         lock_acquire(&leaf->lock);
-        bool here = rtrcu_load_relaxed(&task->where) == BLOCKED_ON_LEAF && task->leaf == leaf;
+        bool here = rtrcu_load_relaxed(&task->where) == BLOCKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf;
         unsigned int actions = here ? gp_unblock(gp, leaf, task) : GP_ACTION_NONE;
         lock_release(&leaf->lock);
         if (here)
