@@ -19,15 +19,30 @@ static bool own_sections_exclude(bool in_handler)
     return in_handler && invisible && !(rtrcu_self.state & READER_STATE_BH);
 }
 
+/* A parked task may hold the object too, whoever parked it: a thread that has left promoted its own before it was
+ * uncounted. */
+static bool nothing_is_parked(struct reader_registry *registry)
+{
+    if (rtrcu_self.record && rtrcu_load_relaxed(&rtrcu_self.record->parked) != 0)
+        return false;
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (leaf && rtrcu_load_relaxed(&leaf->parked) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* [O12] Updater half; the reader's half is reader_publish().
  *  - our fence first:    a thread that registers later reads behind its own fence, and finds the object unlinked;
  *  - its counting first: we see a second thread, and queue.
  * Forbidden: we see nobody AND it finds the object.   litmus: O12 */
-static bool no_other_reader(const struct reader_registry *registry)
+static bool no_other_reader(struct reader_registry *registry)
 {
     rtrcu_fence_full();
     uint32_t own = rtrcu_self.record ? 1 : 0;
-    return rtrcu_load_acquire(&registry->registered) == own && rtrcu_load_acquire(&registry->anonymous) == 0;
+    return rtrcu_load_acquire(&registry->registered) == own && rtrcu_load_acquire(&registry->anonymous) == 0 &&
+           nothing_is_parked(registry);
 }
 
 bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler)
