@@ -21,6 +21,15 @@ static void fence_or_report(struct drive *drive, enum gp_kind kind)
     }
 }
 
+/* Look at the readers, and wake the other kind's crank where that ends its wait too. */
+static uint32_t poll_readers(struct drive *drive, enum gp_kind kind, bool arm)
+{
+    unsigned int actions = GP_ACTION_NONE;
+    uint32_t asked = gp_poll(drive->gp, kind, arm, &actions);
+    drive_perform(drive, actions);
+    return asked;
+}
+
 /* Watch readers for a moment: most sections end sooner than a sleep would take. */
 static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
 {
@@ -34,7 +43,7 @@ static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
             if (gp_is_clear(drive->gp, kind))
                 return;
             rtrcu_cpu_relax();
-            gp_poll(drive->gp, kind, arm);
+            poll_readers(drive, kind, arm);
         }
     } while (plat_clock_now() < until);
 }
@@ -52,7 +61,7 @@ static void sleep_once(struct drive *drive, enum gp_kind kind)
     if (!gp_is_clear(drive->gp, kind))
         plat_futex_wait(&machine->event, event, drive_tick_ns(drive));
     rtrcu_store_release(&machine->sleeping, 0);
-    gp_poll(drive->gp, kind, true);
+    poll_readers(drive, kind, true);
 }
 
 /* A real-time thread lends its priority to readers in the way, which is also how it sleeps; others have it done. */
@@ -60,7 +69,7 @@ static void wait_once(struct drive *drive, enum gp_kind kind)
 {
     if (drive_boost_is_due(drive, kind)) {
         drive_boost(drive, kind);
-        gp_poll(drive->gp, kind, true);
+        poll_readers(drive, kind, true);
     }
     if (!gp_is_clear(drive->gp, kind))
         sleep_once(drive, kind);
@@ -76,12 +85,14 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
     drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
 }
 
-/* Ask those who have not been asked.  Who was asked just now may have lost the flag in an update under way, so look
- * again behind a fence; without one the timeout of the sleep asks again. */
+/* Ask those in the way.  Whoever was asked just now, by the scan, the other kind or for its callbacks as well, may have
+ * lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep asks again.
+ */
 static void ask(struct drive *drive, enum gp_kind kind)
 {
-    while (gp_poll(drive->gp, kind, true) > 0 && !gp_is_clear(drive->gp, kind)) {
-        if (!drive_fence(drive))
+    poll_readers(drive, kind, true);
+    while (!gp_is_clear(drive->gp, kind)) { /* ends when all who are left kept the flag */
+        if (!drive_fence(drive) || poll_readers(drive, kind, true) == 0)
             return;
     }
 }
@@ -162,7 +173,7 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     if (!lock_try(&machine->crank))
         return false;
     if (seq_is_running(machine->seq)) {
-        gp_poll(drive->gp, kind, true);
+        poll_readers(drive, kind, true);
         report_if_old(drive, kind);
     } else if (gp_is_needed(drive->gp, kind)) {
         begin(drive, kind);

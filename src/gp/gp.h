@@ -90,8 +90,9 @@ bool gp_is_needed(const struct gp *gp, enum gp_kind kind);
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
 /* After a heavy fence: find who is inside.  True if anybody is. */
 bool gp_scan(struct gp *gp, enum gp_kind kind);
-/* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet. */
-uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm);
+/* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
+ * outside is outside for the other kind too, whose crank may sleep: @actions is what is to be done for it. */
+uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);

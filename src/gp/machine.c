@@ -128,7 +128,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 }
 
 /* Report for those who are outside by now; ask the others. */
-static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm)
+static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm, unsigned int *actions)
 {
     uint32_t asked = 0;
     lock_acquire(&leaf->lock);
@@ -138,7 +138,7 @@ static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *
         uint32_t inside = reader_inside(record);
         if (!inside) {
             gp_promote(gp, record);
-            (void)gp_report(gp, record); /* the crank is us: nobody to wake */
+            *actions |= gp_report(gp, record);
         } else if ((arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record)) {
             asked++;
         }
@@ -147,7 +147,7 @@ static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *
     return asked;
 }
 
-uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm)
+uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)
 {
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t seq_bits = gp_word(machine->seq, 0) >> GP_WORD_SEQ_SHIFT;
@@ -156,12 +156,13 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm)
     for (uint32_t i = 0; i < machine->leaves; i++) {
         struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
         if (leaf && gp_owing(gp, kind, i))
-            asked += poll_leaf(gp, kind, leaf, arm);
+            asked += poll_leaf(gp, kind, leaf, arm, actions);
         if (!gp_leaf_owes(gp, kind, i) && !gp_is_clear(gp, kind))
             gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
     }
     if (machine->anonymous_busy)
         machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+    *actions &= ~(1u << kind); /* this crank is us: nobody to wake */
     return asked;
 }
 
