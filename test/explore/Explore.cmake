@@ -65,7 +65,8 @@ function(explore_program name layout)
         target_link_libraries(${name}_changed PRIVATE explore_flags)
         set(changed $<TARGET_OBJECTS:${name}_changed>)
     endif()
-    add_executable(${name} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:explore_engine> ${library} ${changed}
+    add_executable(${name} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:explore_engine> $<TARGET_OBJECTS:explore_machine>
+                   $<TARGET_OBJECTS:explore_strategies> ${library} ${changed}
                    $<TARGET_OBJECTS:explore_${layout}_scenarios> $<TARGET_OBJECTS:explore_${layout}_plat>)
     target_link_options(${name} PRIVATE -Wl,--wrap=malloc -Wl,--wrap=free)
     target_link_libraries(${name} PRIVATE fmt::fmt Boost::context)

@@ -5,10 +5,11 @@
 namespace scenarios
 {
 
-extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kWaits, kDeadline,
-    kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd, kCookie, kPoll, kExpedited,
-    kExpeditedTwo, kLend, kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kCall, kCallSignal,
-    kCallExit, kBarrier, kBarrierTwo, kFree, kInline, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskExit;
+extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
+    kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd, kCookie,
+    kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend, kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed,
+    kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kInline, kDirect, kDirectLeave,
+    kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskExit;
 
 } // namespace scenarios
 
@@ -24,6 +25,7 @@ const std::vector<const sim::Scenario *> &all_scenarios()
         &scenarios::kHandler,
         &scenarios::kQuiescent,
         &scenarios::kQuiescentTwo,
+        &scenarios::kQuiescentNested,
         &scenarios::kWaits,
         &scenarios::kDeadline,
         &scenarios::kRegister,
@@ -39,6 +41,7 @@ const std::vector<const sim::Scenario *> &all_scenarios()
         &scenarios::kPoll,
         &scenarios::kExpedited,
         &scenarios::kExpeditedTwo,
+        &scenarios::kBothKinds,
         &scenarios::kLend,
         &scenarios::kRefused,
         &scenarios::kRefusedBoth,
@@ -52,6 +55,13 @@ const std::vector<const sim::Scenario *> &all_scenarios()
         &scenarios::kBarrierTwo,
         &scenarios::kFree,
         &scenarios::kInline,
+        &scenarios::kDirect,
+        &scenarios::kDirectLeave,
+        &scenarios::kDirectTask,
+        &scenarios::kLtimer,
+        &scenarios::kPollDriver,
+        &scenarios::kSched,
+        &scenarios::kSchedTwo,
         &scenarios::kTaskMove,
         &scenarios::kTaskMoveNode,
         &scenarios::kTaskSame,

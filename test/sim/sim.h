@@ -23,7 +23,8 @@ uint64_t sim_load(const volatile void *address, size_t size, enum sim_order orde
 void sim_store(volatile void *address, uint64_t value, size_t size, enum sim_order order, const char *text,
                const char *where);
 
-/* A locked read-modify-write: one event, and a full fence.  Returns what was there before. */
+/* A read-modify-write: one event.  x86: a full fence.  Else: an acquire and a release, whose store later relaxed
+ * loads may overtake.  Returns what was there before. */
 uint64_t sim_update(volatile void *address, uint64_t value, size_t size, enum sim_rmw operation, const char *text,
                     const char *where);
 bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, const char *text,
@@ -31,7 +32,8 @@ bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desir
 
 /* An unlocked read-modify-write of the owner: one event for its own signal handlers; for others a load and, later, a
  * store, so what they store into any byte of it meanwhile is lost.  Returns what it stores. */
-uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, const char *text, const char *where);
+uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, enum sim_order order, const char *text,
+                       const char *where);
 
 /* A statistic: counted, no scheduling point. */
 void sim_count(volatile void *address, uint64_t amount, size_t size);

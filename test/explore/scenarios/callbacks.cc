@@ -10,20 +10,12 @@ namespace scenarios
 namespace
 {
 
-int invoked;
 struct object *queued[3];
 
 void begin()
 {
     configure();
     shared = make_object();
-    invoked = 0;
-}
-
-void free_callback(struct rcu_head *head)
-{
-    invoked++;
-    free_object(container_of(head, struct object, head));
 }
 
 bool one_invoked()

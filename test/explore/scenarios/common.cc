@@ -11,6 +11,7 @@ namespace scenarios
 
 struct object *shared;
 uint32_t updaters;
+int invoked;
 
 void prepare_domain()
 {
@@ -33,6 +34,7 @@ struct rtrcu_config *configure()
     config->kthread_prio = 0;
     config->boost = 0;
     updaters = 1;
+    invoked = 0;
     return config;
 }
 
@@ -111,6 +113,12 @@ void free_object(struct object *object)
 {
     object->value = 0;
     free(object);
+}
+
+void free_callback(struct rcu_head *head)
+{
+    invoked++;
+    free_object(container_of(head, struct object, head));
 }
 
 void replace_and_wait()

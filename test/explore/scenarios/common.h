@@ -42,6 +42,9 @@ extern uint32_t updaters;
 // Publish a new object; the old one.
 struct object *replace_object();
 void free_object(struct object *object);
+// A callback that frees its object, and how many have.
+void free_callback(struct rcu_head *head);
+extern int invoked;
 // Publish, wait for a grace period, free.
 void replace_and_wait();
 

@@ -117,6 +117,28 @@ void quiescent_two_setup()
     sim::thread("updater", two_periods);
 }
 
+// Its sections are counted too, so an update under way may lose the flag that the scan has set.
+void quiescent_nested()
+{
+    rcu_read_lock();
+    use_object();
+    rcu_read_unlock();
+    rcu_quiescent_state();
+    rcu_read_lock();
+    rcu_read_unlock();
+    rcu_thread_offline();
+    stay();
+}
+
+void quiescent_nested_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", quiescent_nested), register_qsbr);
+    sim::thread("updater", replace_and_wait);
+}
+
 // A quiescent-state thread that waits for a grace period is offline meanwhile.
 void quiescent_updater()
 {
@@ -147,7 +169,8 @@ void deadline_setup()
 
 } // namespace
 
-extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kWaits, kDeadline;
+extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
+    kWaits, kDeadline;
 
 const sim::Scenario kPublish = {"publish",        "lock, load, use, unlock against publish, wait, free",
                                 publish_setup,    expect_idle,
@@ -164,6 +187,9 @@ const sim::Scenario kQuiescent = {"quiescent",      "a quiescent-state thread re
 const sim::Scenario kQuiescentTwo = {"quiescent-two",     "a quiescent-state thread between two grace periods",
                                      quiescent_two_setup, expect_idle,
                                      check_invariants,    3000};
+const sim::Scenario kQuiescentNested = {"quiescent-nested",     "a quiescent-state thread with sections of its own",
+                                        quiescent_nested_setup, expect_idle,
+                                        check_invariants,       2000};
 const sim::Scenario kWaits = {"waits",          "a quiescent-state thread waits for a grace period itself",
                               waits_setup,      expect_idle,
                               check_invariants, 2000};

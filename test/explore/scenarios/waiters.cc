@@ -100,6 +100,15 @@ void expedited_two_setup()
     sim::thread("updater2", expedited_updater);
 }
 
+// Two grace periods, one of each kind, wait for the same reader.
+void both_kinds_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("updater", expedited_updater);
+    sim::thread("other", rtrcu_synchronize);
+}
+
 // The worker is a real-time thread and lends its priority by a word locked on the reader's behalf.
 void lend_setup()
 {
@@ -112,7 +121,7 @@ void lend_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kLend;
+extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -125,6 +134,9 @@ const sim::Scenario kExpedited = {
     "expedited", "an expedited grace period by the worker", expedited_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpeditedTwo = {
     "expedited-two", "two callers of one worker", expedited_two_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited grace period wait for one reader",
+                                  both_kinds_setup, nullptr,
+                                  check_invariants, 6000};
 const sim::Scenario kLend = {
     "lend", "a reader is lent a priority while it leaves", lend_setup, nullptr, check_invariants, 6000};
 

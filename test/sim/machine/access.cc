@@ -190,13 +190,14 @@ void World::update_end(uintptr_t address, uint64_t value, size_t size, const cha
     t.released = t.clock;
 }
 
-uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, const char *text, const char *where)
+uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,
+                          const char *where)
 {
     if (active())
         point(text, where);
     Thread &t = *current_;
     uint64_t old = t.buffer.forward(address, size, Memory::read(address, size)), value = (old + amount) & mask_of(size);
-    put(address, value, size, true, false, text, where);
+    put(address, value, size, release, false, text, where);
     t.history = mix(t.history, value);
     return value;
 }

@@ -84,9 +84,10 @@ bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desir
     return false;
 }
 
-uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, const char *text, const char *where)
+uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, sim_order order, const char *text,
+                       const char *where)
 {
-    return world()->owner_add(number(address), amount, size, text, where);
+    return world()->owner_add(number(address), amount, size, order == SIM_RELEASE, text, where);
 }
 
 void sim_count(volatile void *address, uint64_t amount, size_t size)

@@ -11,8 +11,25 @@
 #define SIM_VALUE(v) ((uint64_t)(uintptr_t)(v))
 #define SIM_LOAD(p, order) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), (order), "load " #p, __func__))
 #define SIM_STORE(p, v, order) sim_store((p), SIM_VALUE(v), sizeof(*(p)), (order), "store " #p, __func__)
-#define SIM_UPDATE(p, v, operation)                                                                                    \
+#define SIM_UPDATE_ALONE(p, v, operation)                                                                              \
     ((__typeof__(*(p)))sim_update((p), SIM_VALUE(v), sizeof(*(p)), (operation), #operation " " #p, __func__))
+#define SIM_COMPARE_ALONE(p, expected, desired)                                                                        \
+    sim_compare_exchange((p), (expected), SIM_VALUE(desired), sizeof(*(p)), "compare-exchange " #p, __func__)
+
+/* As in the real file: the exclusive pair of aarch64 has a fence behind it. */
+#ifdef SIM_TWO_WORDS
+#define SIM_FENCED(update)                                                                                             \
+    __extension__({                                                                                                    \
+        __typeof__(update) sim_before = (update);                                                                      \
+        sim_fence_full(__func__);                                                                                      \
+        sim_before;                                                                                                    \
+    })
+#define SIM_COUNTER_ORDER SIM_RELAXED
+#else
+#define SIM_FENCED(update) (update)
+#define SIM_COUNTER_ORDER SIM_RELEASE
+#endif
+#define SIM_UPDATE(p, v, operation) SIM_FENCED(SIM_UPDATE_ALONE(p, v, operation))
 
 #define rtrcu_load_relaxed(p) SIM_LOAD(p, SIM_RELAXED)
 #define rtrcu_load_acquire(p) SIM_LOAD(p, SIM_ACQUIRE)
@@ -26,12 +43,11 @@
 #define rtrcu_fetch_or(p, v) SIM_UPDATE(p, v, SIM_OR)
 #define rtrcu_fetch_and(p, v) SIM_UPDATE(p, v, SIM_AND)
 
-#define rtrcu_compare_exchange(p, expected, desired)                                                                   \
-    sim_compare_exchange((p), (expected), SIM_VALUE(desired), sizeof(*(p)), "compare-exchange " #p, __func__)
+#define rtrcu_compare_exchange(p, expected, desired) SIM_FENCED(SIM_COMPARE_ALONE(p, expected, desired))
 
 #define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)))
 
 /* A macro here, so that the trace names the caller's counter. */
-#define rtrcu_count_owner(p) ((void)sim_owner_add((p), 1, sizeof(*(p)), "owner-add " #p, __func__))
+#define rtrcu_count_owner(p) ((void)sim_owner_add((p), 1, sizeof(*(p)), SIM_COUNTER_ORDER, "owner-add " #p, __func__))
 
 #endif

@@ -26,12 +26,12 @@
 
 static inline bool rtrcu_word_enter(void)
 {
-    return SIM_IS_SLOW(sim_owner_add(&sim_self()->word, 1, 4, "incl word", __func__));
+    return SIM_IS_SLOW(sim_owner_add(&sim_self()->word, 1, 4, SIM_RELEASE, "incl word", __func__));
 }
 
 static inline bool rtrcu_word_leave(void)
 {
-    return SIM_IS_SLOW(sim_owner_add(&sim_self()->word, UINT32_MAX, 4, "decl word", __func__));
+    return SIM_IS_SLOW(sim_owner_add(&sim_self()->word, UINT32_MAX, 4, SIM_RELEASE, "decl word", __func__));
 }
 
 static inline uint32_t rtrcu_word_read(void)
