@@ -52,7 +52,7 @@ void queue_round(Context &context, std::array<Counted, most_each> &callbacks, ui
 {
     for (uint64_t i = 0; i < many; i++) {
         callbacks[i].queued++;
-        callbacks[i].takes_ns = many == 1 ? 300'000 : 0; // a lone callback is the last of its queue
+        callbacks[i].takes_ns = many == 1 ? 2'000'000 : 0; // a lone callback is the last of its queue
         queue_traced(context, callbacks[i].traced, way, count);
     }
 }
@@ -68,7 +68,7 @@ void member(Actor &actor, Group &group, std::size_t number)
         actor.record.beats.fetch_add(1);
         if (seen == last_round)
             return;
-        const uint64_t many = actor.random.between(1, most_each);
+        const uint64_t many = actor.random.one_in(2) ? 1 : actor.random.between(2, most_each);
         const Way way = actor.random.one_in(4) ? Way::call_hurry : Way::call;
         if (actor.random.one_in(4)) {
             std::thread gone([&] { queue_round(actor.context, group.callbacks[number], many, way); });

@@ -86,9 +86,13 @@ void Cast::join()
 
 bool wait_until(Actor &actor, const std::function<bool()> &holds)
 {
-    const int64_t end = now_ns() + actor.context.patience_ns;
-    int64_t nap_ns = 1000;
+    int64_t end = now_ns() + actor.context.patience_ns, nap_ns = 1000;
+    uint32_t gaps = actor.context.gaps.load();
     while (!holds()) {
+        if (actor.context.gaps.load() != gaps) { // begin again
+            gaps = actor.context.gaps.load();
+            end = now_ns() + actor.context.patience_ns;
+        }
         if (now_ns() > end)
             return false;
         actor.record.beats.fetch_add(1, std::memory_order_relaxed);

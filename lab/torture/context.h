@@ -36,6 +36,7 @@ struct Context {
     std::atomic<bool> stopping{false};
     std::atomic<uint32_t> stuttering{0}; // 1: everybody pauses
     std::atomic<uint32_t> stutters{0};   // how often
+    std::atomic<uint32_t> gaps{0};       // times in which the whole process did not run
     std::atomic<uint32_t> late_waits{0}; // grace periods that ended late
     bool forked = false;                 // in a forked child: readers that were inside are not there any more
     // In private memory: a forked child goes on counting for itself.

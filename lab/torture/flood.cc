@@ -122,8 +122,9 @@ void read_tightly(Actor &actor, Propagating &propagating)
             section.run();
             rcu_quiescent_state();
         }
-        if (context.stutters.load() != stutters) { // a pause of the others spoils the window
-            stutters = context.stutters.load();
+        const uint32_t spoils = context.stutters.load() + context.gaps.load();
+        if (spoils != stutters) { // a pause spoils the window
+            stutters = spoils;
             began = now_ns();
             rounds = propagating.rounds.load();
         }

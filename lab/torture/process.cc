@@ -69,7 +69,12 @@ enum class Ending { regular, died, hung, interrupted };
 
 Ending await(pid_t pid, int64_t until_ns, bool (*interrupted)(), int &status)
 {
+    constexpr int64_t gap_ns = 1'000'000'000; // we were stopped ourselves, and it may have been too
+    int64_t before = now_ns();
     while (waitpid(pid, &status, WNOHANG) == 0) {
+        const int64_t gap = now_ns() - before;
+        until_ns += gap > gap_ns ? gap : 0;
+        before = now_ns();
         const bool stop = interrupted();
         if (stop || now_ns() > until_ns) {
             kill(pid, SIGKILL);

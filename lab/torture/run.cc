@@ -18,7 +18,7 @@ namespace
 {
 
 // Memory that may be missing at the end without being a leak: allocators and the C library keep some.
-constexpr uint64_t leak_allowed_bytes = 2 << 20;
+constexpr uint64_t leak_allowed_bytes = 512 << 10;
 
 bool stay_on_one_cpu()
 {

@@ -107,13 +107,27 @@ const ActorRecord *Watchdog::find_hung(int64_t now)
     return nullptr;
 }
 
+// We did not run ourselves for so long: nor, it may be, did anybody else.
+void Watchdog::forgive(int64_t ns)
+{
+    context_.gaps.fetch_add(1);
+    for (Seen &seen : seen_)
+        seen.since_ns += ns;
+    if (end_since_ns_.load() != 0)
+        end_since_ns_.fetch_add(ns);
+}
+
 void Watchdog::watch()
 {
-    constexpr int64_t step_ns = 50'000'000;
+    int64_t before = now_ns();
     while (!stopping_.load()) {
-        pause_ns(step_ns);
+        pause_ns(watch_step_ns);
         publish();
-        const int64_t now = now_ns(), end_since = end_since_ns_.load();
+        const int64_t now = now_ns();
+        if (now - before > watch_gap_ns)
+            forgive(now - before);
+        before = now;
+        const int64_t end_since = end_since_ns_.load();
         if (const ActorRecord *hung = find_hung(now))
             give_up(hung->name.data(), name_of(static_cast<Doing>(hung->doing.load())), context_.patience_ns);
         if (end_since != 0 && now - end_since > 3 * context_.patience_ns) // actors finish one after the other

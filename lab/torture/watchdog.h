@@ -11,6 +11,9 @@
 namespace lab::torture
 {
 
+// How often it looks, and what it takes for a time in which the whole process did not run.
+constexpr int64_t watch_step_ns = 50'000'000, watch_gap_ns = 300'000'000;
+
 class Watchdog
 {
   public:
@@ -28,6 +31,7 @@ class Watchdog
     };
     void watch();
     void publish();
+    void forgive(int64_t ns);
     const ActorRecord *find_hung(int64_t now);
     [[noreturn]] void give_up(const char *who, const char *what, int64_t ns);
 

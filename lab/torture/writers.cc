@@ -4,6 +4,7 @@
 
 #include "measure/clock.h"
 #include "torture/actors.h"
+#include "torture/watchdog.h"
 
 namespace lab::torture
 {
@@ -63,10 +64,13 @@ void wait_by_cookie(Actor &actor, Way way)
                                       cookie, name_of(way));
 }
 
-void note_late(Actor &actor, Way way, int64_t ns)
+void note_late(Actor &actor, Way way, int64_t ns, uint32_t gaps_before)
 {
     Context &context = actor.context;
     if (context.scenario.late_ms == 0 || ns < context.scenario.late_ms * 1'000'000)
+        return;
+    pause_ns(2 * watch_gap_ns); // the watchdog would have seen a gap by now
+    if (context.gaps.load() != gaps_before)
         return;
     if (context.late_waits.fetch_add(1) >= 2) // one or two may be the machine's fault
         context.findings.report(Check::late, "{}: {} took {} ms, and no section lasts nearly as long",
@@ -194,6 +198,7 @@ void wait_in_way(Actor &actor, Way way)
     const Flavour &flavour = actor.context.flavour;
     const bool expedited = way == Way::expedited || way == Way::cond_expedited || way == Way::poll_expedited;
     const unsigned long before = expedited ? flavour.get_state_expedited() : flavour.get_state();
+    const uint32_t gaps_before = actor.context.gaps.load();
     const int64_t began = now_ns();
     if (way == Way::sync) {
         While waiting(actor, Doing::synchronize);
@@ -204,7 +209,7 @@ void wait_in_way(Actor &actor, Way way)
     } else {
         wait_by_cookie(actor, way);
     }
-    note_late(actor, way, now_ns() - began);
+    note_late(actor, way, now_ns() - began, gaps_before);
     // With the settings `normal` and `expedited` the two that take no cookie may be of the other kind.
     const bool takes_no_cookie = way == Way::sync || way == Way::expedited;
     if (takes_no_cookie && actor.context.kinds_are_mixed)
