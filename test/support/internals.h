@@ -89,6 +89,7 @@ class Crank
 {
     struct gp *gp_;
     gp_kind kind_;
+    unsigned actions_ = 0;
 
   public:
     explicit Crank(struct gp *gp, gp_kind kind = GP_NORMAL) : gp_(gp), kind_(kind)
@@ -111,7 +112,12 @@ class Crank
     }
     uint32_t poll(bool arm)
     {
-        return gp_poll(gp_, kind_, arm);
+        return gp_poll(gp_, kind_, arm, &actions_);
+    }
+    /* What polling left to be done for the other kind. */
+    unsigned actions() const
+    {
+        return actions_;
     }
     bool is_clear() const
     {

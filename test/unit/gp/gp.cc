@@ -184,6 +184,25 @@ TEST_F(Gp, OneReportServesBothMachines)
     normal.end();
 }
 
+TEST_F(Gp, PollReportsForTheOtherKindToo)
+{
+    reader_record *reader = world_.craft(1);
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    lock *expedited_crank = &gp_->machine[GP_EXPEDITED].crank;
+    lock_acquire_same_rank(expedited_crank);
+    gp_begin(gp_, GP_EXPEDITED, 1);
+    ASSERT_TRUE(gp_scan(gp_, GP_EXPEDITED));
+    world_.set_inside(reader, 0);
+    crank.poll(false);
+    EXPECT_TRUE(crank.is_clear());
+    EXPECT_TRUE(gp_is_clear(gp_, GP_EXPEDITED));
+    EXPECT_EQ(crank.actions(), static_cast<unsigned>(GP_ACTION_WAKE_EXPEDITED)) << "its crank may sleep";
+    gp_end(gp_, GP_EXPEDITED, 2);
+    lock_release(expedited_crank);
+    crank.end();
+}
+
 TEST_F(Gp, PollReportsForWhoHasLeft)
 {
     reader_record *reader = world_.craft(1);
