@@ -72,6 +72,23 @@ TEST_F(Direct, AReaderWithoutARecordMayHoldIt)
     EXPECT_FALSE(direct());
 }
 
+TEST_F(Direct, AParkedTaskMayHoldIt)
+{
+    as_only_thread([&] {
+        reader_leaf *leaf = rtrcu_self.record->leaf;
+        rcu_task task = {};
+        blocked_add_to_thread(rtrcu_self.record, &task);
+        EXPECT_FALSE(direct()) << "on the thread's own list";
+        EXPECT_TRUE(blocked_remove_from_thread(&task));
+        lock_acquire(&leaf->lock);
+        blocked_add_to_leaf(leaf, &task, 0);
+        EXPECT_FALSE(direct()) << "on the leaf's list";
+        blocked_remove_from_leaf(leaf, &task);
+        lock_release(&leaf->lock);
+        EXPECT_TRUE(direct());
+    });
+}
+
 TEST_F(Direct, OwnSectionsExcludeIt)
 {
     as_only_thread([&] {
