@@ -45,8 +45,8 @@ void __tsan_release(void *addr);
 #ifdef __cplusplus
 }
 #endif
-#define rtrcu_tsan_acquire(p) __tsan_acquire((void *)(p))
-#define rtrcu_tsan_release(p) __tsan_release((void *)(p))
+#define rtrcu_tsan_acquire(p) __tsan_acquire((void *)(uintptr_t)(p))
+#define rtrcu_tsan_release(p) __tsan_release((void *)(uintptr_t)(p))
 #else
 #define rtrcu_tsan_acquire(p) ((void)(p))
 #define rtrcu_tsan_release(p) ((void)(p))
