@@ -76,10 +76,11 @@ unsigned int blocked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task
  * on it.
  *  - the list first, then the word (parking); the word first, then the list (here).
  * Forbidden: the word is 0, AND the list does not show the task whose section began before.   litmus: O14 */
-unsigned int blocked_promote(struct reader_record *record, unsigned int threads)
+unsigned int blocked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
 {
     unsigned int fresh = 0;
     must_hold(&record->leaf->lock);
+    *moved = 0;
     if (rtrcu_load_acquire(&record->parked) == 0)
         return 0;
     lock_acquire(&record->tasks_lock);
@@ -88,10 +89,20 @@ unsigned int blocked_promote(struct reader_record *record, unsigned int threads)
         list_remove(&task->link);
         rtrcu_store_relaxed(&task->record, NULL);
         fresh |= blocked_add_to_leaf(record->leaf, task, threads);
+        ++*moved;
     }
-    rtrcu_store_relaxed(&record->parked, 0);
     lock_release(&record->tasks_lock);
     return fresh;
+}
+
+void blocked_promoted(struct reader_record *record, uint32_t moved)
+{
+    must_hold(&record->leaf->lock);
+    if (moved == 0)
+        return;
+    lock_acquire(&record->tasks_lock);
+    rtrcu_store_release(&record->parked, record->parked - moved); /* behind the flags of the leaf's word */
+    lock_release(&record->tasks_lock);
 }
 
 bool blocked_begin(struct reader_leaf *leaf, unsigned int kind)

@@ -17,7 +17,8 @@ unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record
     return threads;
 }
 
-/* The leaf lock keeps the threads' bits that justify this: they are cleared only behind their promotion, under it. */
+/* The leaf lock keeps the threads' bits that justify this: they are cleared under it, behind their promotion, or by the
+ * owner if its record says that nothing is parked, which it does not say before these flags are set. */
 static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kinds)
 {
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
@@ -35,7 +36,9 @@ void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task
 void gp_promote(struct gp *gp, struct reader_record *record)
 {
     unsigned int threads = gp_waits_for_thread(gp, record);
-    set_flags(gp, record->leaf, blocked_promote(record, threads));
+    uint32_t moved;
+    set_flags(gp, record->leaf, blocked_promote(record, threads, &moved));
+    blocked_promoted(record, moved);
 }
 
 unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)

@@ -74,7 +74,7 @@ unsigned int section_report(struct gp *gp)
     if (rtrcu_self.locks_held & SECTION_LOCKS)
         return GP_ACTION_NONE;   /* a handler interrupted its holder: the flag stays, and a later slow path reports */
     reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
-    if (rtrcu_load_relaxed(&record->parked)) {
+    if (rtrcu_load_acquire(&record->parked)) { /* 0: who promoted has set the flags of the leaf's word */
         lock_acquire(&record->leaf->lock);
         gp_promote(gp, record);
         lock_release(&record->leaf->lock);

@@ -149,7 +149,9 @@ TEST_F(Blocked, PromotionEmptiesTheThreadsList)
     for (int i = 0; i < 3; i++)
         blocked_add_to_thread(record_, &task_[i]);
     EXPECT_EQ(record_->parked, 3u);
-    EXPECT_EQ(blocked_promote(record_, 0), 0u);
+    uint32_t moved = 0;
+    EXPECT_EQ(blocked_promote(record_, 0, &moved), 0u);
+    blocked_promoted(record_, moved);
     EXPECT_EQ(record_->parked, 0u);
     EXPECT_EQ(leaf_->parked, 3u);
     for (int i = 0; i < 3; i++) {
@@ -161,9 +163,26 @@ TEST_F(Blocked, PromotionEmptiesTheThreadsList)
 TEST_F(Blocked, PromotionOfAThreadThatIsWaitedForSetsTheBoundary)
 {
     blocked_add_to_thread(record_, &task_[0]);
-    EXPECT_EQ(blocked_promote(record_, BLOCKED_GP_THREAD | BLOCKED_EXP_THREAD), 3u);
+    uint32_t moved = 0;
+    EXPECT_EQ(blocked_promote(record_, BLOCKED_GP_THREAD | BLOCKED_EXP_THREAD, &moved), 3u);
+    blocked_promoted(record_, moved);
     EXPECT_TRUE(waited(0));
     EXPECT_EQ(blocked_remove_from_leaf(leaf_, &task_[0]), 3u);
+}
+
+/* The owner clears its bit without the leaf lock if its record says "none parked".  Said too early, before the leaf's
+ * word has the flag of what was promoted, a grace period of another kind would end over the parked task. */
+TEST_F(Blocked, TheRecordSaysNoneParkedOnlyWhenTheFlagsAreSet)
+{
+    uint32_t moved = 0;
+    blocked_add_to_thread(record_, &task_[0]);
+    EXPECT_EQ(blocked_promote(record_, BLOCKED_GP_THREAD, &moved), 1u);
+    EXPECT_EQ(record_->parked, 1u) << "whoever promotes has not set the flag yet";
+    blocked_add_to_thread(record_, &task_[1]);
+    blocked_promoted(record_, moved);
+    EXPECT_EQ(record_->parked, 1u) << "parked meanwhile";
+    EXPECT_TRUE(blocked_remove_from_thread(&task_[1]));
+    EXPECT_EQ(blocked_remove_from_leaf(leaf_, &task_[0]), 1u);
 }
 
 TEST_F(Blocked, ATaskOnTheThreadsListLeavesItAlone)
