@@ -30,10 +30,11 @@ struct round {
     struct reader_leaf *leaf;
     uint32_t chosen; /* their bits */
     uint32_t thread_id[READER_FANOUT];
+    uint32_t armed[READER_FANOUT]; /* of each record at the last look */
 };
 
 /* May the calling thread lend to @record in this grace period? */
-static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record)
+static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
 {
     uint64_t seq = drive->gp->machine[kind].seq;
     uint32_t nobody = 0;
@@ -47,7 +48,7 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
         record->lent_gp = seq;
         record->lent_ns = 0;
     }
-    bool allowed = record->lent_ns < SHARE_NS && reader_lend(record);
+    bool allowed = record->lent_ns < SHARE_NS && reader_lend(record, armed);
     if (!allowed)
         rtrcu_store_release(&record->lender, 0);
     return allowed;
@@ -61,7 +62,7 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
     uint32_t left = gp_owing(drive->gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
     for (; left; left &= left - 1) {
         uint32_t slot = (uint32_t)__builtin_ctz(left);
-        if (!may_lend(drive, kind, &leaf->records[slot]))
+        if (!may_lend(drive, kind, &leaf->records[slot], &round->armed[slot]))
             continue;
         round->chosen |= UINT32_C(1) << slot;
         round->thread_id[slot] = leaf->records[slot].thread_id;
@@ -88,7 +89,7 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
         struct reader_record *record = &leaf->records[slot];
         bool same = (owing & UINT32_C(1) << slot) && record->thread_id == round->thread_id[slot];
         if (same && reader_inside(record)) {
-            again |= !reader_lend_confirmed(record);
+            again |= !reader_lend_confirmed(record, &round->armed[slot]);
         } else {
             round->chosen &= ~(UINT32_C(1) << slot);
             let_go(record, round->thread_id[slot]);

@@ -11,19 +11,23 @@
 #define WORD_OWNER UINT32_C(0x3fffffff)
 
 /* [O3] What is asked, then the flag: the owner's slow path disarms, then reads the word. */
-bool reader_lend(struct reader_record *record)
+bool reader_lend(struct reader_record *record, uint32_t *armed)
 {
     uint32_t nobody = 0;
     must_hold(&record->leaf->lock);
     if (!rtrcu_compare_exchange(&record->lent, &nobody, record->thread_id))
         return false;
     reader_arm(record);
+    *armed = record->armed;
     return true;
 }
 
-bool reader_lend_confirmed(struct reader_record *record)
+bool reader_lend_confirmed(struct reader_record *record, uint32_t *armed)
 {
-    return !reader_arm(record);
+    reader_arm(record);
+    bool untouched = record->armed == *armed;
+    *armed = record->armed;
+    return untouched;
 }
 
 /* No thread but the lender ever waits on the word, so once it has given up a stale waiters bit means nothing. */

@@ -48,7 +48,7 @@ struct reader_record {
     struct reader_leaf *leaf;         /* constant */
     uint32_t slot;                    /* constant: bit number in the leaf */
     uint32_t thread_id;               /* owner; written at registration */
-    uint32_t parked;                  /* atomic: tasks on the owner\'s list; written under tasks_lock */
+    uint32_t parked;                  /* atomic: tasks on the owner's list; written under tasks_lock */
     int64_t registered_ns;            /* CLOCK_MONOTONIC; written at registration */
     int64_t deadline_ns;              /* written by the owner, read by its own invocations */
     uint64_t slow_calls;              /* written by the owner */
@@ -56,6 +56,7 @@ struct reader_record {
     uint32_t served;                  /* written by the owner: calls in which it would run callbacks */
     uint32_t served_seen;             /* the driver's copy of it when callbacks became ready; under the leaf lock */
     int64_t idle_since_ns;            /* when it last changed while callbacks were ready; under the leaf lock */
+    uint32_t armed;                   /* times that another thread has set the owner's flag; under the leaf lock */
     uint32_t lent;                    /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
     uint32_t lender;                  /* atomic: thread id of the one thread that lends now, 0 = nobody */
     uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
@@ -162,11 +163,13 @@ static inline bool reader_is_registered(const struct reader_record *record)
  *  id -> 0           the lender     it finds the owner outside, or gives up
  */
 
-/* Put the owner's id into the word and ask for the slow path.  False: the word is in use.  Under the leaf lock. */
-bool reader_lend(struct reader_record *record);
-/* Is the flag still there, so that the owner's unlock will release the word?  Asks again if not.  Under the leaf lock,
- * behind a heavy fence since reader_lend(). */
-bool reader_lend_confirmed(struct reader_record *record);
+/* Put the owner's id into the word and ask for the slow path.  False: the word is in use.  Under the leaf lock.
+ * @armed: what reader_lend_confirmed() compares. */
+bool reader_lend(struct reader_record *record, uint32_t *armed);
+/* Is the flag still there, so that the owner's unlock will release the word?  Asks again if not.  A flag that another
+ * thread has set since the last look counts as lost: no fence stands behind it yet.  Under the leaf lock, behind a
+ * heavy fence since the last look. */
+bool reader_lend_confirmed(struct reader_record *record, uint32_t *armed);
 /* The lender takes the word back, if the owner has not released it. */
 void reader_lend_withdraw(struct reader_record *record, uint32_t owner);
 /* The owner gives a lent priority back.  True: the word needs FUTEX_UNLOCK_PI. */

@@ -29,6 +29,7 @@ bool reader_arm(struct reader_record *record)
     if (rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_SPECIAL)
         return false;
     rtrcu_word_arm(record->self);
+    record->armed++;
     return true;
 }
 

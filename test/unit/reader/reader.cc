@@ -52,6 +52,24 @@ class Reader : public testing::Test
     }
 };
 
+/* An update under way loses the lender's flag, and another crank sets one: that one may be lost to an update that
+ * began since, so the lender looks again behind another fence. */
+TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
+{
+    reader_record *record = world_.craft(0);
+    uint32_t armed = 0;
+    world_.set_inside(record, 1);
+    lock_acquire(&record->leaf->lock);
+    EXPECT_TRUE(reader_lend(record, &armed));
+    rtrcu_store_release(&record->self->word, 1 | RTRCU_FLAG_FAST << 24); /* lost */
+    EXPECT_TRUE(reader_arm(record)) << "the other crank";
+    EXPECT_FALSE(reader_lend_confirmed(record, &armed));
+    EXPECT_TRUE(reader_lend_confirmed(record, &armed));
+    reader_lend_withdraw(record, record->thread_id);
+    EXPECT_EQ(record->lent, 0u);
+    lock_release(&record->leaf->lock);
+}
+
 TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
 {
     EXPECT_EQ(reader_leaf_count(registry_), 1u);
