@@ -48,6 +48,7 @@ Registration add_env(CLI::App &application);
 Registration add_expedited(CLI::App &application);
 Registration add_latency(CLI::App &application);
 Registration add_overhead(CLI::App &application);
+Registration add_report(CLI::App &application);
 Registration add_torture(CLI::App &application);
 
 } // namespace lab

@@ -2,6 +2,7 @@
 // `rtrcu torture`: plays scenarios, each in a process of its own, and says whether the library stood them.
 #include <rtrcu/rcu.h>
 
+#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -35,6 +36,8 @@ struct TortureOptions {
     bool expect_failure = false;
     bool stop_at_first_error = false;
     double patience_s = 20;
+    std::string seeds;          // "A..B": a campaign
+    bool keep_going = false;    // past a seed that failed
     int result_descriptor = -1; // not -1: we are the process of a scenario
 };
 
@@ -43,6 +46,19 @@ struct Wanted {
     std::vector<std::string> arguments; // that name it to its process
     bool is_control;                    // one that must fail, as a part of a set
 };
+
+constexpr uint64_t most_seeds = 1000000;
+
+// "A..B", both included.
+bool parse_seeds(const std::string &text, uint64_t &first, uint64_t &last)
+{
+    const char *end = text.data() + text.size();
+    const auto [dots, wrong] = std::from_chars(text.data(), end, first);
+    if (wrong != std::errc() || end - dots < 3 || dots[0] != '.' || dots[1] != '.')
+        return false;
+    const auto [rest, also_wrong] = std::from_chars(dots + 2, end, last);
+    return also_wrong == std::errc() && rest == end && first <= last && last - first < most_seeds;
+}
 
 std::string known_names()
 {
@@ -150,11 +166,20 @@ Json row_of(const Wanted &wanted, const Outcome &outcome)
             {"reconfigurations", outcome.reconfigurations}};
 }
 
+// What has been played so far; run i is of scenario i % wanted.size().
+struct Results {
+    std::vector<Outcome> outcomes;
+    std::vector<std::string> replays; // of what failed
+    Json document;
+    bool good = true, failed = false, interrupted = false;
+};
+
 void print_table(const std::vector<Wanted> &wanted, const std::vector<Outcome> &outcomes)
 {
     Table table;
     table.column("scenario", Table::Align::left);
-    for (const char *title : {"s", "reads", "updates", "grace periods", "callbacks", "age 0", "age 1", "older", "near"})
+    for (const char *title :
+         {"seed", "s", "reads", "updates", "grace periods", "callbacks", "age 0", "age 1", "older", "near"})
         table.column(title);
     table.column("result", Table::Align::left);
     for (std::size_t i = 0; i < outcomes.size(); i++) {
@@ -163,47 +188,70 @@ void print_table(const std::vector<Wanted> &wanted, const std::vector<Outcome> &
         for (std::size_t age = 2; age < outcome.totals.pipe.size(); age++)
             older += outcome.totals.pipe[age];
         auto text = [](uint64_t value) { return number(static_cast<double>(value)); };
-        std::string result = verdict(wanted[i], outcome);
+        std::string result = verdict(wanted[i % wanted.size()], outcome);
         if (!outcome.failed_checks.empty())
             result += fmt::format(": {}", fmt::join(outcome.failed_checks, " "));
-        table.row({outcome.scenario, fmt::format("{:.1f}", outcome.seconds), text(outcome.totals.reads),
-                   text(outcome.totals.updates), text(outcome.grace_periods), text(outcome.callbacks),
-                   text(outcome.totals.pipe[0]), text(outcome.totals.pipe[1]), text(older),
+        table.row({outcome.scenario, fmt::format("{}", outcome.seed), fmt::format("{:.1f}", outcome.seconds),
+                   text(outcome.totals.reads), text(outcome.totals.updates), text(outcome.grace_periods),
+                   text(outcome.callbacks), text(outcome.totals.pipe[0]), text(outcome.totals.pipe[1]), text(older),
                    text(outcome.totals.near_misses), result});
     }
     fmt::print("{}", table.text());
 }
 
+// Every scenario with one seed.
+void play_seed(const std::vector<Wanted> &wanted, const RunOptions &run, Progress &progress, Results &results)
+{
+    for (const Wanted &one : wanted) {
+        progress.at(run.seconds * static_cast<double>(results.outcomes.size()),
+                    fmt::format("{} seed {}", one.scenario.name, run.seed));
+        Outcome outcome = torture::run_in_process(one.scenario, one.arguments, run, interrupted);
+        if (outcome.interrupted) {
+            results.good = false;
+            results.interrupted = true;
+            return;
+        }
+        results.failed |= outcome.failed();
+        results.document["rows"].push_back(row_of(one, outcome));
+        if (!is_good(one, outcome)) {
+            results.good = false;
+            results.replays.push_back(fmt::format("torture --seed {} --seconds {:.3g} {}", run.seed, run.seconds,
+                                                  fmt::join(one.arguments, " ")));
+        }
+        results.outcomes.push_back(std::move(outcome));
+    }
+}
+
 int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
 {
-    const RunOptions run = run_options(options);
-    fmt::print("Torture: {} scenarios of {:.3g} s each, seed {} (--seed {} replays the random choices).\n",
-               wanted.size(), run.seconds, run.seed, run.seed);
+    RunOptions run = run_options(options);
+    uint64_t first = run.seed, last = run.seed;
+    if (!options.seeds.empty() && !parse_seeds(options.seeds, first, last))
+        return complain(exit_usage, fmt::format("--seeds {}: allowed is A..B with A at most B, and up to {} seeds",
+                                                options.seeds, most_seeds));
+    const std::string seeds = first == last ? fmt::format("seed {}", first) : fmt::format("seeds {}..{}", first, last);
+    fmt::print("Torture: {} scenarios of {:.3g} s each, {} (--seed N replays the random choices).\n", wanted.size(),
+               run.seconds, seeds);
     fflush(stdout);
-    std::vector<Outcome> outcomes;
-    bool good = true, failed = false;
-    Json document = make_document("torture", read_machine(), common_arguments(options.common));
-    Progress progress("torture", run.seconds * static_cast<double>(wanted.size()));
-    catch_interrupt();
-    for (const Wanted &one : wanted) {
-        progress.at(run.seconds * static_cast<double>(outcomes.size()), one.scenario.name);
-        outcomes.push_back(torture::run_in_process(one.scenario, one.arguments, run, interrupted));
-        if (outcomes.back().interrupted) {
-            outcomes.pop_back();
-            good = false;
-            break;
+    Results results;
+    results.document = make_document("torture", read_machine(), common_arguments(options.common));
+    results.document["args"]["seeds"] = {first, last};
+    {
+        const double runs = static_cast<double>(wanted.size()) * static_cast<double>(last - first + 1);
+        Progress progress("torture", run.seconds * runs);
+        catch_interrupt();
+        for (uint64_t i = 0; i <= last - first && !results.interrupted && (results.good || options.keep_going); i++) {
+            run.seed = first + i;
+            play_seed(wanted, run, progress, results);
         }
-        good &= is_good(one, outcomes.back());
-        failed |= outcomes.back().failed();
-        document["rows"].push_back(row_of(one, outcomes.back()));
     }
-    print_table(wanted, outcomes);
-    if (!good)
-        fmt::print("Replay with --seed {} --seconds {:.3g} --scenario NAME.\n", run.seed, run.seconds);
-    fmt::print("End of test: {}\n", good ? "SUCCESS" : "FAILURE");
+    print_table(wanted, results.outcomes);
+    for (const std::string &replay : results.replays)
+        fmt::print("Failed; replay with: {}\n", replay);
+    fmt::print("End of test: {}\n", results.good ? "SUCCESS" : "FAILURE");
     fflush(stdout);
-    const bool as_asked = options.expect_failure ? failed : good;
-    return finish(options.common, document, as_asked ? exit_ok : exit_check_failed);
+    const bool as_asked = options.expect_failure ? results.failed : results.good;
+    return finish(options.common, results.document, as_asked ? exit_ok : exit_check_failed);
 }
 
 int run(const TortureOptions &options)
@@ -231,6 +279,8 @@ Registration add_torture(CLI::App &application)
     CLI::App *command =
         application.add_subcommand("torture", "the proof: readers, writers and disturbers of every kind");
     add_common_options(*command, options->common);
+    command->add_option("--seeds", options->seeds, "play with each of the seeds A..B, up to the first that fails");
+    command->add_flag("--keep-going", options->keep_going, "go on with the other seeds after one has failed");
     command->add_option("--scenario", options->names, "play these scenarios (default: all)");
     command->add_option("--scenario-file", options->files, "play scenarios from files");
     command->add_flag("--all", options->all, "play every scenario, controls that must fail included (the default)");
