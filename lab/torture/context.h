@@ -70,7 +70,7 @@ class Actor
     const uint64_t index;
     Random random;
     ActorRecord &record;
-    bool takes_signals = false;
+    std::atomic<bool> takes_signals{false};
 };
 
 // Says what an actor does for as long as it does it.

@@ -31,7 +31,7 @@ void send_signals(Actor &actor, const Cast &cast)
     while (actor.keep_going()) {
         const auto &target = actor.random.pick(cast.actors());
         const int32_t thread_id = target->record.thread_id.load();
-        if (target->takes_signals && thread_id != 0)
+        if (target->takes_signals.load() && thread_id != 0)
             syscall(SYS_tgkill, getpid(), thread_id, disturbing_signal); // a thread that is gone refuses it
         actor.rest(2 * actor.context.scenario.signals_us);
     }

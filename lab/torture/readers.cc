@@ -137,7 +137,7 @@ ReadsInHandler::ReadsInHandler(Actor &actor, bool may_call) : actor_(actor)
 {
     handler_side = new HandlerSide{&actor, Random(actor.context.seed, "handler", actor.index),
                                    actor.context.heap.take_seat(), may_call};
-    actor.takes_signals = true;
+    actor.takes_signals.store(true);
 }
 
 ReadsInHandler::~ReadsInHandler()

@@ -80,7 +80,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
     if (!error) {
         rtrcu_store_release(&domain->cb.config, copy);
         forget_limits(&domain->registry);
-        domain->drive.driver = drive_driver_of(config->driver);
+        rtrcu_store_release(&domain->drive.driver, drive_driver_of(config->driver));
     } else {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
                  "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",

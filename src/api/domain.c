@@ -19,8 +19,8 @@ static void on_thread_exit(void *self)
 {
     (void)self;
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, true));
-    if (rtrcu_domain.drive.driver->leave)
-        rtrcu_domain.drive.driver->leave(&rtrcu_domain.drive);
+    if (drive_row(&rtrcu_domain.drive)->leave)
+        drive_row(&rtrcu_domain.drive)->leave(&rtrcu_domain.drive);
 }
 
 static void on_fork_prepare(void)

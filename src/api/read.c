@@ -15,14 +15,14 @@ void rtrcu_read_lock_slow(void)
 static void drive_quiescent(bool may_invoke)
 {
     struct drive *drive = &rtrcu_domain.drive;
-    if (drive->driver->quiescent && section_nesting() == 0 && rtrcu_self.locks_held == 0)
-        drive->driver->quiescent(drive, may_invoke);
+    if (drive_row(drive)->quiescent && section_nesting() == 0 && rtrcu_self.locks_held == 0)
+        drive_row(drive)->quiescent(drive, may_invoke);
 }
 
 void rtrcu_read_unlock_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_unlock_slow(&rtrcu_domain.gp));
-    if (__builtin_expect(rtrcu_domain.drive.driver->quiescent != NULL, 0))
+    if (__builtin_expect(drive_row(&rtrcu_domain.drive)->quiescent != NULL, 0))
         drive_quiescent(false);
 }
 
@@ -106,8 +106,8 @@ int rtrcu_unregister_thread(void)
     if (section_nesting() != 0)
         return -EBUSY;
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, false));
-    if (rtrcu_domain.drive.driver->leave)
-        rtrcu_domain.drive.driver->leave(&rtrcu_domain.drive);
+    if (drive_row(&rtrcu_domain.drive)->leave)
+        drive_row(&rtrcu_domain.drive)->leave(&rtrcu_domain.drive);
     return 0;
 }
 

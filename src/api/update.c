@@ -129,7 +129,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 static bool may_block(void)
 {
     uint32_t never = READER_STATE_DEADLINE | READER_STATE_CALLBACK;
-    bool interrupted = rtrcu_self.locks_held != 0 || rtrcu_self.state >= READER_STATE_SLOW;
+    bool interrupted = rtrcu_self.locks_held != 0 || rtrcu_self.slow != 0;
     return !(rtrcu_self.state & never) && section_nesting() == 0 && !interrupted;
 }
 

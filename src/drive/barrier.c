@@ -30,7 +30,7 @@ static void help(struct drive *drive)
  * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
 static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
 {
-    if (drive_start(drive) != 0 || !drive->driver->body)
+    if (drive_start(drive) != 0 || !drive_row(drive)->body)
         help(drive);
     drive_note(drive, true);
     drive_rouse(drive); /* who waits may make a system call, a deadline thread too */

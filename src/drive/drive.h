@@ -52,7 +52,7 @@ struct drive {
     struct watch *watch;
     struct lock config_lock;           /* making threads, changing the configuration */
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
-    const struct drive_driver *driver; /* under config_lock */
+    const struct drive_driver *driver; /* atomic: written under config_lock */
     uint32_t state;                    /* atomic: enum drive_state of the driver's thread */
     uint32_t stop;                     /* atomic: the driver's thread is to end */
     uint32_t event;                    /* atomic: futex of the driver */
@@ -152,6 +152,11 @@ struct drive_driver {
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
 const struct drive_driver *drive_driver_of(int32_t driver);
+/* The row in force; without config_lock perhaps the one before a change. */
+static inline const struct drive_driver *drive_row(const struct drive *drive)
+{
+    return rtrcu_load_acquire(&drive->driver);
+}
 /* Make the driver's thread, if it needs one and has none.  0 or -errno. */
 int drive_start(struct drive *drive);
 /* Is there anything that the driver has not looked at? */

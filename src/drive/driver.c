@@ -45,8 +45,8 @@ int drive_start(struct drive *drive)
     uint32_t none = DRIVE_NONE;
     if (!rtrcu_compare_exchange(&drive->state, &none, DRIVE_STARTING))
         return 0;
-    if (drive->driver->body) {
-        error = plat_thread_create(&thread, "rtrcu-gp", drive->driver->body, drive);
+    if (drive_row(drive)->body) {
+        error = plat_thread_create(&thread, "rtrcu-gp", drive_row(drive)->body, drive);
         if (!error)
             plat_thread_detach(&thread);
     }
@@ -114,7 +114,7 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     bool ready = leaf->ready != 0;
     lock_release(&leaf->lock);
     for (uint32_t i = 0; i < count; i++) {
-        if (drive->driver->body)
+        if (drive_row(drive)->body)
             drive_krcud_give(drive, give[i], cpu[i], policy->punts);
         else
             drive_krcud_serve_here(drive, give[i]);

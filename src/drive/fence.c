@@ -8,7 +8,7 @@
 /* Not yet sure that every reader fences: a visit to every CPU is a heavy fence of its own, and may confirm it. */
 static bool fence_by_other_means(struct drive *drive)
 {
-    if (rtrcu_self.state < READER_STATE_SLOW)
+    if (rtrcu_self.slow == 0)
         reader_fences_acknowledge(); /* who turns the crank is a reader too, and would wait for itself */
     int error = plat_fence_by_visit();
     bool confirmed = reader_fences_confirmed(drive->gp->registry, error == 0);

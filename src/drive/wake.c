@@ -39,9 +39,9 @@ void drive_note(struct drive *drive, bool urgent)
 void drive_wake(struct drive *drive, bool urgent)
 {
     drive_note(drive, urgent);
-    if (drive->driver->bring)
-        drive->driver->bring(drive);
-    if (!may_wake() || !drive->driver->body)
+    if (drive_row(drive)->bring)
+        drive_row(drive)->bring(drive);
+    if (!may_wake() || !drive_row(drive)->body)
         return;
     rtrcu_fence_full();
     uint32_t sleeping = rtrcu_load_relaxed(&drive->sleeping);

@@ -10,7 +10,7 @@
 #include "reader/reader.h"
 
 /* [O7] Switching half; the readers' halves are reader_publish() and section's slow paths.
- *  - a slow path began before the fence:  READER_STATE_SLOW shows it, and it is not confirmed yet; or it is over, and
+ *  - a slow path began before the fence:  rtrcu_thread.slow shows it, and it is not confirmed yet; or it is over, and
  *                                         the flag, which is read last, shows whether it disarmed;
  *  - it began after:                      it reads the new mode and fences.
  * Forbidden: confirmed AND a later section without a fence.   litmus: O7 */
@@ -23,7 +23,7 @@ void reader_fences_switch(struct reader_registry *registry)
 /* One reader: armed since before the fence, or acknowledged by its owner. */
 static bool confirm_record(struct reader_record *record, bool fenced)
 {
-    bool quiet = rtrcu_load_acquire(&record->self->state) < READER_STATE_SLOW;
+    bool quiet = rtrcu_load_acquire(&record->self->slow) == 0;
     bool was_armed = !reader_arm(record); /* behind that load: what an older slow path did to the flag is seen */
     if (rtrcu_load_acquire(&record->fence_ack))
         return was_armed;

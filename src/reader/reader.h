@@ -29,7 +29,7 @@
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
 #define READER_LEAVES 32768
 
-/* Owner-private bits of rtrcu_thread.state; the scan reads READER_STATE_SLOW after a real fence. */
+/* Owner-private bits of rtrcu_thread.state. */
 enum {
     READER_STATE_DEADLINE = 1 << 0,  /* never wakes anybody */
     READER_STATE_QSBR = 1 << 1,      /* quiescent-state discipline */
@@ -37,7 +37,6 @@ enum {
     READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
     READER_STATE_GONE = 1 << 4,      /* the exit hook has run: no record any more */
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
-    READER_STATE_SLOW = 1 << 16,     /* counts up: slow paths under way (handlers nest) */
 };
 
 struct reader_leaf;
@@ -134,6 +133,17 @@ bool reader_arm(struct reader_record *record);
 void reader_disarm(struct reader_registry *registry);
 /* The owner asks itself to come back. */
 void reader_arm_self(void);
+
+/* A slow path of the calling thread.  A handler in between leaves the count as it found it. */
+static inline void reader_slow_begin(void)
+{
+    rtrcu_store_relaxed(&rtrcu_self.slow, rtrcu_self.slow + 1);
+}
+
+static inline void reader_slow_end(void)
+{
+    rtrcu_store_release(&rtrcu_self.slow, rtrcu_self.slow - 1);
+}
 
 static inline uint32_t reader_leaf_count(const struct reader_registry *registry)
 {

@@ -47,7 +47,7 @@ void reader_disarm(struct reader_registry *registry)
         rtrcu_word_disarm(&rtrcu_self); /* [O3] */
         return;
     }
-    bool outermost = rtrcu_self.state / READER_STATE_SLOW == 1;
+    bool outermost = rtrcu_self.slow == 1;
     if (record && outermost && !rtrcu_load_relaxed(&record->fence_ack))
         reader_fences_acknowledge();
     rtrcu_fence_full();

@@ -17,11 +17,11 @@ bool section_may_go_offline(void)
 
 static unsigned int report(struct gp *gp)
 {
-    rtrcu_self.state += READER_STATE_SLOW;
+    reader_slow_begin();
     rtrcu_fence_light();
     unsigned int actions = section_report(gp);
     rtrcu_fence_light();
-    rtrcu_self.state -= READER_STATE_SLOW;
+    reader_slow_end();
     return actions;
 }
 

@@ -5,7 +5,7 @@
  * Every function acts on the calling thread and returns actions that the caller performs afterwards; none waits or
  * wakes.
  *
- * A slow path is counted in rtrcu_thread.state while it runs (READER_STATE_SLOW): handlers nest, and the switch to full
+ * A slow path is counted in rtrcu_thread.slow while it runs: handlers nest, and the switch to full
  * fences must see it.
  *
  * INV-SE1: a report is made only while the calling thread is outside, or is at a quiescent state.

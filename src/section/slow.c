@@ -7,7 +7,7 @@
 
 static void slow_begin(void)
 {
-    rtrcu_self.state += READER_STATE_SLOW;
+    reader_slow_begin();
     rtrcu_fence_light();
     if (rtrcu_self.record)
         rtrcu_count_add(&rtrcu_self.record->slow_calls, 1);
@@ -16,7 +16,7 @@ static void slow_begin(void)
 static void slow_end(void)
 {
     rtrcu_fence_light();
-    rtrcu_self.state -= READER_STATE_SLOW;
+    reader_slow_end();
 }
 
 /* A thread without a record is counted while it is inside. [O1] by a full fence on both sides. */

@@ -2,6 +2,7 @@
 /* What a program does wrong is said: debug builds end it with the reason, release builds say it and go on where they
  * can.
  */
+#include <atomic>
 #include <thread>
 
 #include "../support/capture.h"
@@ -37,7 +38,7 @@ TEST(Misuse, AHeadQueuedTwiceIsNamedByDebugBuilds)
 
 CHILD(queued_again_by_itself)
 {
-    static int runs;
+    static std::atomic<int> runs;
     static rcu_head head;
     call_rcu(&head, [](rcu_head *own) {
         if (++runs < 3)

@@ -52,7 +52,7 @@ enum {
 struct rtrcu_thread {
     uint32_t word;                /* x86-64: the reader word.  Elsewhere: its low 24 bits only. */
     uint32_t flag;                /* elsewhere: the flag byte.  x86-64: unused. */
-    uint32_t state;               /* owner-private bits, see section/section.h; the scan reads RTRCU_STATE_SLOW */
+    uint32_t state;               /* owner-private bits, see reader/reader.h */
     uint32_t bh;                  /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
     struct reader_record *record; /* NULL while not registered */
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
@@ -62,6 +62,7 @@ struct rtrcu_thread {
     uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread */
     uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true) */
     uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, a bit each */
+    uint32_t slow;         /* slow paths under way: handlers nest.  The switch to full fences reads it */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

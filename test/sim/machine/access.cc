@@ -33,7 +33,7 @@ void World::check_access(uintptr_t address, size_t size, AccessKind kind, const 
 
 // The compiler's call stands before the access, so a plain write goes to memory by itself, and what others may see of
 // it is a matter of the race check.  But a thread's own block is written plainly by its owner and read by others on
-// purpose (see READER_STATE_SLOW): there, the written bytes are taken back at the next step and pass through the store
+// purpose: there, the written bytes are taken back at the next step and pass through the store
 // buffer.
 void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
 {

@@ -2,6 +2,7 @@
 /* The primitives over kernel and C library keep their contracts: results, errors, no errno.
  */
 #include <limits.h>
+#include <atomic>
 #include <cstring>
 #include <fcntl.h>
 #include <limits.h>
@@ -216,8 +217,8 @@ TEST(Signals, BlockedAndRestored)
 /* The hook runs once for each time it was armed, by a destructor too, as far as the C library goes round. */
 struct Hook {
     unsigned int key = 0;
-    int runs = 0;
-    int wanted = 0;
+    std::atomic<int> runs{0}; /* the race detector does not see that a join comes after destructors */
+    std::atomic<int> wanted{0};
 };
 Hook hook;
 

@@ -289,9 +289,9 @@ TEST_F(Reader, WhoIsInsideASlowPathIsNotConfirmedByAFence)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
-    record->self->state += READER_STATE_SLOW;
+    record->self->slow++;
     EXPECT_FALSE(reader_fences_confirmed(registry_, true)) << "it may have read the old mode and may yet disarm";
-    record->self->state -= READER_STATE_SLOW;
+    record->self->slow--;
     EXPECT_TRUE(reader_fences_confirmed(registry_, true));
 }
 
@@ -301,9 +301,9 @@ TEST_F(Reader, AcknowledgmentsConfirmWithoutAFence)
         reader_record *other = world_.craft(0);
         reader_fences_switch(registry_);
         EXPECT_FALSE(reader_fences_confirmed(registry_, false));
-        rtrcu_self.state += READER_STATE_SLOW;
+        rtrcu_self.slow++;
         reader_disarm(registry_); /* what this thread's next slow path does */
-        rtrcu_self.state -= READER_STATE_SLOW;
+        rtrcu_self.slow--;
         EXPECT_EQ(record->fence_ack, 1u);
         EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "in this mode the flag stays";
         EXPECT_FALSE(reader_fences_confirmed(registry_, false)) << "the other has said nothing";
@@ -315,12 +315,12 @@ TEST_F(Reader, AcknowledgmentsConfirmWithoutAFence)
 TEST_F(Reader, AHandlerInsideASlowPathDoesNotAcknowledge)
 {
     as_thread([&](reader_record *record) {
-        rtrcu_self.state += READER_STATE_SLOW; /* the interrupted one: it may have read the old mode */
+        rtrcu_self.slow++; /* the interrupted one: it may have read the old mode */
         reader_fences_switch(registry_);
-        rtrcu_self.state += READER_STATE_SLOW;
+        rtrcu_self.slow++;
         reader_disarm(registry_);
         EXPECT_EQ(record->fence_ack, 0u);
-        rtrcu_self.state -= 2 * READER_STATE_SLOW;
+        rtrcu_self.slow -= 2;
     });
 }
 
