@@ -58,6 +58,7 @@ static void sleep_once(struct drive *drive, enum gp_kind kind)
     struct gp_machine *machine = &drive->gp->machine[kind];
     uint32_t event = rtrcu_load_acquire(&machine->event);
     rtrcu_exchange(&machine->sleeping, 1);
+    gp_poll_anonymous(drive->gp, kind);
     if (!gp_is_clear(drive->gp, kind))
         plat_futex_wait(&machine->event, event, drive_tick_ns(drive));
     rtrcu_store_release(&machine->sleeping, 0);

@@ -93,6 +93,8 @@ bool gp_scan(struct gp *gp, enum gp_kind kind);
 /* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
  * outside is outside for the other kind too, whose crank may sleep: @actions is what is to be done for it. */
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions);
+/* Look again whether readers without a record are all outside, or were. */
+void gp_poll_anonymous(struct gp *gp, enum gp_kind kind);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
@@ -103,6 +105,8 @@ bool gp_owes_on_cpu(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
 /* The reader of @record is or was outside since it last was asked: clear its bits.  Returns actions. */
 unsigned int gp_report(struct gp *gp, const struct reader_record *record);
+/* A reader without a record has left.  Returns actions. */
+unsigned int gp_report_anonymous(struct gp *gp);
 /* Records of leaf @index that still owe a report. */
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index);
 

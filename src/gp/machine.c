@@ -147,6 +147,13 @@ static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *
     return asked;
 }
 
+void gp_poll_anonymous(struct gp *gp, enum gp_kind kind)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    if (machine->anonymous_busy)
+        machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+}
+
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)
 {
     struct gp_machine *machine = &gp->machine[kind];
@@ -160,8 +167,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
         if (!gp_leaf_owes(gp, kind, i) && !gp_is_clear(gp, kind))
             gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
     }
-    if (machine->anonymous_busy)
-        machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+    gp_poll_anonymous(gp, kind);
     *actions &= ~(1u << kind); /* this crank is us: nobody to wake */
     return asked;
 }

@@ -76,6 +76,12 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
     return actions;
 }
 
+unsigned int gp_report_anonymous(struct gp *gp)
+{
+    bool last = rtrcu_fetch_add(&gp->registry->anonymous, (uint32_t)-1) == 1;
+    return last ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED : GP_ACTION_NONE;
+}
+
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index)
 {
     return (uint32_t)(rtrcu_load_acquire(&gp->level0[index].word[kind]) & GP_WORD_MASK);

@@ -28,12 +28,13 @@ static void anonymous_enter(struct gp *gp)
     rtrcu_fetch_add(&gp->registry->anonymous, 1);
 }
 
-static void anonymous_leave(struct gp *gp)
+static unsigned int anonymous_leave(struct gp *gp)
 {
     if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
-        return;
-    rtrcu_fetch_add(&gp->registry->anonymous, (uint32_t)-1);
+        return GP_ACTION_NONE;
+    unsigned int actions = gp_report_anonymous(gp);
     rtrcu_self.state &= ~(uint32_t)READER_STATE_ANONYMOUS;
+    return actions;
 }
 
 static void repair(uint32_t inside)
@@ -88,14 +89,15 @@ unsigned int section_report(struct gp *gp)
 /* The thread is outside and asked: take the flag back, then read what is asked. */
 static unsigned int leave_outermost(struct gp *gp)
 {
+    unsigned int actions = GP_ACTION_NONE;
     if (rtrcu_self.record == NULL || (rtrcu_self.state & READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);
         if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
-            anonymous_leave(gp);
+            actions = anonymous_leave(gp);
         plat_signals_restore(&saved);
     }
-    return rtrcu_self.record ? section_report(gp) : GP_ACTION_NONE;
+    return actions | (rtrcu_self.record ? section_report(gp) : GP_ACTION_NONE);
 }
 
 unsigned int section_unlock_slow(struct gp *gp)

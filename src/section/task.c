@@ -100,7 +100,7 @@ unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
         reader_arm_self();
         rcu_read_unlock(); /* the ordinary way out, with all that is asked of it */
     } else if (nesting != 0 && task->reserved == TASK_ANONYMOUS) {
-        rtrcu_fetch_add(&gp->registry->anonymous, (uint32_t)-1);
+        actions = gp_report_anonymous(gp);
     } else {
         actions = take_off(gp, task);
     }
