@@ -87,7 +87,10 @@ unsigned int blocked_promote(struct reader_record *record, unsigned int threads,
     while (!list_is_empty(&record->tasks)) { /* as many as parked here */
         struct rcu_task *task = task_of(record->tasks.next);
         list_remove(&task->link);
-        rtrcu_store_relaxed(&task->record, NULL);
+        /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which we hold and
+         * which lends us its priority; it must not spin until we run again. */
+        rtrcu_store_relaxed(&task->leaf, record->leaf);
+        rtrcu_store_release(&task->record, NULL);
         fresh |= blocked_add_to_leaf(record->leaf, task, threads);
         ++*moved;
     }
@@ -117,7 +120,7 @@ bool blocked_begin(struct reader_leaf *leaf, unsigned int kind)
 
 bool blocked_remove_from_thread(struct rcu_task *task)
 {
-    struct reader_record *record = rtrcu_load_relaxed(&task->record);
+    struct reader_record *record = rtrcu_load_acquire(&task->record);
     if (rtrcu_load_acquire(&task->where) != BLOCKED_ON_THREAD || !record)
         return false;
     lock_acquire(&record->tasks_lock);

@@ -57,7 +57,8 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     reader_arm_self(); /* the outermost unlock takes the slow path, which takes the task off its list */
 }
 
-/* Off whichever list: promotion may move it while we look. */
+/* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the promoter
+ * holds. */
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
     while (rtrcu_load_acquire(&task->where) != BLOCKED_NOWHERE) { /* at most one promotion comes between */
@@ -65,7 +66,7 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
             return GP_ACTION_NONE;
         struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
         if (!leaf)
-            continue;
+            continue; /* it was promoted and is on its leaf by now */
         lock_acquire(&leaf->lock);
         bool here = rtrcu_load_relaxed(&task->where) == BLOCKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf;
         unsigned int actions = here ? gp_unblock(gp, leaf, task) : GP_ACTION_NONE;
