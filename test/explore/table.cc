@@ -9,7 +9,8 @@ extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent,
     kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd, kCookie,
     kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend, kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed,
     kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kInline, kDirect, kDirectLeave,
-    kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskExit;
+    kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo,
+    kTaskExit;
 
 } // namespace scenarios
 
@@ -66,6 +67,7 @@ const std::vector<const sim::Scenario *> &all_scenarios()
         &scenarios::kTaskMoveNode,
         &scenarios::kTaskSame,
         &scenarios::kTaskRead,
+        &scenarios::kTaskTwo,
         &scenarios::kTaskExit,
     };
     return table;

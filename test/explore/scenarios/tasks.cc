@@ -11,6 +11,7 @@ namespace
 {
 
 struct rcu_task task;
+struct rcu_task second_task;
 struct object *held; // what the parked task goes on using
 bool parked;
 
@@ -62,6 +63,17 @@ void park_and_read()
     read_and_stay();
 }
 
+// Two tasks take turns on a thread: the unlock of the one takes the slow path beside the other, which is parked.
+void park_two_in_turn()
+{
+    rcu_read_lock();
+    rtrcu_task_park(&second_task);
+    lock_and_park();
+    rtrcu_task_resume(&second_task);
+    rcu_read_unlock();
+    stay();
+}
+
 void park_and_exit()
 {
     lock_and_park();
@@ -74,6 +86,7 @@ void begin(int32_t lists, void (*parker)(), void (*resumer)())
     parked = false;
     held = nullptr;
     rtrcu_task_init(&task, "task");
+    rtrcu_task_init(&second_task, "second task");
     sim::no_timeouts();
     sim::as_thread(sim::thread("parker", parker), register_reader);
     if (resumer)
@@ -101,6 +114,11 @@ void read_setup()
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_read, resume_and_stay);
 }
 
+void two_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_two_in_turn, resume_and_stay);
+}
+
 void exit_setup()
 {
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_exit, resume_and_stay);
@@ -108,7 +126,7 @@ void exit_setup()
 
 } // namespace
 
-extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskExit;
+extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit;
 
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
@@ -119,6 +137,8 @@ const sim::Scenario kTaskSame = {
     "task-same", "a task parks and resumes on one thread", same_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskRead = {
     "task-read", "the thread reads while its task is parked", read_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskTwo = {
+    "task-two", "two tasks take turns on a thread", two_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskExit = {
     "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
 

@@ -115,6 +115,35 @@ TEST(Section, FastPathsStayFastBetweenGracePeriods)
     });
 }
 
+/* Each unlock of a task that has parked takes the slow path, beside tasks that are parked still. */
+TEST(Section, ParkedTasksStayOnTheirThreadWhileNobodyWaits)
+{
+    test::Worker reader;
+    rcu_task first, second;
+    reader.run([&] {
+        for (rcu_task *task : {&first, &second}) {
+            rcu_task_init(task, "task");
+            rcu_read_lock();
+            rcu_task_park(task);
+        }
+        const reader_record *record = rtrcu_self.record;
+        rcu_task_resume(&first);
+        rcu_task_park(&first);
+        EXPECT_EQ(record->parked, 2u) << "parking again promotes nothing";
+        rcu_task_resume(&first);
+        rcu_read_unlock();
+        EXPECT_EQ(record->parked, 1u) << "the other stays where it parked";
+        EXPECT_EQ(record->leaf->parked, 0u);
+    });
+    expect_waits_until([&] {
+        reader.run([&] {
+            rcu_task_resume(&second);
+            rcu_read_unlock();
+        });
+    });
+    expect_quiet();
+}
+
 TEST(Section, BhSectionsProtectToo)
 {
     test::Worker reader;
