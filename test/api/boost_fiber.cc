@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fibers of Boost.Fiber under the library's scheduling algorithm: sections stay with fibers, wherever they go on.
+ */
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <boost/fiber/all.hpp>
+#include <rtrcu/boost_fiber.hpp>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+namespace fibers = boost::fibers;
+
+struct Object {
+    std::atomic<bool> good{true};
+};
+
+struct Shared {
+    std::atomic<Object *> current{new Object};
+    std::atomic<int> moved{0}, bad{0};
+    std::atomic<bool> stop{false};
+
+    ~Shared()
+    {
+        delete current.load();
+    }
+};
+
+void read_and_yield(Shared &shared)
+{
+    while (!shared.stop) {
+        rtrcu::guard section;
+        Object *object = shared.current.load(std::memory_order_acquire);
+        pid_t began = gettid(); /* pthread_self() is the same in one function, says the compiler */
+        boost::this_fiber::yield();
+        shared.moved += began != gettid();
+        shared.bad += !object->good || !rcu_read_lock_held();
+    }
+}
+
+/* Carriers share their fibers, which change threads inside their sections. */
+TEST(BoostFiber, HoldsItsSectionOnWhateverThread)
+{
+    constexpr int carriers = 3, readers = 16;
+    Shared shared;
+    std::mutex lock;
+    fibers::condition_variable_any all_done;
+    int running = readers;
+    auto carry = [&](int first) {
+        fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<fibers::algo::shared_work>>(true);
+        for (int i = first; i < readers; i += carriers) {
+            fibers::fiber([&] {
+                read_and_yield(shared);
+                std::unique_lock hold(lock);
+                if (--running == 0) {
+                    hold.unlock();
+                    all_done.notify_all();
+                }
+            }).detach();
+        }
+        std::unique_lock hold(lock);
+        all_done.wait(hold, [&] { return running == 0; });
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < carriers; i++)
+        threads.emplace_back(carry, i);
+    int rounds = 0;
+    EXPECT_TRUE(test::eventually([&] {
+        Object *old = shared.current.exchange(new Object);
+        synchronize_rcu();
+        old->good = false;
+        delete old;
+        return ++rounds >= 100 && shared.moved >= 100;
+    }));
+    shared.stop = true;
+    for (auto &thread : threads)
+        thread.join();
+    EXPECT_EQ(shared.bad, 0);
+}
+
+TEST(BoostFiber, AGracePeriodWaitsForTheFiberNotForItsThread)
+{
+    std::thread([] {
+        fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<>>();
+        fibers::promise<void> go_on;
+        auto waits = go_on.get_future();
+        fibers::fiber reader(fibers::launch::dispatch, [&] {
+            rtrcu::guard section;
+            waits.wait();
+            EXPECT_TRUE(rcu_read_lock_held());
+        });
+        EXPECT_FALSE(rcu_read_lock_held()) << "the fiber is inside, the thread is not";
+        auto later = get_state_synchronize_rcu();
+        std::atomic<bool> over{false};
+        std::thread updater([&] {
+            synchronize_rcu();
+            over = true;
+        });
+        for (int i = 0; i < 100; i++) {
+            rtrcu::guard section; /* the thread's own, meanwhile */
+            EXPECT_FALSE(poll_state_synchronize_rcu(later));
+            boost::this_fiber::yield();
+        }
+        EXPECT_FALSE(over);
+        go_on.set_value();
+        reader.join();
+        updater.join();
+        EXPECT_TRUE(poll_state_synchronize_rcu(later));
+    }).join();
+}
+
+} // namespace
