@@ -57,8 +57,8 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     reader_arm_self(); /* the outermost unlock takes the slow path, which takes the task off its list */
 }
 
-/* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the promoter
- * holds. */
+/* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the
+ * promoter holds. */
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
     while (rtrcu_load_acquire(&task->where) != BLOCKED_NOWHERE) { /* at most one promotion comes between */
