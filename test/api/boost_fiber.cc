@@ -76,7 +76,7 @@ TEST(BoostFiber, HoldsItsSectionOnWhateverThread)
         synchronize_rcu();
         old->good = false;
         delete old;
-        return ++rounds >= 100 && shared.moved >= 100;
+        return ++rounds >= 20 && shared.moved >= 100;
     }));
     shared.stop = true;
     for (auto &thread : threads)
