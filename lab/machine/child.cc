@@ -68,9 +68,22 @@ bool read_report(int report, int64_t end_ns, std::string &text)
     }
 }
 
-} // namespace
+[[noreturn]] void execute(const std::vector<std::string> &words, int output)
+{
+    std::vector<char *> arguments;
+    for (const std::string &word : words)
+        arguments.push_back(const_cast<char *>(word.c_str()));
+    arguments.push_back(nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); // the parent decides when to stop
+    dup2(output, STDOUT_FILENO);
+    execv(arguments[0], arguments.data());
+    perror(arguments[0]);
+    _exit(127);
+}
 
-bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error)
+// Forks; `in_child` gets the writing end of a pipe and does not return.  What it writes becomes `report`.
+bool watch(const std::function<void(int)> &in_child, int64_t allowed_ns, std::string &report, std::string &error)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -81,24 +94,39 @@ bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::st
         throw std::system_error(errno, std::generic_category(), "fork");
     if (child == 0) {
         close(ends[0]);
-        run_and_exit(work, ends[1]);
+        in_child(ends[1]);
     }
     close(ends[1]);
-    std::string report;
     const bool ended = read_report(ends[0], now_ns() + allowed_ns, report);
     close(ends[0]);
-    if (!ended)
+    if (!ended) {
         kill(child, SIGKILL);
+        report.clear();
+    }
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (!ended)
         error = fmt::format("no end within {:.1f} s; the process was killed", static_cast<double>(allowed_ns) / 1e9);
-    else if (!report.empty())
-        error = report;
     else if (status != 0)
         error = describe(status);
     return ended && status == 0;
+}
+
+} // namespace
+
+bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error)
+{
+    std::string report;
+    const bool done = watch([&](int end) { run_and_exit(work, end); }, allowed_ns, report, error);
+    if (!report.empty())
+        error = report;
+    return done;
+}
+
+bool run_program(const std::vector<std::string> &words, int64_t allowed_ns, std::string &output, std::string &error)
+{
+    return watch([&](int end) { execute(words, end); }, allowed_ns, output, error);
 }
 
 } // namespace lab

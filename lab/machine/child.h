@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace lab
 {
@@ -14,5 +15,9 @@ namespace lab
 // threads and
 // has not used the library: the child begins afresh.  Results go through memory that both share.
 bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error);
+
+// Runs a program, its path first, with what it writes on standard output as `output`; bounded and ended in the same
+// way.  Ctrl-C does not reach it.
+bool run_program(const std::vector<std::string> &words, int64_t allowed_ns, std::string &output, std::string &error);
 
 } // namespace lab

@@ -51,3 +51,28 @@ TEST(Child, WhoeverHangsIsKilled)
     EXPECT_NE(error.find("killed"), std::string::npos) << error;
     EXPECT_LT(now_ns() - begin, long_enough_ns);
 }
+
+TEST(Child, AProgramsOutputComesBack)
+{
+    std::string output, error;
+    EXPECT_TRUE(run_program({"/bin/sh", "-c", "echo one; echo two"}, long_enough_ns, output, error)) << error;
+    EXPECT_EQ(output, "one\ntwo\n");
+    EXPECT_TRUE(error.empty());
+}
+
+TEST(Child, AProgramThatFailsIsNamedAndItsOutputKept)
+{
+    std::string output, error;
+    EXPECT_FALSE(run_program({"/bin/sh", "-c", "echo why; exit 3"}, long_enough_ns, output, error));
+    EXPECT_EQ(output, "why\n");
+    EXPECT_NE(error.find("status 3"), std::string::npos) << error;
+    EXPECT_FALSE(run_program({"/nonexistent/program"}, long_enough_ns, output, error));
+    EXPECT_NE(error.find("status 127"), std::string::npos) << error;
+}
+
+TEST(Child, AProgramThatHangsIsKilled)
+{
+    std::string output, error;
+    EXPECT_FALSE(run_program({"/bin/sleep", "1000"}, 100'000'000, output, error));
+    EXPECT_NE(error.find("killed"), std::string::npos) << error;
+}
