@@ -13,8 +13,9 @@ int main(int argc, char **argv)
     application.require_subcommand(1);
     application.set_version_flag("--version", rtrcu_version());
     const std::vector<lab::Registration> commands = {lab::add_latency(application),  lab::add_expedited(application),
-                                                     lab::add_overhead(application), lab::add_torture(application),
-                                                     lab::add_report(application),   lab::add_env(application)};
+                                                     lab::add_overhead(application), lab::add_blocked(application),
+                                                     lab::add_torture(application),  lab::add_report(application),
+                                                     lab::add_env(application)};
     try {
         application.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -44,6 +44,7 @@ struct Registration {
     Runner run;
 };
 
+Registration add_blocked(CLI::App &application);
 Registration add_env(CLI::App &application);
 Registration add_expedited(CLI::App &application);
 Registration add_latency(CLI::App &application);

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// One run: phases of fibers beside preemptors and grace periods.
+#include <rtrcu/rcu.h>
+
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "blocked/child/carriers.h"
+#include "blocked/child/library.h"
+#include "blocked/child/parts.h"
+#include "blocked/child/preemptors.h"
+#include "machine/realtime.h"
+#include "measure/clock.h"
+
+namespace lab::blocked
+{
+namespace
+{
+
+// A real-time thread that has not slept for so long is stuck: the kernel ends the process.
+constexpr int stuck_ms = 1000;
+constexpr int64_t warm_up_ns = 15'000'000;
+constexpr int64_t settle_ns = 3'000'000; // tasks that the last grace period has promoted leave the leaf's list
+// The totals of the meter lie under one leaf's lock.
+constexpr uint64_t threads_of_a_leaf = 31;
+
+// Waits for a grace period now and then, and retires the readers' record with it.
+class Updater
+{
+  public:
+    Updater(const RunRequest &request, Carriers &carriers) : request_(request), carriers_(carriers)
+    {
+        thread_ = std::thread([this] { update(); });
+    }
+    ~Updater()
+    {
+        stop();
+    }
+    Updater(const Updater &) = delete;
+    Updater &operator=(const Updater &) = delete;
+
+    // Switched off, it returns when none is under way.
+    void switch_on(bool on)
+    {
+        on_ = on;
+        while (!on && busy_)
+            pause_ns(100'000);
+    }
+    // Of grace periods beside preemptors only.
+    void keep_latencies(bool keep)
+    {
+        keep_ = keep;
+    }
+    // Ends it.
+    void take_into(RunResult &result)
+    {
+        stop();
+        result.gp_latency_ns = std::move(latency_ns_);
+        result.wake_lateness_ns = std::move(lateness_ns_);
+    }
+
+  private:
+    void stop()
+    {
+        stop_ = true;
+        if (thread_.joinable())
+            thread_.join();
+    }
+    void update()
+    {
+        std::mt19937_64 random(request_.seed + 77);
+        std::uniform_real_distribution<double> about(0.5, 1.5);
+        while (!stop_) {
+            const int64_t due =
+                now_ns() + static_cast<int64_t>(about(random) * static_cast<double>(request_.gp_pause_ns));
+            const timespec when = to_timespec(due);
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
+            const int64_t woken = now_ns();
+            busy_ = true;
+            if (on_) {
+                if (keep_)
+                    lateness_ns_.push_back(static_cast<uint64_t>(woken - due));
+                if (request_.lists != Lists::none)
+                    replace();
+            }
+            busy_ = false;
+        }
+    }
+    void replace()
+    {
+        Record *old = carriers_.replace(++generation_);
+        const int64_t begin = now_ns();
+        synchronize_rcu();
+        if (keep_)
+            latency_ns_.push_back(static_cast<uint64_t>(now_ns() - begin));
+        old->poison();
+        delete old;
+    }
+
+    const RunRequest &request_;
+    Carriers &carriers_;
+    std::atomic<bool> stop_{false}, on_{false}, busy_{false}, keep_{true};
+    uint64_t generation_ = 0;
+    std::vector<uint64_t> latency_ns_, lateness_ns_;
+    std::thread thread_;
+};
+
+enum Part { throughput, metered, without_gp, undisturbed, parts };
+
+struct Run {
+    meter_totals totals[parts] = {}; // outlive everybody who may count into them
+    Carriers carriers;
+    Preemptors preemptors;
+    Updater updater;
+
+    explicit Run(const RunRequest &request) : carriers(request), preemptors(request), updater(request, carriers)
+    {
+    }
+    Phase measure(Part part, int64_t duration_ns)
+    {
+        Phase phase;
+        meter_switch(part == throughput ? nullptr : &totals[part]);
+        const int64_t begin = now_ns();
+        const uint64_t iterations = carriers.iterations();
+        const double cpu_s = preemptors.cpu_s();
+        pause_ns(duration_ns);
+        phase.iterations = carriers.iterations() - iterations;
+        phase.seconds = static_cast<double>(now_ns() - begin) / 1e9;
+        phase.preemptor_cpu_s = preemptors.cpu_s() - cpu_s;
+        meter_switch(nullptr);
+        return phase;
+    }
+    void measure_phases(const RunRequest &request, RunResult &result)
+    {
+        preemptors.switch_on(true);
+        updater.switch_on(true);
+        pause_ns(warm_up_ns);
+        result.throughput = measure(throughput, request.throughput_ns);
+        result.metered = measure(metered, request.metered_ns);
+        updater.switch_on(false);
+        pause_ns(settle_ns);
+        result.without_gp = measure(without_gp, request.without_gp_ns);
+        preemptors.switch_on(false);
+        updater.keep_latencies(false);
+        updater.switch_on(true);
+        pause_ns(settle_ns);
+        result.undisturbed = measure(undisturbed, request.undisturbed_ns);
+    }
+};
+
+void take_totals(const meter_totals &totals, Phase &phase)
+{
+    phase.readers = to_use(totals.readers);
+    phase.others = to_use(totals.others);
+    phase.promotions = totals.promotions;
+    phase.promotion_ns = cycles_to_ns(totals.promotion_cycles);
+}
+
+} // namespace
+
+RunResult run(const RunRequest &request)
+{
+    limit_realtime_ms(stuck_ms);
+    prepare_library(request.lists);
+    synchronize_rcu(); // makes what the library makes at its first use
+    RunResult result;
+    auto run = std::make_unique<Run>(request);
+    if (!enter_fifo(preemptor_priority + 1)) // ends the phases in time
+        throw std::runtime_error(realtime_refusal());
+    run->measure_phases(request, result);
+    run->updater.take_into(result);
+    run->carriers.stop(); // from here on nobody counts
+    result.errors = run->carriers.errors();
+    take_totals(run->totals[metered], result.metered);
+    take_totals(run->totals[without_gp], result.without_gp);
+    take_totals(run->totals[undisturbed], result.undisturbed);
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    (void)rtrcu_stats(&stats);
+    if (stats.threads_peak > threads_of_a_leaf)
+        throw std::runtime_error("more threads registered than one leaf holds: choose fewer carriers");
+    return result;
+}
+
+} // namespace lab::blocked

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The blocked experiment: what goes to its child and back, rows, verdicts that can fail, the time of its phases.
+#include <gtest/gtest.h>
+
+#include "blocked/checks.h"
+#include "blocked/plan.h"
+#include "blocked/rows.h"
+
+using namespace lab;
+using namespace lab::blocked;
+
+static LockUse use(uint64_t acquisitions, double hold_ns, double hold_ns_max, double wait_ns)
+{
+    return {acquisitions, hold_ns, hold_ns_max, wait_ns, wait_ns, {acquisitions}};
+}
+
+// A run at `rate` iterations a second with so many acquisitions of the lock by readers in each of its phases.
+static RunResult run_of(uint64_t rate, uint64_t acquisitions, uint64_t acquisitions_without_gp)
+{
+    RunResult run;
+    for (Phase *phase : {&run.throughput, &run.metered, &run.without_gp, &run.undisturbed}) {
+        phase->seconds = 1;
+        phase->iterations = rate;
+        phase->preemptor_cpu_s = 1;
+    }
+    const double each_ns = 100;
+    run.metered.readers = use(acquisitions, each_ns * static_cast<double>(acquisitions), 5e6, 4e8);
+    run.metered.others = use(10, 1000, 100, 0);
+    const auto count = static_cast<double>(acquisitions_without_gp);
+    run.without_gp.readers = use(acquisitions_without_gp, each_ns * count, 1e6, each_ns * count);
+    run.undisturbed.readers = use(acquisitions, 50 * static_cast<double>(acquisitions), 1000, 0);
+    run.metered.promotions = 100;
+    run.metered.promotion_ns = 3000;
+    run.gp_latency_ns = std::vector<uint64_t>(600, 2'000'000);
+    run.wake_lateness_ns = std::vector<uint64_t>(600, 50'000);
+    return run;
+}
+
+// A plan in which everything is as it should be; tests then spoil one thing.
+static Plan good_plan()
+{
+    RunRequest request = usual_request();
+    request.cpus = {0, 1};
+    Plan plan = make_plan(2, 0, request);
+    for (Cell &cell : plan.cells) {
+        const bool percpu = cell.lists == Lists::percpu;
+        const uint64_t rate = percpu ? 1'500'000 : cell.lists == Lists::none ? 5'000'000 : 1'000'000;
+        const RunResult run = run_of(rate, percpu ? 1'000 : 2'000'000, percpu ? 100 : 2'000'000);
+        cell.runs = {run, run};
+    }
+    for (OrderCell &cell : plan.orders)
+        cell.result.rounds = cell.request.rounds;
+    for (CrowdCell &cell : plan.crowds) {
+        const auto tasks = static_cast<double>(cell.request.tasks);
+        cell.result.bytes_each = 64;
+        cell.result.promotions = cell.request.tasks;
+        cell.result.promotion_ns = tasks * 10;
+        cell.result.begin_ns = 20'000 + tasks * 10;
+        cell.result.end_ns = 10'000;
+    }
+    return plan;
+}
+
+static Outcome outcome_of(const Plan &plan, const std::string &part, bool judge_times = true)
+{
+    for (const Verdict &verdict : judge(plan, judge_times))
+        if (verdict.claim.find(part) != std::string::npos)
+            return verdict.outcome;
+    ADD_FAILURE() << "no verdict about " << part;
+    return Outcome::not_judged;
+}
+
+static Cell &cell_of(Plan &plan, Lists lists)
+{
+    return const_cast<Cell &>(*find_cell(plan, lists));
+}
+
+TEST(BlockedExchange, RequestsAndResultsSurviveTheirText)
+{
+    RunRequest request = usual_request();
+    request.lists = Lists::node_spin;
+    request.cpus = {1, 3};
+    const auto text = nlohmann::json(request).dump();
+    EXPECT_NE(text.find("node-spin"), std::string::npos);
+    const auto copy = nlohmann::json::parse(text).get<RunRequest>();
+    EXPECT_EQ(copy.lists, Lists::node_spin);
+    EXPECT_EQ(copy.cpus, request.cpus);
+    EXPECT_EQ(copy.burst_ns, request.burst_ns);
+    const RunResult run = run_of(1000, 5, 6);
+    const auto result = nlohmann::json::parse(nlohmann::json(run).dump()).get<RunResult>();
+    EXPECT_EQ(result.metered.readers.acquisitions, 5u);
+    EXPECT_EQ(result.without_gp.readers.acquisitions, 6u);
+    EXPECT_EQ(result.gp_latency_ns, run.gp_latency_ns);
+}
+
+TEST(BlockedPlan, HasTheContractsShape)
+{
+    const Plan plan = make_plan(100, 0, usual_request());
+    EXPECT_EQ(plan.request.readers, 64u);
+    EXPECT_EQ(plan.request.preemptors, 32u);
+    for (Lists lists : {Lists::node_spin, Lists::node, Lists::percpu, Lists::none})
+        EXPECT_NE(find_cell(plan, lists), nullptr) << name_of(lists);
+    EXPECT_LE(seconds_a_run(plan.request), 0.55);
+    EXPECT_EQ(total_runs(plan), 350);
+    EXPECT_EQ(plan.crowds.back().request.tasks, 100'000u);
+}
+
+TEST(BlockedPlan, SecondsAreShared)
+{
+    const Plan usual = make_plan(10, 0, usual_request());
+    const Plan longer = make_plan(10, 60, usual_request());
+    const Plan shortest = make_plan(10, 0.5, usual_request());
+    EXPECT_NEAR(seconds_a_run(longer.request) * total_runs(longer), 60, 1);
+    EXPECT_LT(shortest.request.throughput_ns, usual.request.throughput_ns);
+    EXPECT_GT(shortest.request.throughput_ns, 0);
+}
+
+TEST(BlockedRows, TheContractsKeysAreThere)
+{
+    Json found;
+    for (const Json &row : all_rows(good_plan()))
+        if (row.at("table") == "lists" && row.at("lists") == "percpu")
+            found = row;
+    for (const char *key : {"lists", "readers", "carriers", "preemptors", "runs", "iterations_per_s_mean",
+                            "iterations_per_s_stddev", "lock_hold_us_mean", "lock_hold_us_max",
+                            "lock_acquisitions_per_iteration", "promotions", "gp_latency_us_p50", "gp_latency_us_p99"})
+        EXPECT_TRUE(found.contains(key)) << key;
+    EXPECT_EQ(found.at("runs"), 2);
+    EXPECT_EQ(found.at("promotions"), 200);
+    EXPECT_EQ(found.at("gp_latency_us_p99"), 2000);
+}
+
+TEST(BlockedRows, FiguresComeFromTheirPhases)
+{
+    Plan plan = good_plan();
+    Cell &cell = cell_of(plan, Lists::percpu);
+    cell.runs[1].throughput.iterations = 1'700'000;
+    const ListsRow row = make_row(cell, 2, 2);
+    EXPECT_DOUBLE_EQ(*row.iterations_per_s_mean, 1'600'000);
+    EXPECT_NEAR(*row.iterations_per_s_stddev, 141'421, 1);
+    EXPECT_DOUBLE_EQ(*row.preempted_pct, 50);
+    EXPECT_NEAR(*row.lock_acquisitions_per_iteration, 100 / 1.5e6, 1e-9) << "of the phase without grace periods";
+    EXPECT_DOUBLE_EQ(*row.reader_hold_us_mean, 0.1);
+    EXPECT_DOUBLE_EQ(*row.lock_hold_us_max, 5000);
+    EXPECT_DOUBLE_EQ(*row.promotion_ns, 30);
+    EXPECT_NEAR(*row.reader_lock_pct, 100 * (1'000 * 100 + 4e8) / 2e9, 1e-6);
+}
+
+TEST(BlockedRows, AFewSamplesGiveNoTail)
+{
+    Plan plan = good_plan();
+    Cell &cell = cell_of(plan, Lists::node);
+    EXPECT_TRUE(make_row(cell, 2, 2).gp_latency_us_p99);
+    cell.runs.pop_back();
+    EXPECT_FALSE(make_row(cell, 2, 2).gp_latency_us_p99);
+    EXPECT_FALSE(make_row(cell, 2, 2).iterations_per_s_stddev) << "one run spreads nowhere";
+}
+
+TEST(BlockedChecks, HoldWhereEverythingIsAsItShouldBe)
+{
+    for (const Verdict &verdict : judge(good_plan(), true))
+        EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
+}
+
+TEST(BlockedChecks, QuickRunsJudgeCountsOnly)
+{
+    Plan plan = good_plan();
+    for (RunResult &run : cell_of(plan, Lists::percpu).runs)
+        run.throughput.iterations = 1;
+    EXPECT_EQ(outcome_of(plan, "at least 46 %", false), Outcome::not_judged);
+    EXPECT_EQ(outcome_of(plan, "at most 0.01", false), Outcome::held);
+}
+
+TEST(BlockedChecks, EachTimeBarFails)
+{
+    Plan plan = good_plan();
+    for (RunResult &run : cell_of(plan, Lists::percpu).runs)
+        run.throughput.iterations = 1'459'999;
+    EXPECT_EQ(outcome_of(plan, "at least 46 %"), Outcome::failed);
+    plan = good_plan();
+    cell_of(plan, Lists::percpu).runs[0].without_gp.readers.wait_ns = 1e8;
+    EXPECT_EQ(outcome_of(plan, "a hundredth of node-spin's"), Outcome::failed);
+    plan = good_plan();
+    for (RunResult &run : cell_of(plan, Lists::node_spin).runs)
+        run.metered.readers.hold_ns_max = 4'000;
+    EXPECT_EQ(outcome_of(plan, "100 times as long"), Outcome::not_reproduced);
+    plan = good_plan();
+    plan.crowds.back().result.begin_ns *= 2;
+    EXPECT_EQ(outcome_of(plan, "promotion alone"), Outcome::failed);
+}
+
+TEST(BlockedChecks, EachCountFails)
+{
+    Plan plan = good_plan();
+    cell_of(plan, Lists::percpu).runs[0].without_gp.readers.acquisitions = 100'000;
+    EXPECT_EQ(outcome_of(plan, "at most 0.01", false), Outcome::failed);
+    for (uint64_t OrderResult::*count :
+         {&OrderResult::ended_early, &OrderResult::not_ended, &OrderResult::older_not_waited}) {
+        plan = good_plan();
+        plan.orders.back().result.*count = 1;
+        EXPECT_EQ(outcome_of(plan, "percpu: a grace period ends", false), Outcome::failed);
+    }
+    plan = good_plan();
+    plan.orders.back().result.later_waited_for = 1;
+    EXPECT_EQ(outcome_of(plan, "percpu: no task", false), Outcome::failed);
+    plan = good_plan();
+    plan.crowds.back().result.bytes_each = 129;
+    EXPECT_EQ(outcome_of(plan, "128 bytes", false), Outcome::failed);
+    plan = good_plan();
+    cell_of(plan, Lists::node).runs[0].errors = 1;
+    EXPECT_EQ(outcome_of(plan, "no reader saw", false), Outcome::failed);
+    plan = good_plan();
+    cell_of(plan, Lists::node).error = "ended";
+    EXPECT_EQ(outcome_of(plan, "cut short", false), Outcome::failed);
+}
