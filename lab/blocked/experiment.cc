@@ -40,8 +40,9 @@ bool ask_for(const std::string &program, const char *what, const Request &reques
 std::string find_child_program()
 {
     std::error_code failure;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
-    for (const auto &place : {self.parent_path() / "rtrcu-blocked-child", std::filesystem::path(LAB_CHILD_INSTALLED)})
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
+    for (const auto &place : {folder / "rtrcu-blocked-child", folder / "../libexec/rtrcu/rtrcu-blocked-child",
+                              std::filesystem::path(LAB_CHILD_INSTALLED)})
         if (std::filesystem::exists(place, failure))
             return place;
     return {};

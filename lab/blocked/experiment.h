@@ -9,7 +9,7 @@
 namespace lab::blocked
 {
 
-// Beside this program, else where it was installed; empty if there is none.
+// Beside this program, else where it was installed, also if the installation was moved; empty if there is none.
 std::string find_child_program();
 
 // False with `error`.

@@ -89,7 +89,9 @@ def plot_crowds(data):
 def keyed_table(rows, columns, text_columns=1):
     """Columns are (key, title); texts stay as they are."""
     def cell(value):
-        return NAMES.get(value, value) if isinstance(value, str) else figure_text(value)
+        if isinstance(value, str):
+            return NAMES.get(value, value)
+        return f"{value:.5f}" if value and abs(value) < 0.1 else figure_text(value)
     return table([title for _, title in columns], [[cell(row[key]) for key, _ in columns] for row in rows],
                  text_columns)
 
