@@ -132,7 +132,12 @@ def crowd_table(data):
 def plots(data):
     if pyplot is None:
         return "<p>No plots: matplotlib is not installed (Debian package python3-matplotlib).</p>"
-    return "".join([plot_iterations(data), plot_holds(data), plot_latency(data), plot_crowds(data)])
+    drawn = [plot_iterations(data), plot_holds(data)]
+    if any(curve["cdf"] for curve in data["curves"]):
+        drawn.append(plot_latency(data))
+    if rows_of(data, "parked"):  # not yet in a run that was interrupted
+        drawn.append(plot_crowds(data))
+    return "".join(drawn)
 
 
 def page(data):
