@@ -5,15 +5,11 @@
 
 #include "blocked/blocked.h"
 
-void __real_lock_acquire(struct lock *lock);
-bool __real_lock_try(struct lock *lock);
-void __real_lock_release(struct lock *lock);
-unsigned int __real_blocked_promote(struct reader_record *record, unsigned int threads);
-
-void __wrap_lock_acquire(struct lock *lock);
-bool __wrap_lock_try(struct lock *lock);
-void __wrap_lock_release(struct lock *lock);
-unsigned int __wrap_blocked_promote(struct reader_record *record, unsigned int threads);
+/* Of the library's own types, so that a change there does not pass unseen. */
+__typeof__(lock_acquire) __real_lock_acquire, __wrap_lock_acquire;
+__typeof__(lock_try) __real_lock_try, __wrap_lock_try;
+__typeof__(lock_release) __real_lock_release, __wrap_lock_release;
+__typeof__(blocked_promote) __real_blocked_promote, __wrap_blocked_promote;
 
 static struct {
     bool spin;
@@ -122,15 +118,13 @@ void __wrap_lock_release(struct lock *lock)
     __real_lock_release(lock);
 }
 
-unsigned int __wrap_blocked_promote(struct reader_record *record, unsigned int threads)
+unsigned int __wrap_blocked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
 {
     struct meter_totals *into = meter.into;
-    uint32_t before = record->leaf->parked;
     uint64_t began = into ? cycles_now() : 0;
-    unsigned int fresh = __real_blocked_promote(record, threads);
-    uint32_t moved = record->leaf->parked - before;
-    if (into && moved) {
-        into->promotions += moved;
+    unsigned int fresh = __real_blocked_promote(record, threads, moved);
+    if (into && *moved) {
+        into->promotions += *moved;
         into->promotion_cycles += cycles_now() - began;
     }
     return fresh;
