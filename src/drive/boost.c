@@ -36,7 +36,7 @@ struct round {
 /* May the calling thread lend to @record in this grace period? */
 static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
 {
-    uint64_t seq = drive->gp->machine[kind].seq;
+    uint64_t seq = rtrcu_load_relaxed(&drive->gp->machine[kind].seq);
     uint32_t nobody = 0;
     if (record->thread_id == lock_thread_id() || !reader_inside(record))
         return false;

@@ -91,7 +91,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     record->thread_id = lock_thread_id();
     record->registered_ns = plat_clock_now();
     record->deadline_ns = 0;
-    record->fence_ack = 0;
+    rtrcu_store_relaxed(&record->fence_ack, 0);
     rtrcu_word_register(self);
     self->record = record;
     self->lent = &record->lent;

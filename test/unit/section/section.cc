@@ -441,9 +441,10 @@ class LateDestructor : public testing::TestWithParam<int>
   public:
     static constexpr size_t stack_size = 1 << 20;
     static inline pthread_key_t key;
-    static inline int read_in_round;
-    static inline std::atomic<int> round; /* the race detector does not see that a join comes after destructors */
-    static inline bool read_before, exits_inside;
+    /* Atomic, since the race detector does not see that a join comes after destructors. */
+    static inline std::atomic<int> read_in_round;
+    static inline std::atomic<int> round;
+    static inline std::atomic<bool> read_before, exits_inside;
 
     static void destructor(void *value)
     {
