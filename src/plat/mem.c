@@ -15,3 +15,8 @@ void *plat_mem_pages(size_t bytes)
         return NULL;
     return (void *)address;
 }
+
+void plat_mem_release(void *pages, size_t bytes)
+{
+    (void)plat_syscall(SYS_munmap, (long)pages, (long)bytes, 0, 0, 0, 0);
+}

@@ -96,8 +96,10 @@ int plat_thread_exit_arm(unsigned int key, void *value);
 
 /* ---- memory: mem.c ---- */
 
-/* Zeroed pages, never given back: records outlive their threads.  NULL when the kernel has none left. */
+/* Zeroed pages.  NULL when the kernel has none left. */
 void *plat_mem_pages(size_t bytes);
+/* Give them back. */
+void plat_mem_release(void *pages, size_t bytes);
 
 /* ---- messages: print.c ---- */
 

@@ -5,6 +5,9 @@
  */
 #include "reader/reader.h"
 
+/* Where in a grown leaf's memory its records begin. */
+#define LEAF_RECORDS_AT ((sizeof(struct reader_leaf) + BASE_CACHE_LINE - 1) & ~(size_t)(BASE_CACHE_LINE - 1))
+
 static void leaf_init(struct reader_leaf *leaf, uint32_t index, struct reader_record *records)
 {
     lock_init(&leaf->lock, LOCK_RANK_LEAF);
@@ -46,36 +49,43 @@ static void raise_leaf_count(struct reader_registry *registry, uint32_t count)
         ;
 }
 
-/* Hang a new leaf behind the last one. */
-static bool grow(struct reader_registry *registry)
+/* A leaf and its records lie in one piece. */
+static size_t leaf_bytes(void)
 {
-    size_t records_at = (sizeof(struct reader_leaf) + BASE_CACHE_LINE - 1) & ~(size_t)(BASE_CACHE_LINE - 1);
-    char *pages = plat_mem_pages(records_at + READER_FANOUT * sizeof(struct reader_record));
-    if (!pages)
-        return false;
-    for (uint32_t index = reader_leaf_count(registry); index < READER_LEAVES; index++) {
-        struct reader_leaf *leaf = (struct reader_leaf *)pages, *expected = NULL;
-        leaf_init(leaf, index, (struct reader_record *)(pages + records_at));
-        bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
-        raise_leaf_count(registry, index + 1);
-        if (hung)
-            return true;
-    }
-    return false;
+    return LEAF_RECORDS_AT + READER_FANOUT * sizeof(struct reader_record);
 }
 
+/* Hang a new leaf behind the last one.  False: somebody else has hung one there meanwhile. */
+static bool hang(struct reader_registry *registry, uint32_t index, char *pages)
+{
+    struct reader_leaf *leaf = (struct reader_leaf *)pages, *expected = NULL;
+    leaf_init(leaf, index, (struct reader_record *)(pages + LEAF_RECORDS_AT));
+    bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
+    raise_leaf_count(registry, index + 1);
+    return hung;
+}
+
+/* Threads that find everything taken at once hang one leaf, not one each: who loses looks into the winner's. */
 struct reader_record *reader_slot_take(struct reader_registry *registry)
 {
-    do { /* each turn past the first has a new leaf to look at */
+    struct reader_record *record = NULL;
+    char *pages = NULL;
+    for (;;) { /* each turn past the first has a new leaf to look at */
         uint32_t count = reader_leaf_count(registry);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count && !record; i++) {
             struct reader_leaf *leaf = reader_leaf_at(registry, i);
-            struct reader_record *record = leaf ? take_in_leaf(leaf) : NULL;
-            if (record)
-                return record;
+            record = leaf ? take_in_leaf(leaf) : NULL;
         }
-    } while (grow(registry));
-    return NULL;
+        if (record || count == READER_LEAVES)
+            break;
+        if (!pages && !(pages = plat_mem_pages(leaf_bytes())))
+            break;
+        if (hang(registry, count, pages))
+            pages = NULL;
+    }
+    if (pages)
+        plat_mem_release(pages, leaf_bytes());
+    return record;
 }
 
 /* [O6] Registration half; the scan's half is in gp_scan().

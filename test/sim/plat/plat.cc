@@ -208,6 +208,13 @@ void *plat_mem_pages(size_t bytes)
     return pages ? memset(pages, 0, bytes) : nullptr;
 }
 
+/* Kept: a schedule's memory goes with it. */
+void plat_mem_release(void *pages, size_t bytes)
+{
+    (void)pages;
+    (void)bytes;
+}
+
 void plat_print(const char *format, ...)
 {
     va_list arguments;

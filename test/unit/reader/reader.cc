@@ -153,6 +153,8 @@ TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
         distinct.insert(mine.begin(), mine.end());
     EXPECT_EQ(distinct.size(), threads * each);
     EXPECT_EQ(distinct.count(nullptr), 0u);
+    EXPECT_EQ(reader_leaf_count(registry_), (threads * each + 1 + READER_FANOUT - 1) / READER_FANOUT)
+        << "a leaf is hung only where all before it are full";
     for (uint32_t i = 0; i < reader_leaf_count(registry_); i++)
         EXPECT_NE(reader_leaf_at(registry_, i), nullptr);
 }
