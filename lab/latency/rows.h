@@ -23,6 +23,7 @@ struct Row {
     uint64_t burst = 0;
     uint64_t samples = 0;
     Figure p50_us, p99_us, p999_us, p9999_us, max_us, floor_p99_us, floor_p999_us;
+    Figure round_p99_us, floor_round_p99_us; // of the control: p99 of a round, the median over the rounds
     Figure callbacks, callbacks_per_gp_p50, callbacks_per_gp_max, batch_max, callback_ns;
     Figure overrun_us_p99, overrun_us_p999, overrun_us_p9999, overrun_us_max;
     Figure overrun_cpu_us_p999, overrun_cpu_us_p9999, overrun_cpu_us_max, overrun_callbacks_max;
