@@ -33,8 +33,10 @@ bench: build ## side-by-side benchmarks against the peers
 	@mkdir -p out
 	$(TREE)/bench/rtrcu-bench $(ARGS)
 
-torture: build ## the torture scenarios, with the broken twins that must fail
-	$(RTRCU) torture $(ARGS)
+torture: build ## about 10 minutes: every torture scenario, then the broken twins, which must all be caught
+	$(RTRCU) torture $(or $(ARGS),--seconds 12)
+	@cd $(TREE) && ctest -j $$(nproc) --no-label-summary -R '^torture_(twin_|matrix)' --output-on-failure
+	@python3 test/torture/matrix.py test/torture/twins $(TREE)/test/torture/matrix
 
 explore: build ## many interleavings of small scenarios, over the library's own source
 	$(TREE)/test/explore/rtrcu-explore $(ARGS)

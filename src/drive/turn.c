@@ -7,6 +7,8 @@
 
 /* Polls per clock reading while spinning. */
 #define SPIN_POLLS 8
+/* How long a real-time thread lets the readers of its own CPU go on before it lends them its priority. */
+#define ROOM_NS 100000
 
 /* Keep trying for a fence; grace periods stand still without one, and say so. */
 static void fence_or_report(struct drive *drive, enum gp_kind kind)
@@ -53,14 +55,14 @@ static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
  * litmus: O9 */
-static void sleep_once(struct drive *drive, enum gp_kind kind)
+static void sleep_once(struct drive *drive, enum gp_kind kind, int64_t timeout_ns)
 {
     struct gp_machine *machine = &drive->gp->machine[kind];
     uint32_t event = rtrcu_load_acquire(&machine->event);
     rtrcu_exchange(&machine->sleeping, 1);
     gp_poll_anonymous(drive->gp, kind);
     if (!gp_is_clear(drive->gp, kind))
-        plat_futex_wait(&machine->event, event, drive_tick_ns(drive));
+        plat_futex_wait(&machine->event, event, timeout_ns);
     rtrcu_store_release(&machine->sleeping, 0);
     poll_readers(drive, kind, true);
 }
@@ -73,7 +75,15 @@ static void wait_once(struct drive *drive, enum gp_kind kind)
         poll_readers(drive, kind, true);
     }
     if (!gp_is_clear(drive->gp, kind))
-        sleep_once(drive, kind);
+        sleep_once(drive, kind, drive_tick_ns(drive));
+}
+
+/* A reader in the way was last seen on our own CPU: most likely we preempted it ourselves, and it goes on there as soon
+ * as we sleep.  Lent a priority at once, it would be pushed to another CPU, and leave this one idle. */
+static void make_room(struct drive *drive, enum gp_kind kind)
+{
+    if (plat_sched_rt_priority() > 0 && gp_owes_on_cpu(drive->gp, kind, (uint32_t)plat_cpu_current()))
+        sleep_once(drive, kind, ROOM_NS);
 }
 
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
@@ -117,6 +127,8 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
     ask(drive, kind);
     if (!gp_is_clear(drive->gp, kind))
         rtrcu_count_add(&machine->slept, !manner->never_sleeps);
+    if (!gp_is_clear(drive->gp, kind) && !manner->never_sleeps)
+        make_room(drive, kind);
     while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
         if (manner->never_sleeps)
             spin(drive, kind, drive_tick_ns(drive), true);
