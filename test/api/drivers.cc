@@ -143,6 +143,11 @@ TEST(Kthread, SleepsWhenThereIsNothingToDo)
     EXPECT_TRUE(exited_well(test::run_child("sleeps_without_work", {"RTRCU_TICK_US=50"})));
 }
 
+TEST(Ltimer, TicksOnlyWhileThereIsSomethingToDo)
+{
+    EXPECT_TRUE(exited_well(test::run_child("sleeps_without_work", {"RTRCU_DRIVER=ltimer", "RTRCU_TICK_US=50"})));
+}
+
 /* Callbacks alone begin a grace period at most once a tick, so that they share one. */
 CHILD(paces_callbacks)
 {

@@ -74,6 +74,62 @@ TEST(Expedited, ManyWaitersShare)
     EXPECT_GE(made, static_cast<uint64_t>(each)) << "a caller's calls follow each other";
 }
 
+TEST(Expedited, HundredsOfCallersAtOnce)
+{
+    constexpr uint64_t callers = 300;
+    uint64_t before = test::stats().exp_completed;
+    test::Steps start;
+    std::vector<std::thread> all;
+    for (uint64_t i = 0; i < callers; i++) {
+        all.emplace_back([&] {
+            start.wait(1);
+            synchronize_rcu_expedited();
+        });
+    }
+    start.reach(1);
+    for (auto &thread : all)
+        thread.join();
+    EXPECT_LE(test::stats().exp_completed - before, callers);
+}
+
+/* Whoever waits for one kind gets on while several do nothing but ask for the other, and readers read. */
+void expect_no_starvation(void (*storm)(), void (*patient)())
+{
+    std::atomic<bool> stopping{false};
+    std::vector<std::thread> others;
+    for (int i = 0; i < 3; i++) {
+        others.emplace_back([&] {
+            while (!stopping)
+                storm();
+        });
+    }
+    others.emplace_back([&] {
+        while (!stopping) {
+            rcu_read_lock();
+            rcu_read_unlock();
+        }
+    });
+    for (int i = 0; i < 100; i++)
+        patient();
+    stopping = true;
+    for (auto &thread : others)
+        thread.join();
+}
+
+TEST(Expedited, AStormDoesNotStarveNormalOnes)
+{
+    uint64_t before = test::stats().gp_completed;
+    expect_no_starvation(synchronize_rcu_expedited, synchronize_rcu);
+    EXPECT_GE(test::stats().gp_completed, before + 100);
+}
+
+TEST(Expedited, IsNotStarvedByAStormOfNormalOnes)
+{
+    uint64_t before = test::stats().exp_completed;
+    expect_no_starvation(synchronize_rcu, synchronize_rcu_expedited);
+    EXPECT_GE(test::stats().exp_completed, before + 100);
+}
+
 TEST(Expedited, CookiesOfTheTwoKindsAreApart)
 {
     unsigned long expedited = get_state_synchronize_rcu_expedited();
