@@ -89,8 +89,8 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
         for (const ThroughputRow &other : rows)
             if (!other.boost && other.readers == row.readers)
                 without_rate = other.grace_periods_per_s;
-        // The bar is about an equal rate of grace periods.  With more readers than CPUs the run without boosting reaches
-        // a tenth of it, and has less to do: shown, not judged.
+        // The bar is about an equal rate of grace periods.  With more readers than CPUs the run without boosting
+        // reaches a tenth of it, and has less to do: shown, not judged.
         const bool equal =
             without_rate && row.grace_periods_per_s && *without_rate >= rates_equal * *row.grace_periods_per_s;
         const char *which = row.readers == cpus ? "one busy reader a CPU" : "more than CPUs";
