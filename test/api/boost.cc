@@ -6,6 +6,7 @@
  * end only when it is lent a higher one.
  */
 #include <atomic>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <thread>
@@ -40,21 +41,25 @@ bool real_time_allowed()
     return allowed;
 }
 
-/* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU. */
-void with_a_preempted_reader(void (*wait_for_it)())
+/* The calling thread, and the library's threads, which come from it, stay away from the last CPU, which is returned. */
+int leave_the_last_cpu()
 {
     cpu_set_t all;
     REQUIRE(sched_getaffinity(0, sizeof(all), &all) == 0);
     int cpu = CPU_SETSIZE - 1;
     while (!CPU_ISSET(cpu, &all))
         cpu--;
-    for (int other = 0; other < cpu;
-         other++) { /* the library's threads come from here, so they stay away from the hog */
-        if (CPU_ISSET(other, &all)) {
-            bind_to(other);
-            break;
-        }
-    }
+    int other = 0;
+    while (!CPU_ISSET(other, &all))
+        other++;
+    bind_to(other);
+    return cpu;
+}
+
+/* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU. */
+void with_a_preempted_reader(void (*wait_for_it)())
+{
+    int cpu = leave_the_last_cpu();
     std::atomic<bool> stop{false}, left{false};
     std::atomic<int> hogging{0};
     test::Steps steps;
@@ -111,13 +116,16 @@ class Boost : public testing::Test
   protected:
     void expect_works(const char *child, const std::vector<std::string> &environment)
     {
+        said_.clear();
         if (TEST_EMULATED || std::thread::hardware_concurrency() < 2)
             GTEST_SKIP() << "needs two CPUs and the kernel's own scheduling";
         test::ChildResult result = test::run_child(child, environment);
         if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
             GTEST_SKIP() << "real-time scheduling is not allowed here";
         EXPECT_TRUE(exited_well(result));
+        said_ = result.output;
     }
+    std::string said_;
 };
 
 TEST_F(Boost, AnExpeditedGracePeriodLendsAtOnce)
@@ -128,6 +136,98 @@ TEST_F(Boost, AnExpeditedGracePeriodLendsAtOnce)
 TEST_F(Boost, ANormalOneLendsAfterItsDelay)
 {
     expect_works("normal_lends_after_its_delay", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_BOOST_DELAY_US=1000"});
+}
+
+/* ---- a reader that waits for a lock, whose holder the hog keeps from running ---- */
+
+struct Waiting {
+    pthread_mutex_t mutex;
+    std::atomic<int> hogging{0};
+    std::atomic<bool> stop{false};
+    test::Steps steps;
+    int hogged_cpu;
+};
+
+void hold_the_lock(Waiting &waiting)
+{
+    bind_to(waiting.hogged_cpu);
+    pthread_mutex_lock(&waiting.mutex);
+    waiting.steps.reach(1);
+    while (!waiting.hogging)
+        ;
+    pthread_mutex_unlock(&waiting.mutex); /* only when it is lent a priority, or the hog stops */
+}
+
+void read_and_wait_for_the_lock(Waiting &waiting)
+{
+    pthread_setname_np(pthread_self(), "the-reader");
+    rcu_read_lock();
+    waiting.steps.wait(1);
+    waiting.steps.reach(2);
+    pthread_mutex_lock(&waiting.mutex);
+    pthread_mutex_unlock(&waiting.mutex);
+    rcu_read_unlock();
+}
+
+void hog_the_cpu(Waiting &waiting)
+{
+    bind_to(waiting.hogged_cpu);
+    REQUIRE(set_priority(1));
+    waiting.hogging = 1;
+    while (!waiting.stop)
+        ;
+}
+
+void with_a_reader_that_waits(int protocol, void (*wait_for_it)())
+{
+    if (!real_time_allowed())
+        _exit(3);
+    static Waiting waiting; /* not the child's stack: its threads may outlive this */
+    waiting.hogged_cpu = leave_the_last_cpu();
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setprotocol(&attributes, protocol);
+    pthread_mutex_init(&waiting.mutex, &attributes);
+    std::thread holder(hold_the_lock, std::ref(waiting));
+    waiting.steps.wait(1);
+    std::thread reader(read_and_wait_for_the_lock, std::ref(waiting));
+    waiting.steps.wait(2);
+    std::thread hog(hog_the_cpu, std::ref(waiting));
+    while (!waiting.hogging)
+        std::this_thread::yield();
+    wait_for_it();
+    waiting.stop = true;
+    hog.join();
+    holder.join();
+    reader.join();
+}
+
+CHILD(lends_through_a_pi_lock)
+{
+    with_a_reader_that_waits(PTHREAD_PRIO_INHERIT, synchronize_rcu_expedited);
+}
+
+CHILD(waits_for_another_lock)
+{
+    with_a_reader_that_waits(PTHREAD_PRIO_NONE, [] {
+        unsigned long cookie = start_poll_synchronize_rcu_expedited();
+        REQUIRE(test::eventually([] { return test::stats().stall_reports > 0; }));
+        REQUIRE(!poll_state_synchronize_rcu_expedited(cookie));
+    });
+}
+
+TEST_F(Boost, PassesOnThroughALockThatInherits)
+{
+    expect_works("lends_through_a_pi_lock", {"RTRCU_KTHREAD_PRIO=10"});
+}
+
+TEST_F(Boost, AnotherLockIsNamedByTheStallReport)
+{
+    expect_works("waits_for_another_lock", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_STALL_TIMEOUT_MS=20"});
+    if (!IsSkipped()) {
+        EXPECT_NE(said_.find("\"the-reader\""), std::string::npos) << said_;
+        EXPECT_NE(said_.find("in system call"), std::string::npos) << said_;
+    }
 }
 
 /* ---- what is lent is given back ---- */
