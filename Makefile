@@ -18,7 +18,11 @@ build: ## build everything for this machine, in build/release
 	@tools/setup build test
 	@mkdir -p build
 	@test -f $(TREE)/build.ninja || cmake --preset release >build/release.log 2>&1 || { cat build/release.log; exit 1; }
-	@cmake --build --preset release
+	@cmake --build --preset release $(if $(TARGETS),--target $(TARGETS))
+
+run: TARGETS := rtrcu_program
+bench: TARGETS := rtrcu-bench
+explore: TARGETS := rtrcu-explore
 
 run: build ## the main job: what reclamation does to a deadline, policy by policy (about a minute)
 	@tools/setup run

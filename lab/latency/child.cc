@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -221,6 +222,31 @@ void VariantProcess::run_calibration()
     record_->sum().work_ns_per_operation = static_cast<double>(median) / operations;
 }
 
+// What a round adds to the counters: the age that a share of the batches did not exceed.
+static uint32_t age_quantile(const PeerCounters &before, const PeerCounters &after, double quantile)
+{
+    uint64_t all = 0, seen = 0;
+    for (std::size_t i = 0; i < after.ages.size(); i++)
+        all += after.ages[i] - before.ages[i];
+    for (std::size_t i = 0; i + 1 < after.ages.size() && all != 0; i++) {
+        seen += after.ages[i] - before.ages[i];
+        if (static_cast<double>(seen) >= quantile * static_cast<double>(all))
+            return UINT32_C(2) << i;
+    }
+    return 0;
+}
+
+static void note_invocations(VariantRecord &record, std::size_t first, const PeerCounters &before,
+                             const PeerCounters &after)
+{
+    uint32_t backlog_max = 0;
+    for (std::size_t i = first; i < record.backlog.count(); i++)
+        backlog_max = std::max(backlog_max, record.backlog[i].backlog);
+    const uint32_t p99_us = age_quantile(before, after, 0.99);
+    if (p99_us != 0)
+        record.invocations.push({backlog_max, age_quantile(before, after, 0.5), p99_us});
+}
+
 bool VariantProcess::run_round(LoopParameters parameters)
 {
     const Peer &peer = *variant_.policy->peer;
@@ -229,6 +255,7 @@ bool VariantProcess::run_round(LoopParameters parameters)
     const int64_t begin_ns = now_ns() + head_start_ns;
     const int64_t measure_ns = begin_ns + parameters.warm_up_ns;
     const PeerCounters before = peer.counters();
+    const std::size_t backlog_before = record_->backlog.count();
     bool ran = false;
     {
         std::optional<KeepAwake> awake;
@@ -247,6 +274,7 @@ bool VariantProcess::run_round(LoopParameters parameters)
     if (peer.between_rounds != nullptr)
         peer.between_rounds();
     const PeerCounters after = peer.counters();
+    note_invocations(*record_, backlog_before, before, after);
     Totals &sum = record_->sum();
     sum.grace_periods += after.grace_periods - before.grace_periods;
     sum.deadline_stops += after.deadline_stops - before.deadline_stops;

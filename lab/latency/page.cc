@@ -29,10 +29,15 @@ Json curve_of(const VariantProcess &process)
                 peak = record.backlog[j];
         backlog.push_back({peak.at_ms, peak.backlog});
     }
+    Json invocations = Json::array();
+    for (std::size_t i = 0; i < record.invocations.count(); i++) {
+        const InvocationSample sample = record.invocations[i];
+        invocations.push_back({sample.backlog_max, sample.p50_us, sample.p99_us});
+    }
     const Variant &variant = process.variant();
     return {{"label", variant.label()}, {"workload", variant.workload}, {"policy", variant.policy->name},
             {"burst", variant.burst},   {"fifo", variant.fifo},         {"cdf", cdf},
-            {"backlog", backlog}};
+            {"backlog", backlog},       {"invocations", invocations}};
 }
 
 } // namespace

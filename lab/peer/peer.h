@@ -5,6 +5,7 @@
 // means one file and one row in table.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ struct Section {
 // Totals since the process began.
 struct PeerCounters {
     uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised;
+    // Batches by the age of their oldest callback when its first one began: 2^i to 2^(i+1) us.
+    std::array<uint64_t, 32> ages;
 };
 
 struct Peer {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The back-end under test: this library, with the loop as a deadline thread of the quiescent-state discipline.
+#include <algorithm>
 #include <rtrcu/rcu.h>
+#include <tuple>
 
 #include "peer/peer.h"
 
@@ -72,7 +74,11 @@ PeerCounters counters()
     stats.size = sizeof(stats);
     if (rtrcu_stats(&stats) != 0)
         return {};
-    return {stats.gp_completed, stats.deadline_stops, stats.budget_stops, stats.over_qmax, stats.limit_raised};
+    PeerCounters all = {stats.gp_completed, stats.deadline_stops, stats.budget_stops,
+                        stats.over_qmax,    stats.limit_raised,   {}};
+    static_assert(RTRCU_LATENCY_BUCKETS == std::tuple_size_v<decltype(all.ages)>);
+    std::copy(std::begin(stats.latency_us_log2), std::end(stats.latency_us_log2), all.ages.begin());
+    return all;
 }
 
 // The rows of the table differ in how they hand an object over, and in who may read beside the loop.

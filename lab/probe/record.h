@@ -22,6 +22,12 @@ struct BacklogSample {
     uint32_t backlog;
 };
 
+// One round: how long callbacks waited from call_rcu() to their invocation, against how many waited at most.
+struct InvocationSample {
+    uint32_t backlog_max;
+    uint32_t p50_us, p99_us; // upper bounds of the counters' powers of two
+};
+
 // Totals of the measured time; written by the child between rounds.
 struct Totals {
     uint64_t rounds;
@@ -45,9 +51,10 @@ struct Totals {
 };
 
 struct VariantRecord {
+    static constexpr std::size_t rounds_max = 4096;
     explicit VariantRecord(std::size_t samples, std::size_t milliseconds)
         : loop(samples), thread(milliseconds), backlog(milliseconds), callbacks_a_gp(samples), batches(samples),
-          totals(1)
+          invocations(rounds_max), totals(1)
     {
         totals.push(Totals{});
     }
@@ -65,6 +72,7 @@ struct VariantRecord {
     SharedArray<BacklogSample> backlog;
     SharedArray<uint32_t> callbacks_a_gp;
     SharedArray<uint32_t> batches; // callbacks of each call that ran any
+    SharedArray<InvocationSample> invocations;
     SharedArray<Totals> totals;
 };
 

@@ -129,6 +129,24 @@ def plot_backlog(data):
     return svg_of(figure)
 
 
+def plot_invocations(data):
+    names = workloads_of(data)
+    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 3.4), squeeze=False)
+    for axis, name in zip(axes[0], names):
+        for curve in shown_curves(data, name):
+            points = [p for p in curve["invocations"] if p[0] > 0]
+            if points:
+                axis.scatter([p[0] for p in points], [p[2] for p in points], s=14, color=colour(curve["policy"]),
+                             label=curve["policy"])
+        plain_axis(axis, name, "largest backlog of the round", "p99, µs" if axis is axes[0][0] else "")
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(fontsize=8, loc="upper left")
+    figure.tight_layout()
+    return svg_of(figure)
+
+
 def figure_text(value):
     if value is None:
         return "–"
@@ -250,6 +268,9 @@ def plots(data):
         "the batch of callbacks then running, in CPU time of the loop's thread: a preempted machine does not count. "
         "Dotted: 400 µs.</p>", plot_overruns(data),
         "<h2>Backlog</h2><p class='note'>Callbacks queued and not yet run.</p>", plot_backlog(data),
+        "<h2>How long callbacks wait, against how many wait</h2><p class='note'>From the oldest call_rcu() of a batch "
+        "to the batch's first callback, by the library's own histogram, whose steps are powers of two: the 99th "
+        "percentile of each round.</p>", plot_invocations(data),
     ]
     return "".join(parts)
 
