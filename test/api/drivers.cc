@@ -84,6 +84,7 @@ CHILD(same_work)
     for (auto &thread : threads)
         thread.join();
     rcu_barrier();
+    delete current;
     REQUIRE(bad == 0);
     REQUIRE(runs == queued);
     REQUIRE(test::stats().callbacks_backlog == 0);

@@ -179,7 +179,7 @@ TEST(Thread, HasItsNameAndNoSignals)
 
 TEST(Thread, DetachedRunsOn)
 {
-    auto *seen = new Seen; /* the detached thread's last access is its last step */
+    static auto *seen = new Seen; /* stays: the detached thread's last access is its last step */
     plat_thread thread;
     ASSERT_EQ(plat_thread_create(&thread, "detached", thread_body, seen), 0);
     EXPECT_EQ(plat_thread_detach(&thread), 0);
