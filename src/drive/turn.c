@@ -32,14 +32,18 @@ static uint32_t poll_readers(struct drive *drive, enum gp_kind kind, bool arm)
     return asked;
 }
 
+/* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
+static bool keeps_a_reader_from_running(struct drive *drive, enum gp_kind kind)
+{
+    return plat_sched_rt_priority() > 0 && gp_owes_on_cpu(drive->gp, kind, (uint32_t)plat_cpu_current());
+}
+
 /* Watch readers for a moment: most sections end sooner than a sleep would take. */
 static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
-    if (spin_ns == 0 || plat_cpu_count() == 1)
+    if (spin_ns == 0 || plat_cpu_count() == 1 || keeps_a_reader_from_running(drive, kind))
         return;
-    if (plat_sched_rt_priority() > 0 && gp_owes_on_cpu(drive->gp, kind, (uint32_t)plat_cpu_current()))
-        return; /* it cannot run while we do */
     do {
         for (int i = 0; i < SPIN_POLLS; i++) {
             if (gp_is_clear(drive->gp, kind))
@@ -78,11 +82,11 @@ static void wait_once(struct drive *drive, enum gp_kind kind)
         sleep_once(drive, kind, drive_tick_ns(drive));
 }
 
-/* A reader in the way was last seen on our own CPU: most likely we preempted it ourselves, and it goes on there as soon
- * as we sleep.  Lent a priority at once, it would be pushed to another CPU, and leave this one idle. */
+/* A reader that we preempted goes on here as soon as we sleep.  Lent a priority at once, it would be pushed to another
+ * CPU, and leave this one idle. */
 static void make_room(struct drive *drive, enum gp_kind kind)
 {
-    if (plat_sched_rt_priority() > 0 && gp_owes_on_cpu(drive->gp, kind, (uint32_t)plat_cpu_current()))
+    if (keeps_a_reader_from_running(drive, kind))
         sleep_once(drive, kind, ROOM_NS);
 }
 
