@@ -98,13 +98,17 @@ unsigned int blocked_promote(struct reader_record *record, unsigned int threads,
     return fresh;
 }
 
+/* [O15] Promoter's half; the owner's half is tasks_permit_report(), which clears the thread's bit without the lock.
+ *  - our count first:      the owner reads it behind the flags of the leaf's word, and clears its bit behind them;
+ *  - the owner's load first: it sees tasks, and waits for the leaf's lock.
+ * Forbidden: the word loses the thread's bit AND has no flag yet for the tasks that were moved.   litmus: O15 */
 void blocked_promoted(struct reader_record *record, uint32_t moved)
 {
     must_hold(&record->leaf->lock);
     if (moved == 0)
         return;
     lock_acquire(&record->tasks_lock);
-    rtrcu_store_release(&record->parked, record->parked - moved); /* behind the flags of the leaf's word */
+    rtrcu_store_release(&record->parked, record->parked - moved);
     lock_release(&record->tasks_lock);
 }
 

@@ -138,10 +138,12 @@ void reader_arm_self(void);
 static inline void reader_slow_begin(void)
 {
     rtrcu_store_relaxed(&rtrcu_self.slow, rtrcu_self.slow + 1);
+    rtrcu_fence_light();
 }
 
 static inline void reader_slow_end(void)
 {
+    rtrcu_fence_light();
     rtrcu_store_release(&rtrcu_self.slow, rtrcu_self.slow - 1);
 }
 

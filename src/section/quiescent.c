@@ -18,9 +18,7 @@ bool section_may_go_offline(void)
 static unsigned int report(struct gp *gp)
 {
     reader_slow_begin();
-    rtrcu_fence_light();
     unsigned int actions = section_report(gp);
-    rtrcu_fence_light();
     reader_slow_end();
     return actions;
 }

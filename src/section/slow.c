@@ -8,15 +8,8 @@
 static void slow_begin(void)
 {
     reader_slow_begin();
-    rtrcu_fence_light();
     if (rtrcu_self.record)
         rtrcu_count_add(&rtrcu_self.record->slow_calls, 1);
-}
-
-static void slow_end(void)
-{
-    rtrcu_fence_light();
-    reader_slow_end();
 }
 
 /* A thread without a record is counted while it is inside. [O1] by a full fence on both sides. */
@@ -66,7 +59,7 @@ void section_lock_slow(struct gp *gp)
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
     if (rtrcu_load_relaxed(&gp->registry->full_fences))
         rtrcu_fence_full();
-    slow_end();
+    reader_slow_end();
 }
 
 /* Tasks that parked here are promoted before the thread's bit is cleared [O14]; while nobody waits for the thread they
@@ -74,7 +67,7 @@ void section_lock_slow(struct gp *gp)
  * parked behind that scan's promotion stands on this list alone.  The next gp_poll() promotes it and clears the bit. */
 static bool tasks_permit_report(struct gp *gp, struct reader_record *record)
 {
-    if (rtrcu_load_acquire(&record->parked) == 0) /* who promoted has set the flags of the leaf's word before */
+    if (rtrcu_load_acquire(&record->parked) == 0) /* [O15] */
         return true;
     if (!gp_waits_for_thread(gp, record))
         return false;
@@ -124,6 +117,6 @@ unsigned int section_unlock_slow(struct gp *gp)
         if ((word & RTRCU_INSIDE_MASK) == 0)
             actions |= leave_outermost(gp); /* INV-SE1 by the test above */
     }
-    slow_end();
+    reader_slow_end();
     return actions;
 }
