@@ -24,7 +24,7 @@ using torture::RunOptions;
 using torture::Scenario;
 
 // The standard set takes about ten minutes.
-constexpr double standard_seconds = 30, quick_seconds = 2.5;
+constexpr double standard_seconds = 30, quick_seconds = 2.5, shortest_seconds = 0.5;
 constexpr const char *quick_set[] = {"TREE03", "TREE05", "QSBR-MIX", "FLOOD", "BUSTED"};
 
 struct TortureOptions {
@@ -36,6 +36,7 @@ struct TortureOptions {
     bool expect_failure = false;
     bool stop_at_first_error = false;
     double patience_s = 20;
+    double hours = 0;           // of all runs together; 0: --seconds a scenario
     std::string seeds;          // "A..B": a campaign
     bool keep_going = false;    // past a seed that failed
     int result_descriptor = -1; // not -1: we are the process of a scenario
@@ -187,7 +188,7 @@ void print_table(const std::vector<Wanted> &wanted, const std::vector<Outcome> &
         uint64_t older = 0;
         for (std::size_t age = 2; age < outcome.totals.pipe.size(); age++)
             older += outcome.totals.pipe[age];
-        auto text = [](uint64_t value) { return number(static_cast<double>(value)); };
+        auto text = [](uint64_t value) { return whole(static_cast<double>(value)); };
         std::string result = verdict(wanted[i % wanted.size()], outcome);
         if (!outcome.failed_checks.empty())
             result += fmt::format(": {}", fmt::join(outcome.failed_checks, " "));
@@ -229,6 +230,9 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     if (!options.seeds.empty() && !parse_seeds(options.seeds, first, last))
         return complain(exit_usage, fmt::format("--seeds {}: allowed is A..B with A at most B, and up to {} seeds",
                                                 options.seeds, most_seeds));
+    const double runs = static_cast<double>(wanted.size()) * static_cast<double>(last - first + 1);
+    if (options.hours > 0)
+        run.seconds = std::max(shortest_seconds, options.hours * 3600 / runs);
     const std::string seeds = first == last ? fmt::format("seed {}", first) : fmt::format("seeds {}..{}", first, last);
     fmt::print("Torture: {} scenarios of {:.3g} s each, {} (--seed N replays the random choices).\n", wanted.size(),
                run.seconds, seeds);
@@ -237,7 +241,6 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     results.document = make_document("torture", read_machine(), common_arguments(options.common));
     results.document["args"]["seeds"] = {first, last};
     {
-        const double runs = static_cast<double>(wanted.size()) * static_cast<double>(last - first + 1);
         Progress progress("torture", run.seconds * runs);
         catch_interrupt();
         for (uint64_t i = 0; i <= last - first && !results.interrupted && (results.good || options.keep_going); i++) {
@@ -279,6 +282,10 @@ Registration add_torture(CLI::App &application)
     CLI::App *command =
         application.add_subcommand("torture", "the proof: readers, writers and disturbers of every kind");
     add_common_options(*command, options->common);
+    command->get_option("--seconds")->description("how long each scenario is played (default: 30)");
+    command->add_option("--hours", options->hours, "how long all scenarios and seeds take together")
+        ->check(CLI::Range(0.01, 1000.0))
+        ->excludes("--seconds");
     command->add_option("--seeds", options->seeds, "play with each of the seeds A..B, up to the first that fails");
     command->add_flag("--keep-going", options->keep_going, "go on with the other seeds after one has failed");
     command->add_option("--scenario", options->names, "play these scenarios (default: all)");

@@ -22,7 +22,7 @@ std::vector<int> cpus_allowed()
     return cpus;
 }
 
-void pin_to_cpus(const std::vector<int> &cpus)
+void pin_to_cpus(const std::vector<int> &cpus, pid_t thread)
 {
     if (cpus.empty())
         return;
@@ -30,7 +30,7 @@ void pin_to_cpus(const std::vector<int> &cpus)
     CPU_ZERO(&set);
     for (int cpu : cpus)
         CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof(set), &set);
+    sched_setaffinity(thread, sizeof(set), &set);
 }
 
 // Threads that the caller makes later, knowingly or through a library, begin as ordinary ones.

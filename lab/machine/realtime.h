@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ constexpr int loop_priority = 10;         // the event loop
 constexpr int thread_probe_priority = 20; // the control beside it
 
 std::vector<int> cpus_allowed();
-void pin_to_cpus(const std::vector<int> &cpus);
+// A thread by its kernel number, the caller if 0.  Nothing changes where there are no CPUs, or the kernel refuses.
+void pin_to_cpus(const std::vector<int> &cpus, pid_t thread = 0);
 
 // May this process use SCHED_FIFO?  Tried on a thread of its own; leaves nothing behind.
 bool realtime_permitted();

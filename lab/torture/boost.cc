@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Boosting: a reader that a real-time thread keeps from its CPU holds up a grace period; it must be lent a priority, so
 // that the grace period ends while that thread still runs.
-#include <pthread.h>
-#include <sched.h>
-
 #include <thread>
 
+#include "machine/realtime.h"
 #include "measure/clock.h"
 #include "torture/actors.h"
 #include "torture/section.h"
@@ -20,26 +18,16 @@ constexpr int hog_priority = 10, caller_priority = 20;
 constexpr int64_t hog_ns = 400'000'000; // well below what the kernel lets real-time threads have in a second
 constexpr int64_t section_ns = 1'000'000;
 
-bool become(int policy, int priority, int cpu)
-{
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_param parameter{};
-    parameter.sched_priority = priority;
-    return pthread_setaffinity_np(pthread_self(), sizeof(one), &one) == 0 &&
-           pthread_setschedparam(pthread_self(), policy, &parameter) == 0;
-}
-
 // The parts of one round, and how far it has come.
 struct Round {
     std::atomic<bool> inside{false}, hogging{false}, over{false};
 };
 
-// Inside until it has had the CPU for long enough.
+// Inside until it has had the CPU for long enough.  An ordinary thread, whatever made it.
 void be_held_up(Round &round, int cpu)
 {
-    become(SCHED_OTHER, 0, cpu);
+    pin_to_cpus({cpu});
+    enter_other();
     rcu_read_lock();
     const int64_t end = thread_cpu_ns() + section_ns;
     round.inside.store(true);
@@ -50,7 +38,8 @@ void be_held_up(Round &round, int cpu)
 
 void hog(Round &round, int cpu)
 {
-    become(SCHED_FIFO, hog_priority, cpu);
+    pin_to_cpus({cpu});
+    enter_fifo(hog_priority);
     while (!round.inside.load())
         pause_ns(20'000);
     const int64_t end = now_ns() + hog_ns;
@@ -86,17 +75,13 @@ void play_round(Actor &actor, int cpu)
 
 void test_boost(Actor &actor)
 {
-    cpu_set_t allowed;
-    sched_getaffinity(0, sizeof(allowed), &allowed);
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed))
-            cpus.push_back(cpu);
-    if (cpus.size() < 2 || !become(SCHED_FIFO, caller_priority, cpus.back())) {
+    const std::vector<int> cpus = cpus_allowed();
+    if (cpus.size() < 2 || !enter_fifo(caller_priority)) {
         actor.context.shared.skipped.store(1);
         Findings::say("torture: boosting needs two CPUs and real-time permission; not tested\n");
         return;
     }
+    pin_to_cpus({cpus.back()});
     while (actor.keep_going()) {
         While waiting(actor, Doing::synchronize);
         play_round(actor, cpus.front());

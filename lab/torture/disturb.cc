@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Disturbers: signals, other CPUs, pauses, other configurations, and sections so long that they must be reported.
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "machine/realtime.h"
 #include "measure/clock.h"
 #include "torture/actors.h"
 
@@ -40,23 +40,16 @@ void send_signals(Actor &actor, const Cast &cast)
 // Moves one actor at a time to a random set of the CPUs that the process began with.
 void shuffle(Actor &actor, const Cast &cast)
 {
-    cpu_set_t allowed;
-    sched_getaffinity(0, sizeof(allowed), &allowed);
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed))
-            cpus.push_back(cpu);
+    const std::vector<int> cpus = cpus_allowed();
     while (sleep_ms(actor, actor.random.between(1, 2 * actor.context.scenario.shuffle_ms)) && actor.keep_going()) {
         for (const auto &target : cast.actors()) {
-            cpu_set_t set;
-            CPU_ZERO(&set);
-            CPU_SET(actor.random.pick(cpus), &set);
+            std::vector<int> some = {actor.random.pick(cpus)};
             for (int cpu : cpus)
                 if (actor.random.one_in(2))
-                    CPU_SET(cpu, &set);
+                    some.push_back(cpu);
             const int32_t thread_id = target->record.thread_id.load();
             if (thread_id != 0)
-                sched_setaffinity(thread_id, sizeof(set), &set);
+                pin_to_cpus(some, thread_id);
         }
     }
 }

@@ -4,9 +4,7 @@
 // The reader dirties cache lines that the updater owns, and then enters its section: the stores wait for the lines in
 // the processor's store buffer, and the store that says "inside" waits behind them, while the loads of the section run
 // ahead.  Without a fence on either side the updater sees nobody inside, and gives back what the reader has just found.
-#include <pthread.h>
-#include <sched.h>
-
+#include "machine/realtime.h"
 #include "measure/clock.h"
 #include "torture/actors.h"
 #include "torture/section.h"
@@ -37,16 +35,8 @@ struct Pair {
 // On a CPU of its own, where there are two.
 void settle(uint64_t which)
 {
-    cpu_set_t allowed, one;
-    CPU_ZERO(&one);
-    sched_getaffinity(0, sizeof(allowed), &allowed);
-    const uint64_t wanted = which % static_cast<uint64_t>(CPU_COUNT(&allowed));
-    uint64_t seen = 0;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &allowed) && seen++ == wanted)
-            CPU_SET(cpu, &one);
-    }
-    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    const std::vector<int> cpus = cpus_allowed();
+    pin_to_cpus({cpus[which % cpus.size()]});
 }
 
 inline void make_dirty(Pair &pair, uint64_t count)

@@ -3,11 +3,10 @@
 #include "torture/run.h"
 
 #include <malloc.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <cstring>
 
+#include "machine/realtime.h"
 #include "measure/clock.h"
 #include "torture/actors.h"
 #include "torture/watchdog.h"
@@ -19,20 +18,6 @@ namespace
 
 // Memory that may be missing at the end without being a leak: allocators and the C library keep some.
 constexpr uint64_t leak_allowed_bytes = 512 << 10;
-
-bool stay_on_one_cpu()
-{
-    cpu_set_t allowed, one;
-    CPU_ZERO(&one);
-    sched_getaffinity(0, sizeof(allowed), &allowed);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &allowed)) {
-            CPU_SET(cpu, &one);
-            break;
-        }
-    }
-    return sched_setaffinity(0, sizeof(one), &one) == 0;
-}
 
 // The scenario's settings came by the environment; are they in force?
 void check_configuration(Context &context)
@@ -101,8 +86,6 @@ void check_end(Context &context, uint64_t bytes_before)
         context.findings.report(Check::leak, "{} elements have not come back", context.pipeline.outstanding());
     malloc_trim(0);
     const uint64_t bytes = bytes_in_use();
-    if (getenv("TORTURE_BYTES"))
-        Findings::say(fmt::format("bytes {} {}\n", bytes_before, bytes));
     if (bytes > bytes_before + leak_allowed_bytes)
         context.findings.report(Check::leak, "{} bytes in use at the beginning, {} at the end", bytes_before, bytes);
 }
@@ -112,7 +95,7 @@ void check_end(Context &context, uint64_t bytes_before)
 int play(const Scenario &scenario, const RunOptions &options, SharedResult &shared)
 {
     if (scenario.one_cpu)
-        stay_on_one_cpu();
+        pin_to_cpus({cpus_allowed().front()});
     auto context =
         std::make_unique<Context>(scenario, options.seed, shared, static_cast<int64_t>(options.patience_s * 1e9));
     check_configuration(*context);
