@@ -100,11 +100,6 @@ void fill_lock(const Cell &cell, unsigned carriers, ListsRow &row)
     row.promotion_ns = share(metered.promotion_ns, count(metered.promotions));
 }
 
-Json json(const Figure &value)
-{
-    return value ? Json(*value) : Json(nullptr);
-}
-
 Json to_json(const ListsRow &row, const Plan &plan)
 {
     return {{"table", "lists"},
@@ -113,27 +108,27 @@ Json to_json(const ListsRow &row, const Plan &plan)
             {"carriers", plan.request.carriers},
             {"preemptors", plan.request.preemptors},
             {"runs", row.runs},
-            {"iterations_per_s_mean", json(row.iterations_per_s_mean)},
-            {"iterations_per_s_stddev", json(row.iterations_per_s_stddev)},
-            {"lock_hold_us_mean", json(row.lock_hold_us_mean)},
-            {"lock_hold_us_max", json(row.lock_hold_us_max)},
-            {"lock_acquisitions_per_iteration", json(row.lock_acquisitions_per_iteration)},
+            {"iterations_per_s_mean", or_null(row.iterations_per_s_mean)},
+            {"iterations_per_s_stddev", or_null(row.iterations_per_s_stddev)},
+            {"lock_hold_us_mean", or_null(row.lock_hold_us_mean)},
+            {"lock_hold_us_max", or_null(row.lock_hold_us_max)},
+            {"lock_acquisitions_per_iteration", or_null(row.lock_acquisitions_per_iteration)},
             {"promotions", row.promotions},
-            {"gp_latency_us_p50", json(row.gp_latency_us_p50)},
-            {"gp_latency_us_p99", json(row.gp_latency_us_p99)},
-            {"floor_us_p50", json(row.floor_us_p50)},
-            {"floor_us_p99", json(row.floor_us_p99)},
-            {"preempted_pct", json(row.preempted_pct)},
-            {"reader_hold_us_mean", json(row.reader_hold_us_mean)},
-            {"reader_hold_us_max", json(row.reader_hold_us_max)},
-            {"unpreempted_hold_us_mean", json(row.unpreempted_hold_us_mean)},
-            {"unpreempted_hold_us_max", json(row.unpreempted_hold_us_max)},
-            {"reader_wait_us_mean", json(row.reader_wait_us_mean)},
-            {"reader_wait_us_max", json(row.reader_wait_us_max)},
-            {"reader_lock_pct", json(row.reader_lock_pct)},
-            {"reader_lock_pct_without_gp", json(row.reader_lock_pct_without_gp)},
-            {"lock_acquisitions_per_iteration_with_gp", json(row.lock_acquisitions_per_iteration_with_gp)},
-            {"promotion_ns", json(row.promotion_ns)},
+            {"gp_latency_us_p50", or_null(row.gp_latency_us_p50)},
+            {"gp_latency_us_p99", or_null(row.gp_latency_us_p99)},
+            {"floor_us_p50", or_null(row.floor_us_p50)},
+            {"floor_us_p99", or_null(row.floor_us_p99)},
+            {"preempted_pct", or_null(row.preempted_pct)},
+            {"reader_hold_us_mean", or_null(row.reader_hold_us_mean)},
+            {"reader_hold_us_max", or_null(row.reader_hold_us_max)},
+            {"unpreempted_hold_us_mean", or_null(row.unpreempted_hold_us_mean)},
+            {"unpreempted_hold_us_max", or_null(row.unpreempted_hold_us_max)},
+            {"reader_wait_us_mean", or_null(row.reader_wait_us_mean)},
+            {"reader_wait_us_max", or_null(row.reader_wait_us_max)},
+            {"reader_lock_pct", or_null(row.reader_lock_pct)},
+            {"reader_lock_pct_without_gp", or_null(row.reader_lock_pct_without_gp)},
+            {"lock_acquisitions_per_iteration_with_gp", or_null(row.lock_acquisitions_per_iteration_with_gp)},
+            {"promotion_ns", or_null(row.promotion_ns)},
             {"grace_periods", row.grace_periods},
             {"reader_errors", row.errors}};
 }
@@ -152,7 +147,7 @@ void add_order_rows(const Plan &plan, Json &rows)
                         {"not_ended", cell.result.not_ended},
                         {"older_not_waited", cell.result.older_not_waited},
                         {"later_waited_for", cell.result.later_waited_for},
-                        {"found_us_p50", json(quantile_us(cell.result.found_ns, 0.5))}});
+                        {"found_us_p50", or_null(quantile_us(cell.result.found_ns, 0.5))}});
     }
 }
 
@@ -168,7 +163,7 @@ void add_crowd_rows(const Plan &plan, Json &rows)
                         {"bytes_each", result.bytes_each},
                         {"park_ns", result.park_ns},
                         {"unlock_ns", result.unlock_ns},
-                        {"promotion_ns_each", json(share(result.promotion_ns, count(result.promotions)))},
+                        {"promotion_ns_each", or_null(share(result.promotion_ns, count(result.promotions)))},
                         {"begin_us", result.begin_ns / 1e3},
                         {"end_us", result.end_ns / 1e3},
                         {"gp_without_us", result.gp_without_ns / 1e3},

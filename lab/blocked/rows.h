@@ -2,17 +2,15 @@
 // Rows and tables of the blocked experiment.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "blocked/plan.h"
+#include "measure/figure.h"
 #include "report/document.h"
 
 namespace lab::blocked
 {
-
-using Figure = std::optional<double>;
 
 // One variant, over all its runs.
 struct ListsRow {

@@ -201,10 +201,7 @@ Json page_of(const Run &run, const Json &document, const std::vector<Verdict> &v
                                   {"hold_log2", holds},
                                   {"cdf", cdf}});
     }
-    page["verdicts"] = Json::array();
-    for (const Verdict &verdict : verdicts)
-        page["verdicts"].push_back(
-            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
+    page["verdicts"] = to_json(verdicts);
     return page;
 }
 
@@ -238,8 +235,7 @@ int conclude(const Run &run, bool complete)
         return complain(broken ? exit_check_failed : exit_usage, "nothing was measured");
     const bool judge_times = complete && !run.options.common.quick;
     const std::vector<Verdict> verdicts = judge(run.plan, judge_times);
-    fmt::print("What it must show{}:\n{}", judge_times ? "" : " (counts only: times are judged in a full run)",
-               verdict_text(verdicts));
+    fmt::print("{}", judgement_text(verdicts, judge_times));
     Json document = make_document("blocked", run.machine, arguments(run));
     document["rows"] = all_rows(run.plan);
     fmt::print("\n{}\n", write_plot_page("blocked", run.options.out, page_of(run, document, verdicts)));

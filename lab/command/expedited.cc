@@ -184,16 +184,12 @@ int conclude(const Run &run, bool complete)
     const bool judge_times = complete && !run.options.common.quick;
     const std::vector<Verdict> verdicts =
         judge(run.plan, static_cast<unsigned>(run.machine.cpus_allowed.size()), judge_times);
-    fmt::print("What it must show{}:\n{}", judge_times ? "" : " (counts only: times are judged in a full run)",
-               verdict_text(verdicts));
+    fmt::print("{}", judgement_text(verdicts, judge_times));
     Json document = make_document("expedited", run.machine, arguments(run));
     document["rows"] = all_rows(run.plan);
     Json page = document;
     page["curves"] = curves(run);
-    page["verdicts"] = Json::array();
-    for (const Verdict &verdict : verdicts)
-        page["verdicts"].push_back(
-            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
+    page["verdicts"] = to_json(verdicts);
     fmt::print("\n{}\n", write_plot_page("expedited", run.options.out, page));
     return finish(run.options.common, document, broken || any_failed(verdicts) ? exit_check_failed : exit_ok);
 }

@@ -293,8 +293,7 @@ int conclude(Run &run, bool complete)
     Samples overruns = inline_overruns(run);
     const bool judge_times = complete && !run.options.common.quick;
     std::vector<Verdict> verdicts = judge_latency({rows, overruns, Samples(run.interrupts), judge_times});
-    fmt::print("\nWhat it must show{}:\n{}", judge_times ? "" : " (counts only: times are judged in a full run)",
-               verdict_text(verdicts));
+    fmt::print("\n{}", judgement_text(verdicts, judge_times));
 
     Json document = make_document("latency", run.machine, arguments(run.options));
     for (const Row &row : rows)

@@ -232,8 +232,7 @@ int conclude(const Run &run, bool complete)
     const bool judge_times = complete && !run.options.common.quick;
     const CheckInput input{rows, judge_times};
     const std::vector<Verdict> bars = judge_bars(input);
-    fmt::print("What it must show{}:\n{}\nThe document's conclusions:\n{}",
-               judge_times ? "" : " (counts only: times are judged in a full run)", verdict_text(bars),
+    fmt::print("{}\nThe document's conclusions:\n{}", judgement_text(bars, judge_times),
                verdict_text(judge_conclusions(input)));
     Json document = make_document("overhead", run.machine, arguments(run));
     for (const Row &row : rows)

@@ -92,11 +92,6 @@ std::string us(const Figure &ns)
     return number(ns ? Figure(*ns / 1000) : std::nullopt);
 }
 
-Json json(const Figure &value)
-{
-    return value ? Json(*value) : Json(nullptr);
-}
-
 // One row a worker and boost, with what differs from the workqueue in per cent.
 void add_worker_rows(const Plan &plan, Json &rows)
 {
@@ -116,11 +111,11 @@ void add_worker_rows(const Plan &plan, Json &rows)
         const bool differs = !floor && !cell.variant.workqueue;
         for (const auto *fields : {&duration_fields(), &range_fields()})
             for (const SummaryField &field : *fields)
-                row[field.key] = json(own.*field.figure);
+                row[field.key] = or_null(own.*field.figure);
         for (const auto *fields : {&duration_fields(), &range_fields()})
             for (const SummaryField &field : *fields)
                 row[std::string(field.key) + "_diff_pct"] =
-                    json(differs ? diff_pct(other.*field.figure, own.*field.figure) : std::nullopt);
+                    or_null(differs ? diff_pct(other.*field.figure, own.*field.figure) : std::nullopt);
         row["expedited"] = cell.sum.expedited;
         row["boosts"] = cell.sum.boosts;
         row["rt_refused"] = cell.sum.rt_refused;
@@ -265,20 +260,20 @@ Json all_rows(const Plan &plan)
                         {"boost", row.boost},
                         {"count", row.count},
                         {"unfinished", row.unfinished},
-                        {"p50_ns", json(row.p50_ns)},
-                        {"p99_ns", json(row.p99_ns)},
-                        {"max_ns", json(row.max_ns)},
+                        {"p50_ns", or_null(row.p50_ns)},
+                        {"p99_ns", or_null(row.p99_ns)},
+                        {"max_ns", or_null(row.max_ns)},
                         {"boosts", row.boosts}});
     for (const ThroughputRow &row : throughput_rows(plan))
         rows.push_back({{"table", "throughput"},
                         {"readers", row.readers},
                         {"boost", row.boost},
-                        {"sections_per_s", json(row.sections_per_s)},
-                        {"spread_pct", json(row.spread_pct)},
-                        {"requests_per_s", json(row.requests_per_s)},
-                        {"grace_periods_per_s", json(row.grace_periods_per_s)},
-                        {"boosts_per_s", json(row.boosts_per_s)},
-                        {"ratio", json(row.ratio)}});
+                        {"sections_per_s", or_null(row.sections_per_s)},
+                        {"spread_pct", or_null(row.spread_pct)},
+                        {"requests_per_s", or_null(row.requests_per_s)},
+                        {"grace_periods_per_s", or_null(row.grace_periods_per_s)},
+                        {"boosts_per_s", or_null(row.boosts_per_s)},
+                        {"ratio", or_null(row.ratio)}});
     return rows;
 }
 

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
+
+#include "measure/figure.h"
 
 namespace lab::expedited
 {
-
-using Figure = std::optional<double>;
 
 // First table: all experiments together; second table: the extremes of each.  Nanoseconds.
 struct Summary {

@@ -222,15 +222,15 @@ void VariantProcess::run_calibration()
     record_->sum().work_ns_per_operation = static_cast<double>(median) / operations;
 }
 
-// What a round adds to the counters: the age that a share of the batches did not exceed.
-static uint32_t age_quantile(const PeerCounters &before, const PeerCounters &after, double quantile)
+// What a round adds to the counters: the age in microseconds that 99 % of the batches did not exceed.
+static uint32_t age_p99(const PeerCounters &before, const PeerCounters &after)
 {
     uint64_t all = 0, seen = 0;
     for (std::size_t i = 0; i < after.ages.size(); i++)
         all += after.ages[i] - before.ages[i];
     for (std::size_t i = 0; i + 1 < after.ages.size() && all != 0; i++) {
         seen += after.ages[i] - before.ages[i];
-        if (static_cast<double>(seen) >= quantile * static_cast<double>(all))
+        if (static_cast<double>(seen) >= 0.99 * static_cast<double>(all))
             return UINT32_C(2) << i;
     }
     return 0;
@@ -242,9 +242,9 @@ static void note_invocations(VariantRecord &record, std::size_t first, const Pee
     uint32_t backlog_max = 0;
     for (std::size_t i = first; i < record.backlog.count(); i++)
         backlog_max = std::max(backlog_max, record.backlog[i].backlog);
-    const uint32_t p99_us = age_quantile(before, after, 0.99);
+    const uint32_t p99_us = age_p99(before, after);
     if (p99_us != 0)
-        record.invocations.push({backlog_max, age_quantile(before, after, 0.5), p99_us});
+        record.invocations.push({backlog_max, p99_us});
 }
 
 bool VariantProcess::run_round(LoopParameters parameters)

@@ -32,7 +32,7 @@ Json curve_of(const VariantProcess &process)
     Json invocations = Json::array();
     for (std::size_t i = 0; i < record.invocations.count(); i++) {
         const InvocationSample sample = record.invocations[i];
-        invocations.push_back({sample.backlog_max, sample.p50_us, sample.p99_us});
+        invocations.push_back({sample.backlog_max, sample.p99_us});
     }
     const Variant &variant = process.variant();
     return {{"label", variant.label()}, {"workload", variant.workload}, {"policy", variant.policy->name},
@@ -49,10 +49,7 @@ std::string write_page(const PageInput &input)
     for (const auto &process : input.processes)
         if (process->record().sum().rounds != 0)
             data["curves"].push_back(curve_of(*process));
-    data["verdicts"] = Json::array();
-    for (const Verdict &verdict : input.verdicts)
-        data["verdicts"].push_back(
-            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
+    data["verdicts"] = to_json(input.verdicts);
     return write_plot_page("latency", input.directory, data);
 }
 

@@ -181,11 +181,6 @@ void fill_floors(std::vector<Row> &rows)
     }
 }
 
-static Json value_or_null(const Figure &figure)
-{
-    return figure ? Json(*figure) : Json(nullptr);
-}
-
 Json to_json(const Row &row)
 {
     Json json = {{"workload", row.workload},     {"policy", row.policy}, {"probe", row.probe},
@@ -229,7 +224,7 @@ Json to_json(const Row &row)
         {"rounds", row.rounds},
     };
     for (const auto &[name, figure] : figures)
-        json[name] = value_or_null(figure);
+        json[name] = or_null(figure);
     return json;
 }
 

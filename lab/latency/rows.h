@@ -2,11 +2,11 @@
 // The rows of the latency experiment: figures from what each variant recorded.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "latency/plan.h"
+#include "measure/figure.h"
 #include "measure/quantile.h"
 #include "probe/record.h"
 #include "report/document.h"
@@ -14,8 +14,6 @@
 
 namespace lab
 {
-
-using Figure = std::optional<double>;
 
 // One row: a variant under one of the two probes.  Times in microseconds unless the name says otherwise.
 struct Row {

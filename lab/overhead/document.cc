@@ -165,39 +165,34 @@ std::string callback_table(const std::vector<Row> &rows, const std::string &envi
     return table.text();
 }
 
-static Json figure(const Figure &value)
-{
-    return value ? Json(*value) : Json(nullptr);
-}
-
 Json to_json(const Row &row)
 {
     return {{"engine", row.engine},
             {"variant", row.variant},
             {"environment", row.environment},
-            {"packets_per_s", figure(row.packets_per_s)},
-            {"cpu_ns_per_packet", figure(row.cpu_ns_per_packet)},
-            {"cpu_spread_pct", figure(row.cpu_spread_pct)},
-            {"lookup_ns", figure(row.lookup_ns)},
-            {"update_ns", figure(row.update_ns)},
-            {"rcu_ns", figure(row.rcu_ns)},
-            {"traffic_ns", figure(row.traffic_ns)},
-            {"other_ns", figure(row.other_ns)},
-            {"rcu_threads_ns", figure(row.rcu_threads_ns)},
-            {"call_rcu_ns", figure(row.call_rcu_ns)},
-            {"net_gain_pct", figure(row.net_gain_pct)},
-            {"net_gain_chain_locks_pct", figure(row.net_gain_chain_locks_pct)},
-            {"document_gain_pct", figure(row.document_gain_pct)},
-            {"gp_latency_us_p50", figure(row.gp_latency_us_p50)},
-            {"gp_latency_us_p99", figure(row.gp_latency_us_p99)},
-            {"backlog_max", figure(row.backlog_max)},
-            {"callbacks_per_s", figure(row.callbacks_per_s)},
-            {"grace_periods_per_s", figure(row.grace_periods_per_s)},
-            {"misses_per_packet", figure(row.misses_per_packet)},
-            {"over_qmax", figure(row.over_qmax)},
-            {"samples", figure(row.samples)},
-            {"samples_lost", figure(row.samples_lost)},
-            {"rounds", figure(row.rounds)}};
+            {"packets_per_s", or_null(row.packets_per_s)},
+            {"cpu_ns_per_packet", or_null(row.cpu_ns_per_packet)},
+            {"cpu_spread_pct", or_null(row.cpu_spread_pct)},
+            {"lookup_ns", or_null(row.lookup_ns)},
+            {"update_ns", or_null(row.update_ns)},
+            {"rcu_ns", or_null(row.rcu_ns)},
+            {"traffic_ns", or_null(row.traffic_ns)},
+            {"other_ns", or_null(row.other_ns)},
+            {"rcu_threads_ns", or_null(row.rcu_threads_ns)},
+            {"call_rcu_ns", or_null(row.call_rcu_ns)},
+            {"net_gain_pct", or_null(row.net_gain_pct)},
+            {"net_gain_chain_locks_pct", or_null(row.net_gain_chain_locks_pct)},
+            {"document_gain_pct", or_null(row.document_gain_pct)},
+            {"gp_latency_us_p50", or_null(row.gp_latency_us_p50)},
+            {"gp_latency_us_p99", or_null(row.gp_latency_us_p99)},
+            {"backlog_max", or_null(row.backlog_max)},
+            {"callbacks_per_s", or_null(row.callbacks_per_s)},
+            {"grace_periods_per_s", or_null(row.grace_periods_per_s)},
+            {"misses_per_packet", or_null(row.misses_per_packet)},
+            {"over_qmax", or_null(row.over_qmax)},
+            {"samples", or_null(row.samples)},
+            {"samples_lost", or_null(row.samples_lost)},
+            {"rounds", or_null(row.rounds)}};
 }
 
 void add_function_rows(const Total &total, Json &rows)

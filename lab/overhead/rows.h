@@ -3,17 +3,15 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "measure/figure.h"
 #include "overhead/round.h"
 
 namespace lab::overhead
 {
-
-using Figure = std::optional<double>;
 
 // What the rounds of an engine add up to.
 struct Total {

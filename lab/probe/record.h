@@ -25,7 +25,7 @@ struct BacklogSample {
 // One round: how long callbacks waited from call_rcu() to their invocation, against how many waited at most.
 struct InvocationSample {
     uint32_t backlog_max;
-    uint32_t p50_us, p99_us; // upper bounds of the counters' powers of two
+    uint32_t p99_us; // the upper bound of the counter's power of two
 };
 
 // Totals of the measured time; written by the child between rounds.

@@ -4,22 +4,16 @@
 
 Usage: blocked_html.py DATA.json PAGE.html.  Without matplotlib the page has the tables and says what to install.
 """
-import html
-import json
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
-from latency_html import STYLE, figure_text, plain_axis, pyplot, svg_of, table, verdict_list
+import page_html
+from page_html import figure_text, machine_text, plain_axis, pyplot, rows_of, svg_of, table, verdict_list
 
-NO_PLOTS = 3  # exit code
 COLOURS = {"node-spin": "#d1495b", "node": "#e9a03b", "percpu": "#1f77b4", "none": "#8c8c8c"}
 NAMES = {"node-spin": "node, spinning (2026)", "node": "node, lending priority", "percpu": "per CPU",
          "none": "no sections"}
-
-
-def rows_of(data, name):
-    return [row for row in data["rows"] if row["table"] == name]
 
 
 def curves_of(data):
@@ -130,8 +124,6 @@ def crowd_table(data):
 
 
 def plots(data):
-    if pyplot is None:
-        return "<p>No plots: matplotlib is not installed (Debian package python3-matplotlib).</p>"
     drawn = [plot_iterations(data), plot_holds(data)]
     if any(curve["cdf"] for curve in data["curves"]):
         drawn.append(plot_latency(data))
@@ -141,33 +133,20 @@ def plots(data):
 
 
 def page(data):
-    machine, args = data["machine"], data["args"]
+    args = data["args"]
     intro = (
         f"<p>{args['readers']} reader fibers on {args['carriers']} carrier threads park inside their sections, while "
         f"{args['preemptors']} SCHED_FIFO threads take the CPUs away from the carriers. Where the parked readers are "
         "listed decides whether a carrier that was preempted holds up the others.</p>"
-        f"<p class='note'>{html.escape(machine['cpu_model'])}, {machine['cpus']} CPUs, Linux "
-        f"{html.escape(machine['kernel'])}, rtrcu {html.escape(data['version'])}, seed {args['seed']}. In 2026, with "
+        f"<p class='note'>{machine_text(data)} In 2026, with "
         "64 reader threads on virtual CPUs: 66,980 iterations a second with the node's list, 97,719 with per-CPU lists "
         "(+46 %); the lock was held for 1,069 µs on average, then for about 0.</p>")
-    return "".join([
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu blocked</title><style>", STYLE,
-        "</style></head><body><h1>Readers that are parked</h1>", intro, plots(data),
+    return page_html.page_text("blocked", "Readers that are parked", [
+        intro, page_html.plots_or_hint(data, plots),
         "<h2>Iterations and grace periods</h2>", lists_table(data), "<h2>The node's lock</h2>", lock_table(data),
         "<h2>Who is waited for</h2>", order_table(data), "<h2>Crowds of parked tasks</h2>", crowd_table(data),
-        "<h2>What it must show</h2>", verdict_list(data), "</body></html>\n"])
-
-
-def main(arguments):
-    if len(arguments) != 3:
-        sys.stderr.write("usage: blocked_html.py DATA.json PAGE.html\n")
-        return 2
-    with open(arguments[1], encoding="utf-8") as file:
-        data = json.load(file)
-    with open(arguments[2], "w", encoding="utf-8") as file:
-        file.write(page(data))
-    return 0 if pyplot else NO_PLOTS
+        "<h2>What it must show</h2>", verdict_list(data)])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(page_html.main(page, sys.argv))

@@ -24,6 +24,11 @@ Json make_document(const std::string &experiment, const Machine &machine, const 
             {"rows", Json::array()}};
 }
 
+Json or_null(const Figure &figure)
+{
+    return figure ? Json(*figure) : Json(nullptr);
+}
+
 bool write_json(const std::string &file_name, const Json &document, std::string &error)
 {
     std::ofstream file(file_name);

@@ -6,11 +6,14 @@
 #include <string>
 
 #include "machine/machine.h"
+#include "measure/figure.h"
 
 namespace lab
 {
 
 using Json = nlohmann::ordered_json;
+
+Json or_null(const Figure &figure);
 
 // {"experiment","version","machine","args","rows":[]}; rows are flat objects.
 Json make_document(const std::string &experiment, const Machine &machine, const Json &arguments);

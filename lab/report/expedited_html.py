@@ -4,15 +4,13 @@
 
 Usage: expedited_html.py DATA.json PAGE.html.  Without matplotlib the page has the tables and says what to install.
 """
-import html
-import json
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
-from latency_html import STYLE, figure_text, plain_axis, pyplot, svg_of, table, verdict_list
+import page_html
+from page_html import figure_text, machine_text, plain_axis, pyplot, rows_of, svg_of, table, verdict_list
 
-NO_PLOTS = 3  # exit code
 FIELDS = [
     ("count", "Count", 725, 688), ("min_ns", "Min Duration (ns)", 326, 447), ("q1_ns", "Q1 (ns)", 39428, 38971),
     ("median_ns", "Q2 - Median (ns)", 98225, 69743), ("q3_ns", "Q3 (ns)", 342122, 126638),
@@ -31,10 +29,6 @@ BUSY = [
     ("rtrcu", True, "rtrcu, boosting", "#1f77b4"), ("rtrcu", False, "rtrcu, no boosting", "#e9a03b"),
     ("liburcu-memb", False, "liburcu-memb", "#222222"),
 ]
-
-
-def rows_of(data, name):
-    return [row for row in data["rows"] if row["table"] == name]
 
 
 def plot_tails(data):
@@ -127,8 +121,6 @@ def throughput_table(data):
 
 
 def plots(data):
-    if pyplot is None:
-        return "<p>No plots: matplotlib is not installed (Debian package python3-matplotlib).</p>"
     return "".join([
         "<h2>How long a critical caller waits</h2><p class='note'>Both axes are logarithmic. The wide grey line is the "
         "floor: the caller wakes a real-time thread and waits for its answer, beside the same load.</p>",
@@ -139,31 +131,17 @@ def plots(data):
 
 
 def page(data):
-    machine = data["machine"]
     intro = (
         "<p>A SCHED_FIFO thread waits for expedited grace periods while ordinary threads keep the CPUs busy. Who turns "
         "the crank of the grace period, and whether readers that were preempted inside their sections are lent a "
         "priority, decides how long it waits.</p>"
-        f"<p class='note'>{html.escape(machine['cpu_model'])}, {machine['cpus']} CPUs, Linux "
-        f"{html.escape(machine['kernel'])}, rtrcu {html.escape(data['version'])}, seed {data['args']['seed']}.</p>")
-    return "".join([
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu expedited</title><style>", STYLE,
-        "</style></head><body><h1>Who runs the expedited grace period</h1>", intro, plots(data),
+        f"<p class='note'>{machine_text(data)}</p>")
+    return page_html.page_text("expedited", "Who runs the expedited grace period", [
+        intro, page_html.plots_or_hint(data, plots),
         "<h2>The document's tables of 2022, and this run</h2>", document_table(data),
         "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),
-        "<h2>What it must show</h2>", verdict_list(data), "</body></html>\n"])
-
-
-def main(arguments):
-    if len(arguments) != 3:
-        sys.stderr.write("usage: expedited_html.py DATA.json PAGE.html\n")
-        return 2
-    with open(arguments[1], encoding="utf-8") as file:
-        data = json.load(file)
-    with open(arguments[2], "w", encoding="utf-8") as file:
-        file.write(page(data))
-    return 0 if pyplot else NO_PLOTS
+        "<h2>What it must show</h2>", verdict_list(data)])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(page_html.main(page, sys.argv))

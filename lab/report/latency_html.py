@@ -5,17 +5,12 @@
 Usage: latency_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 without plots: there is no matplotlib, and
 the page has the tables and says what to install.
 """
-import html
-import io
-import json
 import sys
 
-try:
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-except ImportError:
-    pyplot = None
+sys.dont_write_bytecode = True  # the folder may be the installed one
+
+import page_html
+from page_html import figure_text, machine_text, plain_axis, pyplot, svg_of, table, verdict_list
 
 COLOURS = {
     "none": "#8c8c8c", "unbounded": "#d1495b", "inline": "#1f77b4", "daemon": "#2a9d8f", "krcud": "#e9a03b",
@@ -40,24 +35,6 @@ def shown_curves(data, workload):
 def workloads_of(data):
     present = {curve["workload"] for curve in data["curves"]}
     return [name for name in WORKLOADS if name in present]
-
-
-def svg_of(figure):
-    """The figure as inline SVG; text stays text."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight")
-    pyplot.close(figure)
-    svg = text.getvalue()
-    return svg[svg.index("<svg"):]
-
-
-def plain_axis(axis, title, x, y):
-    axis.set_title(title, fontsize=10, loc="left")
-    axis.set_xlabel(x)
-    axis.set_ylabel(y)
-    axis.grid(True, which="major", alpha=0.3)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
 
 
 def plot_tails(data):
@@ -136,7 +113,7 @@ def plot_invocations(data):
         for curve in shown_curves(data, name):
             points = [p for p in curve["invocations"] if p[0] > 0]
             if points:
-                axis.scatter([p[0] for p in points], [p[2] for p in points], s=14, color=colour(curve["policy"]),
+                axis.scatter([p[0] for p in points], [p[1] for p in points], s=14, color=colour(curve["policy"]),
                              label=curve["policy"])
         plain_axis(axis, name, "largest backlog of the round", "p99, µs" if axis is axes[0][0] else "")
         axis.set_xscale("log")
@@ -145,30 +122,6 @@ def plot_invocations(data):
             axis.legend(fontsize=8, loc="upper left")
     figure.tight_layout()
     return svg_of(figure)
-
-
-def figure_text(value):
-    if value is None:
-        return "–"
-    if value == 0:
-        return "0"
-    if abs(value) < 100:
-        return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
-    return f"{value:,.0f}"
-
-
-def table(titles, rows, text_columns=1):
-    cells = ["<table><thead><tr>"]
-    cells += [f'<th class="{"l" if i < text_columns else "r"}">{html.escape(t)}</th>' for i, t in enumerate(titles)]
-    cells.append("</tr></thead><tbody>")
-    for row in rows:
-        cells.append("<tr>")
-        for column, value in enumerate(row):
-            kind = "l" if column < text_columns else "r"
-            cells.append(f'<td class="{kind}">{html.escape(str(value))}</td>')
-        cells.append("</tr>")
-    cells.append("</tbody></table>")
-    return "".join(cells)
 
 
 def label_of(row):
@@ -193,16 +146,16 @@ def largest(rows, key):
     return max(values) if values else None
 
 
-def rows_of(data, workloads, policies):
+def policy_rows(data, workloads, policies):
     return [r for r in loop_rows(data) if r["workload"] in workloads and r["policy"] in policies
             and r["burst"] in (0, FLOOD)]
 
 
 def document_table(data):
     """What the documents of 2004 measured, beside the same of this run."""
-    load = rows_of(data, ("dcache", "route"), ("unbounded",))
-    flood = rows_of(data, ("flood",), ("unbounded",))
-    cures = rows_of(data, ("flood",), ("inline", "daemon", "krcud", "throttle", "direct"))
+    load = policy_rows(data, ("dcache", "route"), ("unbounded",))
+    flood = policy_rows(data, ("flood",), ("unbounded",))
+    cures = policy_rows(data, ("flood",), ("inline", "daemon", "krcud", "throttle", "direct"))
     each = [r["callback_ns"] for r in load + flood if r.get("callback_ns")]
     rate = 1000 / (sum(each) / len(each)) if each else None
     rows = [
@@ -237,29 +190,7 @@ def burst_table(data):
     return table(titles, rows) if rows else ""
 
 
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 1240px; margin: 2em auto; padding: 0 1em; color: #222; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-table { border-collapse: collapse; font-size: 12px; margin: 0.6em 0; display: block; overflow-x: auto; }
-th { text-align: right; font-weight: 600; border-bottom: 1px solid #888; padding: 3px 6px; vertical-align: bottom; }
-th.l { text-align: left; } td { padding: 2px 6px; border-bottom: 1px solid #eee; white-space: nowrap; }
-td.r { text-align: right; font-variant-numeric: tabular-nums; } .held { color: #1a7f37; } .FAILED { color: #c1121f; }
-svg { max-width: 100%; height: auto; } p.note { color: #555; }
-"""
-
-
-def verdict_list(data):
-    items = []
-    for verdict in data["verdicts"]:
-        kind = html.escape(verdict["outcome"])
-        items.append(f'<li><b class="{kind}">{kind}</b>: {html.escape(verdict["claim"])}. '
-                     f'{html.escape(verdict["figures"])}</li>')
-    return "<ul>" + "".join(items) + "</ul>"
-
-
 def plots(data):
-    if pyplot is None:
-        return "<p>No plots: matplotlib is not installed (Debian package python3-matplotlib).</p>"
     parts = [
         "<h2>How late the deadline event runs</h2><p class='note'>Both axes are logarithmic. The wide grey line is the "
         "floor: the same loop and work with nothing reclaimed. What lies on it is the machine's doing, not the "
@@ -276,36 +207,21 @@ def plots(data):
 
 
 def page(data):
-    machine = data["machine"]
     floor = ", ".join(f"{w} {figure_text(r['p99_us'])} µs"
-                      for w in workloads_of(data) for r in rows_of(data, (w,), ("none",)))
+                      for w in workloads_of(data) for r in policy_rows(data, (w,), ("none",)))
     intro = (
         "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over an "
         "RCU-protected structure. A timer event with an absolute due time measures how late the loop gets to it. Who "
         "runs the callbacks that reclaim memory, and how many at a time, is the policy.</p>"
-        f"<p class='note'>{html.escape(machine['cpu_model'])}, {machine['cpus']} CPUs, Linux "
-        f"{html.escape(machine['kernel'])}, rtrcu {html.escape(data['version'])}, seed {data['args']['seed']}. "
-        f"Noise floor of the same loop with nothing reclaimed, p99: {floor}.</p>")
-    return "".join([
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu latency</title><style>", STYLE,
-        "</style></head><body><h1>What reclamation does to a deadline</h1>", intro, plots(data),
+        f"<p class='note'>{machine_text(data)} Noise floor of the same loop with nothing reclaimed, p99: {floor}.</p>")
+    return page_html.page_text("latency", "What reclamation does to a deadline", [
+        intro, page_html.plots_or_hint(data, plots),
         "<h2>Overrun is callbacks times callback time</h2>", burst_table(data),
         "<h2>The documents of 2004, and this run</h2>", document_table(data),
         "<h2>What it must show</h2>", verdict_list(data),
         "<h2>All figures</h2><p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
-        result_table(data), "</body></html>\n"])
-
-
-def main(arguments):
-    if len(arguments) != 3:
-        sys.stderr.write("usage: latency_html.py DATA.json PAGE.html\n")
-        return 2
-    with open(arguments[1], encoding="utf-8") as file:
-        data = json.load(file)
-    with open(arguments[2], "w", encoding="utf-8") as file:
-        file.write(page(data))
-    return 0 if pyplot else 3
+        result_table(data)])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(page_html.main(page, sys.argv))

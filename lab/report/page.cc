@@ -19,8 +19,8 @@ namespace
 std::string find_script(const std::string &stem)
 {
     std::error_code failure;
-    for (const char *neighbour : {LAB_PLOT_SCRIPT, LAB_PLOT_SCRIPT_INSTALLED}) {
-        const auto script = std::filesystem::path(neighbour).parent_path() / (stem + "_html.py");
+    for (const char *folder : {LAB_SCRIPTS, LAB_SCRIPTS_INSTALLED}) {
+        const auto script = std::filesystem::path(folder) / (stem + "_html.py");
         if (std::filesystem::exists(script, failure))
             return script;
     }

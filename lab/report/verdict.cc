@@ -7,7 +7,7 @@
 namespace lab
 {
 
-const char *outcome_name(Outcome outcome)
+static const char *outcome_name(Outcome outcome)
 {
     switch (outcome) {
     case Outcome::held:
@@ -29,6 +29,21 @@ std::string verdict_text(const std::vector<Verdict> &verdicts)
         text +=
             fmt::format("  {:<14}  {}\n{:18}{}\n", outcome_name(verdict.outcome), verdict.claim, "", verdict.figures);
     return text;
+}
+
+std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judged)
+{
+    return fmt::format("What it must show{}:\n{}", times_judged ? "" : " (counts only: times are judged in a full run)",
+                       verdict_text(verdicts));
+}
+
+Json to_json(const std::vector<Verdict> &verdicts)
+{
+    Json list = Json::array();
+    for (const Verdict &verdict : verdicts)
+        list.push_back(
+            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
+    return list;
 }
 
 } // namespace lab

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "report/document.h"
+
 namespace lab
 {
 
@@ -30,6 +32,8 @@ inline bool any_failed(const std::vector<Verdict> &verdicts)
 }
 
 std::string verdict_text(const std::vector<Verdict> &verdicts);
-const char *outcome_name(Outcome outcome);
+// The same under its heading, which says when times were not judged.
+std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judged);
+Json to_json(const std::vector<Verdict> &verdicts);
 
 } // namespace lab
