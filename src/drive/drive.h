@@ -159,6 +159,9 @@ static inline const struct drive_driver *drive_row(const struct drive *drive)
 }
 /* Make the driver's thread, if it needs one and has none.  0 or -errno. */
 int drive_start(struct drive *drive);
+/* One look at everything: what was queued, a grace period that is needed, ready callbacks.  True if some wait for their
+ * owner. */
+bool drive_pass(struct drive *drive, const struct drive_manner *manner);
 /* Is there anything that the driver has not looked at? */
 bool drive_anything_new(struct drive *drive);
 /* Sleep until somebody brings something, at most @timeout_ns. @event: the driver's futex before it last looked. */

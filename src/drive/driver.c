@@ -67,6 +67,16 @@ bool drive_anything_new(struct drive *drive)
     return false;
 }
 
+bool drive_pass(struct drive *drive, const struct drive_manner *manner)
+{
+    rtrcu_fetch_add(&drive->passes, 1);
+    rtrcu_exchange(&drive->urgent, 0);
+    callback_collect(drive->cb);
+    if (gp_is_needed(drive->gp, GP_NORMAL))
+        drive_turn_if_needed(drive, GP_NORMAL, manner);
+    return drive_dispatch(drive);
+}
+
 /* [O8] Driver half: the flag is stored, then we look for what is new. */
 void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns)
 {

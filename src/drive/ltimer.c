@@ -24,13 +24,8 @@ static void *body(void *argument)
     struct drive *drive = argument;
     int64_t next_ns = 0;
     while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
-        rtrcu_fetch_add(&drive->passes, 1);
         uint32_t event = rtrcu_load_acquire(&drive->event);
-        rtrcu_exchange(&drive->urgent, 0);
-        callback_collect(drive->cb);
-        if (gp_is_needed(drive->gp, GP_NORMAL))
-            drive_turn_if_needed(drive, GP_NORMAL, &manner);
-        bool ready = drive_dispatch(drive);
+        bool ready = drive_pass(drive, &manner);
         if (ready || drive_anything_new(drive))
             wait_for_tick(drive, &next_ns);
         else
