@@ -56,18 +56,57 @@ int leave_the_last_cpu()
     return cpu;
 }
 
+/* A SCHED_FIFO 1 thread that keeps ordinary ones from @cpu as long as this lives; it does from the beginning. */
+class Hog
+{
+    std::atomic<bool> running_{false}, stop_{false};
+    std::thread thread_;
+
+    void run(int cpu)
+    {
+        bind_to(cpu);
+        REQUIRE(set_priority(1));
+        running_ = true;
+        while (!stop_)
+            ;
+    }
+
+  public:
+    Hog() = default;
+    ~Hog()
+    {
+        stop();
+    }
+    void start(int cpu)
+    {
+        thread_ = std::thread([this, cpu] { run(cpu); });
+        while (!running_)
+            std::this_thread::yield();
+    }
+    bool is_running() const
+    {
+        return running_;
+    }
+    void stop()
+    {
+        stop_ = true;
+        if (thread_.joinable())
+            thread_.join();
+    }
+};
+
 /* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU. */
 void with_a_preempted_reader(void (*wait_for_it)())
 {
     int cpu = leave_the_last_cpu();
-    std::atomic<bool> stop{false}, left{false};
-    std::atomic<int> hogging{0};
+    std::atomic<bool> left{false};
+    Hog hog;
     test::Steps steps;
     std::thread reader([&] {
         bind_to(cpu);
         rcu_read_lock();
         steps.reach(1);
-        while (!hogging)
+        while (!hog.is_running())
             ;
         /* From here it runs only in spite of the hog.  A few turns that say so, then the section ends. */
         for (int i = 0; i < 1000; i++)
@@ -77,20 +116,11 @@ void with_a_preempted_reader(void (*wait_for_it)())
         steps.wait(2);
     });
     steps.wait(1);
-    std::thread hog([&] {
-        bind_to(cpu);
-        REQUIRE(set_priority(1));
-        hogging = 1;
-        while (!stop)
-            ;
-    });
-    while (!hogging)
-        std::this_thread::yield();
+    hog.start(cpu);
     bool before = left;
     wait_for_it();
     REQUIRE(left);
-    stop = true;
-    hog.join();
+    hog.stop();
     steps.reach(2);
     reader.join();
     if (!before)
@@ -142,8 +172,7 @@ TEST_F(Boost, ANormalOneLendsAfterItsDelay)
 
 struct Waiting {
     pthread_mutex_t mutex;
-    std::atomic<int> hogging{0};
-    std::atomic<bool> stop{false};
+    Hog hog;
     test::Steps steps;
     int hogged_cpu;
 };
@@ -153,7 +182,7 @@ void hold_the_lock(Waiting &waiting)
     bind_to(waiting.hogged_cpu);
     pthread_mutex_lock(&waiting.mutex);
     waiting.steps.reach(1);
-    while (!waiting.hogging)
+    while (!waiting.hog.is_running())
         ;
     pthread_mutex_unlock(&waiting.mutex); /* only when it is lent a priority, or the hog stops */
 }
@@ -167,15 +196,6 @@ void read_and_wait_for_the_lock(Waiting &waiting)
     pthread_mutex_lock(&waiting.mutex);
     pthread_mutex_unlock(&waiting.mutex);
     rcu_read_unlock();
-}
-
-void hog_the_cpu(Waiting &waiting)
-{
-    bind_to(waiting.hogged_cpu);
-    REQUIRE(set_priority(1));
-    waiting.hogging = 1;
-    while (!waiting.stop)
-        ;
 }
 
 void with_a_reader_that_waits(int protocol, void (*wait_for_it)())
@@ -192,12 +212,9 @@ void with_a_reader_that_waits(int protocol, void (*wait_for_it)())
     waiting.steps.wait(1);
     std::thread reader(read_and_wait_for_the_lock, std::ref(waiting));
     waiting.steps.wait(2);
-    std::thread hog(hog_the_cpu, std::ref(waiting));
-    while (!waiting.hogging)
-        std::this_thread::yield();
+    waiting.hog.start(waiting.hogged_cpu);
     wait_for_it();
-    waiting.stop = true;
-    hog.join();
+    waiting.hog.stop();
     holder.join();
     reader.join();
 }

@@ -11,26 +11,14 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "moving.h"
 
 namespace
 {
 
 namespace fibers = boost::fibers;
 
-struct Object {
-    std::atomic<bool> good{true};
-};
-
-struct Shared {
-    std::atomic<Object *> current{new Object};
-    std::atomic<int> moved{0}, bad{0};
-    std::atomic<bool> stop{false};
-
-    ~Shared()
-    {
-        delete current.load();
-    }
-};
+using moving::Object, moving::Shared;
 
 void read_and_yield(Shared &shared)
 {
@@ -70,15 +58,7 @@ TEST(BoostFiber, HoldsItsSectionOnWhateverThread)
     std::vector<std::thread> threads;
     for (int i = 0; i < carriers; i++)
         threads.emplace_back(carry, i);
-    int rounds = 0;
-    EXPECT_TRUE(test::eventually([&] {
-        Object *old = shared.current.exchange(new Object);
-        synchronize_rcu();
-        old->good = false;
-        delete old;
-        return ++rounds >= 20 && shared.moved >= 100;
-    }));
-    shared.stop = true;
+    EXPECT_TRUE(moving::replace_until_moved(shared, 20));
     for (auto &thread : threads)
         thread.join();
     EXPECT_EQ(shared.bad, 0);

@@ -12,6 +12,7 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "moving.h"
 
 namespace
 {
@@ -106,20 +107,7 @@ class Pool
     }
 };
 
-struct Object {
-    std::atomic<bool> good{true};
-};
-
-struct Shared {
-    std::atomic<Object *> current{new Object};
-    std::atomic<int> running{0}, moved{0}, bad{0};
-    std::atomic<bool> stop{false};
-
-    ~Shared()
-    {
-        delete current.load();
-    }
-};
+using moving::Object, moving::Shared;
 
 Job read_and_move(Pool &pool, Shared &shared)
 {
@@ -143,15 +131,7 @@ TEST(Coroutine, HoldsItsSectionOnWhateverThread)
         Pool pool(3);
         for (shared.running = 0; shared.running < 16; shared.running++)
             read_and_move(pool, shared);
-        int rounds = 0;
-        EXPECT_TRUE(test::eventually([&] {
-            Object *old = shared.current.exchange(new Object);
-            synchronize_rcu();
-            old->good = false;
-            delete old;
-            return ++rounds >= 100 && shared.moved >= 100;
-        }));
-        shared.stop = true;
+        EXPECT_TRUE(moving::replace_until_moved(shared, 100));
         EXPECT_TRUE(test::eventually([&] { return shared.running == 0; }));
     }
     EXPECT_EQ(shared.bad, 0);

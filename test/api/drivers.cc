@@ -8,27 +8,12 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "owned.h"
 
 namespace
 {
 
-std::atomic<long> runs{0};
-
-struct Owned {
-    rcu_head head;
-};
-
-void run_owned(rcu_head *head)
-{
-    runs++;
-    delete reinterpret_cast<Owned *>(head);
-}
-
-void queue(int count)
-{
-    for (int i = 0; i < count; i++)
-        call_rcu(&(new Owned)->head, run_owned);
-}
+using owned::queue, owned::runs;
 
 struct Object {
     std::atomic<int> good{1};

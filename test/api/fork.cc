@@ -11,6 +11,7 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "owned.h"
 
 namespace
 {
@@ -32,27 +33,11 @@ template <typename Body> void in_forked_child(Body body)
         << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hung" : "status ") << status;
 }
 
-std::atomic<long> runs{0};
+using owned::queue, owned::runs;
 
 void run(rcu_head *)
 {
     runs++;
-}
-
-struct Owned {
-    rcu_head head;
-};
-
-void run_owned(rcu_head *head)
-{
-    runs++;
-    delete reinterpret_cast<Owned *>(head);
-}
-
-void queue(int count)
-{
-    for (int i = 0; i < count; i++)
-        call_rcu(&(new Owned)->head, run_owned);
 }
 
 class Fork : public testing::Test

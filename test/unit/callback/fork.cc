@@ -27,6 +27,16 @@ class CallbackFork : public CallbackWorld
         reader_after_fork(world_.registry(), nullptr);
         callback_after_fork(cb_, old_thread_id);
     }
+    /* A thread that the child does not have stands before the first callback of what is ready. */
+    void begin_elsewhere()
+    {
+        cb_queue *queue = &record_->queue;
+        queue->claim = missing_thread;
+        queue->batch = queue->ready;
+        queue->ready = {nullptr, nullptr};
+        queue->running = queue->batch.first;
+        queue->started++;
+    }
     /* The child's rcu_barrier(): the driver's passes until its goal is reached. */
     void expect_barrier_ends()
     {
@@ -122,12 +132,7 @@ TEST_F(CallbackFork, AnOpenLinkThatWasTakenAlready)
 TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
 {
     queue_ready(record_, 2);
-    cb_queue *queue = &record_->queue;
-    queue->claim = missing_thread;
-    queue->batch = queue->ready;
-    queue->ready = {nullptr, nullptr};
-    queue->running = queue->batch.first;
-    queue->started++;
+    begin_elsewhere();
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
@@ -137,30 +142,20 @@ TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
 TEST_F(CallbackFork, BegunElsewhereIsNeitherRunAgainNorWaitedFor)
 {
     queue_ready(record_, 3);
-    cb_queue *queue = &record_->queue;
-    queue->claim = missing_thread;
-    queue->batch = queue->ready;
-    queue->ready = {nullptr, nullptr};
-    queue->running = queue->batch.first;
-    queue->started++;
-    cbqueue_pop(&queue->batch);
+    begin_elsewhere();
+    cbqueue_pop(&record_->queue.batch);
     fork();
     EXPECT_EQ(cb_->lost_at_fork, 1u) << "counted";
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(1, 3));
-    EXPECT_EQ(queue->claim, 0u);
+    EXPECT_EQ(record_->queue.claim, 0u);
 }
 
 TEST_F(CallbackFork, TheLastOfABatchBegunElsewhere)
 {
     queue_ready(record_, 1);
-    cb_queue *queue = &record_->queue;
-    queue->claim = missing_thread;
-    queue->batch = queue->ready;
-    queue->ready = {nullptr, nullptr};
-    queue->running = queue->batch.first;
-    queue->started++;
-    cbqueue_pop(&queue->batch);
+    begin_elsewhere();
+    cbqueue_pop(&record_->queue.batch);
     fork();
     expect_barrier_ends();
     EXPECT_TRUE(order_.empty());

@@ -5,6 +5,7 @@
 #include "latency/checks.h"
 #include "latency/plan.h"
 #include "latency/rows.h"
+#include "verdicts.h"
 
 using namespace lab;
 
@@ -134,15 +135,6 @@ static Row flood_row(const char *policy, double late, double overrun_us)
     row.ops_per_s = 1000;
     row.utilisation = 0.5;
     return row;
-}
-
-static Outcome outcome_of(const std::vector<Verdict> &verdicts, const std::string &part)
-{
-    for (const Verdict &verdict : verdicts)
-        if (verdict.claim.find(part) != std::string::npos)
-            return verdict.outcome;
-    ADD_FAILURE() << "no verdict about " << part;
-    return Outcome::not_judged;
 }
 
 TEST(Checks, AGoodRunHolds)

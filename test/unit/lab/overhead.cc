@@ -11,6 +11,7 @@
 #include "overhead/profile.h"
 #include "overhead/spin_lock.h"
 #include "overhead/symbols.h"
+#include "verdicts.h"
 
 using namespace lab;
 using namespace lab::overhead;
@@ -281,15 +282,6 @@ static std::vector<Row> rows_with(double engine_cpu_ns)
                              make_row(total_of("kthread", 1'000'000, ns, 500, 250))};
     fill_gains(rows);
     return rows;
-}
-
-static Outcome outcome_of(const std::vector<Verdict> &verdicts, const std::string &part)
-{
-    for (const Verdict &verdict : verdicts)
-        if (verdict.claim.find(part) != std::string::npos)
-            return verdict.outcome;
-    ADD_FAILURE() << "no verdict about " << part;
-    return Outcome::not_judged;
 }
 
 TEST(OverheadChecks, GainsAreNetOfTheCostOfRcu)

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Finding one verdict among those of an experiment.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "report/verdict.h"
+
+namespace lab
+{
+
+inline Outcome outcome_of(const std::vector<Verdict> &verdicts, const std::string &part)
+{
+    for (const Verdict &verdict : verdicts)
+        if (verdict.claim.find(part) != std::string::npos)
+            return verdict.outcome;
+    ADD_FAILURE() << "no verdict about " << part;
+    return Outcome::not_judged;
+}
+
+} // namespace lab
