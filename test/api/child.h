@@ -17,16 +17,8 @@
 #include <rtrcu/rcu.h>
 #pragma GCC diagnostic pop
 
-#if defined(__SANITIZE_THREAD__)
-#define TEST_TSAN 1
-#else
-#define TEST_TSAN 0
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define TEST_ASAN 1
-#else
-#define TEST_ASAN 0
-#endif
+#include "../support/variant.h"
+
 /* RTRCU_TEST_EMULATOR: how another architecture's programs are run here, separated by semicolons. */
 #ifdef RTRCU_TEST_EMULATOR
 #define TEST_EMULATED 1
