@@ -3,9 +3,44 @@
 #include <rtrcu/rcu.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include "check.h"
+
+namespace
+{
+
+bool same(const struct rtrcu_config &a, const struct rtrcu_config &b)
+{
+    return std::memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+// A number to its last character, or a word.
+bool is_value(const std::string &value)
+{
+    const char *text = value.c_str(), *digits = text + std::strspn(text, " \t\n\v\f\r+-");
+    return digits[std::strspn(digits, "0123456789")] == '\0' ||
+           text[std::strspn(text, "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
+void check_line(struct rtrcu_config &config, const std::string &name, const std::string &value)
+{
+    const struct rtrcu_config before = config;
+    if (rtrcu_config_set(&config, name.c_str(), value.c_str()) != 0) {
+        check(same(before, config), "what is refused changes nothing");
+        const std::string error = rtrcu_config_error();
+        check(error.find("no setting is called \"") == 0 || error.find("\": allowed are ") != std::string::npos,
+              "what is refused says why");
+        return;
+    }
+    check(is_value(value), "what is taken is a number or a word, to its end");
+    struct rtrcu_config again = before;
+    check(rtrcu_config_set(&again, name.c_str(), value.c_str()) == 0 && same(again, config),
+          "the same text gives the same configuration");
+}
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -16,13 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const size_t end = std::min(text.find('\n', begin), text.size());
         const std::string line = text.substr(begin, end - begin);
         const size_t equal = std::min(line.find('='), line.size());
-        struct rtrcu_config before = config;
-        const std::string name = line.substr(0, equal), value = line.substr(std::min(equal + 1, line.size()));
-        if (rtrcu_config_set(&config, name.c_str(), value.c_str()) != 0) {
-            // What is refused changes nothing, and says why.
-            if (std::memcmp(&before, &config, sizeof(config)) != 0 || *rtrcu_config_error() == '\0')
-                abort();
-        }
+        check_line(config, line.substr(0, equal), line.substr(std::min(equal + 1, line.size())));
         begin = end + 1;
     }
     return 0;
