@@ -93,10 +93,11 @@ static int64_t highest(const struct field *field)
     return count - 1;
 }
 
+/* A value is cut short in the message, so that what is allowed always fits behind it. */
 static int refuse(const char *text, const char *value, const struct field *field)
 {
     size_t room = sizeof(rtrcu_config_message);
-    int at = snprintf(rtrcu_config_message, room, "%s \"%s\": allowed are ", text, value);
+    int at = snprintf(rtrcu_config_message, room, "%s \"%.100s\": allowed are ", text, value);
     if (!field->names) {
         snprintf(rtrcu_config_message + at, room - (size_t)at, "%lld to %lld", (long long)field->low,
                  (long long)field->high);
@@ -140,7 +141,7 @@ int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *
     const struct field *field = find(name);
     if (!field) {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
-                 "no setting is called \"%s\"; see docs/configuration.md", name);
+                 "no setting is called \"%.100s\"; see docs/configuration.md", name);
         return -EINVAL;
     }
     int error = parse(field, text, &value);

@@ -29,8 +29,9 @@ void check_line(struct rtrcu_config &config, const std::string &name, const std:
     const struct rtrcu_config before = config;
     if (rtrcu_config_set(&config, name.c_str(), value.c_str()) != 0) {
         check(same(before, config), "what is refused changes nothing");
-        const std::string error = rtrcu_config_error();
-        check(error.find("no setting is called \"") == 0 || error.find("\": allowed are ") != std::string::npos,
+        const std::string error = rtrcu_config_error(), allowed = "\": allowed are ";
+        check(error.ends_with("see docs/configuration.md") ||
+                  (error.starts_with(name.c_str()) && error.find(allowed) < error.size() - allowed.size()),
               "what is refused says why");
         return;
     }
