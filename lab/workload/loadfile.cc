@@ -165,21 +165,22 @@ bool Parser::line(std::string_view text, std::string &error)
 
 bool parse_loadfile(std::string_view text, Loadfile &loadfile, std::string &error)
 {
-    loadfile = Loadfile{};
-    Parser parser(loadfile);
+    Loadfile whole;
+    Parser parser(whole);
     while (!text.empty()) {
         std::size_t end = std::min(text.find('\n'), text.size());
-        loadfile.lines++;
+        whole.lines++;
         if (!parser.line(text.substr(0, end), error)) {
-            error = fmt::format("line {}: {}", loadfile.lines, error);
+            error = fmt::format("line {}: {}", whole.lines, error);
             return false;
         }
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    if (loadfile.operations.empty()) {
+    if (whole.operations.empty()) {
         error = "no operation on a path in it";
         return false;
     }
+    loadfile = std::move(whole);
     return true;
 }
 

@@ -34,7 +34,7 @@ struct Loadfile {
 };
 
 // Parse the text of a loadfile.  A line that is neither known nor empty makes the parse fail: false, with `error`
-// naming the line.
+// naming the line, and `loadfile` as it was.
 bool parse_loadfile(std::string_view text, Loadfile &loadfile, std::string &error);
 
 // Read and parse a file.
