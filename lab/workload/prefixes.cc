@@ -72,30 +72,32 @@ static bool parse_range(std::string_view line, std::vector<Prefix> &prefixes)
     if (first_error != std::errc{} || comma == end || *comma != ',')
         return false;
     auto [second, last_error] = std::from_chars(comma + 1, end, last);
-    if (last_error != std::errc{} || end - second < 3 || *second != ',' || last < first)
+    if (last_error != std::errc{} || end - second != 3 || *second != ',' || last < first)
         return false;
-    append_range(first, last, static_cast<uint16_t>(second[1] << 8 | second[2]), prefixes);
+    const auto high = static_cast<uint8_t>(second[1]), low = static_cast<uint8_t>(second[2]);
+    append_range(first, last, static_cast<uint16_t>(high << 8 | low), prefixes);
     return true;
 }
 
 bool parse_geoip(std::string_view text, std::vector<Prefix> &prefixes, std::string &error)
 {
-    prefixes.clear();
+    std::vector<Prefix> whole;
     for (std::size_t number = 1; !text.empty(); number++) {
         std::size_t end = std::min(text.find('\n'), text.size());
         std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.empty() || line.front() == '#')
             continue;
-        if (!parse_range(line, prefixes)) {
+        if (!parse_range(line, whole)) {
             error = fmt::format("line {}: '{}' is not \"first,last,CC\" with first <= last", number, line);
             return false;
         }
     }
-    if (prefixes.empty()) {
+    if (whole.empty()) {
         error = "no range in it";
         return false;
     }
+    prefixes = std::move(whole);
     return true;
 }
 

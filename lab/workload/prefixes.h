@@ -40,6 +40,8 @@ class PrefixTable
 // Split first..last (inclusive) into prefixes, appended to `prefixes`.
 void append_range(uint32_t first, uint32_t last, uint16_t next_hop, std::vector<Prefix> &prefixes);
 
+// Parse the text of such a file, or read it first.  A line that is neither a range, nor empty, nor a comment makes that
+// fail: false, with `error` naming the line, and `prefixes` as they were.
 bool parse_geoip(std::string_view text, std::vector<Prefix> &prefixes, std::string &error);
 bool read_geoip(const std::string &file_name, std::vector<Prefix> &prefixes, std::string &error);
 
