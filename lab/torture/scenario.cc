@@ -93,6 +93,8 @@ Settings read_settings(const std::string &key, const Json &value)
     rtrcu_config_init(&scratch);
     for (const auto &[name, text] : value.items()) {
         std::string word = text.is_string() ? text.get<std::string>() : text.dump();
+        if ((name + word).find('\0') != std::string::npos)
+            refuse(key, value, "names and values without NUL");
         if (rtrcu_config_set(&scratch, name.c_str(), word.c_str()) != 0)
             throw Mistake{fmt::format("{}: {}", key, rtrcu_config_error())};
         settings[name] = word;
@@ -204,26 +206,27 @@ const char *name_of(Way way)
 
 bool parse_scenario(const std::string &name, const std::string &text, Scenario &scenario, std::string &error)
 {
-    scenario = Scenario{};
-    scenario.name = name;
+    Scenario whole;
+    whole.name = name;
     try {
         Json document = Json::parse(text);
         if (!document.is_object())
             throw Mistake{"not a JSON object"};
         for (const auto &[key, value] : document.items())
-            read_key(key, value, scenario);
-        check_whole(scenario);
+            read_key(key, value, whole);
+        check_whole(whole);
     } catch (const Mistake &mistake) {
         error = fmt::format("scenario {}: {}", name, mistake.text);
         return false;
-    } catch (const Json::parse_error &mistake) {
+    } catch (const Json::exception &mistake) {
         error = fmt::format("scenario {}: not JSON: {}", name, mistake.what());
         return false;
     }
-    if (scenario.ways.empty()) {
+    if (whole.ways.empty()) {
         for (uint32_t way = 0; way < static_cast<uint32_t>(Way::count); way++)
-            scenario.ways.push_back(static_cast<Way>(way));
+            whole.ways.push_back(static_cast<Way>(way));
     }
+    scenario = std::move(whole);
     return true;
 }
 

@@ -75,7 +75,7 @@ struct Scenario {
     int64_t pause_us = 200;     // writers rest up to this long between updates
 };
 
-// Read a scenario.  On a mistake: false, and what is wrong, with what is allowed.
+// Read a scenario.  On a mistake: false, and what is wrong, with what is allowed; `scenario` is as it was.
 bool parse_scenario(const std::string &name, const std::string &text, Scenario &scenario, std::string &error);
 
 // The scenarios that are part of the program, in the order of their names.
