@@ -12,8 +12,54 @@ namespace lab
 namespace
 {
 
-std::size_t oldest_age(const Json &pipe)
+// What is wrong with a document is thrown as text and caught at the one entry.
+struct Mistake {
+    std::string text;
+};
+
+// A value that fits, or a mistake that names its key.
+template <class Fits> const Json &field(const Json &object, const char *key, Fits fits, const char *allowed)
 {
+    const auto found = object.find(key);
+    if (found == object.end() || !fits(*found))
+        throw Mistake{fmt::format("{} must be {}", key, allowed)};
+    return *found;
+}
+
+std::string text(const Json &object, const char *key)
+{
+    return field(
+               object, key, [](const Json &value) { return value.is_string(); }, "a string")
+        .get<std::string>();
+}
+
+bool is_count(const Json &value)
+{
+    return value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
+}
+
+uint64_t count(const Json &row, const char *key)
+{
+    return field(row, key, is_count, "a whole number").get<uint64_t>();
+}
+
+double seconds(const Json &row)
+{
+    auto fits = [](const Json &value) { return value.is_number() && value.get<double>() >= 0; };
+    return field(row, "seconds", fits, "a number that is not negative").get<double>();
+}
+
+// A flag that is not there is false.
+bool flag(const Json &row, const char *key)
+{
+    auto fits = [](const Json &value) { return value.is_boolean(); };
+    return row.contains(key) && field(row, key, fits, "true or false").get<bool>();
+}
+
+std::size_t oldest_age(const Json &row)
+{
+    auto fits = [](const Json &value) { return value.is_array() && std::all_of(value.begin(), value.end(), is_count); };
+    const Json &pipe = field(row, "pipe", fits, "a list of whole numbers");
     std::size_t oldest = 0;
     for (std::size_t age = 0; age < pipe.size(); age++)
         if (pipe[age].get<uint64_t>() != 0)
@@ -23,18 +69,18 @@ std::size_t oldest_age(const Json &pipe)
 
 void add_row(Campaign &campaign, const std::string &file_name, const Json &row)
 {
-    CampaignScenario &sum = campaign[row.at("scenario").get<std::string>()];
+    CampaignScenario &sum = campaign[text(row, "scenario")];
     sum.runs++;
-    sum.skipped += row.value("skipped", false) ? 1 : 0;
-    sum.seconds += row.at("seconds").get<double>();
-    sum.reads += row.at("reads").get<uint64_t>();
-    sum.grace_periods += row.at("grace_periods").get<uint64_t>();
-    sum.errors += row.at("errors").get<uint64_t>();
-    sum.near_misses += row.at("near_misses").get<uint64_t>();
-    sum.oldest_age = std::max(sum.oldest_age, oldest_age(row.at("pipe")));
-    sum.is_control |= row.value("must_fail", false);
-    if (row.at("result").get<std::string>() != "SUCCESS")
-        sum.failed_at.push_back(fmt::format("seed {} ({})", row.at("seed").get<uint64_t>(), file_name));
+    sum.skipped += flag(row, "skipped") ? 1 : 0;
+    sum.seconds += seconds(row);
+    sum.reads += count(row, "reads");
+    sum.grace_periods += count(row, "grace_periods");
+    sum.errors += count(row, "errors");
+    sum.near_misses += count(row, "near_misses");
+    sum.oldest_age = std::max(sum.oldest_age, oldest_age(row));
+    sum.is_control |= flag(row, "must_fail");
+    if (text(row, "result") != "SUCCESS")
+        sum.failed_at.push_back(fmt::format("seed {} ({})", count(row, "seed"), file_name));
 }
 
 std::string result_of(const CampaignScenario &sum)
@@ -51,18 +97,19 @@ std::string result_of(const CampaignScenario &sum)
 bool campaign_add(Campaign &campaign, const std::string &file_name, const Json &document, std::string &error)
 {
     try {
-        if (document.at("experiment").get<std::string>() != "torture") {
-            error = fmt::format("{} holds results of \"{}\"; allowed: torture", file_name,
-                                document.at("experiment").get<std::string>());
+        const std::string experiment = text(document, "experiment");
+        if (experiment != "torture") {
+            error = fmt::format("{} holds results of \"{}\"; allowed: torture", file_name, experiment);
             return false;
         }
         Campaign sum = campaign;
-        for (const Json &row : document.at("rows"))
+        auto is_list = [](const Json &value) { return value.is_array(); };
+        for (const Json &row : field(document, "rows", is_list, "a list"))
             add_row(sum, file_name, row);
         campaign = std::move(sum);
         return true;
-    } catch (const Json::exception &wrong) {
-        error = fmt::format("{} is no result of `rtrcu torture --json`: {}", file_name, wrong.what());
+    } catch (const Mistake &mistake) {
+        error = fmt::format("{} is no result of `rtrcu torture --json`: {}", file_name, mistake.text);
         return false;
     }
 }
