@@ -48,14 +48,10 @@ struct rcu_head *cbqueue_pop(struct cb_chain *chain)
     struct rcu_head *head = chain->first;
     if (!head)
         return NULL;
-    if (head == chain->last) {
-        chain->first = chain->last = NULL;
-    } else {
-        struct rcu_head *next = rtrcu_load_acquire(&head->next);
-        if (!next)
-            return NULL; /* its producer is between exchange and link */
-        chain->first = next;
-    }
+    struct rcu_head *next = head == chain->last ? NULL : rtrcu_load_acquire(&head->next);
+    if (!next && head != chain->last)
+        return NULL;                          /* its producer is between exchange and link */
+    rtrcu_store_relaxed(&chain->first, next); /* one store: a fork's child finds the head in the chain, or not */
     rtrcu_tsan_acquire(head);
     return head;
 }

@@ -136,8 +136,8 @@ int callback_free(struct callback *cb, struct reader_record *record, void *memor
 /* Close the thread's block and queue it.  Under the leaf lock. */
 void callback_free_close(struct reader_record *record);
 bool callback_is_free_block(rcu_callback_t func);
-/* free() every pointer of a block, and the block.  Returns their number. */
-uint64_t callback_free_run(struct rcu_head *head);
+/* free() every pointer of a block, and the block. */
+void callback_free_run(struct rcu_head *head);
 /* Pointers in the block of @head, or in @block as it lies in a record. */
 uint64_t callback_free_count(const struct rcu_head *head);
 uint64_t callback_free_count_open(const void *block);

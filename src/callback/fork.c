@@ -8,12 +8,16 @@
 #include "callback/callback.h"
 
 /* @record's batch was being run by a thread that the child does not have. */
-static void abandon_claim(struct callback *cb, struct cb_queue *queue)
+static void abandon_claim(struct callback *cb, struct reader_record *record)
 {
-    if (queue->running == queue->batch.first)
-        queue->started = queue->invoked; /* about to begin: it is still in the batch */
-    cb->lost_at_fork += queue->started - queue->invoked;
+    struct cb_queue *queue = &record->queue;
+    if (queue->running == queue->batch.first) { /* about to begin: it is still in the batch */
+        queue->started = queue->invoked;
+        record->free_started = record->free_done;
+    }
+    cb->lost_at_fork += queue->started - queue->invoked + record->free_started - record->free_done;
     queue->invoked = queue->started; /* begun: neither run again nor waited for */
+    record->free_done = record->free_started;
     queue->claim = 0;
 }
 
@@ -66,13 +70,11 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     if (queue->claim == old_thread_id && queue->claim != 0)
         queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
-        abandon_claim(cb, queue);
+        abandon_claim(cb, record);
     if (!own && queue->claim == 0)
         recount(cb, record);
     wait_anew(cb, queue);
     queue->look_at = 0; /* the next call_rcu() takes the slow path, which makes the child's driver */
-    record->listed = 0;
-    record->next_ready = NULL;
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;
     if (queue->stub.next || record->free_block)
@@ -80,6 +82,19 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     if (queue->has_ready || cbqueue_is_waiting(queue))
         record->leaf->waiting |= reader_bit(record);
     record->leaf->ready &= ~reader_bit(record);
+}
+
+/* No daemon of the child has a queue, and nobody works on that of a free slot; a daemon of the parent may have been
+ * given one that was let go meanwhile. */
+static void take_from_daemons(struct reader_leaf *leaf)
+{
+    for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
+        struct reader_record *record = &leaf->records[slot];
+        record->listed = 0;
+        record->next_ready = NULL;
+        if (!(leaf->used & reader_bit(record)))
+            record->queue.claim = 0;
+    }
 }
 
 void callback_after_fork(struct callback *cb, uint32_t old_thread_id)
@@ -90,6 +105,7 @@ void callback_after_fork(struct callback *cb, uint32_t old_thread_id)
         if (!leaf)
             continue;
         lock_acquire(&leaf->lock);
+        take_from_daemons(leaf);
         for (uint32_t left = leaf->used; left; left &= left - 1) {
             struct reader_record *record = &leaf->records[__builtin_ctz(left)];
             repair_record(cb, record, old_thread_id);

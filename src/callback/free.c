@@ -78,14 +78,12 @@ void callback_free_close(struct reader_record *record)
     }
 }
 
-uint64_t callback_free_run(struct rcu_head *head)
+void callback_free_run(struct rcu_head *head)
 {
     struct free_block *block = container_of(head, struct free_block, head);
-    uint64_t count = block->count;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < block->count; i++)
         free(block->pointer[i]);
     free(block);
-    return count;
 }
 
 uint64_t callback_free_count(const struct rcu_head *head)

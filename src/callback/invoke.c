@@ -25,7 +25,8 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
     if (CHECK_DEBUG)
         callback_double_leave(cb, head);
     if (callback_is_free_block(func)) {
-        rtrcu_store_release(&record->free_done, record->free_done + callback_free_run(head));
+        callback_free_run(head);
+        rtrcu_store_release(&record->free_done, record->free_started);
         return;
     }
     if ((uintptr_t)func < FREE_OFFSET_MAX)
@@ -36,18 +37,23 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
 }
 
 /* Take the next head out of the batch; the order of the stores lets a fork's child tell what had begun. */
-static struct rcu_head *next_head(struct cb_queue *queue)
+static struct rcu_head *next_head(struct reader_record *record)
 {
+    struct cb_queue *queue = &record->queue;
     struct rcu_head *head = queue->batch.first;
     if (!head)
         return NULL;
-    bool counted = !callback_is_free_block(head->func);
     rtrcu_store_relaxed(&queue->running, head);
-    rtrcu_store_release(&queue->started, queue->started + counted);
+    if (callback_is_free_block(head->func))
+        rtrcu_store_release(&record->free_started, record->free_done + callback_free_count(head));
+    else
+        rtrcu_store_release(&queue->started, queue->invoked + 1);
     rtrcu_fence_light();
     head = cbqueue_pop(&queue->batch);
-    if (!head)
-        rtrcu_store_release(&queue->started, queue->started - counted);
+    if (!head) {
+        rtrcu_store_release(&queue->started, queue->invoked);
+        rtrcu_store_release(&record->free_started, record->free_done);
+    }
     return head;
 }
 
@@ -103,7 +109,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     while (done < budget->count_max) {
         if (timed && inv.since_check >= inv.interval && time_is_up(cb, queue, &inv))
             break;
-        struct rcu_head *head = next_head(queue);
+        struct rcu_head *head = next_head(record);
         if (!head)
             break;
         run(cb, record, head);

@@ -70,6 +70,7 @@ struct reader_record {
     void *free_block;                 /* atomic: rcu_free()'s block of pointers, NULL while somebody has it out */
     uint64_t free_queued;             /* pointers given to rcu_free(); written by the owner */
     uint64_t free_done;               /* of these, freed; written by the claim's owner */
+    uint64_t free_started;            /* with the block that the claim's owner is freeing; for fork */
     uint64_t free_goal;               /* rcu_barrier() waits for this number; under the barrier lock */
     struct lock tasks_lock;           /* the list of tasks that parked on the owner */
     struct rtrcu_link tasks;          /* under tasks_lock; see blocked/ */

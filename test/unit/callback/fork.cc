@@ -35,7 +35,7 @@ class CallbackFork : public CallbackWorld
         queue->batch = queue->ready;
         queue->ready = {nullptr, nullptr};
         queue->running = queue->batch.first;
-        queue->started++;
+        queue->started += !callback_is_free_block(queue->running->func);
     }
     /* The child's rcu_barrier(): the driver's passes until its goal is reached. */
     void expect_barrier_ends()
@@ -227,6 +227,56 @@ TEST_F(CallbackFork, WhileABlockIsFreedElsewhere)
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
     callback_free_run(block); /* the parent's: here it would be a leak */
+}
+
+/* Of the forking thread's own queue nothing is counted anew, since it may stand in the midst of a call. */
+TEST_F(CallbackFork, WhileABlockOfTheForkingThreadIsFreedElsewhere)
+{
+    for (int i = 0; i < 10; i++)
+        callback_free(cb_, record_, malloc(8));
+    make_ready(record_);
+    record_->free_started += 10;
+    begin_elsewhere();
+    rcu_head *block = cbqueue_pop(&record_->queue.batch);
+    rtrcu_self.record = record_;
+    fork();
+    rtrcu_self.record = nullptr;
+    EXPECT_EQ(cb_->lost_at_fork, 10u);
+    expect_barrier_ends();
+    EXPECT_EQ(callback_pending(record_), 0u);
+    callback_free_run(block);
+}
+
+TEST_F(CallbackFork, TheForkingThreadsBlockIsAboutToBeFreedElsewhere)
+{
+    for (int i = 0; i < 10; i++)
+        callback_free(cb_, record_, malloc(8));
+    make_ready(record_);
+    record_->free_started += 10;
+    begin_elsewhere();
+    rtrcu_self.record = record_;
+    fork();
+    rtrcu_self.record = nullptr;
+    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    expect_barrier_ends();
+    EXPECT_EQ(record_->free_done, 10u);
+}
+
+/* A daemon was given the slot when its last callback had let it go: it is on no list of the child, for whoever takes
+ * it next. */
+TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
+{
+    world_.withdraw(record_);
+    record_->listed = 1;
+    record_->next_ready = record_;
+    record_->queue.claim = missing_thread;
+    fork();
+    ASSERT_EQ(world_.craft(0), record_);
+    EXPECT_EQ(record_->listed, 0u);
+    EXPECT_EQ(record_->next_ready, nullptr);
+    queue_ready(record_, 2);
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 2));
 }
 
 TEST_F(CallbackFork, WhileTheOwnerHasItsBlockOut)
