@@ -8,6 +8,12 @@ else()
     add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
 endif()
 
+# How programs of another architecture are run here, for tests that start their own: words, separated by spaces.
+if(CMAKE_CROSSCOMPILING_EMULATOR)
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+    add_compile_definitions("RTRCU_TEST_EMULATOR=\"${emulator}\"")
+endif()
+
 # Most of a test's compile time goes into headers of GoogleTest and of the C++ library: they are compiled once, and
 # their debug information is left out.
 add_executable(rtrcu_test_base EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/support/precompiled.cc)

@@ -33,7 +33,7 @@ std::vector<std::string> command(const std::string &name)
 #ifdef RTRCU_TEST_EMULATOR
     std::string all = RTRCU_TEST_EMULATOR;
     for (size_t at = 0; at <= all.size();) {
-        size_t end = std::min(all.find(';', at), all.size());
+        size_t end = std::min(all.find(' ', at), all.size());
         words.push_back(all.substr(at, end - at));
         at = end + 1;
     }

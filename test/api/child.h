@@ -19,12 +19,6 @@
 
 #include "../support/variant.h"
 
-/* RTRCU_TEST_EMULATOR: how another architecture's programs are run here, separated by semicolons. */
-#ifdef RTRCU_TEST_EMULATOR
-#define TEST_EMULATED 1
-#else
-#define TEST_EMULATED 0
-#endif
 #ifdef RTRCU_DEBUG
 #define TEST_DEBUG 1
 #else

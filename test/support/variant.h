@@ -14,5 +14,10 @@
 #else
 #define TEST_ASAN 0
 #endif
+#ifdef RTRCU_TEST_EMULATOR /* a program of another architecture */
+#define TEST_EMULATED 1
+#else
+#define TEST_EMULATED 0
+#endif
 
 #endif

