@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include <unistd.h>
@@ -87,6 +88,37 @@ Tally explore(sim::World &world, const sim::Scenario &scenario, const Request &r
     return tally;
 }
 
+// What all scenarios together came to, by strategy.
+struct Coverage {
+    uint64_t scenarios = 0, complete = 0, schedules = 0, steps = 0, states = 0, cut = 0;
+
+    void add(const Tally &tally)
+    {
+        scenarios++;
+        complete += tally.complete;
+        schedules += tally.schedules;
+        steps += tally.steps;
+        states += tally.states;
+        cut += tally.cut;
+    }
+};
+std::map<std::string, Coverage> covered;
+
+void print_coverage(const Request &request)
+{
+    for (const auto &[strategy, sum] : covered) {
+        fmt::print("covered by {} with {}: {} scenarios, {} schedules, {} steps", strategy, request.memory,
+                   sum.scenarios, sum.schedules, sum.steps);
+        if (sum.states)
+            fmt::print(", {} states; {} complete with {} preemption{}", sum.states, sum.complete, request.preemptions,
+                       request.preemptions == 1 ? "" : "s");
+        if (sum.cut)
+            fmt::print("; {} schedules ended where they came to a known state", sum.cut);
+        fmt::print("\n");
+    }
+    std::fflush(stdout);
+}
+
 std::string coverage(const Tally &tally)
 {
     std::string text = fmt::format("{:>8} schedules {:>10} steps", tally.schedules, tally.steps);
@@ -100,6 +132,7 @@ int run_one(const sim::Scenario &scenario, const Request &request)
 {
     sim::World &world = *sim::world();
     Tally tally = explore(world, scenario, request);
+    covered[request.strategy].add(tally);
     fmt::print("{:<15} {:<4} {:<10} {} {}\n", scenario.name, request.memory, request.strategy, coverage(tally),
                tally.failed.failed ? "FAILED" : "held");
     std::fflush(stdout);
@@ -195,6 +228,7 @@ int run_scenarios(const Request &request)
             continue;
         failed += request.strategy == "standard" ? run_standard(*scenario, request) : run_one(*scenario, request);
     }
+    print_coverage(request);
     bool whole = request.scenario == "all" && request.strategy == "standard" && !sim_two_words;
     if (whole && !sibling().empty())
         failed += std::system(fmt::format("'{}' --memory pso --strategy random --seed {} --seconds {}", sibling(),
