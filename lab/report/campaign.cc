@@ -128,7 +128,7 @@ std::string campaign_text(const Campaign &campaign)
         table.column(title);
     table.column("result", Table::Align::left);
     for (const auto &[name, sum] : campaign) {
-        auto text = [](uint64_t value) { return number(static_cast<double>(value)); };
+        auto text = [](uint64_t value) { return whole(static_cast<double>(value)); };
         table.row({name, text(sum.runs), fmt::format("{:.1f}", sum.seconds), text(sum.reads), text(sum.grace_periods),
                    text(sum.errors), text(sum.oldest_age), text(sum.near_misses), result_of(sum)});
         for (const std::string &where : sum.failed_at)
