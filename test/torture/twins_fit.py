@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Says which twins no longer fit the source: twins_fit.py SOURCE_ROOT SPEC...  Exit 1 if one does not."""
+
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import make_twin  # noqa: E402
+
+
+def main(source_root, specs):
+    misfits = 0
+    for spec in specs:
+        try:
+            _, edits = make_twin.parse(pathlib.Path(spec).read_text(encoding="utf-8"))
+            make_twin.patched(edits, pathlib.Path(source_root))
+        except (OSError, make_twin.SpecError) as error:
+            print(f"{spec}: {error}", file=sys.stderr)
+            misfits += 1
+    print(f"{len(specs)} twins, {misfits} do not fit the source")
+    return 1 if misfits or not specs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
