@@ -35,7 +35,25 @@ class CallbackFork : public CallbackWorld
         queue->batch = queue->ready;
         queue->ready = {nullptr, nullptr};
         queue->running = queue->batch.first;
-        queue->started += !callback_is_free_block(queue->running->func);
+        if (callback_is_free_block(queue->running->func))
+            record_->free_started += callback_free_count(queue->running);
+        else
+            queue->started++;
+    }
+    /* The same before a block of pointers. */
+    void begin_to_free_elsewhere(int pointers)
+    {
+        for (int i = 0; i < pointers; i++)
+            callback_free(cb_, record_, malloc(8));
+        make_ready(record_);
+        begin_elsewhere();
+    }
+    /* The queue is the forking thread's own. */
+    void fork_by_the_owner()
+    {
+        rtrcu_self.record = record_;
+        fork();
+        rtrcu_self.record = nullptr;
     }
     /* The child's rcu_barrier(): the driver's passes until its goal is reached. */
     void expect_barrier_ends()
@@ -213,15 +231,8 @@ TEST_F(CallbackFork, GatheredPointersAreKept)
 
 TEST_F(CallbackFork, WhileABlockIsFreedElsewhere)
 {
-    for (int i = 0; i < 10; i++)
-        callback_free(cb_, record_, malloc(8));
-    make_ready(record_);
-    cb_queue *queue = &record_->queue;
-    queue->claim = missing_thread;
-    queue->batch = queue->ready;
-    queue->ready = {nullptr, nullptr};
-    queue->running = queue->batch.first;
-    rcu_head *block = cbqueue_pop(&queue->batch);
+    begin_to_free_elsewhere(10);
+    rcu_head *block = cbqueue_pop(&record_->queue.batch);
     fork();
     EXPECT_GE(cb_->lost_at_fork, 1u);
     expect_barrier_ends();
@@ -232,15 +243,9 @@ TEST_F(CallbackFork, WhileABlockIsFreedElsewhere)
 /* Of the forking thread's own queue nothing is counted anew, since it may stand in the midst of a call. */
 TEST_F(CallbackFork, WhileABlockOfTheForkingThreadIsFreedElsewhere)
 {
-    for (int i = 0; i < 10; i++)
-        callback_free(cb_, record_, malloc(8));
-    make_ready(record_);
-    record_->free_started += 10;
-    begin_elsewhere();
+    begin_to_free_elsewhere(10);
     rcu_head *block = cbqueue_pop(&record_->queue.batch);
-    rtrcu_self.record = record_;
-    fork();
-    rtrcu_self.record = nullptr;
+    fork_by_the_owner();
     EXPECT_EQ(cb_->lost_at_fork, 10u);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
@@ -249,14 +254,8 @@ TEST_F(CallbackFork, WhileABlockOfTheForkingThreadIsFreedElsewhere)
 
 TEST_F(CallbackFork, TheForkingThreadsBlockIsAboutToBeFreedElsewhere)
 {
-    for (int i = 0; i < 10; i++)
-        callback_free(cb_, record_, malloc(8));
-    make_ready(record_);
-    record_->free_started += 10;
-    begin_elsewhere();
-    rtrcu_self.record = record_;
-    fork();
-    rtrcu_self.record = nullptr;
+    begin_to_free_elsewhere(10);
+    fork_by_the_owner();
     EXPECT_EQ(cb_->lost_at_fork, 0u);
     expect_barrier_ends();
     EXPECT_EQ(record_->free_done, 10u);
