@@ -4,8 +4,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <linux/capability.h>
 #include <map>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,6 +165,14 @@ void become_child(const std::string &name)
     std::vector<std::string> words = command(name);
     execv(words[0].c_str(), pointers(words).data());
     _exit(127);
+}
+
+void become_child_without_real_time(const std::string &name)
+{
+    struct rlimit none = {0, 0};
+    REQUIRE(setrlimit(RLIMIT_RTPRIO, &none) == 0);
+    (void)prctl(PR_CAPBSET_DROP, CAP_SYS_NICE); /* who may not drop it does not have it either */
+    become_child(name);
 }
 
 RegisterChild::RegisterChild(const char *name, void (*body)())

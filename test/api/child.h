@@ -50,6 +50,8 @@ testing::AssertionResult aborted(const ChildResult &result, const std::string &s
 
 /* Begin this program anew in the calling process, with @name's body; does not return. */
 [[noreturn]] void become_child(const std::string &name);
+/* The same, with real-time scheduling forbidden to it.  It stays the same user, who may read the program's folder. */
+[[noreturn]] void become_child_without_real_time(const std::string &name);
 
 struct RegisterChild {
     RegisterChild(const char *name, void (*body)());

@@ -22,8 +22,7 @@ namespace
 // The cells of the table rows that begin with a setting in code quotes, by its name.
 std::map<std::string, std::vector<std::string>> read_page()
 {
-    std::string path = __FILE__;
-    path = path.substr(0, path.rfind("/test/api/")) + "/docs/configuration.md";
+    std::string path = RTRCU_TEST_SOURCE_DIR "/docs/configuration.md";
     std::ifstream page(path);
     EXPECT_TRUE(page) << path;
     std::map<std::string, std::vector<std::string>> rows;
