@@ -33,7 +33,7 @@ namespace
 struct Request {
     std::string scenario = "all", strategy = "standard", memory = "tso", replay;
     uint64_t seed = 1, schedules = 0;
-    double seconds = 1;
+    double seconds = 0;
     int depth = 4, preemptions = 1;
     size_t buffer = 4;
     bool list = false, no_races = false, expect_failure = false;
@@ -81,7 +81,7 @@ Tally explore(sim::World &world, const sim::Scenario &scenario, const Request &r
         }
         if (request.schedules && tally.schedules >= request.schedules)
             break;
-        if (tally.schedules % 16 == 0 && elapsed() > request.seconds)
+        if (request.seconds > 0 && tally.schedules % 16 == 0 && elapsed() > request.seconds)
             break;
     }
     tally.states = distinct_states(*strategy);
@@ -144,6 +144,12 @@ int run_one(const sim::Scenario &scenario, const Request &request)
     return 1;
 }
 
+// Of a bound that is in force; 0 stays "none".
+uint64_t part_of(uint64_t schedules, double share)
+{
+    return schedules ? std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(schedules) * share)) : 0;
+}
+
 // Every order with few preemptions, then many random ones.
 int run_standard(const sim::Scenario &scenario, Request request)
 {
@@ -153,10 +159,11 @@ int run_standard(const sim::Scenario &scenario, Request request)
         size_t buffer;
     } strategies[] = {{"exhaustive", 1, 2}, {"random", 1, 4}, {"pct", 0.5, 4}};
     int failed = 0;
-    double seconds = request.seconds;
+    Request whole = request;
     for (const auto &strategy : strategies) {
         request.strategy = strategy.name;
-        request.seconds = seconds * strategy.share;
+        request.seconds = whole.seconds * strategy.share;
+        request.schedules = part_of(whole.schedules, strategy.share);
         request.buffer = strategy.buffer;
         failed += run_one(scenario, request);
     }
@@ -231,8 +238,8 @@ int run_scenarios(const Request &request)
     print_coverage(request);
     bool whole = request.scenario == "all" && request.strategy == "standard" && !sim_two_words;
     if (whole && !sibling().empty())
-        failed += std::system(fmt::format("'{}' --memory pso --strategy random --seed {} --seconds {}", sibling(),
-                                          request.seed, request.seconds / 2)
+        failed += std::system(fmt::format("'{}' --memory pso --strategy random --seed {} --seconds {} --schedules {}",
+                                          sibling(), request.seed, request.seconds / 2, part_of(request.schedules, 0.5))
                                   .c_str()) != 0;
     return failed;
 }
@@ -279,8 +286,9 @@ int main(int argc, char **argv)
     app.add_option("--memory", request.memory, "what a store buffer may do")
         ->check(CLI::IsMember({"sc", "tso", "pso"}));
     app.add_option("--seed", request.seed, "of random and pct");
-    app.add_option("--schedules", request.schedules, "at most so many a scenario, 0: as many as --seconds allow");
-    app.add_option("--seconds", request.seconds, "at most so long a scenario and strategy")->check(CLI::PositiveNumber);
+    app.add_option("--schedules", request.schedules, "at most so many a scenario and strategy, 0: any number");
+    app.add_option("--seconds", request.seconds, "at most so long a scenario and strategy; 1 if nothing is said")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--depth", request.depth, "of pct: change points and one")->check(CLI::Range(1, 20));
     app.add_option("--preemptions", request.preemptions, "of exhaustive")->check(CLI::Range(0, 20));
     app.add_option("--buffer", request.buffer, "stores that a buffer holds")->check(CLI::Range(1, 60));
@@ -293,5 +301,7 @@ int main(int argc, char **argv)
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
+    if (request.seconds == 0 && request.schedules == 0)
+        request.seconds = 1;
     return explore::run(request, argv);
 }

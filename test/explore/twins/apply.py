@@ -4,9 +4,9 @@
 
 The format is that of the torture twins (test/torture/make_twin.py), with keys of the explorer:
 
-    found: SCENARIO MEMORY STRATEGY     the explorer must find the fault there
-    missed: SCENARIO MEMORY STRATEGY    and must not there
-    layout: two_words                   the reader word of aarch64
+    found: SCENARIO MEMORY STRATEGY SCHEDULES     the explorer must find the fault there within so many schedules
+    missed: SCENARIO MEMORY STRATEGY SCHEDULES    and must not there
+    layout: two_words                             the reader word of aarch64
 """
 
 import pathlib

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Loads, stores, updates and fences of the simulated threads.
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "machine/world.h"
@@ -31,48 +33,62 @@ void World::check_access(uintptr_t address, size_t size, AccessKind kind, const 
         fail(fmt::format("{}: {}", text ? text : fmt::format("plain access|{}", fmt::ptr(pc)), error));
 }
 
-// The compiler's call stands before the access, so a plain write goes to memory by itself, and what others may see of
-// it is a matter of the race check.  But a thread's own block is written plainly by its owner and read by others on
-// purpose: there, the written bytes are taken back at the next step and pass through the store
-// buffer.
+// The compiler's call stands before the access, which then touches the bytes themselves.  So the bytes that wait in the
+// thread's own buffer are laid over memory for the access, and taken back at the next step (settle()): a plain access
+// publishes nothing and is no fence.  What the thread writes there, or into its own block, which others read on
+// purpose, goes into its buffer like any other store.  Elsewhere a plain write goes to memory by itself, and what
+// others may see of it is a matter of the race check.
 void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
 {
     if (!active() || on_own_stack(address))
         return;
-    capture();
+    settle();
     if (address < kFirstPage)
         fail(fmt::format("plain access|{}: through a null pointer", fmt::ptr(pc)));
     Thread &t = *current_;
-    while (t.buffer.overlaps(address, size))
-        drain_one(t, 0);
+    auto block = reinterpret_cast<uintptr_t>(thread_block());
+    bool own = address >= block && address < block + kThreadBlock;
+    if (!own)
+        check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
     if (writes)
         memory_.will_change(address, size);
-    auto block = reinterpret_cast<uintptr_t>(thread_block());
-    if (address < block || address >= block + kThreadBlock) {
-        check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
-    } else if (writes && exploring() && options_.model != Model::kSc && size <= 8) {
-        captured_ = {address, Memory::read(address, size), static_cast<uint8_t>(size), false, false, {}, "own block",
-                     ""};
-    }
-    if (!writes && size <= 8)
-        t.history = mix(t.history, Memory::read(address, size));
+    if (t.buffer.overlaps(address, size) || (own && writes && exploring() && options_.model != Model::kSc))
+        lay_over(address, size, writes);
+    for (size_t at = 0; !writes && at < size; at += 8)
+        t.history = mix(t.history, Memory::read(address + at, size - at < 8 ? size - at : 8));
 }
 
-void World::capture()
+void World::lay_over(uintptr_t address, size_t size, bool writes)
 {
-    if (captured_.size == 0)
+    const auto *bytes = reinterpret_cast<const uint8_t *>(address);
+    overlay_.address = address;
+    overlay_.writes = writes;
+    overlay_.memory.assign(bytes, bytes + size);
+    memory_.will_change(address, size);
+    for (size_t i = 0; i < size; i++)
+        Memory::write_bytes(address + i, current_->buffer.forward(address + i, 1, Memory::read(address + i, 1)), 1);
+}
+
+// The access has happened: memory as it was, and what was written into the buffer.
+void World::settle()
+{
+    if (overlay_.memory.empty())
         return;
-    BufferedStore store = captured_;
-    captured_.size = 0;
-    uint64_t written = Memory::read(store.address, store.size);
-    if (written == store.value)
-        return;
-    Memory::write_bytes(store.address, store.value, store.size);
-    store.value = written;
-    store.clock = current_->released;
-    if (current_->buffer.size() >= options_.buffer_stores)
-        drain_one(*current_, 0);
-    current_->buffer.push(store);
+    std::vector<uint8_t> memory, written;
+    memory.swap(overlay_.memory);
+    auto *bytes = reinterpret_cast<uint8_t *>(overlay_.address);
+    written.assign(bytes, bytes + memory.size());
+    memcpy(bytes, memory.data(), memory.size());
+    Thread &t = *current_;
+    for (size_t at = 0; overlay_.writes && at < written.size(); at += 8) {
+        size_t size = written.size() - at < 8 ? written.size() - at : 8;
+        uint64_t value = 0;
+        memcpy(&value, written.data() + at, size);
+        if (t.buffer.size() >= options_.buffer_stores)
+            drain_one(t, 0);
+        t.buffer.push(
+            {overlay_.address + at, value, static_cast<uint8_t>(size), false, false, t.released, "plain write", ""});
+    }
 }
 
 uint64_t World::load(uintptr_t address, size_t size, bool acquire, const char *text, const char *where)
@@ -204,8 +220,10 @@ uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool 
 
 void World::count(uintptr_t address, uint64_t amount, size_t size)
 {
-    if (active())
+    if (active()) {
+        settle();
         memory_.will_change(address, size);
+    }
     Memory::write_bytes(address, Memory::read(address, size) + amount, size);
 }
 
@@ -221,7 +239,7 @@ void World::fence_full(const char *where)
 {
     if (!exploring())
         return;
-    capture();
+    settle();
     if (!current_->buffer.empty())
         point("full fence", where);
     real_fence(*current_);

@@ -191,8 +191,6 @@ void World::release(void *memory)
     size_t bytes = found->second;
     allocations_.erase(found);
     point("free", "release");
-    while (current_->buffer.overlaps(address, bytes))
-        drain_one(*current_, 0);
     check_access(address, bytes, AccessKind::kPlainWrite, "free", nullptr);
     memory_.set_freed(address, bytes, true);
     trace("free", "", address);

@@ -82,7 +82,7 @@ void World::begin_schedule(const Scenario &scenario, Strategy &strategy)
     outside_ = Thread{};
     outside_.name = "outside";
     current_ = &outside_;
-    captured_.size = 0;
+    overlay_.memory.clear();
     sim_thread_block_init(thread_block());
     strategy.begin();
     mode_ = Mode::kSetup;
@@ -250,7 +250,7 @@ void World::point(const char *text, const char *where)
     (void)where;
     if (!exploring())
         return;
-    capture();
+    settle();
     if (scenario_->invariant) {
         quiet_++;
         scenario_->invariant();

@@ -184,8 +184,9 @@ class World
     void commit(Thread &owner, const BufferedStore &store);
     void yield_exclusive(const Thread &writer, uintptr_t address, size_t size);
     void order_acquire(Thread &thread);
-    // A plain write into the thread's own block, made since the last step, goes into its store buffer.
-    void capture();
+    // A plain access that follows sees the thread's own buffer; settle() takes that back.
+    void lay_over(uintptr_t address, size_t size, bool writes);
+    void settle();
     void put(uintptr_t address, uint64_t value, size_t size, bool release, bool exclusive, const char *text,
              const char *where);
     void check_access(uintptr_t address, size_t size, AccessKind kind, const char *text, const void *pc);
@@ -210,7 +211,11 @@ class World
     uint32_t early_timeouts_ = 0;
     bool membarrier_refused_ = false, visit_refused_ = false;
     bool over_ = false;
-    BufferedStore captured_{};
+    struct Overlay {
+        uintptr_t address;
+        bool writes;
+        std::vector<uint8_t> memory; // what lies below; empty: nothing is laid over
+    } overlay_{};
     int64_t now_ = 0;
     void (*exit_hook_)(void *) = nullptr;
     alignas(boost::context::fiber) unsigned char main_fiber_[sizeof(boost::context::fiber)];
