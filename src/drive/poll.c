@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Driver poll: for the shortest grace periods, on a CPU that can be spared (2002).
  *
- * While anything waits for a grace period it asks readers at once and polls without a rest; it sleeps only when nothing
- * is left to do. tested by: test/api/drivers.cc
+ * While anything waits for a grace period it asks readers at once and polls without a rest.  It sleeps when nothing is
+ * left to do, and between looks where no reader in the way can run beside it. tested by: test/api/drivers.cc
  */
 #include "drive/drive.h"
 

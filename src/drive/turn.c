@@ -32,26 +32,35 @@ static uint32_t poll_readers(struct drive *drive, enum gp_kind kind, bool arm)
     return asked;
 }
 
-/* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
-static bool keeps_a_reader_from_running(struct drive *drive, enum gp_kind kind)
+/* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
+static unsigned int readers_where(struct drive *drive, enum gp_kind kind)
 {
-    return plat_sched_rt_priority() > 0 && gp_owes_on_cpu(drive->gp, kind, (uint32_t)plat_cpu_current());
+    return gp_owing_where(drive->gp, kind, (uint32_t)plat_cpu_current());
 }
 
-/* Watch readers for a moment: most sections end sooner than a sleep would take. */
-static void spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
+/* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
+static bool keeps_a_reader_from_running(unsigned int where)
+{
+    return (where & GP_OWING_HERE) && plat_sched_rt_priority() > 0;
+}
+
+/* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
+ * meanwhile, so that looking without a rest would show nothing. */
+static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
-    if (spin_ns == 0 || plat_cpu_count() == 1 || keeps_a_reader_from_running(drive, kind))
-        return;
+    unsigned int where = spin_ns == 0 ? 0 : readers_where(drive, kind);
+    if (!(where & GP_OWING_ELSEWHERE) || keeps_a_reader_from_running(where))
+        return false;
     do {
         for (int i = 0; i < SPIN_POLLS; i++) {
             if (gp_is_clear(drive->gp, kind))
-                return;
+                return true;
             rtrcu_cpu_relax();
             poll_readers(drive, kind, arm);
         }
     } while (plat_clock_now() < until);
+    return true;
 }
 
 /* [O9] Crank half; the reporter's half is drive_perform().
@@ -86,7 +95,7 @@ static void wait_once(struct drive *drive, enum gp_kind kind)
  * CPU, and leave this one idle. */
 static void make_room(struct drive *drive, enum gp_kind kind)
 {
-    if (keeps_a_reader_from_running(drive, kind))
+    if (keeps_a_reader_from_running(readers_where(drive, kind)))
         sleep_once(drive, kind, ROOM_NS);
 }
 
@@ -134,9 +143,7 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
     if (!gp_is_clear(drive->gp, kind) && !manner->never_sleeps)
         make_room(drive, kind);
     while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
-        if (manner->never_sleeps)
-            spin(drive, kind, drive_tick_ns(drive), true);
-        else
+        if (!manner->never_sleeps || !spin(drive, kind, drive_tick_ns(drive), true))
             wait_once(drive, kind);
         report_if_old(drive, kind);
     }

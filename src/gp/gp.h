@@ -98,8 +98,9 @@ void gp_poll_anonymous(struct gp *gp, enum gp_kind kind);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
-/* Does a reader that was last seen on @cpu owe a report? */
-bool gp_owes_on_cpu(struct gp *gp, enum gp_kind kind, uint32_t cpu);
+/* Where were registered readers that owe a report last seen: on @cpu, or elsewhere?  Bits; unknown is elsewhere. */
+enum { GP_OWING_HERE = 1 << 0, GP_OWING_ELSEWHERE = 1 << 1 };
+unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
 /* ---- reports: report.c; lock-free, any thread ---- */
 

@@ -172,22 +172,22 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
     return asked;
 }
 
-bool gp_owes_on_cpu(struct gp *gp, enum gp_kind kind, uint32_t cpu)
+unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
 {
-    bool owes = false;
-    for (uint32_t i = 0; i < gp->machine[kind].leaves && !owes; i++) {
+    unsigned int where = 0;
+    for (uint32_t i = 0; i < gp->machine[kind].leaves && where != (GP_OWING_HERE | GP_OWING_ELSEWHERE); i++) {
         struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
         if (!leaf || !gp_owing(gp, kind, i))
             continue;
         lock_acquire(&leaf->lock);
         uint32_t left = gp_owing(gp, kind, i) & rtrcu_load_acquire(&leaf->registered);
-        for (; left && !owes; left &= left - 1) {
+        for (; left; left &= left - 1) {
             const uint32_t *at = leaf->records[__builtin_ctz(left)].cpu;
-            owes = at && rtrcu_load_relaxed(at) == cpu;
+            where |= at && rtrcu_load_relaxed(at) == cpu ? GP_OWING_HERE : GP_OWING_ELSEWHERE;
         }
         lock_release(&leaf->lock);
     }
-    return owes;
+    return where;
 }
 
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind)

@@ -239,6 +239,56 @@ CHILD(on_one_cpu)
     test::become_child("same_work");
 }
 
+/* A late destructor reads without a record, so that its end is found by looking only. */
+struct LateReader {
+    pthread_key_t key;
+    int rounds = 0;
+    test::Steps steps;
+};
+LateReader late;
+
+void read_late(void *value)
+{
+    if (++late.rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(late.key, value);
+        return;
+    }
+    rcu_read_lock();
+    late.steps.reach(1);
+    late.steps.wait(2);
+    rcu_read_unlock();
+}
+
+CHILD(late_reader_on_one_cpu)
+{
+    REQUIRE(pthread_key_create(&late.key, read_late) == 0);
+    REQUIRE(rcu_register_thread() == 0);
+    std::thread reader([] { pthread_setspecific(late.key, &late); });
+    late.steps.wait(1);
+    queue(1);
+    uint64_t busy = test::stats().gp_busy;
+    REQUIRE(test::eventually([&] { return test::stats().gp_busy > busy; }));
+    for (int i = 0; i < 1000; i++)
+        sched_yield(); /* the driver asks, looks again, and waits */
+    late.steps.reach(2);
+    reader.join();
+    REQUIRE(test::eventually([] { return runs == 1; }));
+}
+
+CHILD(pinned_with_late_reader)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+    test::become_child("late_reader_on_one_cpu");
+}
+
+TEST(OneCpu, ADriverThatPollsDoesLookAgain)
+{
+    EXPECT_TRUE(exited_well(test::run_child("pinned_with_late_reader", {"RTRCU_DRIVER=poll"})));
+}
+
 TEST(OneCpu, AllWorks)
 {
     for (const char *driver : {"kthread", "poll"})
