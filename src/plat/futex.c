@@ -9,6 +9,10 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+
 static struct timespec to_timespec(int64_t ns)
 {
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -26,15 +30,22 @@ int plat_futex_wake(uint32_t *word, int count)
     return (int)plat_syscall(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count, 0, 0, 0);
 }
 
-/* FUTEX_LOCK_PI counts its timeout on CLOCK_REALTIME, as an absolute time. */
-int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
+static int lock_pi(uint32_t *word, int operation, clockid_t clock, int64_t timeout_ns)
 {
     struct timespec now;
+    clock_gettime(clock, &now);
+    struct timespec until = to_timespec(now.tv_sec * 1000000000 + now.tv_nsec + timeout_ns);
+    return (int)plat_syscall(SYS_futex, (long)word, operation | FUTEX_PRIVATE_FLAG, 0, (long)&until, 0, 0);
+}
+
+/* The timeout is an absolute time.  FUTEX_LOCK_PI counts it on the clock that somebody may set; kernels before 5.14
+ * have nothing better. */
+int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
+{
     if (timeout_ns == PLAT_FOREVER)
         return (int)plat_syscall(SYS_futex, (long)word, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0);
-    clock_gettime(CLOCK_REALTIME, &now);
-    struct timespec until = to_timespec(now.tv_sec * 1000000000 + now.tv_nsec + timeout_ns);
-    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_LOCK_PI_PRIVATE, 0, (long)&until, 0, 0);
+    int error = lock_pi(word, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, timeout_ns);
+    return error == -ENOSYS ? lock_pi(word, FUTEX_LOCK_PI, CLOCK_REALTIME, timeout_ns) : error;
 }
 
 int plat_futex_unlock_pi(uint32_t *word)

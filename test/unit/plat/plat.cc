@@ -6,10 +6,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -107,6 +110,45 @@ TEST(Futex, PriorityInheritingLockTimesOutAndIsHandedOver)
     other.join();
     EXPECT_EQ(taken, 0);
     EXPECT_EQ(rtrcu_load_acquire(&word) & FUTEX_TID_MASK, 0u);
+}
+
+/* The calling thread, for the rest of its life, gets @error for the futex operation @operation with a timeout. */
+bool refuse_timed_futex(unsigned operation, unsigned error)
+{
+    constexpr auto lower_half = [](size_t argument) {
+        return static_cast<unsigned>(offsetof(struct seccomp_data, args) + 8 * argument);
+    };
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 5),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, lower_half(1)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, operation | FUTEX_PRIVATE_FLAG, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, lower_half(3)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+/* The lock's timeout does not hang on the clock that somebody may set, but where the kernel has no other. */
+TEST(Futex, PriorityInheritingTimeoutRunsOnTheMonotonicClock)
+{
+    constexpr unsigned lock_pi2 = 13;
+    for (auto [refused, error] : {std::pair<unsigned, unsigned>{FUTEX_LOCK_PI, EPERM}, {lock_pi2, ENOSYS}}) {
+        uint32_t word = static_cast<uint32_t>(plat_thread_id());
+        int result = 0;
+        bool filtered = false;
+        std::thread([&, refused = refused, error = error] {
+            filtered = refuse_timed_futex(refused, error);
+            result = plat_futex_lock_pi(&word, 1000000);
+        }).join();
+        if (!filtered)
+            GTEST_SKIP() << "no system call filters here";
+        EXPECT_EQ(result, -ETIMEDOUT) << "without operation " << refused;
+    }
 }
 
 TEST(Clock, RunsForwardAndSleepsLongEnough)
