@@ -18,17 +18,18 @@ namespace
 
 namespace fibers = boost::fibers;
 
-using moving::Object, moving::Shared;
+using moving::Shared;
 
 void read_and_yield(Shared &shared)
 {
     while (!shared.stop) {
         rtrcu::guard section;
-        Object *object = shared.current.load(std::memory_order_acquire);
+        auto seen = shared.see();
         pid_t began = gettid(); /* pthread_self() is the same in one function, says the compiler */
         boost::this_fiber::yield();
         shared.moved += began != gettid();
-        shared.bad += !object->good || !rcu_read_lock_held();
+        shared.check(seen);
+        shared.bad_sections += !rcu_read_lock_held();
     }
 }
 
@@ -61,7 +62,8 @@ TEST(BoostFiber, HoldsItsSectionOnWhateverThread)
     EXPECT_TRUE(moving::replace_until_moved(shared, 20));
     for (auto &thread : threads)
         thread.join();
-    EXPECT_EQ(shared.bad, 0);
+    EXPECT_EQ(shared.bad(), 0);
+    EXPECT_EQ(shared.bad_sections, 0);
 }
 
 TEST(BoostFiber, AGracePeriodWaitsForTheFiberNotForItsThread)

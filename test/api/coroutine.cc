@@ -107,7 +107,7 @@ class Pool
     }
 };
 
-using moving::Object, moving::Shared;
+using moving::Shared;
 
 Job read_and_move(Pool &pool, Shared &shared)
 {
@@ -115,11 +115,12 @@ Job read_and_move(Pool &pool, Shared &shared)
     co_await pool.schedule();
     while (!shared.stop) {
         rtrcu::guard section;
-        Object *object = shared.current.load(std::memory_order_acquire);
+        auto seen = shared.see();
         auto began = std::this_thread::get_id();
         co_await rtrcu::parking(task, pool.schedule());
         shared.moved += began != std::this_thread::get_id();
-        shared.bad += !object->good || !rcu_read_lock_held();
+        shared.check(seen);
+        shared.bad_sections += !rcu_read_lock_held();
     }
     shared.running--;
 }
@@ -134,7 +135,8 @@ TEST(Coroutine, HoldsItsSectionOnWhateverThread)
         EXPECT_TRUE(moving::replace_until_moved(shared, 100));
         EXPECT_TRUE(test::eventually([&] { return shared.running == 0; }));
     }
-    EXPECT_EQ(shared.bad, 0);
+    EXPECT_EQ(shared.bad(), 0);
+    EXPECT_EQ(shared.bad_sections, 0);
 }
 
 /* An awaiter that does not suspend, before or after it is asked to. */

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "../support/replaced.h"
 #include "../support/sync.h"
 #include "child.h"
 #include "owned.h"
@@ -15,20 +16,16 @@ namespace
 
 using owned::queue, owned::runs;
 
-struct Object {
-    std::atomic<int> good{1};
-};
-
 /* The same small program for all: readers of both disciplines, callbacks, frees, waits, barriers, threads that end. */
 CHILD(same_work)
 {
-    Object *current = new Object;
+    test::Replaced shared;
     std::atomic<bool> stop{false};
-    std::atomic<long> bad{0}, queued{0};
+    std::atomic<long> queued{0};
     std::vector<std::thread> threads;
     auto read = [&] {
         rcu_read_lock();
-        bad += rcu_dereference(current)->good != 1;
+        shared.look();
         rcu_read_unlock();
     };
     threads.emplace_back([&] {
@@ -38,7 +35,7 @@ CHILD(same_work)
     threads.emplace_back([&] {
         REQUIRE(rcu_register_thread_qsbr() == 0);
         while (!stop) {
-            bad += rcu_dereference(current)->good != 1;
+            shared.look();
             queue(1);
             queued++;
             rcu_quiescent_state();
@@ -55,22 +52,19 @@ CHILD(same_work)
             }).join();
         }
     });
-    for (int i = 0; i < 40; i++) {
-        Object *old = rcu_xchg_pointer(&current, new Object);
-        if (i % 3 == 0)
+    int turn = 0;
+    REQUIRE(shared.replace_until_spanned(40, 20, [&] {
+        rcu_process_callbacks(0);
+        if (turn++ % 3 == 0)
             cond_synchronize_rcu(start_poll_synchronize_rcu());
         else
             synchronize_rcu();
-        old->good = 0;
-        delete old;
-        rcu_process_callbacks(0);
-    }
+    }));
     stop = true;
     for (auto &thread : threads)
         thread.join();
     rcu_barrier();
-    delete current;
-    REQUIRE(bad == 0);
+    REQUIRE(shared.bad() == 0);
     REQUIRE(runs == queued);
     REQUIRE(test::stats().callbacks_backlog == 0);
 }

@@ -27,7 +27,11 @@ struct Item {
     struct list_head node;
     struct hlist_node chain;
     struct rcu_head rcu;
+    Item *next_gone;
 };
+
+// Freed items, poisoned: their memory is not used again while readers may hold them wrongly.
+std::atomic<Item *> gone{nullptr};
 
 Item *make(int value)
 {
@@ -260,7 +264,7 @@ void free_item(struct rcu_head *head)
 {
     auto *item = reinterpret_cast<Item *>(reinterpret_cast<char *>(head) - offsetof(Item, rcu));
     item->value = item->check = -1;
-    delete item;
+    item->next_gone = gone.exchange(item);
 }
 
 // Multiples of 100 are residents and are only ever replaced; the others come and go between them.
@@ -282,6 +286,10 @@ struct Table {
     {
         Item *item, *next;
         list_for_each_entry_safe(item, next, &list, node) delete item;
+        for (item = gone.exchange(nullptr); item; item = next) {
+            next = item->next_gone;
+            delete item;
+        }
     }
     void walk()
     {

@@ -8,37 +8,23 @@
 
 #include <atomic>
 
+#include "../support/replaced.h"
 #include "../support/sync.h"
 
 namespace moving
 {
 
-struct Object {
-    std::atomic<bool> good{true};
-};
-
-struct Shared {
-    std::atomic<Object *> current{new Object};
-    std::atomic<int> running{0}, moved{0}, bad{0};
+struct Shared : test::Replaced {
+    std::atomic<int> running{0}, moved{0}, bad_sections{0};
     std::atomic<bool> stop{false};
-
-    ~Shared()
-    {
-        delete current.load();
-    }
 };
 
-/* Replace the object until readers have moved often enough; then they stop.  False: they did not move in time. */
+/* Replace the object until readers have moved often enough, with sections that outlived what they saw; then they stop.
+ * False: they did not move in time. */
 inline bool replace_until_moved(Shared &shared, int rounds_wanted)
 {
-    int rounds = 0;
-    bool done = test::eventually([&] {
-        Object *old = shared.current.exchange(new Object);
-        synchronize_rcu();
-        old->good = false;
-        delete old;
-        return ++rounds >= rounds_wanted && shared.moved >= 100;
-    });
+    bool done =
+        test::eventually([&] { return shared.replace_until_spanned(rounds_wanted, 100) && shared.moved >= 100; });
     shared.stop = true;
     return done;
 }

@@ -6,40 +6,16 @@
 #include <thread>
 #include <vector>
 
+#include "../support/replaced.h"
 #include "../support/sync.h"
 #include "child.h"
 
 namespace
 {
 
-struct Object {
-    std::atomic<int> good{1};
-};
-
 /* What all readers of one test read, and one updater that replaces it until they have done. */
-struct Arena {
-    Object *current = new Object;
+struct Arena : test::Replaced {
     std::atomic<bool> stop{false};
-    std::atomic<long> reads{0}, bad{0};
-
-    ~Arena()
-    {
-        delete current;
-    }
-    void look()
-    {
-        Object *object = rcu_dereference(current);
-        bad += object->good != 1;
-        bad += object->good != 1;
-        reads++;
-    }
-    void replace()
-    {
-        Object *old = rcu_xchg_pointer(&current, new Object);
-        synchronize_rcu();
-        old->good = 0;
-        delete old;
-    }
 };
 
 TEST(Readers, BothDisciplinesInOneDomain)
@@ -84,14 +60,11 @@ TEST(Readers, BothDisciplinesInOneDomain)
             rcu_read_unlock();
         }
     });
-    while (arena.reads < 100)
-        std::this_thread::yield();
-    for (int i = 0; i < 50; i++)
-        arena.replace();
+    EXPECT_TRUE(arena.replace_until_spanned(50, 100));
     arena.stop = true;
     for (auto &thread : readers)
         thread.join();
-    EXPECT_EQ(arena.bad, 0);
+    EXPECT_EQ(arena.bad(), 0);
 }
 
 TEST(Readers, HeldIsTrueInsideOnly)
@@ -214,8 +187,9 @@ TEST(Readers, ComeAndGoWhileOthersSynchronize)
     arena.stop = true;
     for (auto &thread : updaters)
         thread.join();
-    EXPECT_EQ(arena.bad, 0);
-    EXPECT_GE(arena.reads, 4L * births);
+    EXPECT_EQ(arena.bad(), 0);
+    EXPECT_GE(arena.looks(), 4L * births);
+    EXPECT_GT(arena.spanned(), 0);
     rcu_barrier();
     EXPECT_EQ(test::stats().callbacks_backlog, 0u);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "../support/replaced.h"
 #include "../support/sync.h"
 #include "child.h"
 
@@ -36,23 +37,12 @@ void refuse(Refused what)
     REQUIRE(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == EPERM);
 }
 
-struct Object {
-    std::atomic<int> good{1};
-};
-
 /* Readers that check what they find, until told to stop; each leaves its sections all the time. */
 class Readers
 {
-    Object *current_ = new Object;
+    test::Replaced shared_;
     std::atomic<bool> stop_{false};
-    std::atomic<long> reads_{0}, bad_{0};
     std::vector<std::thread> threads_;
-
-    void look()
-    {
-        bad_ += rcu_dereference(current_)->good != 1;
-        reads_++;
-    }
 
   public:
     Readers()
@@ -60,37 +50,30 @@ class Readers
         threads_.emplace_back([this] {
             while (!stop_) {
                 rcu_read_lock();
-                look();
+                shared_.look();
                 rcu_read_unlock();
             }
         });
         threads_.emplace_back([this] {
             REQUIRE(rcu_register_thread_qsbr() == 0);
             while (!stop_) {
-                look();
+                shared_.look();
                 rcu_quiescent_state();
             }
             rcu_thread_offline();
         });
-        while (reads_ < 1000)
-            std::this_thread::yield();
+        REQUIRE(test::eventually([this] { return shared_.looks() >= 100; }));
     }
     ~Readers()
     {
         stop_ = true;
         for (auto &thread : threads_)
             thread.join();
-        REQUIRE(bad_ == 0);
-        delete current_;
+        REQUIRE(shared_.bad() == 0);
     }
     void replace(int times)
     {
-        for (int i = 0; i < times; i++) {
-            Object *old = rcu_xchg_pointer(&current_, new Object);
-            synchronize_rcu();
-            old->good = 0;
-            delete old;
-        }
+        REQUIRE(shared_.replace_until_spanned(times, times));
     }
 };
 

@@ -9,17 +9,14 @@
 #include <unistd.h>
 #include <vector>
 
+#include "../support/replaced.h"
 #include "../support/sync.h"
 #include "child.h"
 
 namespace
 {
 
-struct Object {
-    std::atomic<int> good{1};
-};
-
-Object *current;
+std::unique_ptr<test::Replaced> shared;
 std::atomic<long> handled{0}, bad{0}, queued{0}, runs{0};
 std::atomic<bool> handler_queues{false};
 
@@ -50,7 +47,7 @@ void queue_one()
 void look()
 {
     rcu_read_lock();
-    bad += rcu_dereference(current)->good != 1;
+    shared->look();
     rcu_read_unlock();
 }
 
@@ -107,14 +104,10 @@ class Signals : public testing::Test
     void SetUp() override
     {
         handled = bad = queued = runs = 0;
-        current = new Object;
+        shared = std::make_unique<test::Replaced>();
         updater_ = std::thread([this] {
-            while (!stop_) {
-                Object *old = rcu_xchg_pointer(&current, new Object);
-                synchronize_rcu();
-                old->good = 0;
-                delete old;
-            }
+            while (!stop_)
+                shared->replace();
         });
     }
     void TearDown() override
@@ -122,8 +115,9 @@ class Signals : public testing::Test
         stop_ = true;
         updater_.join();
         rcu_barrier();
-        delete current;
         EXPECT_EQ(bad, 0);
+        EXPECT_EQ(shared->bad(), 0);
+        EXPECT_GT(shared->spanned(), 0);
         EXPECT_EQ(runs, queued);
         EXPECT_GE(handled, enough);
     }
@@ -140,7 +134,7 @@ class Signals : public testing::Test
                 ASSERT_TRUE(test::eventually([&] {
                     for (int i = 0; i < 20; i++)
                         body();
-                    return handled >= enough;
+                    return handled >= enough && shared->spanned() >= 20;
                 }));
             }
             if (flags & RTRCU_QSBR)

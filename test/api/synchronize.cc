@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "../support/replaced.h"
 #include "../support/sync.h"
 #include "child.h"
 
@@ -128,45 +129,29 @@ TEST_P(Synchronize, AQuiescentStateThreadIsOfflineWhileItWaits)
     EXPECT_EQ(done, 2);
 }
 
-struct Object {
-    std::atomic<int> state{1};
-};
-
-/* Readers check what they find; updaters replace it, wait, and spoil the old one. */
 TEST_P(Synchronize, ManyThreadsReplaceWhatOthersRead)
 {
-    Object *current = new Object;
+    test::Replaced shared;
     std::atomic<bool> stop{false};
-    std::atomic<long> reads{0}, bad{0};
     std::vector<std::thread> readers;
     for (int i = 0; i < 3; i++) {
         readers.emplace_back([&] {
             while (!stop) {
                 rcu_read_lock();
-                Object *object = rcu_dereference(current);
-                bad += object->state != 1;
+                test::Replaced::Seen seen = shared.see();
                 rcu_read_lock();
-                bad += object->state != 1;
+                shared.look();
                 rcu_read_unlock();
-                bad += object->state != 1;
+                shared.check(seen);
                 rcu_read_unlock();
-                reads++;
             }
         });
     }
-    while (reads < 100)
-        std::this_thread::yield();
     for (int threads : {1, 2, 8, 64}) {
         std::vector<std::thread> updaters;
         for (int i = 0; i < threads; i++) {
-            updaters.emplace_back([&] {
-                for (int turn = 0; turn < 128 / threads; turn++) {
-                    Object *old = rcu_xchg_pointer(&current, new Object);
-                    kind_.synchronize();
-                    old->state = 0;
-                    delete old;
-                }
-            });
+            updaters.emplace_back(
+                [&] { EXPECT_TRUE(shared.replace_until_spanned(128 / threads, 10, kind_.synchronize)); });
         }
         for (auto &thread : updaters)
             thread.join();
@@ -174,8 +159,7 @@ TEST_P(Synchronize, ManyThreadsReplaceWhatOthersRead)
     stop = true;
     for (auto &thread : readers)
         thread.join();
-    EXPECT_EQ(bad, 0);
-    delete current;
+    EXPECT_EQ(shared.bad(), 0);
 }
 
 /* Threads that wait at the same time share grace periods: two are enough for all that wait. */

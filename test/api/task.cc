@@ -8,16 +8,13 @@
 #include <thread>
 #include <vector>
 
+#include "../support/replaced.h"
 #include "../support/seed.h"
 #include "../support/sync.h"
 #include "child.h"
 
 namespace
 {
-
-struct Object {
-    std::atomic<int> good{1};
-};
 
 TEST(Task, ASectionIsLockedOnOneThreadAndUnlockedOnAnother)
 {
@@ -114,7 +111,7 @@ class Pool
   public:
     struct Worker {
         rcu_task task;
-        Object *seen = nullptr;
+        test::Replaced::Seen seen;
         int hops = 0;
     };
     explicit Pool(int tasks) : workers_(tasks)
@@ -123,10 +120,6 @@ class Pool
             rcu_task_init(&worker.task, "pool");
             idle_.push_back(&worker);
         }
-    }
-    ~Pool()
-    {
-        delete current_;
     }
     void carry(unsigned int seed, bool quiescent)
     {
@@ -143,17 +136,13 @@ class Pool
         if (quiescent)
             rcu_unregister_thread();
     }
-    Object *replace()
+    test::Replaced &shared()
     {
-        return rcu_xchg_pointer(&current_, new Object);
+        return shared_;
     }
     void stop()
     {
         stop_ = true;
-    }
-    long bad() const
-    {
-        return bad_;
     }
 
   private:
@@ -162,13 +151,13 @@ class Pool
         rcu_task_resume(&worker->task);
         if (!worker->seen && !stop_) {
             rcu_read_lock();
-            worker->seen = rcu_dereference(current_);
+            worker->seen = shared_.see();
             worker->hops = (int)(random() % 4);
         }
         if (worker->seen) {
-            bad_ += worker->seen->good != 1;
+            shared_.check(worker->seen);
             if (worker->hops-- <= 0 || stop_) {
-                worker->seen = nullptr;
+                worker->seen = {};
                 rcu_read_unlock();
             }
         }
@@ -202,9 +191,8 @@ class Pool
     std::vector<Worker> workers_;
     std::vector<Worker *> idle_;
     std::mutex mutex_;
-    Object *current_ = new Object;
+    test::Replaced shared_;
     std::atomic<bool> stop_{false};
-    std::atomic<long> bad_{0};
 };
 
 void run_pool(unsigned int seed, int replacements)
@@ -213,19 +201,17 @@ void run_pool(unsigned int seed, int replacements)
     std::vector<std::thread> carriers;
     for (unsigned int i = 0; i < 4; i++)
         carriers.emplace_back([&pool, seed, i] { pool.carry(seed + i, i % 2 == 1); });
-    for (int i = 0; i < replacements; i++) {
-        Object *old = pool.replace();
-        if (i % 2)
+    int turn = 0;
+    EXPECT_TRUE(pool.shared().replace_until_spanned(replacements, 100, [&] {
+        if (turn++ % 2)
             synchronize_rcu();
         else
             synchronize_rcu_expedited();
-        old->good = 0;
-        delete old;
-    }
+    }));
     pool.stop();
     for (std::thread &carrier : carriers)
         carrier.join();
-    EXPECT_EQ(pool.bad(), 0);
+    EXPECT_EQ(pool.shared().bad(), 0);
 }
 
 TEST(Task, SectionsThatSpanParksOnManyThreadsAreSafe)
