@@ -73,7 +73,7 @@ void api_init(void)
     reader_registry_init(&domain->registry);
     gp_init(&domain->gp, &domain->registry);
     domain->cb = (struct callback){.gp = &domain->gp, .config = &domain->first_config};
-    domain->watch = (struct watch){.gp = &domain->gp, .cb = &domain->cb};
+    watch_init(&domain->watch, &domain->gp, &domain->cb);
     drive_init(&domain->drive, &domain->gp, &domain->cb, &domain->watch);
     choose_fences(domain);
     if (plat_thread_exit_prepare(&domain->registry.exit_key, on_thread_exit) != 0)

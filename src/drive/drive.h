@@ -35,8 +35,9 @@ struct krcud {
 
 struct drive_driver;
 
-/* A real-time thread: one turns the expedited crank, one lends its priority to readers. */
-enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKERS };
+/* A thread for one task: two are real-time threads, which turn the expedited crank and lend their priority to readers;
+ * an ordinary one says reports. */
+enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_REPORT, DRIVE_WORKERS };
 struct drive_worker {
     struct drive *drive;
     uint32_t state;     /* atomic: enum drive_state */
@@ -130,6 +131,12 @@ void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
 void drive_worker_set_priority(struct drive_worker *worker, int priority);
 void *drive_expedited_body(void *worker);
 void *drive_boost_body(void *worker);
+void *drive_report_body(void *worker);
+
+/* ---- reports: report.c ---- */
+
+/* Have the reports that watch/ has gathered said, by a thread that holds nothing.  Under the crank; never waits. */
+void drive_report(struct drive *drive);
 
 /* ---- lending: boost.c ---- */
 

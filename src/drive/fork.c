@@ -67,6 +67,7 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
         krcud->event = krcud->sleeping = 0;
         krcud->state = DRIVE_NONE;
     }
+    watch_after_fork(drive->watch);
     for (int i = 0; i < DRIVE_WORKERS; i++)
         drive->worker[i] = (struct drive_worker){.drive = drive};
     for (int i = 0; i < 4; i++)

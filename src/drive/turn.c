@@ -16,7 +16,8 @@ static void fence_or_report(struct drive *drive, enum gp_kind kind)
     int64_t began = drive->gp->machine[kind].began_ns;
     while (!drive_fence(drive)) { /* ends when the sandbox allows a fence, or every reader has acknowledged */
         if (plat_clock_now() - began >= drive->report_ns[kind]) {
-            watch_fence_report(drive->watch, -EPERM);
+            watch_fence_gather(drive->watch, kind, -EPERM);
+            drive_report(drive);
             drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
         }
         plat_clock_sleep(drive_tick_ns(drive));
@@ -105,7 +106,8 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
     int64_t now = plat_clock_now();
     if (now - drive->gp->machine[kind].began_ns < drive->report_ns[kind] || gp_is_clear(drive->gp, kind))
         return;
-    watch_stall_report(drive->watch, kind, now);
+    watch_stall_gather(drive->watch, kind, now);
+    drive_report(drive);
     drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Real-time workers: made when first needed, asleep on a futex otherwise.
+/* Workers: made when first needed, asleep on a futex otherwise.
  *
  * tested by: test/api/expedited.cc
  */
 #include "drive/drive.h"
 
-static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body};
-static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost"};
+static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body, drive_report_body};
+static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-report"};
 
 int drive_worker_start(struct drive *drive, int index)
 {
@@ -21,7 +21,8 @@ int drive_worker_start(struct drive *drive, int index)
     int error = plat_thread_create(&thread, names[index], bodies[index], worker);
     if (!error)
         plat_thread_detach(&thread);
-    rtrcu_store_release(&worker->state, error ? DRIVE_NONE : DRIVE_RUNNING);
+    uint32_t starting = DRIVE_STARTING; /* unless it has ended already */
+    (void)rtrcu_compare_exchange(&worker->state, &starting, error ? DRIVE_NONE : DRIVE_RUNNING);
     return error;
 }
 

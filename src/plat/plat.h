@@ -103,9 +103,12 @@ void plat_mem_release(void *pages, size_t bytes);
 
 /* ---- messages: print.c ---- */
 
-/* Format and write to standard error in one go.  Async-signal-safe for %s %d %u %x %l.. only through vsnprintf of the
- * C library, which does not allocate for these. */
+/* Format and write to standard error in one go, at most 1,023 bytes.  Never waits and never raises SIGPIPE: where
+ * standard error has no room for it now (a full pipe, a terminal that was stopped) or nobody reads it, the message is
+ * lost.  That is as far as poll() knows: whoever else writes there may take the room in between. */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Write to standard error, however long that takes.  SIGPIPE is the caller's: the library's threads block it. */
+void plat_write(const char *text);
 /* plat_print() and abort(): a mistake of the program that the library cannot live with. */
 void plat_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The stall report: a grace period that does not end, who is in its way, and what waits behind it.
  *
- * It goes to the handler that the program set, line by line, or to standard error.
+ * Whoever turns the crank gathers it as plain data; a thread that holds nothing says it, line by line, to the handler
+ * that the program set, or to standard error.
  * tested by: test/api/stall.cc
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "watch/watch.h"
 
-#define TASKS_NAMED 8
-#define READERS_NAMED 32
+void watch_init(struct watch *watch, struct gp *gp, struct callback *cb)
+{
+    *watch = (struct watch){.gp = gp, .cb = cb};
+    lock_init(&watch->lock, LOCK_RANK_REPORT);
+}
+
+void watch_after_fork(struct watch *watch)
+{
+    lock_reset(&watch->lock);
+    for (int kind = 0; kind < GP_KINDS; kind++)
+        watch->waits[kind] = false;
+}
 
 int64_t watch_next_report(const struct watch *watch, int64_t previous)
 {
@@ -19,25 +31,113 @@ int64_t watch_next_report(const struct watch *watch, int64_t previous)
     return previous ? previous * 3 : callback_config(watch->cb)->stall_timeout_ms * 1000000;
 }
 
-static void __attribute__((format(printf, 2, 3))) say(struct watch *watch, const char *format, ...)
+/* ---- gathering: under the crank ---- */
+
+static void add_task(struct watch_report *report, const char *name)
+{
+    if (report->tasks < WATCH_TASKS_NAMED)
+        snprintf(report->task[report->tasks], WATCH_TASK_NAME, "%s", name ? name : "");
+    report->tasks++;
+}
+
+static void add_reader(struct watch_report *report, const struct reader_record *record)
+{
+    if (report->readers < WATCH_READERS_NAMED)
+        report->reader[report->readers] = (struct watch_reader){.thread_id = record->thread_id,
+                                                                .inside = reader_inside(record),
+                                                                .lent = rtrcu_load_relaxed(&record->lent),
+                                                                .entered = rtrcu_load_relaxed(&record->self->entered)};
+    report->readers++;
+}
+
+/* Promote first, so that a task that has only just parked is named as one. */
+static void add_leaf(struct watch *watch, struct watch_report *report, struct reader_leaf *leaf)
+{
+    lock_acquire(&leaf->lock);
+    uint32_t left = gp_owing(watch->gp, report->kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
+    for (; left; left &= left - 1) {
+        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+        gp_promote(watch->gp, record);
+        add_reader(report, record);
+    }
+    struct rcu_task *task = leaf->boundary[report->kind];
+    for (; task; task = blocked_next(leaf, task)) /* as many as are parked here */
+        add_task(report, task->name);
+    lock_release(&leaf->lock);
+}
+
+static void leave_to_say(struct watch *watch, const struct watch_report *report)
+{
+    lock_acquire(&watch->lock);
+    if (!watch->waits[report->kind]) {
+        watch->waiting[report->kind] = *report;
+        watch->waits[report->kind] = true;
+    }
+    lock_release(&watch->lock);
+}
+
+static void begin(const struct watch *watch, enum gp_kind kind, struct watch_report *report)
+{
+    memset(report, 0, sizeof(*report));
+    report->kind = kind;
+    report->number = watch->gp->machine[kind].seq / SEQ_STEP;
+    report->turner = lock_thread_id();
+}
+
+void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
+{
+    const struct gp_machine *machine = &watch->gp->machine[kind];
+    struct watch_report report;
+    begin(watch, kind, &report);
+    report.age_ms = (now - machine->began_ns) / 1000000;
+    for (uint32_t i = 0; i < machine->leaves; i++) {
+        struct reader_leaf *leaf = reader_leaf_at(watch->gp->registry, i);
+        if (leaf && gp_leaf_owes(watch->gp, kind, i))
+            add_leaf(watch, &report, leaf);
+    }
+    if (machine->anonymous_busy)
+        report.anonymous = rtrcu_load_relaxed(&watch->gp->registry->anonymous);
+    leave_to_say(watch, &report);
+}
+
+void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
+{
+    struct watch_report report;
+    begin(watch, kind, &report);
+    report.fence_error = error;
+    leave_to_say(watch, &report);
+}
+
+/* ---- saying: holding nothing ---- */
+
+/* How a report is said. */
+struct manner {
+    void (*handler)(const char *line); /* NULL: standard error */
+    bool may_wait;                     /* for standard error, and for the loader's lock */
+};
+
+static void __attribute__((format(printf, 2, 3))) say(const struct manner *manner, const char *format, ...)
 {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    void (*handler)(const char *) = rtrcu_load_acquire(&watch->handler);
-    if (handler)
-        handler(text);
+    if (manner->handler)
+        manner->handler(text);
+    else if (manner->may_wait)
+        plat_write(text);
     else
         plat_print("%s", text);
 }
 
-/* What is said of one reader; gathered under the leaf lock, said without it. */
-struct culprit {
-    uint32_t thread_id, inside, lent;
-    uintptr_t entered;
-};
+static void name_code(const struct manner *manner, uintptr_t address, char *text, size_t size)
+{
+    if (manner->may_wait)
+        plat_symbol(address, text, size);
+    else
+        snprintf(text, size, "0x%lx", (unsigned long)address);
+}
 
 static const char *state_name(char state)
 {
@@ -60,84 +160,94 @@ static const char *state_name(char state)
     }
 }
 
-static void say_culprit(struct watch *watch, const struct culprit *culprit)
+static void say_reader(const struct manner *manner, const struct watch_reader *reader)
 {
     char name[32], where[160] = "", began[160] = "";
     struct plat_thread_look look;
-    bool discipline = culprit->inside & RTRCU_QSBR_ONLINE;
-    plat_thread_name((int)culprit->thread_id, name, sizeof(name));
-    plat_thread_look((int)culprit->thread_id, &look);
+    bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
+    plat_thread_name((int)reader->thread_id, name, sizeof(name));
+    plat_thread_look((int)reader->thread_id, &look);
     if (look.address)
-        plat_symbol(look.address, where, sizeof(where));
-    say(watch, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", culprit->thread_id, name,
+        name_code(manner, look.address, where, sizeof(where));
+    say(manner, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread_id, name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
-        culprit->inside & RTRCU_NESTING_MASK, state_name(look.state), culprit->lent ? ", is lent a priority" : "");
+        reader->inside & RTRCU_NESTING_MASK, state_name(look.state), reader->lent ? ", is lent a priority" : "");
     if (look.call >= 0)
-        say(watch, "rtrcu:     in system call %ld at %s%s\n", look.call, where,
+        say(manner, "rtrcu:     in system call %ld at %s%s\n", look.call, where,
             discipline ? ": it went to sleep without rcu_thread_offline()" : "");
-    if (culprit->entered) {
-        plat_symbol(culprit->entered, began, sizeof(began));
-        say(watch, "rtrcu:     its section began at %s\n", began);
+    if (reader->entered) {
+        name_code(manner, reader->entered, began, sizeof(began));
+        say(manner, "rtrcu:     its section began at %s\n", began);
     }
 }
 
-/* Promote first, so that a task that has only just parked is named as one. */
-static void say_leaf(struct watch *watch, enum gp_kind kind, struct reader_leaf *leaf)
+static void say_stall(const struct watch *watch, const struct manner *manner, const struct watch_report *report)
 {
-    struct culprit culprits[READERS_NAMED];
-    const char *tasks[TASKS_NAMED];
-    uint32_t count = 0, blocked = 0;
-    lock_acquire(&leaf->lock);
-    uint32_t left = gp_owing(watch->gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
-    for (; left; left &= left - 1) {
-        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
-        gp_promote(watch->gp, record);
-        culprits[count++] = (struct culprit){.thread_id = record->thread_id,
-                                             .inside = reader_inside(record),
-                                             .lent = rtrcu_load_relaxed(&record->lent),
-                                             .entered = rtrcu_load_relaxed(&record->self->entered)};
-    }
-    struct rcu_task *task = leaf->boundary[kind];
-    for (; task; task = blocked_next(leaf, task)) { /* as many as are parked here */
-        if (blocked < TASKS_NAMED)
-            tasks[blocked] = task->name;
-        blocked++;
-    }
-    lock_release(&leaf->lock);
-    for (uint32_t i = 0; i < count; i++)
-        say_culprit(watch, &culprits[i]);
-    for (uint32_t i = 0; i < blocked && i < TASKS_NAMED; i++)
-        say(watch, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", tasks[i] ? tasks[i] : "");
-    if (blocked > TASKS_NAMED)
-        say(watch, "rtrcu:   and %u parked tasks more\n", blocked - TASKS_NAMED);
-}
-
-void watch_stall_report(struct watch *watch, enum gp_kind kind, int64_t now)
-{
-    const struct gp_machine *machine = &watch->gp->machine[kind];
     struct rtrcu_stats stats = {.size = sizeof(stats)};
-    rtrcu_fetch_add(&watch->stall_reports, 1);
-    say(watch, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
-        kind == GP_NORMAL ? "normal" : "expedited", (unsigned long long)(machine->seq / SEQ_STEP),
-        (long long)((now - machine->began_ns) / 1000000), lock_thread_id());
-    for (uint32_t i = 0; i < machine->leaves; i++) {
-        struct reader_leaf *leaf = reader_leaf_at(watch->gp->registry, i);
-        if (leaf && gp_leaf_owes(watch->gp, kind, i))
-            say_leaf(watch, kind, leaf);
-    }
-    if (machine->anonymous_busy)
-        say(watch, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n",
-            rtrcu_load_relaxed(&watch->gp->registry->anonymous));
+    say(manner, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
+        report->kind == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
+        (long long)report->age_ms, report->turner);
+    for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
+        say_reader(manner, &report->reader[i]);
+    if (report->readers > WATCH_READERS_NAMED)
+        say(manner, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
+    for (uint32_t i = 0; i < report->tasks && i < WATCH_TASKS_NAMED; i++)
+        say(manner, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
+    if (report->tasks > WATCH_TASKS_NAMED)
+        say(manner, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
+    if (report->anonymous)
+        say(manner, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n",
+            report->anonymous);
     watch_stats(watch, &stats);
-    say(watch, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
+    say(manner, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
 }
 
-void watch_fence_report(struct watch *watch, int error)
+static void say_fence(const struct manner *manner, const struct watch_report *report)
 {
-    rtrcu_fetch_add(&watch->stall_reports, 1);
-    say(watch,
+    say(manner,
         "rtrcu: grace periods stand still: the kernel refuses membarrier() (error %d) and no other fence reaches all"
         " threads yet; set RTRCU_MEMBARRIER=off at start where a sandbox forbids it\n",
-        -error);
+        -report->fence_error);
+}
+
+static bool take(struct watch *watch, struct watch_report *report)
+{
+    bool found = false;
+    lock_acquire(&watch->lock);
+    for (int kind = 0; kind < GP_KINDS && !found; kind++) {
+        if (!watch->waits[kind])
+            continue;
+        *report = watch->waiting[kind];
+        watch->waits[kind] = false;
+        found = true;
+    }
+    lock_release(&watch->lock);
+    return found;
+}
+
+static bool say_one(struct watch *watch, const struct manner *manner)
+{
+    struct watch_report report;
+    if (!take(watch, &report))
+        return false;
+    if (report.fence_error)
+        say_fence(manner, &report);
+    else
+        say_stall(watch, manner, &report);
+    rtrcu_fetch_add(&watch->stall_reports, 1);
+    return true;
+}
+
+bool watch_report_say(struct watch *watch)
+{
+    struct manner manner = {.handler = rtrcu_load_acquire(&watch->handler), .may_wait = true};
+    return say_one(watch, &manner);
+}
+
+void watch_report_say_at_once(struct watch *watch)
+{
+    static const struct manner manner = {0};
+    while (say_one(watch, &manner)) /* at most one of each kind */
+        ;
 }

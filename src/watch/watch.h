@@ -3,25 +3,64 @@
  *
  * Knows: grace periods, records, callbacks (it reads their counters).  Must not know: drivers.
  * States: a stall is reported when a grace period is stall_timeout_ms old, then at three times the age each time.
+ * Locks: its own, for the reports that wait to be said; leaf locks, for the moment in which a leaf's words are read.
  */
 #ifndef RTRCU_WATCH_WATCH_H
 #define RTRCU_WATCH_WATCH_H
 
 #include "callback/callback.h"
 
+#define WATCH_READERS_NAMED 64
+#define WATCH_TASKS_NAMED 8
+#define WATCH_TASK_NAME 48
+
+/* What is said of one reader. */
+struct watch_reader {
+    uint32_t thread_id, inside, lent;
+    uintptr_t entered;
+};
+
+/* A report as plain data: gathered under the crank, said by a thread that holds nothing. */
+struct watch_report {
+    enum gp_kind kind;
+    int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
+    uint64_t number;         /* of the grace period */
+    int64_t age_ms;          /* of it */
+    uint32_t turner;         /* thread id of who turns its crank */
+    uint32_t readers, tasks; /* in its way; more, perhaps, than are named */
+    uint32_t anonymous;      /* readers without a record, if it waits for them */
+    struct watch_reader reader[WATCH_READERS_NAMED];
+    char task[WATCH_TASKS_NAMED][WATCH_TASK_NAME];
+};
+
 struct watch {
     struct gp *gp;
     struct callback *cb;
-    void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
-    uint64_t stall_reports;            /* atomic */
+    void (*handler)(const char *line);     /* atomic: where reports go, NULL = standard error */
+    uint64_t stall_reports;                /* atomic: reports that have been said */
+    struct lock lock;                      /* the two below; held while one report is copied */
+    bool waits[GP_KINDS];                  /* a report is there */
+    struct watch_report waiting[GP_KINDS]; /* it */
 };
+
+void watch_init(struct watch *watch, struct gp *gp, struct callback *cb);
+/* In a fork's child: what was gathered is the parent's to say. */
+void watch_after_fork(struct watch *watch);
 
 /* How old a grace period may become before the next report, nanoseconds; @previous 0 for the first. */
 int64_t watch_next_report(const struct watch *watch, int64_t previous);
-/* Name the grace period, every reader in its way, and what is queued behind it.  Under the crank. */
-void watch_stall_report(struct watch *watch, enum gp_kind kind, int64_t now);
-/* Grace periods cannot end since no fence is to be had. */
-void watch_fence_report(struct watch *watch, int error);
+
+/* Note who is in the way of the grace period of @kind, or that it stands still since no fence is to be had.  Under its
+ * crank; takes leaf locks, shortly.  Nothing is noted while an earlier report of its kind has not been taken to be
+ * said. */
+void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now);
+void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error);
+/* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
+ * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */
+bool watch_report_say(struct watch *watch);
+/* The same where no thread can be had for it: to standard error alone, without symbols, and not at all where that would
+ * wait.  May be called under the crank. */
+void watch_report_say_at_once(struct watch *watch);
 
 /* Fill in everything of @stats that the rooms below know. */
 void watch_stats(const struct watch *watch, struct rtrcu_stats *stats);

@@ -223,6 +223,11 @@ void plat_print(const char *format, ...)
     va_end(arguments);
 }
 
+void plat_write(const char *text)
+{
+    plat_print("%s", text);
+}
+
 void plat_die(const char *format, ...)
 {
     char text[512];

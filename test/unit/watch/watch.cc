@@ -25,8 +25,7 @@ class Watch : public testing::Test
         rtrcu_config_init(&config_);
         cb_->gp = world_.gp();
         cb_->config = &config_;
-        watch_.gp = world_.gp();
-        watch_.cb = cb_;
+        watch_init(&watch_, world_.gp(), cb_);
     }
     struct rtrcu_stats stats()
     {
@@ -40,7 +39,10 @@ class Watch : public testing::Test
         test::Crank crank(world_.gp());
         crank.begin_and_scan(1000);
         test::CapturedErrors errors;
-        watch_stall_report(&watch_, GP_NORMAL, 1000 + age_ns);
+        watch_stall_gather(&watch_, GP_NORMAL, 1000 + age_ns);
+        EXPECT_EQ(errors.text(), "") << "gathering says nothing";
+        EXPECT_TRUE(watch_report_say(&watch_));
+        EXPECT_FALSE(watch_report_say(&watch_)) << "once";
         for (uint32_t i = 0; i < reader_leaf_count(world_.registry()); i++) {
             for (uint32_t left = gp_owing(world_.gp(), GP_NORMAL, i); left; left &= left - 1)
                 gp_report(world_.gp(), &reader_leaf_at(world_.registry(), i)->records[__builtin_ctz(left)]);
@@ -103,10 +105,36 @@ TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
 TEST_F(Watch, AMissingFenceIsSaid)
 {
     test::CapturedErrors errors;
-    watch_fence_report(&watch_, -EPERM);
+    watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
+    EXPECT_EQ(stats().stall_reports, 0u) << "not yet said";
+    EXPECT_TRUE(watch_report_say(&watch_));
     EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
     EXPECT_TRUE(errors.contains("error 1")) << errors.text();
     EXPECT_EQ(stats().stall_reports, 1u);
+}
+
+TEST_F(Watch, OneReportOfEachKindWaitsAndTheFirstIsKept)
+{
+    test::CapturedErrors errors;
+    watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
+    watch_fence_gather(&watch_, GP_NORMAL, -ENOSYS);
+    watch_fence_gather(&watch_, GP_EXPEDITED, -EINVAL);
+    watch_report_say_at_once(&watch_);
+    EXPECT_FALSE(watch_report_say(&watch_));
+    EXPECT_TRUE(errors.contains("error " + std::to_string(EPERM))) << errors.text();
+    EXPECT_FALSE(errors.contains("error " + std::to_string(ENOSYS))) << errors.text();
+    EXPECT_TRUE(errors.contains("error " + std::to_string(EINVAL))) << errors.text();
+    watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
+    watch_after_fork(&watch_);
+    EXPECT_FALSE(watch_report_say(&watch_)) << "the parent's";
+}
+
+TEST_F(Watch, MoreReadersThanAreNamedAreCounted)
+{
+    for (int i = 0; i < WATCH_READERS_NAMED + 3; i++)
+        world_.craft(1)->thread_id = 100000u + static_cast<uint32_t>(i);
+    std::string text = report(1);
+    EXPECT_NE(text.find("and 3 threads more"), std::string::npos) << text;
 }
 
 TEST_F(Watch, SumsOverRecordsOfEveryLeaf)

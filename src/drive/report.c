@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Saying reports: by a thread of its own that holds nothing.  So a full pipe, the loader's lock or a handler of the
+ * program may keep it as long as they like; the grace period that is reported ends when its readers end.
+ *
+ * tested by: test/api/stall.cc
+ */
+#include <pthread.h>
+
+#include "drive/drive.h"
+
+void drive_report(struct drive *drive)
+{
+    if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
+        drive_worker_wake(drive, DRIVE_WORKER_REPORT);
+    else
+        watch_report_say_at_once(drive->watch);
+}
+
+/* The program's handler has ended the thread: the next report makes another. */
+static void gone(void *argument)
+{
+    struct drive_worker *worker = argument;
+    rtrcu_store_release(&worker->state, DRIVE_NONE);
+}
+
+void *drive_report_body(void *argument)
+{
+    struct drive_worker *worker = argument;
+    pthread_cleanup_push(gone, worker);
+    for (;;) { /* for the life of the process, or until a handler ends it */
+        uint32_t event = rtrcu_load_acquire(&worker->event);
+        if (!watch_report_say(worker->drive->watch))
+            drive_worker_sleep(worker, event);
+    }
+    pthread_cleanup_pop(0);
+    return NULL;
+}

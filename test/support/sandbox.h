@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sandboxes for tests: system calls that the kernel refuses from now on, to all threads of the process.
+ */
+#ifndef RTRCU_TEST_SUPPORT_SANDBOX_H
+#define RTRCU_TEST_SUPPORT_SANDBOX_H
+
+#include <cstddef>
+#include <initializer_list>
+#include <vector>
+
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace test
+{
+
+/* One rule: @call fails with @error; if @operations is not empty, only where its second argument, without the bits
+ * that say private and by which clock, is one of them. */
+struct Refusal {
+    long call;
+    int error;
+    std::vector<int> operations = {};
+};
+
+/* False if there is no such sandbox here. */
+inline bool refuse(const std::vector<Refusal> &refusals)
+{
+    constexpr unsigned flags = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
+    auto load = [](size_t offset) {
+        return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
+    };
+    auto answer = [](unsigned what) { return sock_filter BPF_STMT(BPF_RET | BPF_K, what); };
+    std::vector<sock_filter> filter;
+    for (const Refusal &refusal : refusals) {
+        unsigned error = SECCOMP_RET_ERRNO | static_cast<unsigned>(refusal.error);
+        auto operations = static_cast<unsigned char>(refusal.operations.size());
+        auto rest = static_cast<unsigned char>(operations ? 2 * operations + 2 : 1);
+        filter.push_back(load(offsetof(struct seccomp_data, nr)));
+        filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(refusal.call), 0, rest));
+        if (operations == 0)
+            filter.push_back(answer(error));
+        else {
+            filter.push_back(load(offsetof(struct seccomp_data, args) + sizeof(uint64_t)));
+            filter.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~flags));
+        }
+        for (int operation : refusal.operations) {
+            filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(operation), 0, 1));
+            filter.push_back(answer(error));
+        }
+    }
+    filter.push_back(answer(SECCOMP_RET_ALLOW));
+    struct sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}
+
+} // namespace test
+
+#endif
