@@ -259,8 +259,8 @@ CHILD(late_reader_on_one_cpu)
     REQUIRE(rcu_register_thread() == 0);
     std::thread reader([] { pthread_setspecific(late.key, &late); });
     late.steps.wait(1);
-    queue(1);
     uint64_t busy = test::stats().gp_busy;
+    queue(1);
     REQUIRE(test::eventually([&] { return test::stats().gp_busy > busy; }));
     for (int i = 0; i < 1000; i++)
         sched_yield(); /* the driver asks, looks again, and waits */
