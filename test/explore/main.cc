@@ -54,6 +54,8 @@ std::unique_ptr<sim::Strategy> strategy_of(const Request &request)
 {
     if (request.strategy == "random")
         return make_random(request.seed);
+    if (request.strategy == "few")
+        return make_few(request.seed);
     if (request.strategy == "pct")
         return make_pct(request.seed, request.depth);
     return make_exhaustive(request.preemptions);
@@ -157,7 +159,7 @@ int run_standard(const sim::Scenario &scenario, Request request)
         const char *name;
         double share;
         size_t buffer;
-    } strategies[] = {{"exhaustive", 1, 2}, {"random", 1, 4}, {"pct", 0.5, 4}};
+    } strategies[] = {{"exhaustive", 1, 2}, {"random", 1, 4}, {"few", 1, 4}, {"pct", 0.5, 4}};
     int failed = 0;
     Request whole = request;
     for (const auto &strategy : strategies) {
@@ -281,11 +283,11 @@ int main(int argc, char **argv)
     explore::Request request;
     CLI::App app("Explore interleavings and weak memory over the library's own source.");
     app.add_option("--scenario", request.scenario, "one scenario, or all");
-    app.add_option("--strategy", request.strategy, "how schedules are chosen; standard: exhaustive, random, pct")
-        ->check(CLI::IsMember({"standard", "random", "pct", "exhaustive"}));
+    app.add_option("--strategy", request.strategy, "how schedules are chosen; standard: exhaustive, random, few, pct")
+        ->check(CLI::IsMember({"standard", "random", "few", "pct", "exhaustive"}));
     app.add_option("--memory", request.memory, "what a store buffer may do")
         ->check(CLI::IsMember({"sc", "tso", "pso"}));
-    app.add_option("--seed", request.seed, "of random and pct");
+    app.add_option("--seed", request.seed, "of random, few and pct");
     app.add_option("--schedules", request.schedules, "at most so many a scenario and strategy, 0: any number");
     app.add_option("--seconds", request.seconds, "at most so long a scenario and strategy; 1 if nothing is said")
         ->check(CLI::NonNegativeNumber);

@@ -58,6 +58,16 @@ void refuse_fences(bool membarrier, bool visit)
     world()->refuse_fences(membarrier, visit);
 }
 
+void may_fail(unsigned resources, uint32_t count)
+{
+    world()->may_fail(resources, count);
+}
+
+size_t live_allocations()
+{
+    return world()->live_allocations();
+}
+
 void step()
 {
     world()->point("step", "scenario");

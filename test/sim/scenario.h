@@ -36,6 +36,13 @@ void early_timeouts(uint32_t count);
 // The kernel refuses heavy fences from now on.
 void refuse_fences(bool membarrier, bool visit);
 
+// What a machine may run out of.
+enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8 };
+// In setup: so many calls for these may fail, at any moment.
+void may_fail(unsigned resources, uint32_t count);
+// What malloc() has given and free() has not taken back.
+size_t live_allocations();
+
 // Others may go first.
 void step();
 // Wait for something that is not the library's business to signal.

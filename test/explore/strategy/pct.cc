@@ -13,13 +13,14 @@ namespace explore
 namespace
 {
 
-// Who has a priority: threads, their buffers, their signals and timeouts, and the scenario's events.
-constexpr int kActors = 5 * sim::kMaxThreads;
+// Who has a priority: threads, their buffers, their signals and timeouts, the scenario's events, and ways to turn out.
+constexpr int kActors = 6 * sim::kMaxThreads;
 
 int actor_of(const sim::Action &action)
 {
     int kind = static_cast<int>(action.kind);
-    int number = action.kind == sim::ActionKind::kEvent ? action.index : action.thread;
+    bool numbered = action.kind == sim::ActionKind::kEvent || action.kind == sim::ActionKind::kOutcome;
+    int number = numbered ? action.index : action.thread;
     return kind * sim::kMaxThreads + number % sim::kMaxThreads;
 }
 

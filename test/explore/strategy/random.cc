@@ -59,6 +59,8 @@ class Random : public sim::Strategy
         case sim::ActionKind::kEvent:
         case sim::ActionKind::kTimeout:
             return other_;
+        case sim::ActionKind::kOutcome:
+            return 1;
         }
         return 1;
     }

@@ -2,14 +2,12 @@
 // The strategies: which of the things that may happen next does.
 //
 //   random      weights of threads and buffers are drawn anew for each schedule, so that some schedules let stores
-//   linger
-//               and others starve a thread
+//               linger and others starve a thread
+//   few         one to four switches at random steps; between them a thread runs on
 //   pct         every thread and every buffer has a priority; at d random steps the running one falls to the bottom.
-//   Finds
-//               a fault of depth d with a probability that does not depend on luck alone (Burckhardt et al., 2010)
+//               Finds a fault of depth d with a probability that is known beforehand (Burckhardt et al., 2010)
 //   exhaustive  every order with at most so many preemptions; a state that was reached before with as many preemptions
-//   to
-//               spend is not entered again
+//               to spend is not entered again
 //   replay      the recorded choices
 #pragma once
 
@@ -24,6 +22,7 @@ namespace explore
 {
 
 std::unique_ptr<sim::Strategy> make_random(uint64_t seed);
+std::unique_ptr<sim::Strategy> make_few(uint64_t seed);
 std::unique_ptr<sim::Strategy> make_pct(uint64_t seed, int depth);
 std::unique_ptr<sim::Strategy> make_exhaustive(int preemptions);
 std::unique_ptr<sim::Strategy> make_replay(std::vector<uint8_t> choices);

@@ -119,7 +119,10 @@ void __wrap_free(void *memory);
 
 void *__wrap_malloc(size_t bytes)
 {
-    return world() && world()->active() ? world()->allocate(bytes) : __real_malloc(bytes);
+    World *w = world();
+    if (!w || !w->active())
+        return __real_malloc(bytes);
+    return w->refuses(sim::kMalloc) ? nullptr : w->allocate(bytes);
 }
 
 void __wrap_free(void *memory)

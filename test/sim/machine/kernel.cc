@@ -20,7 +20,7 @@ constexpr uint32_t kOwnerMask = 0x3fffffff, kWaitersBit = 0x80000000;
 
 } // namespace
 
-// Each thread passes a full fence at a moment of its own, between the beginning and the end of the call.
+// Each thread passes a full fence at a moment of its own, between the beginning and the end of the call, in any order.
 int World::fence_heavy(bool visit)
 {
     point(visit ? "visit every CPU" : "membarrier", "fence_heavy");
@@ -31,9 +31,15 @@ int World::fence_heavy(bool visit)
     }
     Thread &self = *current_;
     real_fence(self);
+    std::vector<Thread *> left;
     for (Thread &thread : threads_) {
-        if (&thread == &self || thread.waits == Waits::kFinished)
-            continue;
+        if (&thread != &self && thread.waits != Waits::kFinished)
+            left.push_back(&thread);
+    }
+    while (!left.empty()) {
+        auto next = left.begin() + static_cast<std::ptrdiff_t>(choose(left.size()));
+        Thread &thread = **next;
+        left.erase(next);
         if (!thread.buffer.empty())
             point("heavy fence reaches", thread.name.c_str());
         real_fence(thread);
@@ -168,6 +174,7 @@ void World::wait_until(bool (*condition)())
 // Never the same address twice in a schedule: what is freed stays known as freed.
 void *World::allocate(size_t bytes)
 {
+    settle();
     size_t rounded = (bytes + 31) & ~size_t{15};
     if (heap_used_ + rounded > heap_.size())
         fail("the scenario's heap is used up");
@@ -177,6 +184,13 @@ void *World::allocate(size_t bytes)
     allocations_[reinterpret_cast<uintptr_t>(memory)] = bytes;
     current_->history = mix(current_->history, heap_used_);
     return memory;
+}
+
+void *World::allocate_pages(size_t bytes)
+{
+    void *pages = allocate(bytes);
+    allocations_.erase(reinterpret_cast<uintptr_t>(pages)); // no matter for free(), nor left over at the end
+    return memset(pages, 0, bytes);
 }
 
 // Freeing is a write of the whole: it must come after every other access.

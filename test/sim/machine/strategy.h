@@ -15,6 +15,7 @@ enum class ActionKind : uint8_t {
     kSignal,  // this thread's pending signal handler begins
     kEvent,   // event number `index` of the scenario happens
     kTimeout, // this thread's timed wait ends although others could go on
+    kOutcome, // what this thread has asked of the machine turns out in way number `index`
 };
 
 struct Action {

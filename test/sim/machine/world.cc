@@ -78,6 +78,7 @@ void World::begin_schedule(const Scenario &scenario, Strategy &strategy)
     heap_used_ = 0;
     now_ = 1000000000;
     allow_timeouts(true, 0);
+    may_fail(0, 0);
     membarrier_refused_ = visit_refused_ = over_ = false;
     outside_ = Thread{};
     outside_.name = "outside";
@@ -246,11 +247,12 @@ bool World::on_own_stack(uintptr_t address) const
 
 void World::point(const char *text, const char *where)
 {
-    (void)text;
     (void)where;
     if (!exploring())
         return;
     settle();
+    // Where a thread stands is part of its state, even where the last step read and wrote nothing: a fence, say.
+    current_->history = mix(current_->history, reinterpret_cast<uintptr_t>(text));
     if (scenario_->invariant) {
         quiet_++;
         scenario_->invariant();
@@ -376,8 +378,37 @@ bool World::perform(const Action &action, Thread *&run)
         early_timeouts_--;
         time_out(threads_[action.thread]);
         return false;
+    case ActionKind::kOutcome:
+        break; // choose() alone offers it
     }
     return false;
+}
+
+size_t World::choose(size_t count)
+{
+    Thread &t = *current_;
+    if (!exploring() || count < 2)
+        return 0;
+    actions_.clear();
+    for (size_t i = 0; i < count; i++)
+        actions_.push_back({ActionKind::kOutcome, static_cast<uint8_t>(t.id), static_cast<uint8_t>(i)});
+    t.history = mix(t.history, 0xc4005e);
+    int choice = decide();
+    if (choice < 0) {
+        outcome_.cut = true;
+        leave_schedule();
+    }
+    t.history = mix(t.history, static_cast<uint64_t>(choice));
+    return static_cast<size_t>(choice);
+}
+
+bool World::refuses(unsigned resource)
+{
+    if (!(failing_ & resource) || failures_left_ == 0 || choose(2) == 0)
+        return false;
+    failures_left_--;
+    trace("nothing is to be had", "", resource);
+    return true;
 }
 
 // Who goes on.  Null: the schedule is over (and the caller is the main context, or a thread that has ended).
@@ -481,7 +512,7 @@ uint64_t World::state()
     for (const auto &event : events_)
         h = mix(h, event.second ? 1 : 2);
     h = mix(h, static_cast<uint64_t>(now_) ^ heap_used_ << 40 ^ static_cast<uint64_t>(early_timeouts_) << 60);
-    h = mix(h, (membarrier_refused_ ? 1u : 0u) | (visit_refused_ ? 2u : 0u));
+    h = mix(h, (membarrier_refused_ ? 1u : 0u) | (visit_refused_ ? 2u : 0u) | failures_left_ << 2);
     return mix(h, current_ == &outside_ ? 99 : static_cast<uint64_t>(current_->id));
 }
 

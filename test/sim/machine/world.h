@@ -90,6 +90,7 @@ class World
     void set_signal(int id, void (*handler)());
     void wait_until(bool (*condition)());
     void *allocate(size_t bytes);
+    void *allocate_pages(size_t bytes);
     void release(void *memory);
     [[noreturn]] void fail(const std::string &message);
     void expect(bool condition, const char *text);
@@ -105,6 +106,17 @@ class World
     {
         membarrier_refused_ = membarrier;
         visit_refused_ = visit;
+    }
+    // So many calls for these resources (bits of sim::Resource) may fail.
+    void may_fail(unsigned resources, uint32_t count)
+    {
+        failing_ = resources;
+        failures_left_ = count;
+    }
+    // Memory from malloc() that nobody has given back.
+    size_t live_allocations() const
+    {
+        return allocations_.size();
     }
     Outcome &outcome()
     {
@@ -157,6 +169,8 @@ class World
         return mode_ == Mode::kExplore && quiet_ == 0;
     }
     void point(const char *text, const char *where);
+    // Does this call for a resource fail?  The strategy's choice, where the scenario allows it.
+    bool refuses(unsigned resource);
 
   private:
     enum class Mode { kOutside, kSetup, kExplore, kFinish };
@@ -167,6 +181,8 @@ class World
     Thread *next();
     void list_actions();
     int decide();
+    // One of @count ways for the running thread to go on.
+    size_t choose(size_t count);
     bool perform(const Action &action, Thread *&run);
     void switch_to(Thread *to);
     void leave_schedule();
@@ -210,6 +226,8 @@ class World
     bool timeouts_allowed_ = true;
     uint32_t early_timeouts_ = 0;
     bool membarrier_refused_ = false, visit_refused_ = false;
+    unsigned failing_ = 0;
+    uint32_t failures_left_ = 0;
     bool over_ = false;
     struct Overlay {
         uintptr_t address;

@@ -118,6 +118,8 @@ bool plat_cpu_allowed(int cpu)
 
 int plat_thread_create(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
 {
+    if (world()->refuses(sim::kThreads))
+        return -EAGAIN;
     thread->handle = static_cast<unsigned long>(world()->add_thread(name, body, argument, true));
     return 0;
 }
@@ -197,14 +199,19 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 int plat_thread_exit_arm(unsigned int key, void *value)
 {
     (void)key;
+    if (world()->refuses(sim::kExitHooks))
+        return -ENOMEM;
     world()->arm_exit(value);
     return 0;
 }
 
 void *plat_mem_pages(size_t bytes)
 {
-    size_t rounded = (bytes + 4095) & ~size_t{4095};
-    void *pages = world()->active() ? world()->allocate(bytes) : aligned_alloc(4096, rounded);
+    if (world()->refuses(sim::kPages))
+        return nullptr;
+    if (world()->active())
+        return world()->allocate_pages(bytes);
+    void *pages = aligned_alloc(4096, (bytes + 4095) & ~size_t{4095});
     return pages ? memset(pages, 0, bytes) : nullptr;
 }
 
