@@ -297,7 +297,8 @@ static inline void rcu_free(void *memory)
  * Context:  ordinary context, outside sections.
  * Blocks:   may make a thread.
  * Ordering: full fence.
- * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags.  A second call changes the flags.
+ * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags; -EAGAIN: there is no room for the driver's thread
+ *           now, and nothing is changed.  A second call changes the flags.
  */
 int rtrcu_register_thread(unsigned int flags);
 /* Unregister now rather than at thread exit; callbacks stay queued.  -EBUSY inside a section. */

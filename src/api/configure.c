@@ -68,8 +68,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
         return -ENOMEM;
     }
     *copy = *config;
-    if (config->driver != callback_config(&domain->cb)->driver &&
-        rtrcu_load_acquire(&domain->drive.state) != DRIVE_NONE) {
+    bool changes_driver = config->driver != callback_config(&domain->cb)->driver;
+    if (changes_driver && !drive_thread_hold(&domain->drive.thread)) {
         snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
         return -EINVAL;
@@ -88,6 +88,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
     }
     drive_release_crank(&domain->drive, GP_EXPEDITED);
     drive_release_crank(&domain->drive, GP_NORMAL);
+    if (changes_driver)
+        drive_changed(&domain->drive);
     return error ? error : start_daemons(domain);
 }
 

@@ -58,7 +58,7 @@ static uint64_t invoke_own(int64_t budget_ns)
     if (policy->owner_done && done)
         policy->owner_done(&domain->cb, record, done, left);
     if (left && policy->punts && rtrcu_load_relaxed(&record->quota) == 0 && !deadline_thread)
-        drive_krcud_give(&domain->drive, record, drive_cpu_of(record), true);
+        (void)drive_krcud_give(&domain->drive, record, drive_cpu_of(&domain->drive, record), true);
     if (done && !deadline_thread)
         drive_progress(&domain->drive);
     return done;
@@ -92,10 +92,13 @@ int rtrcu_register_thread(unsigned int flags)
     api_init();
     if (flags & ~(RTRCU_QSBR | RTRCU_DEADLINE))
         return -EINVAL;
+    if (section_nesting() != 0)
+        return -EBUSY;
+    if (drive_start_surely(&rtrcu_domain.drive) != 0)
+        return -EAGAIN; /* nobody would turn grace periods for a thread that makes no driver itself */
     int error = section_register(&rtrcu_domain.gp, flags);
     if (error)
         return error;
-    drive_start(&rtrcu_domain.drive);
     if (flags & RTRCU_DEADLINE)
         drive_rouse(&rtrcu_domain.drive); /* it may sleep without a timeout, and this thread will not wake it later */
     return 0;

@@ -162,6 +162,8 @@ static __attribute__((noinline)) void call_slow(struct reader_record *record, un
         drive_wake(&domain->drive, false);
     if ((seen & CALLBACK_LOOK) && record)
         press(domain, record, callback_look(&domain->cb, record));
+    if (record && !drive_thread_runs(&domain->drive.thread))
+        rtrcu_store_relaxed(&record->queue.look_at, 0); /* no thread is to be had now: the next call tries again */
 }
 
 static struct reader_record *own_record(void)

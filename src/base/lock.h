@@ -11,7 +11,7 @@
 #include "base/check.h"
 
 enum lock_rank {
-    LOCK_RANK_CONFIG,  /* api: one change of configuration at a time; making threads */
+    LOCK_RANK_CONFIG,  /* api: one change of configuration at a time */
     LOCK_RANK_BARRIER, /* drive: one rcu_barrier() at a time */
     /* Gp: who turns the crank; held over a whole grace period, so nobody waits for it at other ranks. */
     LOCK_RANK_CRANK,

@@ -19,17 +19,31 @@
 #include "watch/watch.h"
 
 enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_IDLE };
-enum drive_state { DRIVE_NONE, DRIVE_STARTING, DRIVE_RUNNING };
+enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKED = 4 };
+
+/* A thread of the library.
+ *
+ *  NONE -> STARTING        drive_thread_claim()   to make it
+ *  NONE -> STARTING        drive_thread_hold()    to change what will be made
+ *  STARTING -> + ASKED     drive_thread_claim()   somebody else needs it meanwhile
+ *  STARTING -> RUNNING     drive_thread_make()    made
+ *  STARTING -> NONE        drive_thread_make()    refused: who needs it asks again
+ *  STARTING -> NONE        drive_thread_let()     changed: who held it makes it, if it was ASKED for
+ *  any -> NONE             drive_thread_ended()   the program's code ended it
+ */
+struct drive_thread {
+    uint32_t state; /* atomic: enum drive_state */
+    struct plat_thread plat;
+};
 
 struct krcud {
     struct lock lock;
     struct reader_record *first, *last; /* queues to serve; under the lock */
     uint32_t event;                     /* atomic: futex */
     uint32_t sleeping;                  /* atomic */
-    uint32_t state;                     /* atomic: enum drive_state */
+    struct drive_thread thread;
     uint32_t cpu;
     bool lifted; /* of its thread */
-    bool bound;  /* of its thread */
     struct drive *drive;
 };
 
@@ -40,7 +54,7 @@ struct drive_driver;
 enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_REPORT, DRIVE_WORKERS };
 struct drive_worker {
     struct drive *drive;
-    uint32_t state;     /* atomic: enum drive_state */
+    struct drive_thread thread;
     uint32_t event;     /* atomic: futex */
     uint32_t wanted;    /* atomic: bit a kind: lend to the readers of that grace period */
     uint32_t thread_id; /* atomic: 0 = not yet running */
@@ -51,15 +65,18 @@ struct drive {
     struct gp *gp;
     struct callback *cb;
     struct watch *watch;
-    struct lock config_lock;           /* making threads, changing the configuration */
+    struct lock config_lock;           /* changing the configuration */
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
-    const struct drive_driver *driver; /* atomic: written under config_lock */
-    uint32_t state;                    /* atomic: enum drive_state of the driver's thread */
-    uint32_t stop;                     /* atomic: the driver's thread is to end */
-    uint32_t event;                    /* atomic: futex of the driver */
-    uint32_t sleeping;                 /* atomic: enum drive_sleep */
-    uint32_t urgent;                   /* atomic: the next grace period begins at once */
-    uint32_t turns[GP_KINDS];          /* atomic: futex: counts releases of the crank */
+    const struct drive_driver *driver; /* atomic: written under config_lock, with its thread held */
+    const struct plat_home *home;      /* atomic: where threads run that are made from now on; an old one stays */
+    struct plat_home first_home;
+    struct drive_thread thread; /* the driver's */
+    int64_t refused_ns;         /* atomic: when a thread was refused last, 0 = never */
+    uint64_t threads_refused;   /* atomic counter */
+    uint32_t event;             /* atomic: futex of the driver */
+    uint32_t sleeping;          /* atomic: enum drive_sleep */
+    uint32_t urgent;            /* atomic: the next grace period begins at once */
+    uint32_t turns[GP_KINDS];   /* atomic: futex: counts releases of the crank */
     uint32_t turn_waiters[GP_KINDS];
     uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
@@ -75,6 +92,26 @@ struct drive {
 };
 
 void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch);
+
+/* ---- threads: thread.c ---- */
+
+static inline bool drive_thread_runs(const struct drive_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->state) == DRIVE_RUNNING;
+}
+/* 1: the caller fills in name and body, and makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less
+ * than a tick ago. */
+int drive_thread_claim(struct drive *drive, struct drive_thread *thread);
+/* 0; or -errno: there is no room for a thread now.  Without a body there is nothing to make. */
+int drive_thread_make(struct drive *drive, struct drive_thread *thread);
+/* By the thread: it ends, and may be made again. */
+void drive_thread_ended(struct drive_thread *thread);
+/* Keep others from making it; false: it runs, or somebody is at it. */
+bool drive_thread_hold(struct drive_thread *thread);
+/* True if it was asked for meanwhile: the caller must have it made. */
+bool drive_thread_let(struct drive_thread *thread);
+/* In the child: true if the forking thread is this one. */
+bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id);
 
 /* ---- one grace period: turn.c ---- */
 
@@ -164,8 +201,12 @@ static inline const struct drive_driver *drive_row(const struct drive *drive)
 {
     return rtrcu_load_acquire(&drive->driver);
 }
-/* Make the driver's thread, if it needs one and has none.  0 or -errno. */
+/* Make the driver's thread, if it needs one and has none.  0: it is there or somebody is at it; or -errno. */
 int drive_start(struct drive *drive);
+/* Behind drive_thread_hold() and perhaps a change of the row: whoever needed a driver meanwhile gets one. */
+void drive_changed(struct drive *drive);
+/* As drive_start(), and wait for who is at it: 0 = it is there. */
+int drive_start_surely(struct drive *drive);
 /* One look at everything: what was queued, a grace period that is needed, ready callbacks.  True if some wait for their
  * owner. */
 bool drive_pass(struct drive *drive, const struct drive_manner *manner);
@@ -184,11 +225,13 @@ bool drive_dispatch(struct drive *drive);
 
 /* One turn of @record's queue in the calling thread. */
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record);
-/* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon. */
-void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent);
-/* The CPU whose daemon serves @record: where its owner runs.  Under the leaf lock, or by the owner. */
-uint32_t drive_cpu_of(const struct reader_record *record);
-/* Make the daemons of all CPUs this process may use.  0 or -errno. */
+/* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
+ * there is none, and none can be made now. */
+bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent);
+/* The CPU whose daemon serves @record: where its owner runs, if the library's threads may run there.  Under the leaf
+ * lock, or by the owner. */
+uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record);
+/* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
 int drive_krcud_start_all(struct drive *drive);
 
 /* ---- waiting for callbacks: barrier.c ---- */

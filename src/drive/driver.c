@@ -27,6 +27,8 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
     drive->cb = cb;
     drive->watch = watch;
     drive->driver = drive_driver_of(callback_config(cb)->driver);
+    plat_home_init(&drive->first_home);
+    drive->home = &drive->first_home;
     lock_init(&drive->config_lock, LOCK_RANK_CONFIG);
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
@@ -38,19 +40,34 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
 
 int drive_start(struct drive *drive)
 {
-    struct plat_thread thread;
+    struct drive_thread *thread = &drive->thread;
+    int claimed = drive_thread_claim(drive, thread);
+    if (claimed <= 0)
+        return claimed;
+    thread->plat = (struct plat_thread){.name = "rtrcu-gp", .body = drive_row(drive)->body, .argument = drive};
+    return drive_thread_make(drive, thread);
+}
+
+void drive_changed(struct drive *drive)
+{
+    if (!drive_thread_let(&drive->thread))
+        return;
+    (void)drive_start(drive);
+    if (drive_row(drive)->leave) /* who brought something asked nobody: the driver of before had a thread */
+        drive_row(drive)->leave(drive);
+}
+
+int drive_start_surely(struct drive *drive)
+{
+    struct drive_thread *thread = &drive->thread;
     int error = 0;
-    if (rtrcu_load_acquire(&drive->state) != DRIVE_NONE)
-        return 0;
-    uint32_t none = DRIVE_NONE;
-    if (!rtrcu_compare_exchange(&drive->state, &none, DRIVE_STARTING))
-        return 0;
-    if (drive_row(drive)->body) {
-        error = plat_thread_create(&thread, "rtrcu-gp", drive_row(drive)->body, drive);
-        if (!error)
-            plat_thread_detach(&thread);
+    rtrcu_store_relaxed(&drive->refused_ns, 0);
+    while (!error && !drive_thread_runs(thread)) { /* ends when who is at it has made it or was refused */
+        error = drive_start(drive);
+        uint32_t state = rtrcu_load_acquire(&thread->state);
+        if (!error && state != DRIVE_RUNNING)
+            plat_futex_wait(&thread->state, state, drive_tick_ns(drive));
     }
-    rtrcu_store_release(&drive->state, error ? DRIVE_NONE : DRIVE_RUNNING);
     return error;
 }
 
@@ -100,12 +117,11 @@ int64_t drive_idle_timeout(struct drive *drive, bool ready)
     return tick ? drive_tick_ns(drive) : PLAT_FOREVER;
 }
 
-/* Where should @record's callbacks run?  Where its owner runs, whose caches may still hold them. */
-uint32_t drive_cpu_of(const struct reader_record *record)
+/* Where its owner runs, whose caches may still hold what its callbacks touch. */
+uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record)
 {
-    uint32_t highest = (uint32_t)plat_cpu_highest();
     uint32_t cpu = record->cpu ? rtrcu_load_relaxed(record->cpu) : record->slot;
-    return cpu < highest ? cpu : record->slot % highest;
+    return plat_cpus_pick(&rtrcu_load_acquire(&drive->home)->cpus, cpu);
 }
 
 static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t now)
@@ -119,15 +135,13 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
         if (callback_advance(drive->cb, record, now) != CALLBACK_DAEMON)
             continue;
         give[count] = record;
-        cpu[count++] = drive_cpu_of(record);
+        cpu[count++] = drive_cpu_of(drive, record);
     }
     bool ready = leaf->ready != 0;
     lock_release(&leaf->lock);
     for (uint32_t i = 0; i < count; i++) {
-        if (drive_row(drive)->body)
-            drive_krcud_give(drive, give[i], cpu[i], policy->punts);
-        else
-            drive_krcud_serve_here(drive, give[i]);
+        if (!drive_row(drive)->body || !drive_krcud_give(drive, give[i], cpu[i], policy->punts))
+            drive_krcud_serve_here(drive, give[i]); /* no daemon may be, or none can: the next pass tries again */
     }
     return ready;
 }

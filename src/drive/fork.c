@@ -30,7 +30,7 @@ void drive_before_fork(struct drive *drive)
     }
     each_tasks_lock(registry, lock_acquire_same_rank);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        if (rtrcu_load_acquire(&drive->krcud[cpu].state) != DRIVE_NONE)
+        if (rtrcu_load_acquire(&drive->krcud[cpu].thread.state) != DRIVE_NONE)
             lock_acquire_same_rank(&drive->krcud[cpu].lock);
     }
 }
@@ -65,14 +65,14 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
         lock_reset(&krcud->lock);
         krcud->first = krcud->last = NULL;
         krcud->event = krcud->sleeping = 0;
-        krcud->state = DRIVE_NONE;
+        drive_thread_after_fork(&krcud->thread, old_thread_id);
     }
     watch_after_fork(drive->watch);
     for (int i = 0; i < DRIVE_WORKERS; i++)
         drive->worker[i] = (struct drive_worker){.drive = drive};
     for (int i = 0; i < 4; i++)
         drive->exp_waiters[i] = 0;
-    drive->state = DRIVE_NONE;
+    drive_thread_after_fork(&drive->thread, old_thread_id);
     drive->event = drive->urgent = drive->progress_waiters = 0;
     drive->sleeping = DRIVE_AWAKE;
     for (int kind = 0; kind < GP_KINDS; kind++)

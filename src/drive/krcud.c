@@ -44,11 +44,10 @@ static void append(struct krcud *krcud, struct reader_record *record, bool in_fr
     lock_release(&krcud->lock);
 }
 
-/* A cpuset that shrank took our CPU away, and may have given it back. */
-static void stay_home(struct krcud *krcud)
+/* The setting counts from where the process began. */
+static int wanted_nice(const struct drive *drive)
 {
-    if (krcud->bound && plat_cpu_current() != (int)krcud->cpu)
-        krcud->bound = plat_cpu_bind((int)krcud->cpu) == 0;
+    return rtrcu_load_acquire(&drive->home)->nice + callback_config(drive->cb)->krcud_nice;
 }
 
 /* Above ordinary threads while a backlog is at qmax, as far as we may be. */
@@ -59,14 +58,13 @@ static void lift(struct krcud *krcud)
     if (config->krcud_rtprio > 0 || flood == krcud->lifted)
         return;
     krcud->lifted = flood;
-    (void)plat_sched_set(0, flood ? LIFTED_NICE : config->krcud_nice);
+    (void)plat_sched_set(0, flood ? LIFTED_NICE : wanted_nice(krcud->drive));
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
 static void serve(struct krcud *krcud, struct reader_record *record)
 {
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
-    stay_home(krcud);
     lift(krcud);
     uint64_t done = callback_invoke(krcud->drive->cb, record, &budget);
     drive_progress(krcud->drive);
@@ -87,11 +85,10 @@ static void serve(struct krcud *krcud, struct reader_record *record)
 static void set_scheduling(struct krcud *krcud)
 {
     const struct rtrcu_config *config = callback_config(krcud->drive->cb);
-    if (plat_sched_set(config->krcud_rtprio, config->krcud_nice) != 0) {
+    if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
+        return; /* as it was made */
+    if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud->drive)) != 0)
         rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
-        plat_sched_set(0, 0);
-    }
-    krcud->bound = plat_cpu_bind((int)krcud->cpu) == 0; /* a CPU that is not in our set: run where we may */
 }
 
 static void *body(void *argument)
@@ -115,19 +112,26 @@ static void *body(void *argument)
 
 static int start(struct krcud *krcud)
 {
-    uint32_t none = DRIVE_NONE;
-    struct plat_thread thread;
-    char name[16];
-    if (rtrcu_load_acquire(&krcud->state) != DRIVE_NONE)
-        return 0;
-    if (!rtrcu_compare_exchange(&krcud->state, &none, DRIVE_STARTING))
-        return 0;
-    snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
-    int error = plat_thread_create(&thread, name, body, krcud);
-    if (!error)
-        plat_thread_detach(&thread);
-    rtrcu_store_release(&krcud->state, error ? DRIVE_NONE : DRIVE_RUNNING);
-    return error;
+    struct plat_thread *plat = &krcud->thread.plat;
+    int claimed = drive_thread_claim(krcud->drive, &krcud->thread);
+    if (claimed <= 0)
+        return claimed;
+    *plat = (struct plat_thread){.body = body, .argument = krcud};
+    snprintf(plat->name, sizeof(plat->name), "krcud/%u", krcud->cpu);
+    return drive_thread_make(krcud->drive, &krcud->thread);
+}
+
+/* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
+static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
+{
+    struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
+    int error = start(krcud);
+    for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
+        krcud = &drive->krcud[other];
+        if (drive_thread_runs(&krcud->thread))
+            error = 0;
+    }
+    return error ? NULL : krcud;
 }
 
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
@@ -144,31 +148,31 @@ void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
     callback_release_slot(record);
 }
 
-void drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)
+bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)
 {
-    struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
-    if (rtrcu_load_relaxed(&record->listed) || rtrcu_exchange(&record->listed, 1))
-        return;
+    if (rtrcu_load_relaxed(&record->listed))
+        return true;
+    struct krcud *krcud = daemon_for(drive, cpu);
+    if (!krcud)
+        return false;
+    if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&record->listed, 1))
+        return true; /* somebody is making it, or has given the queue: if not, the driver's next tick does */
     rtrcu_fetch_add(&drive->krcud_given, 1);
     append(krcud, record, urgent);
-    if (start(krcud) != 0) { /* no thread to be had now: the driver, who is preemptible too, does it */
-        struct reader_record *own = take(krcud);
-        if (own)
-            serve(krcud, own);
-        return;
-    }
     rtrcu_fence_full();
     if (rtrcu_load_relaxed(&krcud->sleeping)) {
         rtrcu_fetch_add(&krcud->event, 1);
         plat_futex_wake(&krcud->event, 1);
     }
+    return true;
 }
 
 int drive_krcud_start_all(struct drive *drive)
 {
     int error = 0;
-    for (int cpu = 0; cpu < plat_cpu_highest() && !error; cpu++) {
-        if (plat_cpu_allowed(cpu))
+    rtrcu_store_relaxed(&drive->refused_ns, 0);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
+        if (plat_cpus_has(&rtrcu_load_acquire(&drive->home)->cpus, cpu))
             error = start(&drive->krcud[cpu]);
     }
     return error;

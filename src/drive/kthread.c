@@ -12,7 +12,7 @@ static void *body(void *argument)
     static const struct drive_manner manner = {0};
     struct drive *drive = argument;
     int64_t turned_ns = plat_clock_now() - drive_tick_ns(drive);
-    while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
+    for (;;) { /* for the life of the process */
         rtrcu_fetch_add(&drive->passes, 1);
         uint32_t event = rtrcu_load_acquire(&drive->event);
         bool urgent = rtrcu_load_relaxed(&drive->urgent) && rtrcu_exchange(&drive->urgent, 0);

@@ -23,7 +23,7 @@ static void *body(void *argument)
     static const struct drive_manner manner = {.never_spins = true};
     struct drive *drive = argument;
     int64_t next_ns = 0;
-    while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
+    for (;;) { /* for the life of the process */
         uint32_t event = rtrcu_load_acquire(&drive->event);
         bool ready = drive_pass(drive, &manner);
         if (ready || drive_anything_new(drive))

@@ -10,7 +10,7 @@ static void *body(void *argument)
 {
     static const struct drive_manner manner = {.never_sleeps = true};
     struct drive *drive = argument;
-    while (!rtrcu_load_acquire(&drive->stop)) { /* for the life of the process */
+    for (;;) { /* for the life of the process */
         uint32_t event = rtrcu_load_acquire(&drive->event);
         bool ready = drive_pass(drive, &manner);
         if (!drive_anything_new(drive))

@@ -20,7 +20,7 @@ void drive_report(struct drive *drive)
 static void gone(void *argument)
 {
     struct drive_worker *worker = argument;
-    rtrcu_store_release(&worker->state, DRIVE_NONE);
+    drive_thread_ended(&worker->thread);
 }
 
 void *drive_report_body(void *argument)

@@ -3,6 +3,8 @@
  *
  * tested by: test/api/expedited.cc
  */
+#include <stdio.h>
+
 #include "drive/drive.h"
 
 static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body, drive_report_body};
@@ -11,19 +13,13 @@ static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rt
 int drive_worker_start(struct drive *drive, int index)
 {
     struct drive_worker *worker = &drive->worker[index];
-    struct plat_thread thread;
-    uint32_t none = DRIVE_NONE;
-    if (rtrcu_load_acquire(&worker->state) != DRIVE_NONE)
-        return 0;
-    if (!rtrcu_compare_exchange(&worker->state, &none, DRIVE_STARTING))
-        return 0;
+    int claimed = drive_thread_claim(drive, &worker->thread);
+    if (claimed <= 0)
+        return claimed;
     worker->drive = drive;
-    int error = plat_thread_create(&thread, names[index], bodies[index], worker);
-    if (!error)
-        plat_thread_detach(&thread);
-    uint32_t starting = DRIVE_STARTING; /* unless it has ended already */
-    (void)rtrcu_compare_exchange(&worker->state, &starting, error ? DRIVE_NONE : DRIVE_RUNNING);
-    return error;
+    worker->thread.plat = (struct plat_thread){.body = bodies[index], .argument = worker};
+    snprintf(worker->thread.plat.name, sizeof(worker->thread.plat.name), "%s", names[index]);
+    return drive_thread_make(drive, &worker->thread);
 }
 
 /* The count makes a wake-up that comes before the sleep end it. */

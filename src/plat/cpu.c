@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* CPU numbers and affinity of the calling thread.
+/* CPU numbers, affinity of the calling thread, sets of CPUs.
  *
  * tested by: test/unit/plat/plat.cc
  */
 #include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/rseq.h>
-#include <unistd.h>
 
 #include "plat/plat.h"
 #include "plat/syscall.h"
@@ -19,14 +19,6 @@ int plat_cpu_count(void)
         return 1;
     int count = CPU_COUNT(&set);
     return count > 0 ? count : 1;
-}
-
-int plat_cpu_highest(void)
-{
-    long configured = sysconf(_SC_NPROCESSORS_CONF);
-    if (configured < 1)
-        return 1;
-    return configured > PLAT_CPU_MAX ? PLAT_CPU_MAX : (int)configured;
 }
 
 int plat_cpu_current(void)
@@ -53,11 +45,51 @@ int plat_cpu_bind(int cpu)
     return (int)plat_syscall(SYS_sched_setaffinity, 0, sizeof(one), (long)&one, 0, 0, 0);
 }
 
-bool plat_cpu_allowed(int cpu)
+/* "3" or "3-5" at *text, which moves behind it.  False: neither. */
+static bool parse_range(const char **text, unsigned long *first, unsigned long *last)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (plat_syscall(SYS_sched_getaffinity, 0, sizeof(set), (long)&set, 0, 0, 0) < 0)
+    char *end;
+    if (**text < '0' || **text > '9')
         return false;
-    return CPU_ISSET(cpu, &set);
+    *first = *last = strtoul(*text, &end, 10);
+    if (*end == '-') {
+        if (end[1] < '0' || end[1] > '9')
+            return false;
+        *last = strtoul(end + 1, &end, 10);
+    }
+    *text = end;
+    return *first <= *last && *last < PLAT_CPU_MAX;
+}
+
+int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
+{
+    struct plat_cpus set = {{0}};
+    for (;;) { /* ends with the text */
+        unsigned long first, last;
+        if (!parse_range(&text, &first, &last))
+            return -EINVAL;
+        for (unsigned long cpu = first; cpu <= last; cpu++)
+            set.bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
+        if (*text == '\0')
+            break;
+        if (*text++ != ',')
+            return -EINVAL;
+    }
+    *cpus = set;
+    return 0;
+}
+
+uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
+{
+    uint32_t count = 0, member = 0;
+    if (plat_cpus_has(cpus, cpu))
+        return cpu;
+    for (int i = 0; i < PLAT_CPU_MAX / 64; i++)
+        count += (uint32_t)__builtin_popcountll(cpus->bits[i]);
+    uint32_t skip = count ? cpu % count : 0;
+    for (; member < PLAT_CPU_MAX - 1; member++) {
+        if (plat_cpus_has(cpus, member) && skip-- == 0)
+            break;
+    }
+    return member;
 }

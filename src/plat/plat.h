@@ -3,7 +3,8 @@
  *
  * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
- * Every function returns 0 or a value, or -errno; none sets errno; all but plat_thread_* are async-signal-safe.
+ * Every function returns 0 or a value, or -errno; none sets errno; all but plat_thread_* and plat_home_init() are
+ * async-signal-safe.
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H
@@ -48,23 +49,54 @@ void plat_clock_sleep(int64_t ns);
 
 #define PLAT_CPU_MAX 1024
 
-int plat_cpu_count(void);   /* CPUs this process may run on, at least 1 */
-int plat_cpu_highest(void); /* 1 + the highest number of a configured CPU, at most PLAT_CPU_MAX */
+int plat_cpu_count(void); /* CPUs the calling thread may run on, at least 1 */
 int plat_cpu_current(void);
-bool plat_cpu_allowed(int cpu); /* for the calling thread */
 /* Where the kernel keeps the CPU number of the calling thread up to date, or NULL.  Other threads may read it. */
 const uint32_t *plat_cpu_address(void);
 int plat_cpu_bind(int cpu); /* the calling thread */
 
-/* ---- threads: thread.c, sched.c ---- */
-
-struct plat_thread {
-    unsigned long handle; /* pthread_t */
+/* A set of CPUs, in the kernel's layout. */
+struct plat_cpus {
+    uint64_t bits[PLAT_CPU_MAX / 64];
 };
 
-/* Make a thread that blocks all signals.  0 or -errno. */
-int plat_thread_create(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument);
-int plat_thread_detach(const struct plat_thread *thread);
+/* A list as taskset and cpusets write it: "0-3,7".  0; -EINVAL: no such list, or empty, and @cpus is untouched. */
+int plat_cpus_parse(const char *text, struct plat_cpus *cpus);
+/* @cpu if it is of the set, else a member that depends on @cpu alone.  The set is not empty. */
+uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu);
+static inline bool plat_cpus_has(const struct plat_cpus *cpus, uint32_t cpu)
+{
+    return cpu < PLAT_CPU_MAX && (cpus->bits[cpu / 64] >> cpu % 64 & 1);
+}
+
+/* ---- threads: thread.c, sched.c ---- */
+
+/* How threads of our own run, whoever makes them. */
+struct plat_home {
+    struct plat_cpus cpus;
+    int32_t nice;
+    size_t stack_bytes;
+};
+
+/* The process's CPUs and nice value as they are now, and stacks that hold a callback above the program's TLS. */
+void plat_home_init(struct plat_home *home);
+
+#define PLAT_STACK_BYTES ((size_t)256 * 1024)
+
+/* A thread of our own; lives as long as it does. */
+struct plat_thread {
+    char name[16];
+    void *(*body)(void *);
+    void *argument;
+    int32_t nice;
+    uint32_t thread_id; /* atomic: written by the thread, 0 = not yet running */
+    sigset_t signals;   /* blocked in its maker: for programs that it may start */
+};
+
+/* Make a detached thread at home: SCHED_OTHER, on the home's CPUs, with all signals blocked that do not tell of a fault
+ * of its own.  @thread's name, body and argument are filled in.  Where a sandbox forbids to set these, it has what its
+ * maker has.  0; -errno: there is no room for a thread now. */
+int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
 int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);
 void plat_thread_name(int thread_id, char *name, size_t size);

@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads of our own, names and ids, and the hook at thread exit.
+/* Threads of our own and where they run, names and ids, and the hook at thread exit.
  *
  * tested by: test/unit/plat/plat.cc
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "plat/plat.h"
 #include "plat/syscall.h"
+
+/* Sanitizers put more into a frame. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STACK_FACTOR 8
+#else
+#define STACK_FACTOR 1
+#endif
 
 void plat_signals_block(sigset_t *saved)
 {
@@ -27,23 +38,85 @@ void plat_signals_restore(const sigset_t *saved)
     plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, 8, 0, 0);
 }
 
-int plat_thread_create(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
+/* Thread-local memory lies in the stack; what is loaded later is not in there. */
+static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 {
-    pthread_t handle;
-    sigset_t saved;
-    plat_signals_block(&saved); /* the new thread inherits the mask: no handler of the program runs on it */
-    int error = pthread_create(&handle, NULL, body, argument);
-    plat_signals_restore(&saved);
-    if (error)
-        return -error;
-    pthread_setname_np(handle, name);
-    thread->handle = handle;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_TLS)
+            *(size_t *)bytes += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+    }
     return 0;
 }
 
-int plat_thread_detach(const struct plat_thread *thread)
+void plat_home_init(struct plat_home *home)
 {
-    return -pthread_detach(thread->handle);
+    int process = plat_process_id(); /* the id of its main thread: who calls may be bound to a CPU of its own */
+    memset(&home->cpus, 0, sizeof(home->cpus));
+    if (plat_syscall(SYS_sched_getaffinity, process, sizeof(home->cpus), (long)&home->cpus, 0, 0, 0) <= 0)
+        memset(&home->cpus, 0xff, sizeof(home->cpus)); /* the kernel leaves out what there is not */
+    long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
+    home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
+    home->stack_bytes = PLAT_STACK_BYTES * STACK_FACTOR;
+    dl_iterate_phdr(add_tls, &home->stack_bytes);
+    home->stack_bytes = (home->stack_bytes + 0xffff) & ~(size_t)0xffff;
+}
+
+static void *begin(void *argument)
+{
+    struct plat_thread *thread = argument;
+    rtrcu_store_release(&thread->thread_id, (uint32_t)plat_thread_id());
+    plat_syscall(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
+    plat_syscall(SYS_setpriority, PRIO_PROCESS, 0, thread->nice, 0, 0, 0);
+    return thread->body(thread->argument);
+}
+
+/* What a fault of the thread itself raises is handled there: a program's crash handler must see it. */
+static void block_foreign(pthread_attr_t *attributes)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(&set, own[i]);
+    pthread_attr_setsigmask_np(attributes, &set);
+}
+
+/* Policy and CPUs are set before the thread runs first: with those of a maker that never leaves its CPU at a real-time
+ * priority, it would never come to set its own. */
+static void set_place(pthread_attr_t *attributes, const struct plat_home *home)
+{
+    struct sched_param parameter = {.sched_priority = 0};
+    pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(attributes, &parameter);
+    pthread_attr_setaffinity_np(attributes, sizeof(home->cpus), (const cpu_set_t *)&home->cpus);
+}
+
+static int create(struct plat_thread *thread, const struct plat_home *home, bool at_home)
+{
+    pthread_t handle;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, home->stack_bytes);
+    block_foreign(&attributes);
+    if (at_home)
+        set_place(&attributes, home);
+    int error = pthread_create(&handle, &attributes, begin, thread);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
+{
+    thread->nice = home->nice;
+    thread->thread_id = 0;
+    plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&thread->signals, 8, 0, 0);
+    int error = create(thread, home, true);
+    if (error == EPERM || error == EINVAL) /* none of these CPUs is left to us, or a sandbox refuses */
+        error = create(thread, home, false);
+    return -error;
 }
 
 int plat_thread_id(void)

@@ -90,11 +90,6 @@ int plat_cpu_count(void)
     return 2;
 }
 
-int plat_cpu_highest(void)
-{
-    return 1;
-}
-
 int plat_cpu_current(void)
 {
     return 0;
@@ -111,22 +106,33 @@ int plat_cpu_bind(int cpu)
     return 0;
 }
 
-bool plat_cpu_allowed(int cpu)
+int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
 {
-    return cpu == 0;
-}
-
-int plat_thread_create(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
-{
-    if (world()->refuses(sim::kThreads))
-        return -EAGAIN;
-    thread->handle = static_cast<unsigned long>(world()->add_thread(name, body, argument, true));
+    (void)text;
+    (void)cpus;
     return 0;
 }
 
-int plat_thread_detach(const struct plat_thread *thread)
+uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
 {
-    (void)thread;
+    (void)cpus;
+    (void)cpu;
+    return 0;
+}
+
+void plat_home_init(struct plat_home *home)
+{
+    *home = {};
+    home->cpus.bits[0] = 1;
+}
+
+int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
+{
+    (void)home;
+    if (world()->refuses(sim::kThreads))
+        return -EAGAIN;
+    int id = world()->add_thread(thread->name, thread->body, thread->argument, true);
+    thread->thread_id = static_cast<uint32_t>(id + 1);
     return 0;
 }
 

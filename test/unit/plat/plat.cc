@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <set>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -163,9 +164,7 @@ TEST(Clock, RunsForwardAndSleepsLongEnough)
 TEST(Cpu, NumbersAreConsistent)
 {
     EXPECT_GE(plat_cpu_count(), 1);
-    EXPECT_GE(plat_cpu_highest(), 1);
-    EXPECT_LE(plat_cpu_highest(), PLAT_CPU_MAX);
-    EXPECT_LT(plat_cpu_current(), plat_cpu_highest());
+    EXPECT_LT(plat_cpu_current(), sysconf(_SC_NPROCESSORS_CONF));
 }
 
 TEST(Cpu, BindMovesTheCallingThreadOnly)
@@ -185,10 +184,37 @@ TEST(Cpu, BindMovesTheCallingThreadOnly)
     EXPECT_EQ(plat_cpu_count(), before);
 }
 
+TEST(Cpu, ListsAsTasksetWritesThem)
+{
+    plat_cpus cpus = {};
+    ASSERT_EQ(plat_cpus_parse("0-3,7,1023", &cpus), 0);
+    EXPECT_EQ(cpus.bits[0], 0x8fu);
+    EXPECT_EQ(cpus.bits[15], UINT64_C(1) << 63);
+    for (const char *bad : {"", "a", "1,", ",1", "1-", "3-1", "1024", "0-1024", "1 ", " 1", "-1", "1--2", "1-2-3",
+                            "99999999999999999999"})
+        EXPECT_EQ(plat_cpus_parse(bad, &cpus), -EINVAL) << bad;
+    EXPECT_EQ(cpus.bits[0], 0x8fu) << "untouched";
+}
+
+TEST(Cpu, PickStaysInTheSet)
+{
+    plat_cpus cpus = {};
+    ASSERT_EQ(plat_cpus_parse("2,5-6,900", &cpus), 0);
+    std::set<uint32_t> picked;
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX + 8; cpu++) {
+        uint32_t pick = plat_cpus_pick(&cpus, cpu);
+        ASSERT_TRUE(plat_cpus_has(&cpus, pick)) << cpu << " gave " << pick;
+        EXPECT_TRUE(pick == cpu || !plat_cpus_has(&cpus, cpu)) << cpu << " gave " << pick;
+        picked.insert(pick);
+    }
+    EXPECT_EQ(picked.size(), 4u) << "the others are spread over all of it";
+}
+
 struct Seen {
     test::Steps steps;
-    sigset_t mask;
-    int thread_id = 0;
+    sigset_t mask = {};
+    int thread_id = 0, policy = -1, nice = 0;
+    cpu_set_t cpus = {};
 };
 
 void *thread_body(void *argument)
@@ -196,36 +222,72 @@ void *thread_body(void *argument)
     Seen *seen = static_cast<Seen *>(argument);
     pthread_sigmask(SIG_SETMASK, nullptr, &seen->mask);
     seen->thread_id = plat_thread_id();
+    seen->policy = sched_getscheduler(0);
+    seen->nice = getpriority(PRIO_PROCESS, 0);
+    (void)sched_getaffinity(0, sizeof(seen->cpus), &seen->cpus);
     seen->steps.reach(1);
     seen->steps.wait(2);
     seen->steps.reach(3);
     return nullptr;
 }
 
-TEST(Thread, HasItsNameAndNoSignals)
+/* A thread of ours and what it saw; both stay, since it is detached. */
+Seen *made_by_us(const plat_home &home, const char *name)
 {
-    Seen seen;
-    plat_thread thread;
-    ASSERT_EQ(plat_thread_create(&thread, "some-name", thread_body, &seen), 0);
-    seen.steps.wait(1);
+    auto *seen = new Seen;
+    auto *thread = new plat_thread{};
+    snprintf(thread->name, sizeof(thread->name), "%s", name);
+    thread->body = thread_body;
+    thread->argument = seen;
+    EXPECT_EQ(plat_thread_create(thread, &home), 0);
+    seen->steps.wait(1);
+    EXPECT_EQ(thread->thread_id, static_cast<uint32_t>(seen->thread_id));
+    return seen;
+}
+
+TEST(Thread, HasItsNameAndTheSignalsOfItsOwnFaultsOnly)
+{
+    plat_home home;
+    plat_home_init(&home);
+    Seen *seen = made_by_us(home, "some-name");
     char name[32];
-    plat_thread_name(seen.thread_id, name, sizeof(name));
+    plat_thread_name(seen->thread_id, name, sizeof(name));
     EXPECT_STREQ(name, "some-name");
-    EXPECT_EQ(sigismember(&seen.mask, SIGUSR1), 1);
-    EXPECT_EQ(sigismember(&seen.mask, SIGALRM), 1);
+    for (int blocked : {SIGUSR1, SIGALRM, SIGTERM, SIGPROF, SIGCHLD})
+        EXPECT_EQ(sigismember(&seen->mask, blocked), 1) << blocked;
+    for (int open : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+        EXPECT_EQ(sigismember(&seen->mask, open), 0) << open;
     sigset_t own;
     pthread_sigmask(SIG_SETMASK, nullptr, &own);
     EXPECT_EQ(sigismember(&own, SIGUSR1), 0) << "the maker keeps its own mask";
-    seen.steps.reach(2);
-    pthread_join(thread.handle, nullptr);
+    seen->steps.reach(2);
+    seen->steps.wait(3);
 }
 
-TEST(Thread, DetachedRunsOn)
+TEST(Thread, RunsAtHomeWhateverItsMakerIs)
 {
-    static auto *seen = new Seen; /* stays: the detached thread's last access is its last step */
-    plat_thread thread;
-    ASSERT_EQ(plat_thread_create(&thread, "detached", thread_body, seen), 0);
-    EXPECT_EQ(plat_thread_detach(&thread), 0);
+    plat_home home;
+    plat_home_init(&home);
+    cpu_set_t process;
+    ASSERT_EQ(sched_getaffinity(getpid(), sizeof(process), &process), 0);
+    std::thread([&] {
+        ASSERT_EQ(plat_cpu_bind(plat_cpu_current()), 0);
+        EXPECT_TRUE(plat_sched_set(1, 0) == 0 || plat_sched_set(0, 5) == 0) << "neither priority nor nice value";
+        Seen *seen = made_by_us(home, "at-home");
+        EXPECT_EQ(seen->policy, SCHED_OTHER);
+        EXPECT_EQ(seen->nice, home.nice);
+        EXPECT_TRUE(CPU_EQUAL(&seen->cpus, &process));
+        seen->steps.reach(2);
+        seen->steps.wait(3);
+    }).join();
+}
+
+TEST(Thread, WithoutAUsableCpuItRunsWhereItsMakerDoes)
+{
+    plat_home home;
+    plat_home_init(&home);
+    memset(&home.cpus, 0, sizeof(home.cpus));
+    Seen *seen = made_by_us(home, "elsewhere");
     seen->steps.reach(2);
     seen->steps.wait(3);
 }

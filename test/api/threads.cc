@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The library's threads: one that is refused is made later, and they run where the process may, whoever made them.
+ *
+ * Threads are refused by a limit of address space, which holds for root too and can be lifted again.
+ */
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <dirent.h>
+#include <functional>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <set>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+#include "../support/sync.h"
+#include "child.h"
+#include "owned.h"
+
+namespace
+{
+
+using owned::queue, owned::runs;
+
+/* No memory for another stack, until told otherwise. */
+class NoThreads
+{
+    struct rlimit before_;
+
+  public:
+    NoThreads()
+    {
+        long pages = 0;
+        FILE *file = fopen("/proc/self/statm", "re");
+        REQUIRE(file && fscanf(file, "%ld", &pages) == 1);
+        fclose(file);
+        REQUIRE(getrlimit(RLIMIT_AS, &before_) == 0);
+        struct rlimit now = before_;
+        now.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE));
+        REQUIRE(setrlimit(RLIMIT_AS, &now) == 0);
+    }
+    ~NoThreads()
+    {
+        REQUIRE(setrlimit(RLIMIT_AS, &before_) == 0);
+    }
+    NoThreads(const NoThreads &) = delete;
+    NoThreads &operator=(const NoThreads &) = delete;
+};
+
+/* Look at every thread of the library. */
+void each_own_thread(const std::function<void(int, const std::string &)> &look)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    REQUIRE(tasks);
+    while (struct dirent *entry = readdir(tasks)) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? nullptr : fopen(path, "re");
+        if (!file)
+            continue;
+        if (fscanf(file, "%31s", name) == 1 &&
+            (std::string(name).rfind("krcud/", 0) == 0 || std::string(name).rfind("rtrcu-", 0) == 0))
+            look(atoi(entry->d_name), name);
+        fclose(file);
+    }
+    closedir(tasks);
+}
+
+bool runs_a(const std::string &prefix)
+{
+    bool found = false;
+    each_own_thread([&](int, const std::string &name) { found |= name.rfind(prefix, 0) == 0; });
+    return found;
+}
+
+/* The library tries again once a tick, when it is called. */
+void pass_a_tick()
+{
+    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+    REQUIRE(test::eventually([&] { return std::chrono::steady_clock::now() > until; }));
+}
+
+CHILD(driver_refused)
+{
+    {
+        NoThreads none;
+        queue(3);
+        REQUIRE(!runs_a("rtrcu-"));
+    }
+    pass_a_tick();
+    queue(1);
+    REQUIRE(test::eventually([] { return runs == 4; }));
+}
+
+CHILD(registration_refused)
+{
+    {
+        NoThreads none;
+        REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == -EAGAIN);
+        REQUIRE(rtrcu_register_thread(0) == -EAGAIN);
+        REQUIRE(test::stats().threads_deadline == 0);
+    }
+    REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+    queue(3);
+    REQUIRE(test::eventually([] { return runs == 3; }));
+}
+
+CHILD(barrier_without_threads)
+{
+    NoThreads none;
+    queue(3);
+    rcu_barrier();
+    REQUIRE(runs == 3);
+    REQUIRE(!runs_a("rtrcu-") && !runs_a("krcud/"));
+}
+
+/* The driver stands in for a daemon that cannot be made; later there is one. */
+CHILD(daemon_refused)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    {
+        NoThreads none;
+        queue(3);
+        REQUIRE(test::eventually([] { return runs == 3; }));
+        REQUIRE(!runs_a("krcud/"));
+    }
+    REQUIRE(test::eventually([] {
+        queue(1);
+        return runs_a("krcud/");
+    }));
+    rcu_barrier();
+}
+
+std::atomic<int> callbacks_thread{0};
+
+/* Neither the policy nor the priority of a thread of the program is touched when no daemon can be made. */
+CHILD(owner_keeps_its_policy)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.policy = RTRCU_POLICY_KRCUD;
+    config.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
+    config.bhlimit = 1;
+    NoThreads none;
+    REQUIRE(rtrcu_configure(&config) != 0); /* its daemons cannot be made; the policy is in force */
+    struct sched_param parameter = {};
+    REQUIRE(sched_setscheduler(0, SCHED_BATCH, &parameter) == 0);
+    static rcu_head head;
+    queue(10);
+    callbacks_thread = 0;
+    call_rcu(&head, [](rcu_head *) { callbacks_thread = gettid(); });
+    synchronize_rcu();
+    for (int i = 0; i < 100; i++)
+        rcu_process_callbacks(0);
+    rcu_barrier();
+    REQUIRE(callbacks_thread != 0);
+    REQUIRE(sched_getscheduler(0) == SCHED_BATCH);
+}
+
+void expect_at_home(const cpu_set_t &process)
+{
+    int seen = 0;
+    each_own_thread([&](int id, const std::string &) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        REQUIRE(sched_getaffinity(id, sizeof(cpus), &cpus) == 0);
+        REQUIRE(CPU_EQUAL(&cpus, &process));
+        seen++;
+    });
+    REQUIRE(seen >= 2);
+}
+
+/* A loop that owns its CPU makes the library's threads, and never leaves the CPU. */
+CHILD(pinned_loop_registers_first)
+{
+    cpu_set_t process, one;
+    REQUIRE(sched_getaffinity(0, sizeof(process), &process) == 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    bool alone = CPU_COUNT(&process) == 1;
+    std::atomic<bool> refused{false};
+    std::thread([&] {
+        struct sched_param parameter = {.sched_priority = 5};
+        REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+        refused = sched_setscheduler(0, SCHED_FIFO, &parameter) != 0;
+        REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
+        time_t until = time(nullptr) + 20;
+        long last = 100;
+        queue(100);
+        while (runs < last && time(nullptr) < until && !alone)
+            rcu_quiescent_state();
+        REQUIRE(alone || runs >= last);
+        rcu_thread_offline();
+    }).join();
+    rcu_barrier();
+    each_own_thread([&](int id, const std::string &) { REQUIRE(sched_getscheduler(id) == SCHED_OTHER); });
+    expect_at_home(process);
+    if (refused)
+        printf("no real-time priority is to be had here\n");
+}
+
+CHILD(bound_process)
+{
+    cpu_set_t process;
+    REQUIRE(sched_getaffinity(0, sizeof(process), &process) == 0);
+    REQUIRE(CPU_COUNT(&process) == 1);
+    for (int i = 0; i < 40; i++) /* records of many slots */
+        std::thread([] { queue(1); }).join();
+    std::thread threads[8];
+    for (auto &thread : threads)
+        thread = std::thread([] { queue(1); });
+    for (auto &thread : threads)
+        thread.join();
+    rcu_barrier();
+    expect_at_home(process);
+    int daemons = 0;
+    each_own_thread([&](int, const std::string &name) { daemons += name.rfind("krcud/", 0) == 0; });
+    REQUIRE(daemons == 1);
+}
+
+CHILD(bind_and_begin)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+    test::become_child("bound_process");
+}
+
+/* An administrator moves a daemon: it stays there. */
+CHILD(moved_by_hand)
+{
+    queue(1);
+    rcu_barrier();
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    cpu_set_t process;
+    REQUIRE(sched_getaffinity(0, sizeof(process), &process) == 0);
+    for (int cpu = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; cpu--) {
+        if (CPU_ISSET(cpu, &process))
+            CPU_SET(cpu, &one);
+    }
+    std::set<int> moved;
+    each_own_thread([&](int id, const std::string &) {
+        REQUIRE(sched_setaffinity(id, sizeof(one), &one) == 0);
+        moved.insert(id);
+    });
+    REQUIRE(moved.size() >= 2);
+    for (int i = 0; i < 20; i++) {
+        queue(10);
+        rcu_barrier();
+    }
+    for (int id : moved) {
+        cpu_set_t now;
+        REQUIRE(sched_getaffinity(id, sizeof(now), &now) == 0 && CPU_EQUAL(&now, &one));
+    }
+}
+
+/* A sandbox that kills for opening a file. */
+CHILD(sandbox_without_open)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    queue(10);
+    rcu_barrier();
+    synchronize_rcu();
+    REQUIRE(runs == 10);
+}
+
+void refusal_works(const char *name)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "sanitizers and emulators need address space of their own";
+    EXPECT_TRUE(exited_well(test::run_child(name)));
+}
+
+TEST(Threads, ADriverThatWasRefusedIsMadeLater)
+{
+    refusal_works("driver_refused");
+}
+
+TEST(Threads, ARegistrationByNameIsRefusedWithoutADriver)
+{
+    refusal_works("registration_refused");
+}
+
+TEST(Threads, ABarrierDoesTheWorkItself)
+{
+    refusal_works("barrier_without_threads");
+}
+
+TEST(Threads, TheDriverStandsInForADaemon)
+{
+    refusal_works("daemon_refused");
+}
+
+TEST(Threads, AnOwnersSchedulingIsItsOwn)
+{
+    refusal_works("owner_keeps_its_policy");
+}
+
+TEST(Threads, RunAtHomeWhoeverMakesThem)
+{
+    EXPECT_TRUE(exited_well(test::run_child("pinned_loop_registers_first")));
+}
+
+TEST(Threads, StayOnTheCpusOfTheProcess)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has threads of its own";
+    EXPECT_TRUE(exited_well(test::run_child("bind_and_begin")));
+    EXPECT_TRUE(exited_well(test::run_child("moved_by_hand")));
+}
+
+TEST(Threads, OpenNoFiles)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "sanitizers and emulators open files of their own";
+    EXPECT_TRUE(exited_well(test::run_child("sandbox_without_open")));
+}
+
+} // namespace
