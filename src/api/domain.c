@@ -78,6 +78,9 @@ void api_init(void)
     choose_fences(domain);
     if (plat_thread_exit_prepare(&domain->registry.exit_key, on_thread_exit) != 0)
         plat_print("rtrcu: no thread-exit hook is left (pthread_key_create); readers are counted without records\n");
+    else if (!plat_thread_exit_is_reserved(domain->registry.exit_key))
+        plat_print("rtrcu: many thread-specific keys are in use; readers that do not call rcu_register_thread() are"
+                   " counted without records\n");
     pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child);
     domain->initialized = 1;
 }
@@ -85,4 +88,5 @@ void api_init(void)
 __attribute__((constructor(101))) static void init_before_main(void)
 {
     api_init();
+    plat_stay_loaded();
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Finding a second copy of the library in the process: every object that contains the library carries an ELF note.
+/* The object that contains the library: it carries an ELF note, by which a second copy in the process is found, and
+ * stays loaded.
  *
  * A static copy in a plugin and a shared one in the program would be two domains: readers of one are invisible to grace
  * periods of the other. tested by: test/api/second_copy.sh
  */
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
@@ -56,4 +58,27 @@ int plat_copies(void)
     int count = 0;
     dl_iterate_phdr(count_object, &count);
     return count;
+}
+
+/* A static program has no plugins, and no dlopen(). */
+#pragma weak dlopen
+
+static int keep_object(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr, own = (uintptr_t)&copy_note;
+        if (segment->p_type != PT_LOAD || own < begin || own - begin >= segment->p_memsz)
+            continue;
+        if (dlopen && info->dlpi_name[0]) /* the program itself has no name, and stays */
+            (void)dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        return 1;
+    }
+    return 0;
+}
+
+void plat_stay_loaded(void)
+{
+    dl_iterate_phdr(keep_object, NULL);
 }

@@ -76,9 +76,10 @@ struct plat_home {
     struct plat_cpus cpus;
     int32_t nice;
     size_t stack_bytes;
+    sigset_t signals; /* that the process blocked: for programs that callbacks start */
 };
 
-/* The process's CPUs and nice value as they are now, and stacks that hold a callback above the program's TLS. */
+/* The process's CPUs, nice value and signals as they are now; stacks that hold a callback above the program's TLS. */
 void plat_home_init(struct plat_home *home);
 
 #define PLAT_STACK_BYTES ((size_t)256 * 1024)
@@ -90,7 +91,6 @@ struct plat_thread {
     void *argument;
     int32_t nice;
     uint32_t thread_id; /* atomic: written by the thread, 0 = not yet running */
-    sigset_t signals;   /* blocked in its maker: for programs that it may start */
 };
 
 /* Make a detached thread at home: SCHED_OTHER, on the home's CPUs, with all signals blocked that do not tell of a fault
@@ -121,10 +121,20 @@ int plat_sched_rt_priority(void);
 /* All signals off, and back. */
 void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
+/* Those that the calling thread blocks now. */
+void plat_signals_blocked(sigset_t *now);
+/* Does it block one that is not in @before?  A handler does, as a rule. */
+bool plat_signals_added(const sigset_t *before);
 
-/* @destructor runs at the exit of each thread that called plat_thread_exit_arm(). */
+/* @destructor runs at the exit of each thread that called plat_thread_exit_arm().  -errno: none is left, and @key is
+ * one that nobody can arm. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
+/* In ordinary context: from now on the calling thread can arm @key in a handler too. */
+int plat_thread_exit_reserve(unsigned int key, void *value);
+/* -EAGAIN: it would have to allocate, so it must be reserved before. */
 int plat_thread_exit_arm(unsigned int key, void *value);
+/* May threads arm @key without reserving it? */
+bool plat_thread_exit_is_reserved(unsigned int key);
 
 /* ---- memory: mem.c ---- */
 
@@ -144,6 +154,8 @@ void plat_write(const char *text);
 /* plat_print() and abort(): a mistake of the program that the library cannot live with. */
 void plat_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* Keep the object that this code lies in from being unloaded: its threads, exit hooks and fork handlers stay. */
+void plat_stay_loaded(void);
 /* How many objects in this process carry the library's ELF note.  More than one: more than one domain. */
 int plat_copies(void);
 

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,6 +39,23 @@ void plat_signals_restore(const sigset_t *saved)
     plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, 8, 0, 0);
 }
 
+void plat_signals_blocked(sigset_t *now)
+{
+    sigemptyset(now);
+    plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)now, 8, 0, 0);
+}
+
+bool plat_signals_added(const sigset_t *before)
+{
+    sigset_t now;
+    plat_signals_blocked(&now);
+    for (int signal = 1; signal < NSIG; signal++) {
+        if (sigismember(&now, signal) == 1 && sigismember(before, signal) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Thread-local memory lies in the stack; what is loaded later is not in there. */
 static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 {
@@ -57,6 +75,7 @@ void plat_home_init(struct plat_home *home)
         memset(&home->cpus, 0xff, sizeof(home->cpus)); /* the kernel leaves out what there is not */
     long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
     home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
+    plat_signals_blocked(&home->signals);
     home->stack_bytes = PLAT_STACK_BYTES * STACK_FACTOR;
     dl_iterate_phdr(add_tls, &home->stack_bytes);
     home->stack_bytes = (home->stack_bytes + 0xffff) & ~(size_t)0xffff;
@@ -112,7 +131,6 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     thread->nice = home->nice;
     thread->thread_id = 0;
-    plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&thread->signals, 8, 0, 0);
     int error = create(thread, home, true);
     if (error == EPERM || error == EINVAL) /* none of these CPUs is left to us, or a sandbox refuses */
         error = create(thread, home, false);
@@ -177,13 +195,30 @@ void plat_symbol(uintptr_t address, char *text, size_t size)
     }
 }
 
+/* The C library keeps the values of the first keys in the thread itself, and allocates room for 32 others at a time. */
+#define KEYS_IN_THREAD 32
+
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
-    return -pthread_key_create(key, destructor);
+    int error = pthread_key_create(key, destructor);
+    if (error)
+        *key = UINT_MAX; /* 0 would be somebody's */
+    return -error;
 }
 
-/* The C library keeps the values of the first 32 keys in the thread itself, so this does not allocate for them. */
+bool plat_thread_exit_is_reserved(unsigned int key)
+{
+    return key < KEYS_IN_THREAD;
+}
+
+int plat_thread_exit_reserve(unsigned int key, void *value)
+{
+    return -pthread_setspecific(key, value);
+}
+
 int plat_thread_exit_arm(unsigned int key, void *value)
 {
+    if (key >= KEYS_IN_THREAD && !pthread_getspecific(key))
+        return -EAGAIN;
     return -pthread_setspecific(key, value);
 }

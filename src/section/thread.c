@@ -48,6 +48,8 @@ int section_register(struct gp *gp, unsigned int flags)
 {
     if (section_nesting() != 0)
         return -EBUSY;
+    if (!rtrcu_self.record) /* ordinary context: here the exit hook may allocate */
+        (void)plat_thread_exit_reserve(gp->registry->exit_key, &rtrcu_self);
     if (!section_record(gp))
         return -ENOMEM;
     if (!(flags & RTRCU_QSBR))

@@ -35,10 +35,12 @@ works "shared library alone" "$shared"
 works "one plugin with its own copy, and no other" "$without" "$plugin"
 works "a plugin that links the shared library, in a program that does too" "$shared" "$plugin_with_shared"
 works "two plugins that link the shared library" "$without" "$plugin_with_shared" "$plugin_with_shared"
+works "a plugin with its own copy that is unloaded" "$without" "$plugin" unload
+works "a plugin that links the shared library and is unloaded" "$without" "$plugin_with_shared" unload
 refused "shared in the program, static in a plugin" "$shared" "$plugin"
 refused "static in two plugins" "$without" "$plugin" "$other"
 refused "static in one plugin, shared in the next" "$without" "$plugin" "$plugin_with_shared"
 refused "shared in one plugin, static in the next" "$without" "$plugin_with_shared" "$plugin"
 
 [ $failures -eq 0 ] || exit 1
-echo "8 arrangements: 4 work, 4 are refused"
+echo "10 arrangements: 6 work, 4 are refused"

@@ -3,6 +3,8 @@
  */
 #include <rtrcu/rcu.h>
 
+#include <stdlib.h>
+
 int plugin_work(void);
 
 int plugin_work(void)
@@ -11,5 +13,8 @@ int plugin_work(void)
     int inside = rcu_read_lock_held();
     rcu_read_unlock();
     synchronize_rcu();
+    struct rcu_head *head = malloc(sizeof(*head));
+    call_rcu(head, (rcu_callback_t)free); /* makes threads */
+    rcu_barrier();
     return inside ? 0 : 1;
 }

@@ -195,10 +195,34 @@ void plat_signals_restore(const sigset_t *saved)
     world()->block_signals(sigismember(saved, SIGUSR1) == 1);
 }
 
+void plat_signals_blocked(sigset_t *now)
+{
+    memset(now, 0, sizeof(*now));
+}
+
+bool plat_signals_added(const sigset_t *before)
+{
+    (void)before;
+    return false;
+}
+
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
     *key = 0;
     world()->set_exit_hook(destructor);
+    return 0;
+}
+
+bool plat_thread_exit_is_reserved(unsigned int key)
+{
+    (void)key;
+    return true;
+}
+
+int plat_thread_exit_reserve(unsigned int key, void *value)
+{
+    (void)key;
+    (void)value;
     return 0;
 }
 
@@ -249,6 +273,10 @@ void plat_die(const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     world()->fail(text);
+}
+
+void plat_stay_loaded(void)
+{
 }
 
 int plat_copies(void)

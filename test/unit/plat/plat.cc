@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -331,6 +332,51 @@ void on_exit_hook(void *value)
 {
     if (++hook.runs < hook.wanted)
         plat_thread_exit_arm(hook.key, value);
+}
+
+/* Keys until none is left, or @count of them; given back at the end. */
+struct Keys {
+    std::vector<pthread_key_t> taken;
+    explicit Keys(size_t count = PTHREAD_KEYS_MAX)
+    {
+        pthread_key_t key;
+        while (taken.size() < count && pthread_key_create(&key, nullptr) == 0)
+            taken.push_back(key);
+    }
+    ~Keys()
+    {
+        for (pthread_key_t key : taken)
+            pthread_key_delete(key);
+    }
+};
+
+TEST(Thread, WithoutAKeyNobodysIsOverwritten)
+{
+    Keys all;
+    std::vector<void *> before;
+    for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++)
+        before.push_back(pthread_getspecific(key));
+    unsigned int key = 0;
+    EXPECT_EQ(plat_thread_exit_prepare(&key, on_exit_hook), -EAGAIN);
+    EXPECT_NE(plat_thread_exit_arm(key, &hook), 0);
+    EXPECT_NE(plat_thread_exit_reserve(key, &hook), 0);
+    for (pthread_key_t other = 0; other < PTHREAD_KEYS_MAX; other++)
+        EXPECT_EQ(pthread_getspecific(other), before[other]) << other;
+}
+
+TEST(Thread, AKeyThatNeedsMemoryIsReservedFirst)
+{
+    Keys many(64);
+    ASSERT_EQ(plat_thread_exit_prepare(&hook.key, on_exit_hook), 0);
+    hook.runs = 0;
+    EXPECT_FALSE(plat_thread_exit_is_reserved(hook.key));
+    std::thread([] {
+        EXPECT_EQ(plat_thread_exit_arm(hook.key, &hook), -EAGAIN);
+        EXPECT_EQ(plat_thread_exit_reserve(hook.key, &hook), 0);
+        EXPECT_EQ(plat_thread_exit_arm(hook.key, &hook), 0);
+    }).join();
+    EXPECT_GE(hook.runs, 1);
+    pthread_key_delete(hook.key);
 }
 
 TEST(Thread, ExitHookRunsAsOftenAsItIsArmed)
