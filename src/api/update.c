@@ -156,8 +156,7 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 static __attribute__((noinline)) void call_slow(struct reader_record *record, unsigned int seen)
 {
     struct domain *domain = &rtrcu_domain;
-    if (!(rtrcu_self.state & READER_STATE_DEADLINE))
-        drive_start(&domain->drive);
+    drive_start_in_call(&domain->drive);
     if (seen & CALLBACK_FIRST)
         drive_wake(&domain->drive, false);
     if ((seen & CALLBACK_LOOK) && record)

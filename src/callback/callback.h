@@ -84,6 +84,7 @@ struct callback_budget {
     int64_t deadline_ns; /* as end_ns; counted apart */
     bool may_wait;       /* for the leaf lock; a deadline thread may not */
     bool by_owner;
+    const uint32_t *stop; /* atomic: begin no callback once it is not 0; NULL = nobody stops us */
 };
 
 /* Invoke what is ready.  Returns how many were begun and have returned; 0 if somebody else has the claim. */

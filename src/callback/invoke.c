@@ -106,7 +106,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     bool timed = budget->end_ns || budget->deadline_ns;
     uint64_t done = 0;
     rtrcu_self.state |= READER_STATE_CALLBACK;
-    while (done < budget->count_max) {
+    while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
         if (timed && inv.since_check >= inv.interval && time_is_up(cb, queue, &inv))
             break;
         struct rcu_head *head = next_head(record);

@@ -39,6 +39,7 @@ struct drive_thread {
 struct krcud {
     struct lock lock;
     struct reader_record *first, *last; /* queues to serve; under the lock */
+    uint32_t serving;                   /* invokers at work; under the lock */
     uint32_t event;                     /* atomic: futex */
     uint32_t sleeping;                  /* atomic */
     struct drive_thread thread;
@@ -88,6 +89,13 @@ struct drive {
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
     uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given;       /* atomic counters */
+    uint32_t forking;         /* atomic: threads between prepare and parent handler: nobody begins a callback */
+    uint32_t fork_event;      /* atomic: futex: an invoker has stopped meanwhile */
+    uint32_t fork_given_up;   /* atomic counter */
+    uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
+    uint32_t survivor;        /* thread id of the thread that forked this process, 0 = none did; likewise */
+    sigset_t survivor_blocks; /* signals that it blocked then; likewise */
+    struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];
 };
 
@@ -203,6 +211,9 @@ static inline const struct drive_driver *drive_row(const struct drive *drive)
 }
 /* Make the driver's thread, if it needs one and has none.  0: it is there or somebody is at it; or -errno. */
 int drive_start(struct drive *drive);
+/* The same for call_rcu(), which a handler may have called: in a fork's child its first thread makes the driver here, a
+ * deadline thread too, but not with more signals blocked than it had at the fork. */
+void drive_start_in_call(struct drive *drive);
 /* Behind drive_thread_hold() and perhaps a change of the row: whoever needed a driver meanwhile gets one. */
 void drive_changed(struct drive *drive);
 /* As drive_start(), and wait for who is at it: 0 = it is there. */
@@ -244,7 +255,8 @@ void drive_progress(struct drive *drive);
 
 /* ---- fork: fork.c ---- */
 
-/* Before fork: nobody else is inside a short lock afterwards. */
+/* Before fork: nobody else is inside a short lock afterwards, and no invoker of ours inside a callback, as far as it
+ * returns within fork_wait_us. */
 void drive_before_fork(struct drive *drive);
 void drive_after_fork_parent(struct drive *drive);
 void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id);

@@ -31,6 +31,8 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
     drive->home = &drive->first_home;
     lock_init(&drive->config_lock, LOCK_RANK_CONFIG);
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
+    lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
+    drive->aside.drive = drive;
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         lock_init(&drive->krcud[cpu].lock, LOCK_RANK_DAEMON);
         drive->krcud[cpu].cpu = cpu;
@@ -46,6 +48,17 @@ int drive_start(struct drive *drive)
         return claimed;
     thread->plat = (struct plat_thread){.name = "rtrcu-gp", .body = drive_row(drive)->body, .argument = drive};
     return drive_thread_make(drive, thread);
+}
+
+void drive_start_in_call(struct drive *drive)
+{
+    if (drive_thread_runs(&drive->thread))
+        return;
+    bool may = !(rtrcu_self.state & READER_STATE_DEADLINE);
+    if (drive->survivor && drive->survivor == lock_thread_id())
+        may = !plat_signals_added(&drive->survivor_blocks);
+    if (may)
+        (void)drive_start(drive);
 }
 
 void drive_changed(struct drive *drive)

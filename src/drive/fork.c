@@ -5,6 +5,8 @@
  */
 #include "drive/drive.h"
 
+#define FORK_WAIT_NS 100000000
+
 static void each_tasks_lock(struct reader_registry *registry, void (*act)(struct lock *))
 {
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
@@ -20,9 +22,61 @@ static void release_if_mine(struct lock *lock)
         lock_release(lock);
 }
 
+static bool is_at_work(struct krcud *krcud)
+{
+    lock_acquire(&krcud->lock);
+    bool serving = krcud->serving != 0;
+    lock_release(&krcud->lock);
+    return serving;
+}
+
+static bool has_daemon(const struct krcud *krcud)
+{
+    return rtrcu_load_acquire(&krcud->thread.state) != DRIVE_NONE;
+}
+
+static bool anybody_at_work(struct drive *drive)
+{
+    bool found = is_at_work(&drive->aside);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
+        found = has_daemon(&drive->krcud[cpu]) && is_at_work(&drive->krcud[cpu]);
+    return found;
+}
+
+/* From here on nobody begins a callback, and those who are inside one stop behind it: a lock that it holds would never
+ * be released in the child.  The flag is raised before their locks are taken, and they look at it under them. */
+static void pause_invokers(struct drive *drive)
+{
+    bool may_wait = !(rtrcu_self.state & (READER_STATE_DEADLINE | READER_STATE_CALLBACK));
+    int64_t now = plat_clock_now(), until = now + (may_wait ? FORK_WAIT_NS : 0);
+    rtrcu_fetch_add(&drive->forking, 1);
+    for (; now < until; now = plat_clock_now()) {
+        uint32_t event = rtrcu_load_acquire(&drive->fork_event);
+        if (!anybody_at_work(drive))
+            return;
+        plat_futex_wait(&drive->fork_event, event, until - now);
+    }
+    if (may_wait && anybody_at_work(drive) && rtrcu_fetch_add(&drive->fork_given_up, 1) == 0)
+        plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
+                   " (said once)\n");
+}
+
+static void resume_invokers(struct drive *drive)
+{
+    rtrcu_fetch_add(&drive->forking, (uint32_t)-1);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        struct krcud *krcud = &drive->krcud[cpu];
+        if (!has_daemon(krcud))
+            continue;
+        rtrcu_fetch_add(&krcud->event, 1); /* it read the count before it saw the flag */
+        plat_futex_wake(&krcud->event, 1);
+    }
+}
+
 void drive_before_fork(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
+    pause_invokers(drive);
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(registry, i);
         if (leaf)
@@ -30,7 +84,7 @@ void drive_before_fork(struct drive *drive)
     }
     each_tasks_lock(registry, lock_acquire_same_rank);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        if (rtrcu_load_acquire(&drive->krcud[cpu].thread.state) != DRIVE_NONE)
+        if (has_daemon(&drive->krcud[cpu]))
             lock_acquire_same_rank(&drive->krcud[cpu].lock);
     }
 }
@@ -48,6 +102,34 @@ void drive_after_fork_parent(struct drive *drive)
         if (leaf && lock_is_mine(&leaf->lock))
             lock_release(&leaf->lock);
     }
+    resume_invokers(drive);
+}
+
+/* A thread of ours that forked goes on in the child, where a program that it starts must not have blocked what we do;
+ * the others are made again when they are needed. */
+static void forget_threads(struct drive *drive, uint32_t old_thread_id)
+{
+    bool survives = false;
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        struct krcud *krcud = &drive->krcud[cpu];
+        lock_reset(&krcud->lock);
+        krcud->first = krcud->last = NULL;
+        krcud->event = krcud->sleeping = krcud->serving = 0;
+        survives |= drive_thread_after_fork(&krcud->thread, old_thread_id);
+    }
+    for (int i = 0; i < DRIVE_WORKERS; i++) {
+        struct drive_worker *worker = &drive->worker[i], fresh = {.drive = drive, .thread = worker->thread};
+        if (drive_thread_after_fork(&fresh.thread, old_thread_id)) {
+            fresh.priority = worker->priority;
+            survives = true;
+        }
+        *worker = fresh;
+    }
+    survives |= drive_thread_after_fork(&drive->thread, old_thread_id);
+    if (survives)
+        plat_signals_restore(&rtrcu_load_acquire(&drive->home)->signals);
+    drive->event = 0;
+    drive->sleeping = DRIVE_AWAKE;
 }
 
 void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
@@ -60,21 +142,16 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     }
     lock_reset(&drive->config_lock);
     lock_reset(&drive->barrier_lock);
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        struct krcud *krcud = &drive->krcud[cpu];
-        lock_reset(&krcud->lock);
-        krcud->first = krcud->last = NULL;
-        krcud->event = krcud->sleeping = 0;
-        drive_thread_after_fork(&krcud->thread, old_thread_id);
-    }
+    lock_reset(&drive->aside.lock);
+    forget_threads(drive, old_thread_id);
     watch_after_fork(drive->watch);
-    for (int i = 0; i < DRIVE_WORKERS; i++)
-        drive->worker[i] = (struct drive_worker){.drive = drive};
     for (int i = 0; i < 4; i++)
         drive->exp_waiters[i] = 0;
-    drive_thread_after_fork(&drive->thread, old_thread_id);
-    drive->event = drive->urgent = drive->progress_waiters = 0;
-    drive->sleeping = DRIVE_AWAKE;
+    drive->urgent = drive->progress_waiters = 0;
+    drive->aside.serving = drive->forking = 0;
+    drive->generation++;
+    drive->survivor = lock_thread_id();
+    plat_signals_blocked(&drive->survivor_blocks);
     for (int kind = 0; kind < GP_KINDS; kind++)
         drive->turn_waiters[kind] = 0;
 }

@@ -12,18 +12,44 @@
 #define FLOOD_NS 10000000 /* a backlog at qmax counts as a flood for so long */
 #define LIFTED_NICE -15
 
+/* A queue to serve.  NULL: there is none, or somebody forks. */
 static struct reader_record *take(struct krcud *krcud)
 {
     lock_acquire(&krcud->lock);
-    struct reader_record *record = krcud->first;
+    struct reader_record *record = rtrcu_load_relaxed(&krcud->drive->forking) ? NULL : krcud->first;
     if (record) {
         rtrcu_store_relaxed(&krcud->first, record->next_ready);
         if (!krcud->first)
             krcud->last = NULL;
         record->next_ready = NULL;
+        krcud->serving++;
     }
     lock_release(&krcud->lock);
     return record;
+}
+
+static bool begin_aside(struct krcud *aside)
+{
+    lock_acquire(&aside->lock);
+    bool may = !rtrcu_load_relaxed(&aside->drive->forking);
+    aside->serving += may;
+    lock_release(&aside->lock);
+    return may;
+}
+
+/* Between callbacks again.  Behind a fork inside one the child has begun to count anew. */
+static void rest(struct krcud *krcud, uint32_t generation)
+{
+    struct drive *drive = krcud->drive;
+    if (generation != drive->generation)
+        return;
+    lock_acquire(&krcud->lock);
+    krcud->serving--;
+    lock_release(&krcud->lock);
+    if (!rtrcu_load_relaxed(&drive->forking))
+        return; /* who forks has raised it before it took the lock and saw us */
+    rtrcu_fetch_add(&drive->fork_event, 1);
+    plat_futex_wake(&drive->fork_event, INT32_MAX);
 }
 
 static void append(struct krcud *krcud, struct reader_record *record, bool in_front)
@@ -62,12 +88,15 @@ static void lift(struct krcud *krcud)
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
-static void serve(struct krcud *krcud, struct reader_record *record)
+static void serve(struct krcud *krcud, struct reader_record *record, uint32_t generation)
 {
-    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
+    struct drive *drive = krcud->drive;
+    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
     lift(krcud);
-    uint64_t done = callback_invoke(krcud->drive->cb, record, &budget);
-    drive_progress(krcud->drive);
+    uint64_t done = callback_invoke(drive->cb, record, &budget);
+    drive_progress(drive);
+    if (generation != drive->generation)
+        return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
     if (done && callback_has_ready(record)) {
         append(krcud, record, false);
         return;
@@ -99,11 +128,13 @@ static void *body(void *argument)
         uint32_t event = rtrcu_load_acquire(&krcud->event);
         struct reader_record *record = take(krcud);
         if (record) {
-            serve(krcud, record);
+            uint32_t generation = krcud->drive->generation;
+            serve(krcud, record, generation);
+            rest(krcud, generation);
             continue;
         }
         rtrcu_exchange(&krcud->sleeping, 1);
-        if (!rtrcu_load_acquire(&krcud->first))
+        if (!rtrcu_load_acquire(&krcud->first) || rtrcu_load_relaxed(&krcud->drive->forking))
             plat_futex_wait(&krcud->event, event, PLAT_FOREVER);
         rtrcu_store_release(&krcud->sleeping, 0);
     }
@@ -137,15 +168,19 @@ static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
 {
     const struct reader_record *own = rtrcu_self.record;
-    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true};
+    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
+    uint32_t generation = drive->generation;
     if (own) /* another thread's callbacks must not overrun our deadline either */
         budget.deadline_ns = own->deadline_ns;
-    if (rtrcu_exchange(&record->listed, 1))
-        return;
-    callback_invoke(drive->cb, record, &budget);
-    drive_progress(drive);
-    rtrcu_exchange(&record->listed, 0);
-    callback_release_slot(record);
+    if (rtrcu_load_relaxed(&record->listed) || !begin_aside(&drive->aside))
+        return; /* a daemon has it, or somebody forks: it stays ready */
+    if (!rtrcu_exchange(&record->listed, 1)) {
+        callback_invoke(drive->cb, record, &budget);
+        drive_progress(drive);
+        rtrcu_exchange(&record->listed, 0);
+        callback_release_slot(record);
+    }
+    rest(&drive->aside, generation);
 }
 
 bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)

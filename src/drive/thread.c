@@ -56,7 +56,5 @@ bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id
     bool survives = old_thread_id != 0 && thread->plat.thread_id == old_thread_id;
     thread->state = survives ? DRIVE_RUNNING : DRIVE_NONE;
     thread->plat.thread_id = survives ? lock_thread_id() : 0;
-    if (survives)
-        plat_signals_restore(&thread->plat.signals); /* a program that it starts must not have ours blocked */
     return survives;
 }

@@ -4,6 +4,9 @@
  * Sanitizers: see the fixture; what a child makes of queues is tested state by state in test/unit/callback/fork.cc too.
  */
 #include <atomic>
+#include <csignal>
+#include <dirent.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -29,8 +32,9 @@ template <typename Body> void in_forked_child(Body body)
     }
     int status = -1;
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hung" : "status ") << status;
+    bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    EXPECT_TRUE(well) << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hung" : "status ") << status;
+    REQUIRE(well || testing::UnitTest::GetInstance()->current_test_info()); /* a child's body has no test to fail */
 }
 
 using owned::queue, owned::runs;
@@ -209,7 +213,7 @@ TEST_F(Fork, InsideACallback)
 }
 
 /* The rest of the batch belongs to the thread that forked: when the callback returns in the child, it goes on. */
-int batch_left;
+int batch_left, batch_size;
 
 void nothing(rcu_head *)
 {
@@ -234,23 +238,192 @@ void fork_and_return(rcu_head *)
 void end_the_child(rcu_head *)
 {
     if (batch_left)
-        _exit(runs == 5 ? 0 : 1);
+        _exit(runs == batch_size ? 0 : 1);
 }
 
-TEST_F(Fork, InsideACallbackTheChildRunsTheRestOfItsBatch)
+void fork_before(int rest)
 {
     static rcu_head forking, ending;
     forked_inside = 0;
     test::Worker reader;
     reader.run([] { rcu_read_lock(); }); /* so that all are one batch */
+    batch_size = rest + 3;
     queue(3);
     call_rcu(&forking, fork_and_return);
-    queue(2);
+    queue(rest);
     call_rcu(&ending, end_the_child);
     reader.run([] { rcu_read_unlock(); });
     rcu_barrier();
     EXPECT_EQ(forked_inside, 1);
-    EXPECT_EQ(runs, 5);
+    EXPECT_EQ(runs, batch_size);
+}
+
+TEST_F(Fork, InsideACallbackTheChildRunsTheRestOfItsBatch)
+{
+    fork_before(2);
+}
+
+/* A daemon's turn ends before the batch does: the queue is on no list of the child. */
+TEST_F(Fork, InsideACallbackTheChildRunsMoreThanATurn)
+{
+    fork_before(10000);
+}
+
+/* ---- locks that callbacks take ---- */
+
+pthread_mutex_t taken_by_callbacks = PTHREAD_MUTEX_INITIALIZER;
+std::atomic<bool> keep_going;
+
+void take_and_queue_again(rcu_head *head)
+{
+    pthread_mutex_lock(&taken_by_callbacks);
+    volatile int spin = 0;
+    for (int i = 0; i < 20000; i++)
+        spin = i;
+    (void)spin;
+    pthread_mutex_unlock(&taken_by_callbacks);
+    runs++;
+    if (keep_going)
+        call_rcu(head, take_and_queue_again);
+}
+
+/* Daemons are between callbacks when a process is copied, so nobody who is not in the child holds a lock there. */
+TEST_F(Fork, ALockThatCallbacksTakeIsFreeInTheChild)
+{
+    static rcu_head heads[200];
+    keep_going = true;
+    for (rcu_head &head : heads)
+        call_rcu(&head, take_and_queue_again);
+    for (int i = 0; i < 20 && !HasFailure(); i++) {
+        long before = runs;
+        EXPECT_TRUE(test::eventually([&] { return runs > before + 50; }));
+        in_forked_child([] {
+            struct timespec until;
+            clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_sec += 10;
+            REQUIRE(pthread_mutex_timedlock(&taken_by_callbacks, &until) == 0);
+            keep_going = false;
+            pthread_mutex_unlock(&taken_by_callbacks);
+            REQUIRE(test::stats().callbacks_lost_at_fork == 0);
+            rcu_barrier();
+        });
+    }
+    keep_going = false;
+    rcu_barrier();
+}
+
+/* A callback that does not return is not waited for for ever, and neither by the child. */
+CHILD(fork_beside_an_endless_callback)
+{
+    static test::Steps steps;
+    static rcu_head head;
+    call_rcu(&head, [](rcu_head *) {
+        steps.reach(1);
+        steps.wait(2);
+    });
+    steps.wait(1);
+    queue(3);
+    in_forked_child([] {
+        rcu_barrier();
+        REQUIRE(test::stats().callbacks_lost_at_fork == 1);
+        REQUIRE(runs == 3);
+    });
+    steps.reach(2);
+    rcu_barrier();
+    REQUIRE(runs == 3);
+}
+
+TEST_F(Fork, ACallbackThatDoesNotReturnIsGivenUpAndThatIsSaid)
+{
+    test::ChildResult result = test::run_child("fork_beside_an_endless_callback");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("a callback has not returned")) << result.output;
+}
+
+/* What a callback starts has the signals of the program, not those of a daemon. */
+TEST_F(Fork, InsideACallbackTheChildBlocksWhatTheProgramDoes)
+{
+    static rcu_head head;
+    forked_inside = 0;
+    call_rcu(&head, [](rcu_head *) {
+        in_forked_child([] {
+            sigset_t now;
+            REQUIRE(pthread_sigmask(SIG_SETMASK, nullptr, &now) == 0);
+            for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD})
+                REQUIRE(sigismember(&now, signal) == 0);
+        });
+        forked_inside++;
+    });
+    rcu_barrier();
+    EXPECT_EQ(forked_inside, 1);
+}
+
+/* ---- the child's driver ---- */
+
+int threads_of_this_process()
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    REQUIRE(tasks);
+    while (struct dirent *entry = readdir(tasks))
+        count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+CHILD(deadline_loop_goes_on)
+{
+    REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+    in_forked_child([] {
+        REQUIRE(test::eventually([] {
+            rcu_read_lock();
+            rcu_read_unlock();
+            if (runs < 5)
+                queue(1);
+            return runs >= 5;
+        }));
+    });
+}
+
+CHILD(quiescent_deadline_loop_goes_on)
+{
+    REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE | RTRCU_QSBR) == 0);
+    in_forked_child([] {
+        queue(1);
+        REQUIRE(test::eventually([] {
+            rcu_quiescent_state();
+            return runs >= 1;
+        }));
+        rcu_thread_offline();
+    });
+    rcu_thread_offline();
+}
+
+TEST_F(Fork, ADeadlineLoopsCallbacksRunInTheChild)
+{
+    EXPECT_TRUE(exited_well(test::run_child("deadline_loop_goes_on")));
+    EXPECT_TRUE(exited_well(test::run_child("quiescent_deadline_loop_goes_on")));
+}
+
+/* A handler's call_rcu() makes no thread; the next one of the program does. */
+CHILD(handler_queues_first_in_the_child)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    signal(SIGUSR1, [](int) {
+        static rcu_head head;
+        call_rcu(&head, run);
+    });
+    in_forked_child([] {
+        raise(SIGUSR1);
+        REQUIRE(threads_of_this_process() == 1);
+        queue(1);
+        REQUIRE(test::eventually([] { return runs == 2; }));
+    });
+}
+
+TEST_F(Fork, AHandlersCallMakesNoThreadInTheChild)
+{
+    EXPECT_TRUE(exited_well(test::run_child("handler_queues_first_in_the_child")));
 }
 
 /* ---- threads ---- */
