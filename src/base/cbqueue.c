@@ -14,15 +14,15 @@ void cbqueue_init(struct cb_queue *queue)
  * Forbidden: the consumer has our head AND does not see what we stored before queueing it.   litmus: O5 */
 bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer)
 {
-    bool owner = producer == CB_OWNER || producer == CB_OWNER_BLOCK;
+    bool owner = producer == CB_OWNER;
     struct rcu_head *interrupted = owner ? rtrcu_load_relaxed(&queue->enqueuing) : NULL;
     rtrcu_store_relaxed(&head->next, NULL);
-    if (producer == CB_ANYBODY)
-        rtrcu_fetch_add(&queue->enqueued, 1);
-    else if (producer == CB_OWNER)
+    if (owner) {
         rtrcu_count_owner(&queue->enqueued);
-    if (owner)
         rtrcu_store_relaxed(&queue->enqueuing, head);
+    } else {
+        rtrcu_fetch_add(&queue->enqueued, 1);
+    }
     rtrcu_tsan_release(head);
     struct rcu_head *before = rtrcu_exchange(&queue->tail, head);
     rtrcu_store_release(&before->next, head);

@@ -54,9 +54,8 @@ struct cb_queue {
 
 void cbqueue_init(struct cb_queue *queue);
 
-/* Who appends: the owner, a callback; the owner, a block of rcu_free(), which is not numbered; the collector, such a
- * block; any thread, to the orphans' queue. */
-enum cb_producer { CB_OWNER, CB_OWNER_BLOCK, CB_COLLECTOR_BLOCK, CB_ANYBODY };
+/* Who appends: the owner, or any thread to the orphans' queue. */
+enum cb_producer { CB_OWNER, CB_ANYBODY };
 
 /* Number and append @head; true if the inbox was empty.  Wait-free. */
 bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer);

@@ -13,6 +13,7 @@
  * A queue is invoked in order, by one invoker at a time.
  *
  * INV-CA1: the claim is held by the thread that runs a batch of the queue, and by nobody else.
+ * INV-CA2: a queue's pointers are freed in the order of their numbers.
  */
 #ifndef RTRCU_CALLBACK_CALLBACK_H
 #define RTRCU_CALLBACK_CALLBACK_H
@@ -21,6 +22,9 @@
 
 /* pending >> this is the batch limit of a big backlog, as in the Linux kernel (rcu_divisor). */
 #define CALLBACK_DIVISOR 7
+
+/* Pointers in a block of rcu_free(); few where checks are on, so that full blocks are common. */
+#define CALLBACK_FREE_POINTERS (CHECK_DEBUG ? 3 : 500)
 
 /* Of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
@@ -39,6 +43,7 @@ struct callback {
     uint64_t direct;
     uint64_t direct_refused;
     uint64_t limit_stops;
+    uint64_t frees_leaked;
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
@@ -87,7 +92,7 @@ struct callback_budget {
     const uint32_t *stop; /* atomic: begin no callback once it is not 0; NULL = nobody stops us */
 };
 
-/* Invoke what is ready.  Returns how many were begun and have returned; 0 if somebody else has the claim. */
+/* Invoke what is ready.  Returns how many callbacks and frees have returned; 0 if somebody else has the claim. */
 uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget);
 bool callback_has_ready(const struct reader_record *record);
 /* Give the slot of a thread that is gone back, once its queue is drained and nobody serves it. */
@@ -132,16 +137,18 @@ bool callback_barrier_reached(struct callback *cb);
 
 /* ---- bulk frees: free.c ---- */
 
-/* Note @memory in the thread's block.  Bits of callback_enqueued, or -ENOMEM with nothing noted. */
+/* Note @memory in a block of the thread's.  Bits of callback_enqueued, or -ENOMEM with nothing noted. */
 int callback_free(struct callback *cb, struct reader_record *record, void *memory);
-/* Close the thread's block and queue it.  Under the leaf lock. */
-void callback_free_close(struct reader_record *record);
+/* Take the thread's blocks, which get no pointer any more, in order.  Under the leaf lock. */
+struct cb_chain callback_free_collect(struct reader_record *record);
 bool callback_is_free_block(rcu_callback_t func);
-/* free() every pointer of a block, and the block. */
-void callback_free_run(struct rcu_head *head);
-/* Pointers in the block of @head, or in @block as it lies in a record. */
-uint64_t callback_free_count(const struct rcu_head *head);
-uint64_t callback_free_count_open(const void *block);
+/* free() the next pointer of the block at the head of the batch; the block goes with its last one.  Under the claim. */
+void callback_free_one(struct reader_record *record);
+/* In a fork's child: a thread that is not there had freed the last pointer of the block at the head of the batch. */
+void callback_free_drop_spent(struct reader_record *record);
+/* Pointers not freed in the block of @head, and in the blocks not collected. */
+uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
+uint64_t callback_free_count_open(const struct reader_record *record);
 
 /* ---- double queueing, debug builds: double.c ---- */
 

@@ -21,10 +21,10 @@ static void collect_record(struct callback *cb, struct reader_record *record)
 {
     struct gp *gp = cb->gp;
     struct cb_queue *queue = &record->queue;
-    callback_free_close(record);
     struct cb_chain chain = cbqueue_take_inbox(queue);
+    cbqueue_join(&chain, callback_free_collect(record));
     if (!chain.first)
-        return; /* its first link is unfinished: the producer sets the dirty bit after it */
+        return; /* what is not finished yet sets the dirty bit when it is */
     uint64_t cookie = gp_snap(gp, GP_NORMAL);
     /* At most two cookies are open once what is over has moved on. */
     if (cbqueue_advance(queue, rtrcu_load_acquire(&gp->machine[GP_NORMAL].seq)))

@@ -11,36 +11,36 @@
 static void abandon_claim(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &record->queue;
-    if (queue->running == queue->batch.first) { /* about to begin: it is still in the batch */
+    if (queue->running == queue->batch.first) /* about to begin: it is still in the batch */
         queue->started = queue->invoked;
-        record->free_started = record->free_done;
-    }
     cb->lost_at_fork += queue->started - queue->invoked + record->free_started - record->free_done;
     queue->invoked = queue->started; /* begun: neither run again nor waited for */
     record->free_done = record->free_started;
+    callback_free_drop_spent(record);
     queue->claim = 0;
 }
 
-static void count_chain(const struct rcu_head *first, const struct rcu_head *last, uint64_t *heads, uint64_t *pointers)
+static void count_chain(const struct reader_record *record, struct cb_chain chain, uint64_t *heads, uint64_t *pointers)
 {
-    for (const struct rcu_head *at = first; at; at = at == last ? NULL : at->next) {
+    for (const struct rcu_head *at = chain.first; at; at = at == chain.last ? NULL : at->next) {
         if (callback_is_free_block(at->func))
-            *pointers += callback_free_count(at);
+            *pointers += callback_free_count(record, at);
         else
             ++*heads;
     }
 }
 
-/* The missing thread may have numbered a head that is in no chain, and a begun block is in none either: let the
- * numbers say what is there, and count the difference. */
+/* The missing thread may have numbered a head that is in no chain, and had its blocks of pointers out: let the numbers
+ * say what is there, and count the difference. */
 static void recount(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &record->queue;
-    uint64_t heads = 0, pointers = callback_free_count_open(record->free_block);
+    uint64_t heads = 0, pointers = callback_free_count_open(record);
     struct cb_chain inbox = {queue->stub.next, queue->tail};
     struct cb_chain chains[] = {queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], inbox};
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
-        count_chain(chains[i].first, chains[i].last, &heads, &pointers);
+        count_chain(record, chains[i], &heads, &pointers);
+    heads += queue->started - queue->invoked; /* the fork happened inside it */
     cb->lost_at_fork += queue->enqueued - queue->invoked - heads;
     cb->lost_at_fork += record->free_queued - record->free_done - pointers;
     queue->enqueued = queue->invoked + heads;
@@ -71,7 +71,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
         queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
         abandon_claim(cb, record);
-    if (!own && queue->claim == 0)
+    if (!own)
         recount(cb, record);
     wait_anew(cb, queue);
     queue->look_at = 0; /* the next call_rcu() takes the slow path, which makes the child's driver */

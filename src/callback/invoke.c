@@ -24,11 +24,6 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
     rcu_callback_t func = head->func;
     if (CHECK_DEBUG)
         callback_double_leave(cb, head);
-    if (callback_is_free_block(func)) {
-        callback_free_run(head);
-        rtrcu_store_release(&record->free_done, record->free_started);
-        return;
-    }
     if ((uintptr_t)func < FREE_OFFSET_MAX)
         free((char *)head - (uintptr_t)func);
     else
@@ -44,17 +39,26 @@ static struct rcu_head *next_head(struct reader_record *record)
     if (!head)
         return NULL;
     rtrcu_store_relaxed(&queue->running, head);
-    if (callback_is_free_block(head->func))
-        rtrcu_store_release(&record->free_started, record->free_done + callback_free_count(head));
-    else
-        rtrcu_store_release(&queue->started, queue->invoked + 1);
+    rtrcu_store_release(&queue->started, queue->invoked + 1);
     rtrcu_fence_light();
     head = cbqueue_pop(&queue->batch);
-    if (!head) {
+    if (!head)
         rtrcu_store_release(&queue->started, queue->invoked);
-        rtrcu_store_release(&record->free_started, record->free_done);
-    }
     return head;
+}
+
+/* Run one callback, or free one pointer.  False: there is none, or it cannot be reached yet. */
+static bool run_next(struct callback *cb, struct reader_record *record)
+{
+    const struct rcu_head *first = record->queue.batch.first;
+    if (first && callback_is_free_block(first->func)) {
+        callback_free_one(record);
+        return true;
+    }
+    struct rcu_head *head = next_head(record);
+    if (head)
+        run(cb, record, head);
+    return head != NULL;
 }
 
 struct invocation {
@@ -109,10 +113,8 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
         if (timed && inv.since_check >= inv.interval && time_is_up(cb, queue, &inv))
             break;
-        struct rcu_head *head = next_head(record);
-        if (!head)
+        if (!run_next(cb, record))
             break;
-        run(cb, record, head);
         inv.since_check++;
         done++;
     }

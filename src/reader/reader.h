@@ -67,10 +67,10 @@ struct reader_record {
     struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
     uint32_t listed;                  /* atomic: on a daemon's list or being served */
     uint32_t daemon;                  /* which daemon, under the leaf lock */
-    void *free_block;                 /* atomic: rcu_free()'s block of pointers, NULL while somebody has it out */
+    void *free_block;                 /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
     uint64_t free_queued;             /* pointers given to rcu_free(); written by the owner */
     uint64_t free_done;               /* of these, freed; written by the claim's owner */
-    uint64_t free_started;            /* with the block that the claim's owner is freeing; for fork */
+    uint64_t free_started;            /* with the one that the claim's owner is freeing; for fork */
     uint64_t free_goal;               /* rcu_barrier() waits for this number; under the barrier lock */
     struct lock tasks_lock;           /* the list of tasks that parked on the owner */
     struct rtrcu_link tasks;          /* under tasks_lock; see blocked/ */

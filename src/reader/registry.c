@@ -133,7 +133,7 @@ void reader_slot_free(struct reader_record *record)
     struct cb_queue *queue = &record->queue;
     if (!(record->leaf->draining & reader_bit(record)) || rtrcu_load_acquire(&record->listed))
         return; /* free, the orphan's, somebody's, or about to be */
-    if (record->free_done != record->free_queued)
+    if (rtrcu_load_acquire(&record->free_done) != rtrcu_load_relaxed(&record->free_queued))
         return;
     if (cbqueue_pending(queue) != 0 || rtrcu_load_acquire(&queue->claim) != 0)
         return;

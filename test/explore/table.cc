@@ -8,9 +8,9 @@ namespace scenarios
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
     kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd, kCookie,
     kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend, kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed,
-    kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kInline, kDirect, kDirectLeave,
-    kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo,
-    kTaskExit;
+    kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline, kDirect,
+    kDirectLeave, kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead,
+    kTaskTwo, kTaskExit;
 
 } // namespace scenarios
 
@@ -55,6 +55,7 @@ const std::vector<const sim::Scenario *> &all_scenarios()
         &scenarios::kBarrier,
         &scenarios::kBarrierTwo,
         &scenarios::kFree,
+        &scenarios::kFreeBarrier,
         &scenarios::kInline,
         &scenarios::kDirect,
         &scenarios::kDirectLeave,

@@ -78,6 +78,11 @@ void until(bool (*condition)())
     world()->wait_until(condition);
 }
 
+bool is_freed(const void *memory)
+{
+    return world()->is_freed(memory);
+}
+
 void expect(bool condition, const char *text)
 {
     world()->expect(condition, text);

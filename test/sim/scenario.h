@@ -47,6 +47,8 @@ size_t live_allocations();
 void step();
 // Wait for something that is not the library's business to signal.
 void until(bool (*condition)());
+// Has what malloc() gave been freed, free()'s end included?
+bool is_freed(const void *memory);
 // Break off the schedule as failed.
 void expect(bool condition, const char *text);
 

@@ -174,6 +174,36 @@ void free_setup()
     sim::as_thread(sim::thread("updater", free_two), register_reader);
 }
 
+// ---- rcu_barrier() for pointers that another thread has given to rcu_free(), with a full block behind them ----
+
+struct object *given[4];
+
+void free_many()
+{
+    rcu_free(given[0]);
+    rtrcu_store_release(&has_queued, true);
+    rcu_free(given[1]);
+    rcu_free(given[2]);
+    rcu_free(given[3]);
+}
+
+void barrier_for_the_first()
+{
+    bool expected = rtrcu_load_acquire(&has_queued);
+    rcu_barrier();
+    sim::expect(!expected || sim::is_freed(given[0]), "rcu_barrier() returns behind the frees asked for before it");
+}
+
+void free_barrier_setup()
+{
+    begin();
+    has_queued = false;
+    for (struct object *&object : given)
+        object = make_object();
+    sim::as_thread(sim::thread("owner", free_many), register_reader);
+    sim::as_thread(sim::thread("barrier", barrier_for_the_first), register_reader);
+}
+
 // ---- policy inline: the owner invokes at its quiescent states ----
 
 void inline_owner()
@@ -198,7 +228,7 @@ void inline_setup()
 
 } // namespace
 
-extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kInline;
+extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline;
 
 const sim::Scenario kCall = {
     "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
@@ -213,6 +243,9 @@ const sim::Scenario kBarrierTwo = {
     "barrier-two", "rcu_barrier() for another thread's callback", barrier_two_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kFree = {
     "free", "rcu_free() of two objects that a reader may use", free_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kFreeBarrier = {"free-barrier",     "rcu_barrier() for another thread's rcu_free()",
+                                    free_barrier_setup, nullptr,
+                                    check_invariants,   8000};
 const sim::Scenario kInline = {
     "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
 

@@ -203,11 +203,16 @@ void World::release(void *memory)
     if (found == allocations_.end())
         fail("free of something that was not allocated, or twice");
     size_t bytes = found->second;
-    allocations_.erase(found);
     point("free", "release");
     check_access(address, bytes, AccessKind::kPlainWrite, "free", nullptr);
     memory_.set_freed(address, bytes, true);
+    allocations_.erase(address);
     trace("free", "", address);
+}
+
+bool World::is_freed(const void *memory) const
+{
+    return !allocations_.contains(reinterpret_cast<uintptr_t>(memory));
 }
 
 } // namespace sim

@@ -92,6 +92,7 @@ class World
     void *allocate(size_t bytes);
     void *allocate_pages(size_t bytes);
     void release(void *memory);
+    bool is_freed(const void *memory) const; // of something that was allocated
     [[noreturn]] void fail(const std::string &message);
     void expect(bool condition, const char *text);
     // What the library says to the user: part of the trace.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A callback's way from the inbox to its call, budgets, limits, barrier goals and bulk frees, without any driver.
+/* A callback's way from the inbox to its call, budgets, limits and barrier goals, without any driver.
  */
 #include <thread>
 
@@ -457,78 +457,15 @@ TEST_F(Callback, BarrierWaitsForTheReturnNotForTheCall)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
-TEST_F(Callback, BarrierCountsFrees)
+TEST_F(Callback, BarrierWaitsForTheOrphansQueueToo)
 {
-    reader_record *record = world_.craft(0);
-    ASSERT_GE(callback_free(cb_, record, malloc(8)), 0);
+    world_.craft(0);
+    enqueue(nullptr);
     callback_barrier_set(cb_);
+    make_ready(reader_orphan(world_.registry()));
     EXPECT_FALSE(callback_barrier_reached(cb_));
-    make_ready(record);
-    invoke(record, everything());
+    invoke(reader_orphan(world_.registry()), everything());
     EXPECT_TRUE(callback_barrier_reached(cb_));
-}
-
-/* ---- frees: the address sanitizer sees what is not freed, or twice ---- */
-
-TEST_F(Callback, FreesAreGatheredAndRunTogether)
-{
-    reader_record *record = world_.craft(0);
-    EXPECT_EQ(callback_free(cb_, record, malloc(16)) & CALLBACK_FIRST, CALLBACK_FIRST);
-    for (int i = 1; i < 100; i++)
-        EXPECT_EQ(callback_free(cb_, record, malloc(16)) & CALLBACK_FIRST, 0);
-    EXPECT_EQ(callback_pending(record), 100u);
-    make_ready(record);
-    EXPECT_EQ(invoke(record, everything()), 1u) << "one block";
-    EXPECT_EQ(record->free_done, 100u);
-    EXPECT_EQ(callback_pending(record), 0u);
-}
-
-TEST_F(Callback, FullBlocksAreQueuedAtOnce)
-{
-    reader_record *record = world_.craft(0);
-    constexpr int count = 1700;
-    for (int i = 0; i < count; i++)
-        ASSERT_GE(callback_free(cb_, record, malloc(8)), 0);
-    make_ready(record);
-    EXPECT_EQ(invoke(record, everything()), 4u);
-    EXPECT_EQ(record->free_done, static_cast<uint64_t>(count));
-}
-
-TEST_F(Callback, FreesWaitForTheirGracePeriod)
-{
-    reader_record *record = world_.craft(0);
-    callback_free(cb_, record, malloc(8));
-    callback_collect(cb_);
-    callback_free(cb_, record, malloc(8)); /* in a new block: the first is closed */
-    grace_period();
-    advance(record);
-    EXPECT_EQ(invoke(record, everything()), 1u);
-    EXPECT_EQ(record->free_done, 1u);
-    make_ready(record);
-    invoke(record, everything());
-    EXPECT_EQ(record->free_done, 2u);
-}
-
-TEST_F(Callback, WithoutARecordAFreeIsRefused)
-{
-    int memory;
-    EXPECT_EQ(callback_free(cb_, nullptr, &memory), -ENOMEM);
-}
-
-struct Embedded {
-    char front[100];
-    rcu_head head;
-};
-
-TEST_F(Callback, AnEmbeddedHeadIsFreedByItsOffset)
-{
-    reader_record *record = world_.craft(0);
-    auto *object = static_cast<Embedded *>(malloc(sizeof(Embedded)));
-    callback_enqueue(cb_, record, &object->head, reinterpret_cast<rcu_callback_t>(offsetof(Embedded, head)));
-    auto *front = static_cast<rcu_head *>(malloc(sizeof(rcu_head)));
-    callback_enqueue(cb_, record, front, nullptr);
-    make_ready(record);
-    EXPECT_EQ(invoke(record, everything()), 2u);
 }
 
 /* Producer and consumer at once: every callback runs once, in order. */

@@ -35,18 +35,32 @@ class CallbackFork : public CallbackWorld
         queue->batch = queue->ready;
         queue->ready = {nullptr, nullptr};
         queue->running = queue->batch.first;
-        if (callback_is_free_block(queue->running->func))
-            record_->free_started += callback_free_count(queue->running);
-        else
-            queue->started++;
+        queue->started++;
     }
-    /* The same before a block of pointers. */
-    void begin_to_free_elsewhere(int pointers)
+    void free_pointers(int count)
     {
-        for (int i = 0; i < pointers; i++)
+        for (int i = 0; i < count; i++)
             callback_free(cb_, record_, malloc(8));
+    }
+    /* A thread that the child does not have has freed the first @done pointers, and begun with the next. */
+    void begin_to_free_elsewhere(int pointers, uint64_t done)
+    {
+        free_pointers(pointers);
         make_ready(record_);
-        begin_elsewhere();
+        invoke(record_, at_most(done + 1));
+        record_->free_done = done;
+        record_->queue.claim = missing_thread;
+    }
+    /* The blocks that the owner had out. */
+    void release_blocks(void *newest)
+    {
+        cb_queue *queue = &record_->queue;
+        record_->free_block = newest;
+        lock_acquire(&record_->leaf->lock);
+        queue->batch = callback_free_collect(record_);
+        lock_release(&record_->leaf->lock);
+        for (record_->free_done = 0; queue->batch.first;)
+            callback_free_one(record_);
     }
     /* The queue is the forking thread's own. */
     void fork_by_the_owner()
@@ -192,6 +206,7 @@ TEST_F(CallbackFork, BetweenTwoCallbacksOfABatch)
 struct Forker {
     rcu_head head;
     callback *cb;
+    reader_record *record;
 };
 
 /* A fork inside a callback: in the child the batch goes on in the thread that forked. */
@@ -205,7 +220,7 @@ void fork_inside(rcu_head *head)
 
 TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
 {
-    Forker forker = {{}, cb_};
+    Forker forker = {{}, cb_, record_};
     enqueue(record_);
     callback_enqueue(cb_, record_, &forker.head, fork_inside);
     enqueue(record_);
@@ -221,44 +236,56 @@ TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
 
 TEST_F(CallbackFork, GatheredPointersAreKept)
 {
-    for (int i = 0; i < 10; i++)
-        callback_free(cb_, record_, malloc(8));
+    free_pointers(10);
     fork();
     expect_barrier_ends();
     EXPECT_EQ(record_->free_done, record_->free_queued);
     EXPECT_EQ(cb_->lost_at_fork, 0u);
 }
 
-TEST_F(CallbackFork, WhileABlockIsFreedElsewhere)
+/* At every place of a block, its last pointer included: the one that was begun is lost, the rest is freed. */
+TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
 {
-    begin_to_free_elsewhere(10);
-    rcu_head *block = cbqueue_pop(&record_->queue.batch);
-    fork();
-    EXPECT_GE(cb_->lost_at_fork, 1u);
-    expect_barrier_ends();
-    EXPECT_EQ(callback_pending(record_), 0u);
-    callback_free_run(block); /* the parent's: here it would be a leak */
+    for (uint64_t done = 0; done < 7; done++) {
+        uint64_t lost = cb_->lost_at_fork;
+        record_->free_queued = record_->free_done = record_->free_started = 0;
+        begin_to_free_elsewhere(7, done);
+        fork();
+        EXPECT_EQ(cb_->lost_at_fork, lost + 1) << done;
+        expect_barrier_ends();
+        EXPECT_EQ(callback_pending(record_), 0u) << done;
+        EXPECT_EQ(record_->free_done, 7u) << done;
+        callback_release_slot(record_);
+        ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
+    }
 }
 
 /* Of the forking thread's own queue nothing is counted anew, since it may stand in the midst of a call. */
-TEST_F(CallbackFork, WhileABlockOfTheForkingThreadIsFreedElsewhere)
+TEST_F(CallbackFork, WhileAPointerOfTheForkingThreadIsFreedElsewhere)
 {
-    begin_to_free_elsewhere(10);
-    rcu_head *block = cbqueue_pop(&record_->queue.batch);
+    begin_to_free_elsewhere(10, 4);
     fork_by_the_owner();
-    EXPECT_EQ(cb_->lost_at_fork, 10u);
+    EXPECT_EQ(cb_->lost_at_fork, 1u);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
-    callback_free_run(block);
 }
 
-TEST_F(CallbackFork, TheForkingThreadsBlockIsAboutToBeFreedElsewhere)
+/* The last pointer of the block is freed, and the block stands at the head yet. */
+TEST_F(CallbackFork, ABlockWhoseLastPointerWasBegunElsewhere)
 {
-    begin_to_free_elsewhere(10);
-    fork_by_the_owner();
-    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    free_pointers(CALLBACK_FREE_POINTERS + 1);
+    make_ready(record_);
+    invoke(record_, at_most(CALLBACK_FREE_POINTERS - 1));
+    rcu_head *block = record_->queue.batch.first;
+    record_->free_started++;
+    record_->queue.claim = missing_thread;
+    fork();
+    EXPECT_EQ(cb_->lost_at_fork, 1u);
     expect_barrier_ends();
-    EXPECT_EQ(record_->free_done, 10u);
+    EXPECT_EQ(record_->free_done, CALLBACK_FREE_POINTERS + 1u);
+    record_->queue.batch = {block, block}; /* the parent's: here it would be a leak */
+    record_->free_done = CALLBACK_FREE_POINTERS - 1;
+    callback_free_one(record_);
 }
 
 /* A daemon was given the slot when its last callback had let it go: it is on no list of the child, for whoever takes
@@ -278,31 +305,51 @@ TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-TEST_F(CallbackFork, WhileTheOwnerHasItsBlockOut)
+TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
 {
-    for (int i = 0; i < 3; i++)
-        callback_free(cb_, record_, malloc(8));
-    auto *block = static_cast<rcu_head *>(rtrcu_exchange(&record_->free_block, nullptr));
+    free_pointers(2 * CALLBACK_FREE_POINTERS);
+    void *newest = rtrcu_exchange(&record_->free_block, nullptr);
     fork();
+    EXPECT_EQ(cb_->lost_at_fork, 2u * CALLBACK_FREE_POINTERS);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
-    callback_free_run(block);
+    release_blocks(newest);
 }
 
 TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
 {
-    callback_free(cb_, record_, malloc(8));
-    auto *block = static_cast<rcu_head *>(rtrcu_exchange(&record_->free_block, nullptr));
+    free_pointers(1);
+    void *newest = rtrcu_exchange(&record_->free_block, nullptr);
     fork();
     expect_barrier_ends();
     ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
-    callback_free(cb_, record_, malloc(8));
+    free_pointers(1);
     callback_barrier_set(cb_);
     EXPECT_FALSE(callback_barrier_reached(cb_));
     make_ready(record_);
     invoke(record_, everything());
     EXPECT_TRUE(callback_barrier_reached(cb_));
-    callback_free_run(block);
+    release_blocks(newest);
+}
+
+/* The forking thread is in a callback of a queue whose owner is not in the child, and stood in the midst of a call. */
+void fork_inside_with_a_number_more(rcu_head *head)
+{
+    reader_record *record = container_of(head, Forker, head)->record;
+    record->queue.enqueued++;
+    fork_inside(head);
+}
+
+TEST_F(CallbackFork, InsideACallbackOfAQueueWhoseOwnerWasInACall)
+{
+    Forker forker = {{}, cb_, record_};
+    callback_enqueue(cb_, record_, &forker.head, fork_inside_with_a_number_more);
+    enqueue(record_);
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, everything()), 2u);
+    EXPECT_EQ(cb_->lost_at_fork, 1u);
+    EXPECT_EQ(callback_pending(record_), 0u);
+    expect_barrier_ends();
 }
 
 } // namespace

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Bulk frees: gathered in blocks, waited for, freed one pointer at a time within budgets, and each of them freed.
+ *
+ * The program's malloc() and free() are the test's, so that it sees every call and can refuse memory.  A sanitizer has
+ * functions of its own, and sees leaks and double frees itself.
+ */
+#include <cstdlib>
+
+#include "world.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_COUNTS_FREES 0
+#else
+#define TEST_COUNTS_FREES 1
+#endif
+
+namespace
+{
+
+constexpr uint64_t marked = 0x5ca1ab1e0ddba11;
+uint64_t marked_freed, others_freed;
+bool counting, memory_is_gone;
+void (*on_free)();
+
+} // namespace
+
+#if TEST_COUNTS_FREES
+extern "C" {
+
+void *__libc_malloc(size_t bytes);
+void __libc_free(void *memory);
+
+void *malloc(size_t bytes) noexcept
+{
+    return memory_is_gone ? nullptr : __libc_malloc(bytes);
+}
+
+void free(void *memory) noexcept
+{
+    auto *word = static_cast<uint64_t *>(memory);
+    if (counting && word && *word == marked) {
+        *word = 0;
+        if (on_free)
+            on_free();
+        marked_freed++;
+    } else if (counting && word) {
+        others_freed++;
+    }
+    __libc_free(memory);
+}
+}
+#endif
+
+namespace
+{
+
+class Free : public CallbackWorld
+{
+  protected:
+    reader_record *record_ = nullptr;
+
+    void SetUp() override
+    {
+        CallbackWorld::SetUp();
+        record_ = world_.craft(0);
+        marked_freed = others_freed = 0;
+        counting = true;
+    }
+    void TearDown() override
+    {
+        counting = memory_is_gone = false;
+        on_free = nullptr;
+    }
+    static void *object()
+    {
+        auto *word = static_cast<uint64_t *>(malloc(32));
+        *word = marked;
+        return word;
+    }
+    void give(int count)
+    {
+        for (int i = 0; i < count; i++)
+            ASSERT_GE(callback_free(cb_, record_, object()), 0);
+    }
+    void give_ready(int count)
+    {
+        give(count);
+        make_ready(record_);
+    }
+    static void expect_freed(uint64_t count)
+    {
+        if (TEST_COUNTS_FREES) {
+            EXPECT_EQ(marked_freed, count);
+        }
+    }
+};
+
+TEST_F(Free, TheDriverIsToldOnce)
+{
+    EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, CALLBACK_FIRST);
+    for (int i = 1; i < 100; i++)
+        EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, 0);
+    EXPECT_EQ(callback_pending(record_), 100u);
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, everything()), 100u);
+    EXPECT_EQ(record_->free_done, 100u);
+    EXPECT_EQ(callback_pending(record_), 0u);
+    EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, CALLBACK_FIRST);
+    make_ready(record_);
+    invoke(record_, everything());
+}
+
+TEST_F(Free, EachPointerAndEachBlockIsFreed)
+{
+    constexpr uint64_t count = 3 * CALLBACK_FREE_POINTERS + 2;
+    give_ready(count);
+    others_freed = 0;
+    EXPECT_EQ(invoke(record_, everything()), count);
+    expect_freed(count);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_EQ(others_freed, 4u) << "the blocks";
+    }
+    EXPECT_FALSE(callback_has_ready(record_));
+}
+
+TEST_F(Free, WaitForTheirGracePeriod)
+{
+    give(1);
+    callback_collect(cb_);
+    give(1); /* in a new block: the first was taken */
+    grace_period();
+    advance(record_);
+    EXPECT_EQ(invoke(record_, everything()), 1u);
+    expect_freed(1);
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, everything()), 1u);
+    expect_freed(2);
+}
+
+TEST_F(Free, StandBehindTheCallbacksThatWereCollectedWithThem)
+{
+    enqueue(record_);
+    give(2);
+    enqueue(record_);
+    make_ready(record_);
+    invoke(record_, at_most(2));
+    EXPECT_EQ(order_, numbers(0, 2));
+    expect_freed(0);
+    EXPECT_EQ(invoke(record_, everything()), 2u);
+    expect_freed(2);
+}
+
+/* ---- budgets ---- */
+
+TEST_F(Free, ACountEndsABatchInsideABlock)
+{
+    constexpr uint64_t count = 2 * CALLBACK_FREE_POINTERS + 2;
+    give_ready(count);
+    enqueue(record_);
+    for (uint64_t done = 1; done <= count; done++) {
+        EXPECT_EQ(invoke(record_, at_most(1)), 1u);
+        expect_freed(done);
+        EXPECT_EQ(record_->free_done, done);
+        EXPECT_EQ(callback_pending(record_), count - done + 1);
+        EXPECT_EQ(callback_has_ready(record_), done < count);
+    }
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, everything()), 1u);
+    EXPECT_EQ(order_, numbers(0, 1));
+}
+
+TEST_F(Free, WhatBecomesReadyJoinsBehindABlockThatWasCut)
+{
+    give_ready(CALLBACK_FREE_POINTERS);
+    invoke(record_, at_most(1));
+    queue_ready(record_, 2);
+    EXPECT_EQ(invoke(record_, at_most(CALLBACK_FREE_POINTERS)), static_cast<uint64_t>(CALLBACK_FREE_POINTERS));
+    expect_freed(CALLBACK_FREE_POINTERS);
+    EXPECT_EQ(order_, numbers(0, 1));
+    invoke(record_, everything());
+    EXPECT_EQ(order_, numbers(0, 2));
+}
+
+TEST_F(Free, ATimeOrADeadlineThatHasPassedFreesNothing)
+{
+    give_ready(5);
+    callback_budget budget = everything();
+    budget.end_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record_, budget), 0u);
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    budget.end_ns = 0;
+    budget.deadline_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record_, budget), 0u);
+    EXPECT_EQ(cb_->deadline_stops, 1u);
+    expect_freed(0);
+    EXPECT_EQ(invoke(record_, everything()), 5u);
+}
+
+int64_t spin_until_ns;
+
+void spin()
+{
+    while (plat_clock_now() < spin_until_ns)
+        ;
+}
+
+/* Each free takes all the time that is left: a batch that does not look within a block frees all of it. */
+TEST_F(Free, TimeAndDeadlineEndABatchInsideABlock)
+{
+    if (!TEST_COUNTS_FREES)
+        GTEST_SKIP() << "free() is the sanitizer's";
+    constexpr uint64_t count = 40;
+    give_ready(count);
+    on_free = spin;
+    callback_budget budget = everything();
+    budget.end_ns = spin_until_ns = plat_clock_now() + 2000000;
+    uint64_t done = invoke(record_, budget);
+    EXPECT_GE(done, 1u);
+    EXPECT_LE(done, 2u);
+    record_->queue.cost_ns = 0;
+    budget.end_ns = 0;
+    budget.deadline_ns = spin_until_ns = plat_clock_now() + 2000000;
+    uint64_t more = invoke(record_, budget);
+    EXPECT_LE(more, 2u);
+    EXPECT_EQ(invoke(record_, everything()), count - done - more);
+}
+
+/* ---- barrier ---- */
+
+TEST_F(Free, BarrierWaitsForEachPointer)
+{
+    give(2);
+    callback_barrier_set(cb_);
+    give(1);
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, at_most(1)), 1u);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    EXPECT_EQ(invoke(record_, at_most(1)), 1u);
+    EXPECT_TRUE(callback_barrier_reached(cb_)) << "the third came later";
+    invoke(record_, everything());
+}
+
+callback *barrier_callback;
+bool barrier_was_reached;
+
+void look_at_the_barrier()
+{
+    barrier_was_reached |= callback_barrier_reached(barrier_callback);
+}
+
+TEST_F(Free, BarrierWaitsForTheEndOfTheFreeNotForItsBegin)
+{
+    give(1);
+    callback_barrier_set(cb_);
+    make_ready(record_);
+    barrier_callback = cb_;
+    barrier_was_reached = false;
+    on_free = look_at_the_barrier;
+    invoke(record_, everything());
+    EXPECT_FALSE(barrier_was_reached);
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+}
+
+/* ---- no record, no memory ---- */
+
+TEST_F(Free, WithoutARecordTheyGoToTheOrphansQueue)
+{
+    reader_record *orphan = reader_orphan(world_.registry());
+    for (int i = 0; i < 3; i++)
+        EXPECT_GE(callback_free(cb_, nullptr, object()), 0);
+    EXPECT_EQ(callback_pending(orphan), 3u);
+    callback_barrier_set(cb_);
+    make_ready(orphan);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    EXPECT_EQ(invoke(orphan, everything()), 3u);
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+    expect_freed(3);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_EQ(others_freed, 3u) << "what they were noted in";
+    }
+}
+
+TEST_F(Free, WithoutMallocTheyAreNotedInPages)
+{
+    constexpr uint64_t count = CALLBACK_FREE_POINTERS + 1;
+    void *objects[count + 1];
+    for (void *&each : objects)
+        each = object();
+    memory_is_gone = true;
+    bool noted = true;
+    for (uint64_t i = 0; i < count; i++)
+        noted &= callback_free(cb_, record_, objects[i]) >= 0;
+    noted &= callback_free(cb_, nullptr, objects[count]) >= 0;
+    memory_is_gone = false;
+    EXPECT_TRUE(noted);
+    others_freed = 0;
+    make_ready(record_);
+    advance(reader_orphan(world_.registry()));
+    invoke(record_, everything());
+    invoke(reader_orphan(world_.registry()), everything());
+    expect_freed(count + 1);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_EQ(others_freed, 0u) << "pages are given back to the kernel";
+    }
+}
+
+/* ---- rcu_free_head() ---- */
+
+struct Embedded {
+    uint64_t mark;
+    char front[100];
+    rcu_head head;
+};
+
+TEST_F(Free, EmbeddedHeadsAreFreedByTheirOffsetEachOfThem)
+{
+    constexpr uint64_t count = 5000;
+    for (uint64_t i = 0; i < count; i++) {
+        auto *embedded = static_cast<Embedded *>(malloc(sizeof(Embedded)));
+        embedded->mark = marked;
+        callback_enqueue(cb_, record_, &embedded->head, reinterpret_cast<rcu_callback_t>(offsetof(Embedded, head)));
+    }
+    auto *front = static_cast<rcu_head *>(malloc(sizeof(rcu_head)));
+    callback_enqueue(cb_, record_, front, nullptr);
+    make_ready(record_);
+    others_freed = 0;
+    EXPECT_EQ(invoke(record_, everything()), count + 1);
+    expect_freed(count);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_EQ(others_freed, 1u);
+    }
+}
+
+} // namespace
