@@ -125,12 +125,17 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 
 /* ---- callbacks ---- */
 
-/* May this thread wait here for the backlog to fall?  Not in a handler that interrupted the library itself. */
+/* May this thread wait here for a grace period?  Not in a handler that interrupted the library itself. */
+static bool may_wait(void)
+{
+    bool interrupted = rtrcu_self.locks_held != 0 || rtrcu_self.slow != 0;
+    return !(rtrcu_self.state & READER_STATE_DEADLINE) && section_nesting() == 0 && !interrupted;
+}
+
+/* May it wait for the backlog to fall? */
 static bool may_block(void)
 {
-    uint32_t never = READER_STATE_DEADLINE | READER_STATE_CALLBACK;
-    bool interrupted = rtrcu_self.locks_held != 0 || rtrcu_self.slow != 0;
-    return !(rtrcu_self.state & never) && section_nesting() == 0 && !interrupted;
+    return may_wait() && !(rtrcu_self.state & READER_STATE_CALLBACK);
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)
@@ -204,6 +209,21 @@ void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
     drive_wake(&rtrcu_domain.drive, true);
 }
 
+/* Neither malloc() nor the kernel has memory to note @memory in.  Readers may still look at it, so it cannot serve for
+ * its own note; where waiting for them is not possible it stays for ever, which is said. */
+static __attribute__((noinline)) void free_without_note(void *memory)
+{
+    if (may_wait()) {
+        rtrcu_synchronize();
+        free(memory);
+    } else if (rtrcu_fetch_add(&rtrcu_domain.cb.frees_leaked, 1) == 0) {
+        plat_print(
+            "rtrcu: thread %u: rcu_free(): no memory to note a pointer in, and no waiting here; it is never freed (said"
+            " once, counted in frees_leaked)\n",
+            lock_thread_id());
+    }
+}
+
 void rtrcu_free(void *memory)
 {
     if (!memory)
@@ -212,10 +232,8 @@ void rtrcu_free(void *memory)
     int seen = callback_free(&rtrcu_domain.cb, record, memory);
     if (seen > 0)
         call_slow(record, (unsigned int)seen);
-    if (seen >= 0)
-        return;
-    rtrcu_synchronize(); /* no memory to note it in */
-    free(memory);
+    if (seen < 0)
+        free_without_note(memory);
 }
 
 void rtrcu_barrier(void)

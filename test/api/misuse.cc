@@ -2,7 +2,11 @@
 /* What a program does wrong is said: debug builds end it with the reason, release builds say it and go on where they
  * can.
  */
+#include <pthread.h>
+#include <sys/resource.h>
+
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include "../support/capture.h"
@@ -53,6 +57,97 @@ CHILD(queued_again_by_itself)
 TEST(Misuse, AHeadMayBeQueuedAgainOnceItsCallbackHasBegun)
 {
     EXPECT_TRUE(exited_well(test::run_child("queued_again_by_itself")));
+}
+
+/* ---- rcu_free() where nobody can wait ---- */
+
+/* Everything that malloc() and the kernel have left under a limit. */
+void *exhaust_memory()
+{
+    const struct rlimit limit = {rlim_t{1} << 28, RLIM_INFINITY};
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    void **taken = nullptr;
+    for (size_t bytes = size_t{1} << 27; bytes >= sizeof(void *); bytes /= 2) {
+        while (void *more = malloc(bytes)) {
+            *static_cast<void **>(more) = taken;
+            taken = static_cast<void **>(more);
+        }
+    }
+    return taken;
+}
+
+void give_memory_back(void *taken)
+{
+    const struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    while (void *memory = taken) {
+        taken = *static_cast<void **>(taken);
+        free(memory);
+    }
+}
+
+CHILD(free_without_memory)
+{
+    constexpr uint64_t count = 2000;
+    static void *objects[2 * count];
+    for (void *&each : objects)
+        each = malloc(40);
+    rcu_read_lock();
+    rcu_free(malloc(40));
+    void *taken = exhaust_memory();
+    for (uint64_t i = 0; i < count; i++)
+        rcu_free(objects[i]);
+    rcu_read_unlock();
+    for (uint64_t i = count; i < count + 3; i++)
+        rcu_free(objects[i]);
+    give_memory_back(taken);
+    rcu_barrier();
+    const struct rtrcu_stats stats = test::stats();
+    REQUIRE(stats.frees_leaked > 0);
+    REQUIRE(stats.frees_leaked + stats.callbacks_invoked >= count + 1);
+    REQUIRE(stats.frees_leaked <= count);
+    REQUIRE(stats.callbacks_backlog == 0);
+}
+
+TEST(Misuse, AFreeInsideASectionDoesNotWaitForMemory)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    test::ChildResult result = test::run_child("free_without_memory");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("no memory to note a pointer in")) << result.output;
+}
+
+pthread_key_t late_key;
+
+/* Behind the library's own hook, which ran in an earlier round. */
+void free_late(void *round)
+{
+    if (reinterpret_cast<uintptr_t>(round) < 3) {
+        pthread_setspecific(late_key, static_cast<char *>(round) + 1);
+        return;
+    }
+    rcu_read_lock();
+    for (int i = 0; i < 10; i++)
+        rcu_free(malloc(40));
+    rcu_read_unlock();
+}
+
+CHILD(free_in_a_late_destructor)
+{
+    REQUIRE(pthread_key_create(&late_key, free_late) == 0);
+    std::thread([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        pthread_setspecific(late_key, reinterpret_cast<void *>(uintptr_t{1}));
+    }).join();
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_invoked == 10);
+}
+
+TEST(Misuse, AFreeInASectionOfALateDestructorDoesNotWait)
+{
+    EXPECT_TRUE(exited_well(test::run_child("free_in_a_late_destructor")));
 }
 
 /* ---- waiting inside a section ---- */

@@ -180,6 +180,7 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     cb_->deadline_stops = 12;
     cb_->budget_stops = 13;
     cb_->lost_at_fork = 14;
+    cb_->frees_leaked = 16;
     world_.registry()->full_fences = 1;
     world_.registry()->deadline_count = 15;
     struct rtrcu_stats all = stats();
@@ -197,6 +198,7 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     EXPECT_EQ(all.deadline_stops, 12u);
     EXPECT_EQ(all.budget_stops, 13u);
     EXPECT_EQ(all.callbacks_lost_at_fork, 14u);
+    EXPECT_EQ(all.frees_leaked, 16u);
     EXPECT_EQ(all.full_fences, 1u);
     EXPECT_EQ(all.threads_deadline, 15u);
 }
