@@ -30,16 +30,19 @@ struct rcu_task {
     struct reader_leaf *leaf;     /* whose list it is on, while on a leaf's */
     int64_t position;             /* order within the leaf's list */
     const char *name;             /* as its runtime calls it, for reports; may be NULL */
+    struct rcu_task *below;       /* mounted beneath it on the same thread, with a listed section too */
     uint32_t where;               /* atomic: on no list, a thread's, a leaf's */
-    uint32_t nesting;             /* sections that it holds while parked */
-    uint32_t thread_id;           /* where it is mounted, 0 = parked */
-    uint32_t reserved;
+    uint32_t nesting;             /* its share: sections that it held when it was parked last */
+    uint32_t base;                /* sections of the thread beneath it, while mounted */
+    uint32_t thread_id;           /* where it is mounted, 0 = parked, or never resumed */
 };
 
 void rtrcu_task_init(struct rcu_task *task, const char *name);
 void rtrcu_task_park(struct rcu_task *task);
 void rtrcu_task_resume(struct rcu_task *task);
 void rtrcu_task_exit(struct rcu_task *task);
+void rtrcu_task_list(struct rcu_task *task);
+void rtrcu_task_unlist(struct rcu_task *task);
 bool rtrcu_task_blocking(const struct rcu_task *task);
 void rtrcu_task_set_blocking_handler(void (*handler)(void));
 
@@ -51,11 +54,13 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
 
 /*
  * rcu_task_park - the task that runs on this thread is about to be suspended.
- * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.
+ * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.  Only the sections that the
+ *           task has opened since it was resumed, and those that it brought along, go with it: those of the thread
+ *           beneath it stay.  A task that was never resumed takes all that no other resumed task has.
  * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing
- * to do.
+ *           to do.
  * Ordering: the section goes on: gps that began before or begin meanwhile wait for it. [O14]
- * Returns:  nothing; cannot fail.  Afterwards the thread is outside any explicit section.
+ * Returns:  nothing; cannot fail.
  */
 static inline void rcu_task_park(struct rcu_task *task)
 {
@@ -63,11 +68,13 @@ static inline void rcu_task_park(struct rcu_task *task)
 }
 
 /*
- * rcu_task_resume - @task goes on, on this thread.
- * Context:  any thread outside explicit sections, before the task's code runs again.
+ * rcu_task_resume - @task goes on, on this thread, or begins here.
+ * Context:  any thread, inside sections of its own or of other tasks too, before the task's code runs.  Tasks that run
+ *           on one thread inside one another are resumed from the outermost inwards, and parked in any order whose
+ *           sections nest.
  * Blocks:   never.
  * Ordering: none needed: the task stays listed until its outermost rcu_read_unlock().
- * Returns:  nothing; cannot fail.  Inside a section: a message, and the two sections are merged.
+ * Returns:  nothing; cannot fail.
  */
 static inline void rcu_task_resume(struct rcu_task *task)
 {
@@ -78,6 +85,26 @@ static inline void rcu_task_resume(struct rcu_task *task)
 static inline void rcu_task_exit(struct rcu_task *task)
 {
     rtrcu_task_exit(task);
+}
+
+/*
+ * rcu_task_list - the section that this thread entered last becomes @task's alone, until rcu_task_unlist().
+ * Context:  inside a section; for executors that poll a task again and again: the section is entered by rcu_read_lock()
+ *           for the first poll and listed when the task is pending.  @task is not parked or resumed besides.
+ * Blocks:   as rcu_task_park().
+ * Ordering: the section goes on wherever the task runs; later polls do not touch their threads. [O14]
+ * Returns:  nothing; cannot fail.  One nesting of the thread is given back.
+ */
+static inline void rcu_task_list(struct rcu_task *task)
+{
+    rtrcu_task_list(task);
+}
+
+/* The section that rcu_task_list() listed ends; on any thread, never blocks for longer than a short lock.  Nothing if
+ * it was not listed. */
+static inline void rcu_task_unlist(struct rcu_task *task)
+{
+    rtrcu_task_unlist(task);
 }
 
 /* Does a gp wait for @task, so that its scheduler should run it first?  A hint; any context, never blocks. */

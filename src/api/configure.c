@@ -20,7 +20,7 @@ const char *rtrcu_version(void)
 static int change_fences(struct domain *domain, int32_t wanted)
 {
     struct reader_registry *registry = &domain->registry;
-    bool full = rtrcu_load_relaxed(&registry->full_fences);
+    bool full = reader_fences_are_full(registry);
     if (wanted == RTRCU_MEMBARRIER_OFF && !full) {
         reader_fences_switch(registry);
         (void)drive_fence(&domain->drive); /* confirms now, or the next grace period does */

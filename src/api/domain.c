@@ -44,7 +44,7 @@ static void on_fork_child(void)
     gp_after_fork(&domain->gp);
     reader_after_fork(&domain->registry, rtrcu_self.record);
     callback_after_fork(&domain->cb, old_thread_id);
-    if (!rtrcu_load_relaxed(&domain->registry.full_fences) && plat_fence_prepare() != 0)
+    if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
 }
 
@@ -57,7 +57,7 @@ static void choose_fences(struct domain *domain)
     if (domain->first_config.membarrier == RTRCU_MEMBARRIER_ON)
         plat_print("rtrcu: RTRCU_MEMBARRIER=on, but the kernel refuses membarrier() (error %d); full fences are used\n",
                    -domain->fence_error);
-    domain->registry.full_fences = domain->registry.fences_confirmed = 1; /* no reader exists yet */
+    reader_fences_start_full(&domain->registry);
 }
 
 void api_init(void)

@@ -22,6 +22,18 @@ void rtrcu_task_resume(struct rcu_task *task)
     section_task_resume(&rtrcu_domain.gp, task);
 }
 
+void rtrcu_task_list(struct rcu_task *task)
+{
+    struct domain *domain = &rtrcu_domain;
+    bool own_list = callback_config(&domain->cb)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
+    drive_perform(&domain->drive, section_task_list(&domain->gp, task, own_list));
+}
+
+void rtrcu_task_unlist(struct rcu_task *task)
+{
+    drive_perform(&rtrcu_domain.drive, section_task_unlist(&rtrcu_domain.gp, task));
+}
+
 void rtrcu_task_exit(struct rcu_task *task)
 {
     drive_perform(&rtrcu_domain.drive, section_task_exit(&rtrcu_domain.gp, task));

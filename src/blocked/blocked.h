@@ -11,6 +11,7 @@
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
  *  ON_THREAD      blocked_add_to_thread()          promotion, or its outermost unlock the record's tasks_lock
  *  ON_LEAF        blocked_add_to_leaf()            its outermost unlock               the leaf lock
+ *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
  * in front of the boundary are none of its business.  So where a task is put says who waits for it (blocked_place()).
@@ -23,7 +24,7 @@
 
 #include "reader/reader.h"
 
-enum blocked_where { BLOCKED_NOWHERE, BLOCKED_ON_THREAD, BLOCKED_ON_LEAF };
+enum blocked_where { BLOCKED_NOWHERE, BLOCKED_ON_THREAD, BLOCKED_ON_LEAF, BLOCKED_COUNTED };
 
 /* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits
  * for the thread that parks.  The order of the kinds is that of gp.h: normal, expedited. */

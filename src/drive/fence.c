@@ -5,30 +5,38 @@
  */
 #include "drive/drive.h"
 
-/* Not yet sure that every reader fences: a visit to every CPU is a heavy fence of its own, and may confirm it. */
-static bool fence_by_other_means(struct drive *drive)
+/* Not yet sure that every reader fences in @mode: a visit to every CPU is a heavy fence of its own, and may confirm it.
+ * Two threads may be here at once; one of them notes, the other's visit is no less a fence. */
+static bool fence_by_other_means(struct reader_registry *registry, uint32_t mode)
 {
-    if (rtrcu_self.slow == 0)
-        reader_fences_acknowledge(); /* who turns the crank is a reader too, and would wait for itself */
-    int error = plat_fence_by_visit();
-    bool confirmed = reader_fences_confirmed(drive->gp->registry, error == 0);
+    reader_fences_acknowledge(registry); /* who turns the crank is a reader too, and would wait for itself */
+    bool noted = reader_fences_note(registry);
+    bool visited = plat_fence_by_visit() == 0;
+    bool confirmed = reader_fences_confirm(registry, mode, noted && visited);
+    if (noted)
+        reader_fences_forget(registry);
     if (confirmed)
         rtrcu_fence_full();
-    return confirmed || error == 0;
+    return visited || (confirmed && rtrcu_load_acquire(&registry->fence_mode) == mode);
 }
 
+/* The mode is read again behind a fence that relies on it: readers may have been told to fence no longer. */
 bool drive_fence(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
-    if (rtrcu_load_acquire(&registry->fences_confirmed)) {
-        rtrcu_fence_full();
-        return true;
-    }
-    if (!rtrcu_load_relaxed(&registry->full_fences)) {
-        if (plat_fence_heavy() == 0)
+    for (;;) { /* ends unless the configuration changes for ever */
+        uint32_t mode = rtrcu_load_acquire(&registry->fence_mode);
+        if (reader_fences_are_confirmed(registry, mode)) {
+            rtrcu_fence_full();
+            if (rtrcu_load_acquire(&registry->fence_mode) == mode)
+                return true;
+        } else if (mode & 1) {
+            return fence_by_other_means(registry, mode);
+        } else if (plat_fence_heavy() == 0) {
             return true;
-        rtrcu_fetch_add(&drive->fence_refused, 1);
-        reader_fences_switch(registry);
+        } else {
+            rtrcu_fetch_add(&drive->fence_refused, 1);
+            reader_fences_switch(registry);
+        }
     }
-    return fence_by_other_means(drive);
 }

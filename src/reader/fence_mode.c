@@ -1,36 +1,70 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From light fences to full ones, once, while readers run.
+/* From light fences to full ones and back, while readers run.
  *
  * In full-fence mode the flag of every reader stays set, so that lock and unlock take their slow paths, which fence.
- * The switch must itself be fenced: a reader may be between its increment and its loads, or its update may lose the
- * flag.  So: mode, flags, a real fence (a visit to every CPU), look again; a reader that is inside its slow path at
- * that moment may have read the old mode and may still disarm, so it is not confirmed until it has left.
- * tested by: test/unit/reader/reader.cc
+ * A grace period may rely on that, and do without a heavy fence, once every reader is known to: the mode is confirmed.
+ *
+ *  fence_mode        even: light.  Odd: full.  Each change raises it: what was said of an old mode means nothing
+ *  fence_confirmed   the mode for which the last confirmation was reached
+ *  record.fence_ack  the mode that its owner has acknowledged; READER_FENCES_ANY while the owner is away
+ *
+ * A reader is confirmed by its own word, or by a visit to every CPU between two looks at its flag.  The flag must have
+ * stood there since before the visit: one that another thread has set behind it may still be swallowed by an update of
+ * the owner under way, and record.armed tells (it counts what other threads set).
+ * tested by: test/unit/reader/fence_mode.cc
  */
 #include "reader/reader.h"
 
+void reader_fences_start_full(struct reader_registry *registry)
+{
+    registry->fence_mode = registry->fence_confirmed = 1;
+}
+
 /* [O7] Switching half; the readers' halves are reader_publish() and section's slow paths.
- *  - a slow path began before the fence:  rtrcu_thread.slow shows it, and it is not confirmed yet; or it is over, and
+ *  - a slow path began before the visit:  rtrcu_thread.slow shows it, and it is not confirmed yet; or it is over, and
  *                                         the flag, which is read last, shows whether it disarmed;
  *  - it began after:                      it reads the new mode and fences.
  * Forbidden: confirmed AND a later section without a fence.   litmus: O7 */
 void reader_fences_switch(struct reader_registry *registry)
 {
-    rtrcu_exchange(&registry->full_fences, 1);
-    reader_fences_confirmed(registry, false);
+    uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
+    while (!(mode & 1) && !rtrcu_compare_exchange(&registry->fence_mode, &mode, mode + 1))
+        ; /* each failure means that another thread has changed it */
 }
 
-/* One reader: armed since before the fence, or acknowledged by its owner. */
-static bool confirm_record(struct reader_record *record, bool fenced)
+/* Only one thread at a time notes: the notes lie in the records. */
+bool reader_fences_note(struct reader_registry *registry)
+{
+    uint32_t nobody = 0;
+    if (!rtrcu_compare_exchange(&registry->fence_confirmer, &nobody, lock_thread_id()))
+        return false;
+    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        if (!leaf)
+            continue;
+        lock_acquire(&leaf->lock);
+        for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1) {
+            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+            (void)reader_arm(record);
+            record->fence_armed = record->armed;
+        }
+        lock_release(&leaf->lock);
+    }
+    return true;
+}
+
+/* One reader.  [O19] Confirming half: the mode was stored, then the acknowledgment is read. */
+static bool confirm_record(struct reader_record *record, uint32_t mode, bool visited)
 {
     bool quiet = rtrcu_load_acquire(&record->self->slow) == 0;
-    bool was_armed = !reader_arm(record); /* behind that load: what an older slow path did to the flag is seen */
-    if (rtrcu_load_acquire(&record->fence_ack))
-        return was_armed;
-    return fenced && quiet && was_armed;
+    uint32_t acknowledged = rtrcu_load_acquire(&record->fence_ack);
+    bool kept = !reader_arm(record); /* behind both loads: what an older slow path did to the flag is seen */
+    if (acknowledged == mode || acknowledged == READER_FENCES_ANY)
+        return kept;
+    return visited && quiet && kept && record->fence_armed == record->armed;
 }
 
-bool reader_fences_confirmed(struct reader_registry *registry, bool fenced)
+bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool visited)
 {
     bool confirmed = true;
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
@@ -38,35 +72,91 @@ bool reader_fences_confirmed(struct reader_registry *registry, bool fenced)
         if (!leaf)
             continue;
         lock_acquire(&leaf->lock);
-        uint32_t left = rtrcu_load_acquire(&leaf->registered);
-        for (; left; left &= left - 1) {
-            if (!confirm_record(&leaf->records[__builtin_ctz(left)], fenced))
-                confirmed = false;
-        }
+        for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1)
+            confirmed &= confirm_record(&leaf->records[__builtin_ctz(left)], mode, visited);
         lock_release(&leaf->lock);
     }
     if (confirmed)
-        rtrcu_store_release(&registry->fences_confirmed, 1);
+        rtrcu_store_release(&registry->fence_confirmed, mode);
     return confirmed;
+}
+
+void reader_fences_forget(struct reader_registry *registry)
+{
+    rtrcu_store_release(&registry->fence_confirmer, 0);
 }
 
 void reader_fences_restore(struct reader_registry *registry)
 {
-    rtrcu_store_relaxed(&registry->fences_confirmed, 0);
-    rtrcu_exchange(&registry->full_fences, 0);
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++)
-            rtrcu_store_relaxed(&leaf->records[slot].fence_ack, 0);
-    }
+    uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
+    while ((mode & 1) && !rtrcu_compare_exchange(&registry->fence_mode, &mode, mode + 1))
+        ; /* each failure means that another thread has changed it */
 }
 
-void reader_fences_acknowledge(void)
+/* The flag is the owner's own, so no update of the owner can lose it; only the owner takes it back, and reads the mode
+ * before. */
+static void acknowledge(struct reader_record *record, uint32_t mode)
 {
-    struct reader_record *record = rtrcu_self.record;
-    if (!record)
+    if (rtrcu_load_relaxed(&record->fence_ack) == mode)
         return;
     reader_arm_self();
     rtrcu_fence_full();
-    rtrcu_store_release(&record->fence_ack, 1);
+    rtrcu_store_release(&record->fence_ack, mode);
+}
+
+/* A slow path of this thread that was interrupted may have read the old mode, and may still take the flag back. */
+void reader_fences_acknowledge(struct reader_registry *registry)
+{
+    uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
+    if ((mode & 1) && rtrcu_self.record && rtrcu_self.slow == 0 && !(rtrcu_self.state & READER_STATE_AWAY))
+        acknowledge(rtrcu_self.record, mode);
+}
+
+/* In full-fence mode the flag stays: it is what makes readers fence.  The first slow path of a thread in that mode says
+ * so, unless it interrupts an older one, which may have read the old mode and may still disarm. [O7] */
+void reader_disarm(struct reader_registry *registry)
+{
+    struct reader_record *record = rtrcu_self.record;
+    bool away = rtrcu_self.state & READER_STATE_AWAY;
+    invariant("INV-RD2", rtrcu_self.slow != 0);
+    if (!away)
+        reader_away_interrupted();
+    uint32_t mode = away ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
+    if (!(mode & 1)) {
+        rtrcu_word_disarm(&rtrcu_self); /* [O3] */
+        return;
+    }
+    if (record && rtrcu_self.slow == 1)
+        acknowledge(record, mode);
+    rtrcu_fence_full();
+}
+
+bool reader_away_begin(void)
+{
+    struct reader_record *record = rtrcu_self.record;
+    if (!record || rtrcu_self.slow != 0 || (rtrcu_self.state & READER_STATE_AWAY))
+        return false;
+    rtrcu_self.state |= READER_STATE_AWAY;
+    acknowledge(record, READER_FENCES_ANY);
+    return true;
+}
+
+/* [O19] Owner half; confirm_record() is the other.  The acknowledgment is taken back, then the mode is read.
+ *  - our store first:  the other sees that we are not away, and does not confirm by it;
+ *  - its load first:   the mode was stored before, and we read it and fence.
+ * Forbidden: it confirms because we are away, AND a section of ours does not fence.   litmus: O19 */
+void reader_away_interrupted(void)
+{
+    struct reader_record *record = rtrcu_self.record;
+    if (!record || rtrcu_load_relaxed(&record->fence_ack) != READER_FENCES_ANY)
+        return;
+    rtrcu_store_relaxed(&record->fence_ack, 0);
+    rtrcu_fence_full();
+}
+
+void reader_away_end(struct reader_registry *registry)
+{
+    rtrcu_self.state &= ~(uint32_t)READER_STATE_AWAY;
+    reader_away_interrupted();
+    reader_fences_acknowledge(registry); /* a switch meanwhile need not wait for our next slow path */
 }

@@ -16,6 +16,7 @@
  * word goes away with the thread.
  *
  * INV-RD1: registered is a subset of used.
+ * INV-RD2: a thread takes its flag back only inside a slow path that rtrcu_thread.slow counts.
  * And: self is valid memory while the registered bit is set and the leaf lock is held.
  */
 #ifndef RTRCU_READER_READER_H
@@ -37,6 +38,7 @@ enum {
     READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
     READER_STATE_GONE = 1 << 4,      /* the exit hook has run: no record any more */
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
+    READER_STATE_AWAY = 1 << 6,      /* asleep in a call of the library, between reader_away_begin() and _end() */
 };
 
 struct reader_leaf;
@@ -51,7 +53,8 @@ struct reader_record {
     int64_t registered_ns;            /* CLOCK_MONOTONIC; written at registration */
     int64_t deadline_ns;              /* written by the owner, read by its own invocations */
     uint64_t slow_calls;              /* written by the owner */
-    uint32_t fence_ack;               /* atomic: the owner has seen full-fence mode, and fences */
+    uint32_t fence_ack;               /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
+    uint32_t fence_armed;             /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t served;                  /* written by the owner: calls in which it would run callbacks */
     uint32_t served_seen;             /* the driver's copy of it when callbacks became ready; under the leaf lock */
     int64_t idle_since_ns;            /* when it last changed while callbacks were ready; under the leaf lock */
@@ -98,9 +101,11 @@ struct reader_leaf {
 struct reader_registry {
     struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled in from the front, never emptied */
     uint32_t leaf_count;                     /* atomic: leaves in use are below it */
-    uint32_t full_fences;                    /* atomic: readers must use full fences */
-    uint32_t fences_confirmed;               /* atomic: and all of them do, so a grace period needs no heavy fence */
-    uint32_t anonymous;                      /* atomic: readers inside a section without a record */
+    uint32_t fence_mode;                     /* atomic: odd, readers must use full fences; rises with each change */
+    uint32_t fence_confirmed;                /* atomic: the mode in which all of them are known to */
+    uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
+    uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
+    uint32_t anonymous_parked;               /* atomic: tasks among them that are parked now; for fork */
     uint32_t registered;                     /* atomic: threads now */
     uint32_t registered_peak;                /* atomic, about */
     uint32_t deadline_count;                 /* atomic: deadline threads now */
@@ -130,9 +135,10 @@ void reader_slot_free(struct reader_record *record);
 uint32_t reader_inside(const struct reader_record *record);
 /* Ask the owner to take its slow path.  True if the flag was not set yet.  Under the leaf lock, registered. */
 bool reader_arm(struct reader_record *record);
-/* The owner takes the flag back, before it reads what is asked of it; a full fence.  Nothing in full-fence mode. */
+/* The owner takes the flag back, before it reads what is asked of it; a full fence.  Inside a slow path that is counted
+ * (INV-RD2).  In full-fence mode, and while the thread is away, the flag stays. */
 void reader_disarm(struct reader_registry *registry);
-/* The owner asks itself to come back. */
+/* The owner asks itself to come back.  A thread without a record comes in any case. */
 void reader_arm_self(void);
 
 /* A slow path of the calling thread.  A handler in between leaves the count as it found it. */
@@ -190,15 +196,42 @@ bool reader_lent_release(void);
 
 /* ---- full-fence mode: fence_mode.c ---- */
 
-/* Begin the switch to full fences. */
+/* What fence_ack says of a thread that is away: it fences in any mode before it reads. */
+#define READER_FENCES_ANY UINT32_MAX
+
+static inline bool reader_fences_are_full(const struct reader_registry *registry)
+{
+    return rtrcu_load_relaxed(&registry->fence_mode) & 1;
+}
+
+/* Does every reader fence in @mode, so that a grace period needs no heavy fence? */
+static inline bool reader_fences_are_confirmed(const struct reader_registry *registry, uint32_t mode)
+{
+    return (mode & 1) && rtrcu_load_acquire(&registry->fence_confirmed) == mode;
+}
+
+/* Full fences from the start: no reader exists yet. */
+void reader_fences_start_full(struct reader_registry *registry);
+/* Begin the switch to full fences; nothing if they are in force. */
 void reader_fences_switch(struct reader_registry *registry);
-/* Does every reader fence from now on?  @fenced: a real fence (a visit to every CPU) has passed since the last call
- * or the switch; without one, only what the owners have acknowledged counts.  Arms again those that lost the flag. */
-bool reader_fences_confirmed(struct reader_registry *registry, bool fenced);
-/* The calling thread, outside any slow path, fences from now on and says so. */
-void reader_fences_acknowledge(void);
-/* Back to light fences: grace periods use heavy ones from now on.  No crank may be turning. */
+/* Before a visit to every CPU: arm every reader, and note who is.  False: another thread is at it. */
+bool reader_fences_note(struct reader_registry *registry);
+/* Does every reader fence in @mode from now on?  @visited: by what has been noted, behind a visit to every CPU since;
+ * else only by what the owners have acknowledged.  Arms again those that lost the flag. */
+bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool visited);
+/* Who noted, and is done. */
+void reader_fences_forget(struct reader_registry *registry);
+/* The calling thread fences from now on and says so, unless it has interrupted a slow path of its own. */
+void reader_fences_acknowledge(struct reader_registry *registry);
+/* Back to light fences: grace periods use heavy ones from now on.  Nobody may be between a fence and its scan. */
 void reader_fences_restore(struct reader_registry *registry);
+
+/* The calling thread is about to sleep in a call of the library, which may last: full fences need not wait for it.
+ * True if it was not away before: then reader_away_end() is owed. */
+bool reader_away_begin(void);
+void reader_away_end(struct reader_registry *registry);
+/* A section begins, in a handler of a thread that is away: no longer away, before the mode is read. */
+void reader_away_interrupted(void);
 
 /* ---- fork: ---- */
 

@@ -102,7 +102,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     record->registered_ns = plat_clock_now();
     record->deadline_ns = 0;
     rtrcu_store_relaxed(&record->fence_ack, 0);
-    rtrcu_word_register(self);
+    rtrcu_word_register(self); /* in full-fence mode it stays so [O7] */
     self->record = record;
     self->lent = &record->lent;
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
@@ -110,8 +110,9 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
         rtrcu_store_relaxed(&registry->registered_peak, now);
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
     rtrcu_fence_full();
-    if (rtrcu_load_relaxed(&registry->full_fences))
-        reader_arm_self();
+    uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
+    if (mode & 1) /* no slow path with a record can be under way, so the flag stays */
+        rtrcu_store_release(&record->fence_ack, mode);
 }
 
 void reader_withdraw(struct reader_registry *registry, struct reader_record *record)
@@ -144,7 +145,12 @@ void reader_slot_free(struct reader_record *record)
 
 void reader_after_fork(struct reader_registry *registry, struct reader_record *survivor)
 {
-    registry->anonymous = rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0;
+    registry->fence_confirmer = 0;
+    registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
+    for (struct rcu_task *task = rtrcu_self.task; task; task = task->below) { /* as many as run on this thread */
+        registry->anonymous += !task->record && !task->leaf;
+        task->thread_id = lock_thread_id();
+    }
     registry->registered = survivor ? 1 : 0;
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {

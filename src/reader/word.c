@@ -33,22 +33,9 @@ bool reader_arm(struct reader_record *record)
     return true;
 }
 
+/* Not without a record: the flag says so, which leads to the slow path as well and must not be lost. */
 void reader_arm_self(void)
 {
-    rtrcu_word_arm(&rtrcu_self);
-}
-
-/* In full-fence mode the flag stays: it is what makes readers fence.  The first slow path of a thread in that mode says
- * so, unless it interrupts an older one, which may have read the old mode and may still disarm. [O7] */
-void reader_disarm(struct reader_registry *registry)
-{
-    struct reader_record *record = rtrcu_self.record;
-    if (!rtrcu_load_relaxed(&registry->full_fences)) {
-        rtrcu_word_disarm(&rtrcu_self); /* [O3] */
-        return;
-    }
-    bool outermost = rtrcu_self.slow == 1;
-    if (record && outermost && !rtrcu_load_relaxed(&record->fence_ack))
-        reader_fences_acknowledge();
-    rtrcu_fence_full();
+    if (rtrcu_self.record)
+        rtrcu_word_arm(&rtrcu_self);
 }

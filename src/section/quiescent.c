@@ -12,6 +12,7 @@ uint32_t section_nesting(void)
 
 bool section_may_go_offline(void)
 {
+    (void)section_repair();
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) == RTRCU_QSBR_ONLINE;
 }
 
@@ -28,7 +29,7 @@ unsigned int section_quiescent_slow(struct gp *gp)
     uint32_t word = rtrcu_word_read();
     if (!rtrcu_self.record)
         return GP_ACTION_NONE;
-    if (section_repair_discipline(word))
+    if (section_repair())
         word = rtrcu_word_read();
     if (word & RTRCU_NESTING_MASK) {
         if (CHECK_DEBUG && (word & RTRCU_QSBR_ONLINE))
@@ -41,6 +42,7 @@ unsigned int section_quiescent_slow(struct gp *gp)
 
 unsigned int section_offline(struct gp *gp)
 {
+    (void)section_repair();
     if (!(rtrcu_word_read() & RTRCU_QSBR_ONLINE))
         return GP_ACTION_NONE;
     if (rtrcu_word_read() & RTRCU_NESTING_MASK) {

@@ -8,7 +8,12 @@
  * A slow path is counted in rtrcu_thread.slow while it runs: handlers nest, and the switch to full
  * fences must see it.
  *
+ * The sections of a thread lie above one another: those of the thread itself, then those of each task that is mounted
+ * on it, in the order in which they were mounted.  A task's base is the nesting of the thread when it was mounted; what
+ * lies above is its own share, which park moves away and resume brings along.
+ *
  * INV-SE1: a report is made only while the calling thread is outside, or is at a quiescent state.
+ * INV-SE2: rtrcu_thread.task leads to the tasks that are mounted on the thread with a section that is listed.
  */
 #ifndef RTRCU_SECTION_SECTION_H
 #define RTRCU_SECTION_SECTION_H
@@ -22,8 +27,12 @@ void section_lock_slow(struct gp *gp);
 unsigned int section_unlock_slow(struct gp *gp);
 /* Take the flag back, report, give a lent priority back.  The calling thread is outside or at a quiescent state. */
 unsigned int section_report(struct gp *gp);
-/* An unlock too many took the discipline bit of a quiescent-state thread: report it, put it back.  True if so. */
-bool section_repair_discipline(uint32_t word);
+/* The thread is outside and asked: what its outermost unlock does.  Inside a slow path. */
+unsigned int section_leave_outermost(struct gp *gp);
+/* A thread without a record, or one that entered without, is no longer counted.  Signals are blocked. */
+unsigned int section_anonymous_leave(struct gp *gp);
+/* Unlocks without locks have borrowed from what lies above the nesting: say it, and put it back.  True if so. */
+bool section_repair(void);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */
 
@@ -37,19 +46,28 @@ uint32_t section_nesting(void);
 
 /* ---- parked tasks: task.c ---- */
 
-/* @own_list: on this thread's list if nobody waits for it, else always on the leaf's. */
+/* The task stops here: its share is listed, and leaves the thread.  @own_list: on this thread's list if nobody waits
+ * for it, else always on the leaf's. */
 unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list);
+/* The task goes on here, above the sections that the thread has open. */
 void section_task_resume(struct gp *gp, struct rcu_task *task);
+/* The innermost section of the calling thread becomes the task's alone: it is listed, and leaves the thread. */
+unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list);
+/* That section ends, on any thread. */
+unsigned int section_task_unlist(struct gp *gp, struct rcu_task *task);
 unsigned int section_task_exit(struct gp *gp, struct rcu_task *task);
-/* The mounted task has ended its outermost section: take it off its list. */
+/* Tasks mounted here whose outermost section has ended leave their lists. */
 unsigned int section_task_done(struct gp *gp);
+/* The thread ends: so do the sections of what is mounted on it. */
+unsigned int section_task_abandon(struct gp *gp);
 
 /* A handler that interrupted a holder of these leaves everything that takes them to later. */
 #define SECTION_LOCKS (1u << LOCK_RANK_LEAF | 1u << LOCK_RANK_TASKS)
 
 /* ---- registration: thread.c ---- */
 
-/* Register, or change the flags of a registered thread.  0, -EBUSY inside a section. */
+/* Register, or change the flags of a registered thread, which is offline if it gives the discipline up.  0, -ENOMEM,
+ * or -EBUSY inside a section. */
 int section_register(struct gp *gp, unsigned int flags);
 /* The record of the calling thread; registers it.  NULL if it can have none. */
 struct reader_record *section_record(struct gp *gp);

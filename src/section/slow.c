@@ -21,34 +21,51 @@ static void anonymous_enter(struct gp *gp)
     rtrcu_fetch_add(&gp->registry->anonymous, 1);
 }
 
-static unsigned int anonymous_leave(struct gp *gp)
+unsigned int section_anonymous_leave(struct gp *gp)
 {
     if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
         return GP_ACTION_NONE;
-    unsigned int actions = gp_report_anonymous(gp);
     rtrcu_self.state &= ~(uint32_t)READER_STATE_ANONYMOUS;
-    return actions;
+    return gp_report_anonymous(gp);
 }
 
-static void repair(uint32_t inside)
+/* What an unlock too many leaves where the nesting was: no program nests so deep. */
+#define NESTING_BORROWED ((RTRCU_NESTING_MASK + 1) / 2)
+
+/* The discipline that the word had before unlocks without locks borrowed from it, or from the flag. */
+static uint32_t discipline_of(uint32_t word)
 {
+    uint32_t inside = word & RTRCU_INSIDE_MASK;
+    if (inside > (RTRCU_QSBR_ONLINE | RTRCU_NESTING_MASK))
+        return 0;
+    return inside >= NESTING_BORROWED ? RTRCU_QSBR_ONLINE : 0;
+}
+
+/* Negative after unlocks without locks. */
+static int32_t nesting_of(uint32_t word)
+{
+    return (int32_t)(((word & RTRCU_INSIDE_MASK) - discipline_of(word)) << 8) >> 8;
+}
+
+static void repair(uint32_t nesting)
+{
+    uint32_t base = discipline_of(rtrcu_word_read());
     plat_print("rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored\n", lock_thread_id());
-    rtrcu_word_repair(&rtrcu_self, rtrcu_self.record != NULL, inside);
+    rtrcu_word_repair(&rtrcu_self, rtrcu_self.record != NULL, base + nesting);
 }
 
-bool section_repair_discipline(uint32_t word)
+bool section_repair(void)
 {
-    bool broken = (rtrcu_self.state & READER_STATE_QSBR) && (word & RTRCU_INSIDE_MASK) == RTRCU_NESTING_MASK;
+    bool broken = nesting_of(rtrcu_word_read()) < 0;
     if (broken)
-        repair(RTRCU_QSBR_ONLINE);
+        repair(0);
     return broken;
 }
 
 void section_lock_slow(struct gp *gp)
 {
     slow_begin();
-    uint32_t word = rtrcu_word_read();
-    if ((word & RTRCU_NESTING_MASK) == 0)
+    if (nesting_of(rtrcu_word_read()) <= 0)
         repair(1); /* an unlock too many came first, and this lock only undid it */
     if (rtrcu_self.record == NULL && section_record(gp) == NULL) {
         sigset_t saved;
@@ -56,8 +73,9 @@ void section_lock_slow(struct gp *gp)
         anonymous_enter(gp);
         plat_signals_restore(&saved);
     }
+    reader_away_interrupted();
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
-    if (rtrcu_load_relaxed(&gp->registry->full_fences))
+    if (reader_fences_are_full(gp->registry))
         rtrcu_fence_full();
     reader_slow_end();
 }
@@ -92,14 +110,14 @@ unsigned int section_report(struct gp *gp)
 }
 
 /* The thread is outside and asked: take the flag back, then read what is asked. */
-static unsigned int leave_outermost(struct gp *gp)
+unsigned int section_leave_outermost(struct gp *gp)
 {
     unsigned int actions = GP_ACTION_NONE;
     if (rtrcu_self.record == NULL || (rtrcu_self.state & READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);
         if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
-            actions = anonymous_leave(gp);
+            actions = section_anonymous_leave(gp);
         plat_signals_restore(&saved);
     }
     return actions | (rtrcu_self.record ? section_report(gp) : GP_ACTION_NONE);
@@ -109,14 +127,10 @@ unsigned int section_unlock_slow(struct gp *gp)
 {
     unsigned int actions = GP_ACTION_NONE;
     slow_begin();
-    uint32_t word = rtrcu_word_read();
-    if ((word & RTRCU_NESTING_MASK) == RTRCU_NESTING_MASK)
-        repair(rtrcu_self.state & READER_STATE_QSBR ? RTRCU_QSBR_ONLINE : 0);
-    else if ((word & RTRCU_NESTING_MASK) == 0) {
+    if (!section_repair())
         actions = section_task_done(gp);
-        if ((word & RTRCU_INSIDE_MASK) == 0)
-            actions |= leave_outermost(gp); /* INV-SE1 by the test above */
-    }
+    if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
+        actions |= section_leave_outermost(gp); /* INV-SE1 by this test */
     reader_slow_end();
     return actions;
 }

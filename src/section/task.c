@@ -1,67 +1,128 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Parked tasks: a section that leaves its thread when its task is suspended, and follows it to another.
  *
- * tested by: test/api/task.cc
+ * Only the task's own share of the thread's nesting moves.  While a task with a listed section is mounted, the thread
+ * remembers it: an unlock that brings the nesting back to the task's base ends that section.
+ *
+ *  task.where     meaning                                          the share while parked
+ *  NOWHERE        no section of it is listed                       0
+ *  ON_THREAD ...  on a list, see blocked/blocked.h                 > 0; 0 if listed for good by section_task_list()
+ *  COUNTED        in registry.anonymous: it parked where no record could be had
+ * tested by: test/unit/section/task.cc
  */
 #include "section/section.h"
 
-/* A task of a thread without a record stays counted with those that have none. */
-enum { TASK_ANONYMOUS = 1 };
+/* Handlers may end sections of their own between any two instructions here, and find tasks whose sections have ended:
+ * so a task is taken out by compare-and-swap, and whoever takes it out goes on. */
+static bool unmount(struct rcu_task *task)
+{
+    struct rcu_task **at = &rtrcu_self.task;
+    while (*at && *at != task) /* as many as are mounted here with listed sections */
+        at = &(*at)->below;
+    struct rcu_task *found = task;
+    return *at == task && rtrcu_compare_exchange(at, &found, task->below);
+}
+
+static void mount(struct rcu_task *task)
+{
+    task->below = rtrcu_self.task;
+    rtrcu_store_relaxed(&rtrcu_self.task, task);
+}
+
+/* Where the sections of a task that was never mounted on this thread begin: above those that are. */
+static uint32_t base_of(const struct rcu_task *task)
+{
+    if (rtrcu_load_relaxed(&task->thread_id) == lock_thread_id())
+        return task->base;
+    const struct rcu_task *top = rtrcu_self.task;
+    return top ? top->base + top->nesting : 0;
+}
 
 /* [O14] Parking half: the task is on a list before the thread's word becomes 0; see blocked_promote(). */
+static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
+{
+    struct reader_record *record = section_record(gp);
+    uint32_t where = rtrcu_load_relaxed(&task->where);
+    if (where == BLOCKED_COUNTED || (where == BLOCKED_NOWHERE && !record))
+        rtrcu_fetch_add(&gp->registry->anonymous_parked, 1);
+    if (where != BLOCKED_NOWHERE)
+        return; /* since it parked first */
+    if (!record) {
+        rtrcu_store_relaxed(&task->where, BLOCKED_COUNTED);
+        rtrcu_fetch_add(&gp->registry->anonymous, 1);
+    } else if (own_list && !gp_waits_for_thread(gp, record)) {
+        blocked_add_to_thread(record, task);
+    } else {
+        lock_acquire(&record->leaf->lock);
+        gp_block(gp, record, task);
+        lock_release(&record->leaf->lock);
+    }
+}
+
+/* The thread gives @share up; if that was all of it, what its outermost unlock would do follows. */
+static unsigned int give_up(struct gp *gp, uint32_t share)
+{
+    unsigned int actions = GP_ACTION_NONE;
+    rtrcu_tsan_release(rtrcu_read_unlock_slow);
+    rtrcu_word_add(&rtrcu_self, (uint32_t)-share);
+    uint32_t word = rtrcu_word_read();
+    if (word >> 24 == RTRCU_FLAG_FAST || (word & RTRCU_INSIDE_MASK))
+        return GP_ACTION_NONE;
+    reader_slow_begin();
+    if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
+        actions = section_leave_outermost(gp);
+    reader_slow_end();
+    return actions;
+}
+
 unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
 {
-    uint32_t nesting = section_nesting();
-    struct reader_record *record = section_record(gp);
-    rtrcu_self.task = NULL;
-    task->nesting = nesting;
+    uint32_t nesting = section_nesting(), base = base_of(task);
+    uint32_t share = nesting > base ? nesting - base : 0;
+    (void)unmount(task);
+    task->nesting = share;
     rtrcu_store_relaxed(&task->thread_id, 0);
-    if (nesting == 0)
+    if (share == 0)
         return GP_ACTION_NONE;
-    if (rtrcu_self.state & READER_STATE_ANONYMOUS) {
-        task->reserved = TASK_ANONYMOUS;
-        rtrcu_self.state &= ~(uint32_t)READER_STATE_ANONYMOUS;
-    } else if (rtrcu_load_relaxed(&task->where) == BLOCKED_NOWHERE) {
-        if (own_list && !gp_waits_for_thread(gp, record)) {
-            blocked_add_to_thread(record, task);
-        } else {
-            lock_acquire(&record->leaf->lock);
-            gp_block(gp, record, task);
-            lock_release(&record->leaf->lock);
-        }
-    }
-    rtrcu_tsan_release(rtrcu_read_unlock_slow);
-    rtrcu_word_add(&rtrcu_self, (uint32_t)-nesting);
-    uint32_t word = rtrcu_word_read();
-    if (word >> 24 == RTRCU_FLAG_FAST || (word & RTRCU_INSIDE_MASK) || !record)
-        return GP_ACTION_NONE;
-    return section_report(gp);
+    put_on_list(gp, task, own_list);
+    return give_up(gp, share);
 }
 
 void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
-    (void)gp;
-    if (section_nesting() != 0 && task->nesting != 0)
-        plat_print("rtrcu: thread %u: rcu_task_resume() inside a read-side critical section; the sections are merged\n",
-                   lock_thread_id());
+    if (rtrcu_load_relaxed(&task->where) == BLOCKED_COUNTED)
+        rtrcu_fetch_add(&gp->registry->anonymous_parked, (uint32_t)-1);
     rtrcu_store_relaxed(&task->thread_id, lock_thread_id());
+    task->base = section_nesting();
     if (task->nesting == 0)
         return;
-    rtrcu_word_add(&rtrcu_self, task->nesting);
-    if (task->reserved == TASK_ANONYMOUS) {
-        task->reserved = 0;
-        rtrcu_self.state |= READER_STATE_ANONYMOUS;
+    rtrcu_word_add(&rtrcu_self, task->nesting); /* first: a handler's unlock must not find it at its base */
+    mount(task);
+    reader_arm_self(); /* the unlock that ends its section takes the slow path */
+}
+
+unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list)
+{
+    if (section_nesting() == 0) {
+        plat_print("rtrcu: thread %u: rcu_task_list() outside a read-side critical section; ignored\n",
+                   lock_thread_id());
+        return GP_ACTION_NONE;
     }
-    if (rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE)
-        rtrcu_self.task = task;
-    reader_arm_self(); /* the outermost unlock takes the slow path, which takes the task off its list */
+    put_on_list(gp, task, own_list);
+    return give_up(gp, 1);
 }
 
 /* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the
  * promoter holds. */
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
-    while (rtrcu_load_acquire(&task->where) != BLOCKED_NOWHERE) { /* at most one promotion comes between */
+    uint32_t where = rtrcu_load_acquire(&task->where);
+    if (where == BLOCKED_COUNTED) {
+        rtrcu_store_relaxed(&task->where, BLOCKED_NOWHERE);
+        return gp_report_anonymous(gp);
+    }
+    /* At most one promotion comes between. */
+    for (; where != BLOCKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {
         if (blocked_remove_from_thread(task))
             return GP_ACTION_NONE;
         struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
@@ -77,36 +138,53 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
     return GP_ACTION_NONE;
 }
 
+unsigned int section_task_unlist(struct gp *gp, struct rcu_task *task)
+{
+    rtrcu_tsan_release(rtrcu_read_unlock_slow);
+    return take_off(gp, task);
+}
+
 unsigned int section_task_done(struct gp *gp)
 {
-    struct rcu_task *task = rtrcu_self.task;
-    if (!task || (rtrcu_self.locks_held & SECTION_LOCKS))
-        return GP_ACTION_NONE;
-    rtrcu_tsan_release(rtrcu_read_unlock_slow);
-    unsigned int actions = take_off(gp, task);
-    rtrcu_self.task = NULL;
+    unsigned int actions = GP_ACTION_NONE;
+    for (;;) { /* as many as end here */
+        struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
+        if (!task || section_nesting() > task->base || (rtrcu_self.locks_held & SECTION_LOCKS))
+            return actions;
+        invariant("INV-SE2", rtrcu_load_relaxed(&task->thread_id) == lock_thread_id());
+        rtrcu_tsan_release(rtrcu_read_unlock_slow);
+        if (unmount(task))
+            actions |= take_off(gp, task);
+    }
+}
+
+unsigned int section_task_abandon(struct gp *gp)
+{
+    unsigned int actions = GP_ACTION_NONE;
+    struct rcu_task *task;
+    while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* as many as are mounted here */
+        plat_print("rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed\n",
+                   lock_thread_id(), task->name ? task->name : "");
+        if (unmount(task))
+            actions |= take_off(gp, task);
+    }
     return actions;
 }
 
 unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
 {
-    bool mounted = rtrcu_load_relaxed(&task->thread_id) == lock_thread_id();
-    uint32_t nesting = mounted ? section_nesting() : task->nesting;
     unsigned int actions = GP_ACTION_NONE;
-    if (nesting != 0)
+    bool mounted = rtrcu_load_relaxed(&task->thread_id) == lock_thread_id();
+    uint32_t nesting = section_nesting();
+    uint32_t share = !mounted ? task->nesting : nesting > task->base ? nesting - task->base : 0;
+    if (share != 0)
         plat_print("rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed\n",
-                   task->name ? task->name : "", nesting);
-    if (mounted && nesting != 0) {
-        rtrcu_word_add(&rtrcu_self, (uint32_t)-nesting + 1);
-        reader_arm_self();
-        rcu_read_unlock(); /* the ordinary way out, with all that is asked of it */
-    } else if (nesting != 0 && task->reserved == TASK_ANONYMOUS) {
-        actions = gp_report_anonymous(gp);
-    } else {
-        actions = take_off(gp, task);
-    }
+                   task->name ? task->name : "", share);
+    (void)unmount(task);
+    actions |= take_off(gp, task);
+    if (mounted && share != 0)
+        actions |= give_up(gp, share);
     task->nesting = 0;
-    task->reserved = 0;
     rtrcu_store_relaxed(&task->thread_id, 0);
     return actions;
 }

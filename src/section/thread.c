@@ -52,8 +52,7 @@ int section_register(struct gp *gp, unsigned int flags)
         (void)plat_thread_exit_reserve(gp->registry->exit_key, &rtrcu_self);
     if (!section_record(gp))
         return -ENOMEM;
-    if (!(flags & RTRCU_QSBR))
-        section_offline(gp);
+    check((flags & RTRCU_QSBR) || !(rtrcu_word_read() & RTRCU_QSBR_ONLINE));
     set_flag(gp->registry, flags);
     section_online(gp);
     return 0;
@@ -70,15 +69,17 @@ unsigned int section_leave(struct gp *gp, bool exiting)
             plat_print("rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed\n",
                        lock_thread_id(), section_nesting());
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
+        actions = section_task_abandon(gp);
         lock_acquire(&record->leaf->lock);
         gp_promote(gp, record); /* its tasks stay behind on the leaf's list */
         reader_withdraw(gp->registry, record);
-        actions = gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
+        actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
         if (reader_lent_release())
             actions |= GP_ACTION_UNLOCK_PI;
         reader_slot_free(record);
         lock_release(&record->leaf->lock);
         set_flag(gp->registry, 0);
+        actions |= section_anonymous_leave(gp);
     }
     if (exiting)
         rtrcu_self.state |= READER_STATE_GONE; /* the hook may not run again: from now on counted without a record */

@@ -31,7 +31,7 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     struct reader_registry *registry = watch->gp->registry;
     struct callback *cb = watch->cb;
     add_gp(watch, stats);
-    stats->full_fences = rtrcu_load_relaxed(&registry->full_fences);
+    stats->full_fences = reader_fences_are_full(registry);
     stats->stall_reports = rtrcu_load_relaxed(&watch->stall_reports);
     stats->threads_registered = rtrcu_load_relaxed(&registry->registered);
     stats->threads_peak = rtrcu_load_relaxed(&registry->registered_peak);

@@ -6,11 +6,11 @@ namespace scenarios
 {
 
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
-    kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd, kCookie,
-    kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend, kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed,
-    kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline, kDirect,
-    kDirectLeave, kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead,
-    kTaskTwo, kTaskExit;
+    kGivesUp, kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd,
+    kCookie, kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend, kRefused, kRefusedBoth, kRefusedNewcomer,
+    kRefusedArmed, kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
+    kDirect, kDirectLeave, kDirectTask, kLtimer, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame,
+    kTaskRead, kTaskTwo, kTaskExit;
 
 } // namespace scenarios
 
@@ -27,6 +27,7 @@ const std::vector<const sim::Scenario *> &all_scenarios()
         &scenarios::kQuiescent,
         &scenarios::kQuiescentTwo,
         &scenarios::kQuiescentNested,
+        &scenarios::kGivesUp,
         &scenarios::kWaits,
         &scenarios::kDeadline,
         &scenarios::kRegister,

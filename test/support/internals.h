@@ -34,6 +34,14 @@ template <typename T> std::unique_ptr<T, Freer> zeroed()
     return std::unique_ptr<T, Freer>(static_cast<T *>(memory));
 }
 
+/* Register @self, and take the flag back as its first slow path would. */
+inline void publish(reader_registry *registry, reader_record *record, rtrcu_thread *self)
+{
+    reader_publish(registry, record, self);
+    if (!reader_fences_are_full(registry))
+        rtrcu_word_disarm(self);
+}
+
 /* A registry and a grace-period machine apart from the process's own. */
 class World
 {
@@ -62,7 +70,7 @@ class World
         reader_record *record = reader_slot_take(registry());
         threads_.push_back(rtrcu_thread{});
         rtrcu_thread *self = &threads_.back();
-        reader_publish(registry(), record, self);
+        publish(registry(), record, self);
         set_inside(record, inside);
         return record;
     }

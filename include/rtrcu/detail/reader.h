@@ -10,10 +10,10 @@
  * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement:
  *
  *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
- *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), or readers use full fences: both
- *   calls
- *                      take the slow path.  Set by other threads with a byte store, under the leaf lock; cleared by
- *                      the owner alone.  Spuriously set: harmless.  Lost: only by an update under way; see reader/.
+ *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), the thread has only just registered,
+ *                      or readers use full fences: both calls take the slow path.  Set by other threads with a byte
+ *                      store, under the leaf lock; cleared by the owner alone.  Spuriously set: harmless.  Lost: only
+ *                      by an update under way; see reader/.
  *   unregistered 0x40 | n   sticky: any nesting keeps it, since a signal handler may lock before registration is done.
  *
  * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a
@@ -57,12 +57,12 @@ struct rtrcu_thread {
     struct reader_record *record; /* NULL while not registered */
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
     uint32_t *lent;               /* the word by which this thread may have been lent a priority; the record's */
-    struct rcu_task *task;        /* mounted here with a section that is listed, or NULL */
+    struct rcu_task *task;        /* the innermost that is mounted here with a section that is listed, or NULL */
     uintptr_t entered;     /* where the outermost section began, 0 = not noted; programs built with RTRCU_DEBUG */
     uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread */
     uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true) */
     uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, a bit each */
-    uint32_t slow;         /* slow paths under way: handlers nest.  The switch to full fences reads it */
+    uint32_t slow;         /* slow paths under way: handlers nest.  Who confirms full fences reads it */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

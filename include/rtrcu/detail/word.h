@@ -43,10 +43,11 @@ static inline void rtrcu_word_add(struct rtrcu_thread *thread, uint32_t amount)
     rtrcu_fetch_add(&thread->word, amount);
 }
 
-/* unregistered | n -> fast | n; signals are blocked. */
+/* unregistered | n -> special | n; signals are blocked.  Never fast: what the thread has entered without a record, a
+ * task that it has resumed or a place among those that are counted, is left by a slow path. */
 static inline void rtrcu_word_register(struct rtrcu_thread *thread)
 {
-    rtrcu_store_release(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_FAST);
+    rtrcu_store_release(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_SPECIAL);
 }
 
 /* any | n -> unregistered | 0; signals are blocked. */
@@ -92,7 +93,7 @@ static inline void rtrcu_word_add(struct rtrcu_thread *thread, uint32_t amount)
 
 static inline void rtrcu_word_register(struct rtrcu_thread *thread)
 {
-    rtrcu_store_release(&thread->flag, RTRCU_FLAG_FAST);
+    rtrcu_store_release(&thread->flag, RTRCU_FLAG_SPECIAL);
 }
 
 static inline void rtrcu_word_unregister(struct rtrcu_thread *thread)

@@ -15,6 +15,18 @@ void read_three_times()
     read_once();
 }
 
+void lock_and_arm()
+{
+    rcu_read_lock();
+    reader_arm_self();
+}
+
+void unlock_and_read()
+{
+    rcu_read_unlock();
+    read_once();
+}
+
 void refuse_membarrier()
 {
     sim::refuse_fences(true, false);
@@ -66,18 +78,17 @@ void refused_armed_setup()
     configure();
     shared = make_object();
     sim::refuse_fences(true, false);
-    int reader = sim::thread("reader", read_three_times);
+    int reader = sim::thread("reader", unlock_and_read);
     sim::as_thread(reader, register_reader);
-    sim::as_thread(reader, reader_arm_self);
+    sim::as_thread(reader, lock_and_arm);
     sim::thread("updater", two_periods);
 }
 
 // Full fences from the start.
 void full_setup()
 {
+    reader_fences_start_full(&rtrcu_domain.registry);
     begin();
-    rtrcu_domain.registry.full_fences = rtrcu_domain.registry.fences_confirmed = 1;
-    reader_fences_switch(&rtrcu_domain.registry);
 }
 
 } // namespace

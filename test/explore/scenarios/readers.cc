@@ -139,6 +139,24 @@ void quiescent_nested_setup()
     sim::thread("updater", replace_and_wait);
 }
 
+// Giving the discipline up is a report, of which a sleeping crank must hear.
+void gives_up()
+{
+    use_object();
+    (void)rtrcu_register_thread(0);
+    stay();
+}
+
+void gives_up_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    rtrcu_domain.drive.thread.state = DRIVE_RUNNING; /* no driver is needed */
+    sim::as_thread(sim::thread("reader", gives_up), register_qsbr);
+    sim::thread("updater", replace_and_wait);
+}
+
 // A quiescent-state thread that waits for a grace period is offline meanwhile.
 void quiescent_updater()
 {
@@ -170,7 +188,7 @@ void deadline_setup()
 } // namespace
 
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
-    kWaits, kDeadline;
+    kGivesUp, kWaits, kDeadline;
 
 const sim::Scenario kPublish = {"publish",        "lock, load, use, unlock against publish, wait, free",
                                 publish_setup,    expect_idle,
@@ -190,6 +208,9 @@ const sim::Scenario kQuiescentTwo = {"quiescent-two",     "a quiescent-state thr
 const sim::Scenario kQuiescentNested = {"quiescent-nested",     "a quiescent-state thread with sections of its own",
                                         quiescent_nested_setup, expect_idle,
                                         check_invariants,       2000};
+const sim::Scenario kGivesUp = {"gives-up",       "a quiescent-state thread becomes a preemptible one",
+                                gives_up_setup,   expect_idle,
+                                check_invariants, 2000};
 const sim::Scenario kWaits = {"waits",          "a quiescent-state thread waits for a grace period itself",
                               waits_setup,      expect_idle,
                               check_invariants, 2000};

@@ -34,7 +34,7 @@ class Direct : public CallbackWorld
         test::Worker worker;
         worker.run([&] {
             reader_record *record = reader_slot_take(world_.registry());
-            reader_publish(world_.registry(), record, &rtrcu_self);
+            test::publish(world_.registry(), record, &rtrcu_self);
             body();
             lock_acquire(&record->leaf->lock);
             reader_withdraw(world_.registry(), record);

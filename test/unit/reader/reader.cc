@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records and their registry: slots, growth, the special flag, the switch to full fences, fork.
+/* Records and their registry: slots, growth, the special flag, fork.
  */
 #include <algorithm>
 #include <set>
@@ -42,7 +42,7 @@ class Reader : public testing::Test
     {
         std::thread([&] {
             reader_record *record = reader_slot_take(registry_);
-            reader_publish(registry_, record, &rtrcu_self);
+            test::publish(registry_, record, &rtrcu_self);
             body(record);
             lock_acquire(&record->leaf->lock);
             reader_withdraw(registry_, record);
@@ -227,12 +227,16 @@ TEST_F(Reader, OwnerDisarmsAndKeepsItsNesting)
         EXPECT_TRUE(arm(record));
         EXPECT_TRUE(rtrcu_word_enter()) << "the flag is seen by lock";
         EXPECT_TRUE(rtrcu_word_leave()) << "and by unlock";
+        reader_slow_begin();
         reader_disarm(registry_);
+        reader_slow_end();
         EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
         EXPECT_EQ(reader_inside(record), 1u);
         reader_arm_self();
         EXPECT_FALSE(arm(record)) << "asked already, by itself";
+        reader_slow_begin();
         reader_disarm(registry_);
+        reader_slow_end();
         EXPECT_FALSE(rtrcu_word_leave());
     });
 }
@@ -260,99 +264,6 @@ TEST_F(Reader, UnregisteredIsSticky)
     }).join();
 }
 
-/* ---- full-fence mode ---- */
-
-TEST_F(Reader, SwitchArmsEverybodyAndARealFenceConfirms)
-{
-    std::vector<reader_record *> records;
-    for (int i = 0; i < 70; i++)
-        records.push_back(world_.craft(i % 3 == 0));
-    reader_fences_switch(registry_);
-    EXPECT_TRUE(registry_->full_fences);
-    EXPECT_FALSE(registry_->fences_confirmed);
-    for (reader_record *record : records)
-        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
-    EXPECT_FALSE(reader_fences_confirmed(registry_, false)) << "no fence, nobody has acknowledged";
-    EXPECT_TRUE(reader_fences_confirmed(registry_, true));
-    EXPECT_TRUE(registry_->fences_confirmed);
-}
-
-TEST_F(Reader, WhoLostTheFlagIsNotConfirmedByThisFence)
-{
-    reader_record *record = world_.craft(1);
-    reader_fences_switch(registry_);
-    rtrcu_word_disarm(record->self); /* an update under way overwrote the flag */
-    EXPECT_FALSE(reader_fences_confirmed(registry_, true));
-    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "armed again";
-    EXPECT_TRUE(reader_fences_confirmed(registry_, true));
-}
-
-TEST_F(Reader, WhoIsInsideASlowPathIsNotConfirmedByAFence)
-{
-    reader_record *record = world_.craft(1);
-    reader_fences_switch(registry_);
-    record->self->slow++;
-    EXPECT_FALSE(reader_fences_confirmed(registry_, true)) << "it may have read the old mode and may yet disarm";
-    record->self->slow--;
-    EXPECT_TRUE(reader_fences_confirmed(registry_, true));
-}
-
-TEST_F(Reader, AcknowledgmentsConfirmWithoutAFence)
-{
-    as_thread([&](reader_record *record) {
-        reader_record *other = world_.craft(0);
-        reader_fences_switch(registry_);
-        EXPECT_FALSE(reader_fences_confirmed(registry_, false));
-        rtrcu_self.slow++;
-        reader_disarm(registry_); /* what this thread's next slow path does */
-        rtrcu_self.slow--;
-        EXPECT_EQ(record->fence_ack, 1u);
-        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "in this mode the flag stays";
-        EXPECT_FALSE(reader_fences_confirmed(registry_, false)) << "the other has said nothing";
-        rtrcu_store_release(&other->fence_ack, 1);
-        EXPECT_TRUE(reader_fences_confirmed(registry_, false));
-    });
-}
-
-TEST_F(Reader, AHandlerInsideASlowPathDoesNotAcknowledge)
-{
-    as_thread([&](reader_record *record) {
-        rtrcu_self.slow++; /* the interrupted one: it may have read the old mode */
-        reader_fences_switch(registry_);
-        rtrcu_self.slow++;
-        reader_disarm(registry_);
-        EXPECT_EQ(record->fence_ack, 0u);
-        rtrcu_self.slow -= 2;
-    });
-}
-
-TEST_F(Reader, WhoComesInFullFenceModeIsArmed)
-{
-    reader_fences_switch(registry_);
-    ASSERT_TRUE(reader_fences_confirmed(registry_, true));
-    as_thread([&](reader_record *record) {
-        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
-        EXPECT_EQ(record->fence_ack, 0u);
-    });
-}
-
-TEST_F(Reader, RestoreForgetsAcknowledgments)
-{
-    reader_record *record = world_.craft(0);
-    reader_fences_switch(registry_);
-    rtrcu_store_release(&record->fence_ack, 1);
-    ASSERT_TRUE(reader_fences_confirmed(registry_, false));
-    reader_fences_restore(registry_);
-    EXPECT_FALSE(registry_->full_fences);
-    EXPECT_FALSE(registry_->fences_confirmed);
-    EXPECT_EQ(record->fence_ack, 0u);
-    as_thread([&](reader_record *) {
-        reader_arm_self();
-        reader_disarm(registry_);
-        EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_FAST);
-    });
-}
-
 /* ---- fork ---- */
 
 TEST_F(Reader, OnlyTheForkingThreadIsLeft)
@@ -360,12 +271,14 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
     reader_record *gone = world_.craft(2);
     as_thread([&](reader_record *survivor) {
         registry_->anonymous = 5;
+        registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
         lock_acquire(&survivor->leaf->lock); /* as fork holds it */
         rtrcu_self.locks_held = 0;
         reader_after_fork(registry_, survivor);
         EXPECT_EQ(registry_->registered, 1u);
         EXPECT_EQ(registry_->anonymous, 0u);
+        EXPECT_EQ(registry_->fence_confirmer, 0u);
         EXPECT_EQ(registry_->deadline_count, 0u);
         EXPECT_TRUE(reader_is_registered(survivor));
         EXPECT_FALSE(reader_is_registered(gone));

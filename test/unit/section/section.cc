@@ -85,7 +85,11 @@ TEST(Section, IsNotExtendedByLaterOnes)
 TEST(Section, NestedSlowPathsReportNothing)
 {
     test::Worker reader;
-    reader.run([] { rcu_read_lock(); });
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        rcu_read_lock();
+    });
     test::Crank crank(gp_);
     ASSERT_TRUE(crank.begin_and_scan());
     EXPECT_GE(crank.poll(true), 1u);
@@ -274,6 +278,40 @@ TEST(Section, UnlockWithoutLockInAQuiescentStateThread)
     expect_quiet();
 }
 
+/* An unlock too many borrows from the discipline: the thread is inside all the same, whatever comes next. */
+TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOnline)
+{
+    test::Worker reader;
+    test::CapturedErrors errors;
+    reader.run([] {
+        ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
+        reader_arm_self();
+        rcu_read_unlock();
+        rcu_read_lock(); /* looks like the first */
+        rcu_read_unlock();
+    });
+    expect_waits_until([&] { reader.run([] { rcu_quiescent_state(); }); });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
+    reader.run([] {
+        rcu_read_unlock();
+        rcu_thread_offline();
+    });
+    expect_quiet();
+}
+
+TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOffline)
+{
+    test::Worker reader;
+    test::CapturedErrors errors;
+    reader.run([] {
+        ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
+        rcu_thread_offline();
+        rcu_read_unlock();
+    });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
+    expect_quiet();
+}
+
 /* ---- quiescent-state discipline ---- */
 
 class Qsbr : public testing::Test
@@ -359,9 +397,11 @@ TEST_F(Qsbr, AQuiescentStateInsideASectionDoesNotEndIt)
 
 TEST_F(Qsbr, RegisteringAnewChangesTheDiscipline)
 {
-    reader_.run([] {
-        ASSERT_EQ(section_register(gp_, 0), 0);
-        EXPECT_FALSE(rcu_read_lock_held());
+    expect_waits_until([&] {
+        reader_.run([] {
+            ASSERT_EQ(rtrcu_register_thread(0), 0);
+            EXPECT_FALSE(rcu_read_lock_held());
+        });
     });
     expect_quiet();
     reader_.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });

@@ -181,7 +181,7 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     cb_->budget_stops = 13;
     cb_->lost_at_fork = 14;
     cb_->frees_leaked = 16;
-    world_.registry()->full_fences = 1;
+    reader_fences_start_full(world_.registry());
     world_.registry()->deadline_count = 15;
     struct rtrcu_stats all = stats();
     EXPECT_EQ(all.gp_completed, 1u);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* From light fences to full ones and back: who is confirmed, by what, and who is not.
+ */
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+class FenceMode : public testing::Test
+{
+  protected:
+    test::World world_;
+    reader_registry *registry_ = world_.registry();
+
+    static uint32_t flag(const reader_record *record)
+    {
+        return rtrcu_word_of(record->self) >> 24;
+    }
+    bool arm(reader_record *record)
+    {
+        lock_acquire(&record->leaf->lock);
+        bool armed = reader_arm(record);
+        lock_release(&record->leaf->lock);
+        return armed;
+    }
+    bool confirm(bool visited)
+    {
+        return reader_fences_confirm(registry_, registry_->fence_mode, visited);
+    }
+    /* What a slow path of the calling thread does. */
+    void disarm()
+    {
+        reader_slow_begin();
+        reader_disarm(registry_);
+        reader_slow_end();
+    }
+    /* The calling thread as a reader of this registry, for as long as @body takes. */
+    template <typename Body> void as_thread(Body body)
+    {
+        std::thread([&] {
+            reader_record *record = reader_slot_take(registry_);
+            reader_publish(registry_, record, &rtrcu_self);
+            body(record);
+            lock_acquire(&record->leaf->lock);
+            reader_withdraw(registry_, record);
+            reader_slot_free(record);
+            lock_release(&record->leaf->lock);
+        }).join();
+    }
+};
+
+TEST_F(FenceMode, ANoteArmsEverybodyAndAVisitConfirms)
+{
+    std::vector<reader_record *> records;
+    for (int i = 0; i < 70; i++)
+        records.push_back(world_.craft(i % 3 == 0));
+    reader_fences_switch(registry_);
+    EXPECT_TRUE(reader_fences_are_full(registry_));
+    ASSERT_TRUE(reader_fences_note(registry_));
+    for (reader_record *record : records)
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
+    EXPECT_FALSE(confirm(false)) << "no fence, nobody has acknowledged";
+    EXPECT_FALSE(reader_fences_are_confirmed(registry_, registry_->fence_mode));
+    EXPECT_TRUE(confirm(true));
+    EXPECT_TRUE(reader_fences_are_confirmed(registry_, registry_->fence_mode));
+}
+
+TEST_F(FenceMode, OneThreadNotesAtATime)
+{
+    reader_fences_switch(registry_);
+    ASSERT_TRUE(reader_fences_note(registry_));
+    std::thread([&] { EXPECT_FALSE(reader_fences_note(registry_)); }).join();
+    reader_fences_forget(registry_);
+    std::thread([&] {
+        EXPECT_TRUE(reader_fences_note(registry_));
+        reader_fences_forget(registry_);
+    }).join();
+}
+
+TEST_F(FenceMode, WhoLostTheFlagIsNotConfirmedByThisVisit)
+{
+    reader_record *record = world_.craft(1);
+    reader_fences_switch(registry_);
+    ASSERT_TRUE(reader_fences_note(registry_));
+    rtrcu_word_disarm(record->self); /* an update under way overwrote the flag */
+    EXPECT_FALSE(confirm(true));
+    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "armed again";
+    EXPECT_FALSE(confirm(true)) << "behind the visit: an update under way may lose it";
+    reader_fences_forget(registry_);
+    ASSERT_TRUE(reader_fences_note(registry_));
+    EXPECT_TRUE(confirm(true));
+}
+
+/* The other kind's scan arms the reader behind our visit. */
+TEST_F(FenceMode, AFlagThatAnotherHasSetBehindTheVisitDoesNotConfirm)
+{
+    reader_record *record = world_.craft(1);
+    reader_fences_switch(registry_);
+    ASSERT_TRUE(reader_fences_note(registry_));
+    rtrcu_word_disarm(record->self);
+    EXPECT_TRUE(arm(record));
+    EXPECT_FALSE(confirm(true));
+}
+
+TEST_F(FenceMode, WhoIsInsideASlowPathIsNotConfirmedByAVisit)
+{
+    reader_record *record = world_.craft(1);
+    reader_fences_switch(registry_);
+    ASSERT_TRUE(reader_fences_note(registry_));
+    record->self->slow++;
+    EXPECT_FALSE(confirm(true)) << "it may have read the old mode and may yet disarm";
+    record->self->slow--;
+    EXPECT_TRUE(confirm(true));
+}
+
+TEST_F(FenceMode, AcknowledgmentsConfirmWithoutAVisit)
+{
+    as_thread([&](reader_record *record) {
+        reader_record *other = world_.craft(0);
+        reader_fences_switch(registry_);
+        EXPECT_FALSE(confirm(false));
+        disarm();
+        EXPECT_EQ(record->fence_ack, registry_->fence_mode);
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "in this mode the flag stays";
+        EXPECT_FALSE(confirm(false)) << "the other has said nothing";
+        rtrcu_store_release(&other->fence_ack, registry_->fence_mode);
+        EXPECT_TRUE(confirm(false));
+    });
+}
+
+TEST_F(FenceMode, AHandlerInsideASlowPathDoesNotAcknowledge)
+{
+    as_thread([&](reader_record *record) {
+        reader_slow_begin(); /* the interrupted one: it may have read the old mode */
+        reader_fences_switch(registry_);
+        disarm();
+        EXPECT_EQ(record->fence_ack, 0u);
+        reader_fences_acknowledge(registry_);
+        EXPECT_EQ(record->fence_ack, 0u);
+        EXPECT_FALSE(reader_away_begin());
+        reader_slow_end();
+    });
+}
+
+TEST_F(FenceMode, WhoComesInFullFenceModeHasAcknowledged)
+{
+    reader_fences_switch(registry_);
+    as_thread([&](reader_record *record) {
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
+        EXPECT_EQ(record->fence_ack, registry_->fence_mode);
+        EXPECT_TRUE(confirm(false));
+    });
+}
+
+TEST_F(FenceMode, WhatWasSaidOfAnOldModeMeansNothing)
+{
+    as_thread([&](reader_record *record) {
+        reader_fences_switch(registry_);
+        disarm();
+        ASSERT_TRUE(confirm(false));
+        uint32_t old = registry_->fence_mode;
+        reader_fences_restore(registry_);
+        EXPECT_FALSE(reader_fences_are_full(registry_));
+        EXPECT_FALSE(reader_fences_confirm(registry_, old + 2, false)) << "nobody has acknowledged that one";
+        EXPECT_TRUE(reader_fences_confirm(registry_, old, false)) << "a late confirmation of the old mode";
+        EXPECT_FALSE(reader_fences_are_confirmed(registry_, registry_->fence_mode));
+        disarm();
+        EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
+        reader_fences_switch(registry_);
+        EXPECT_FALSE(confirm(false));
+        EXPECT_FALSE(confirm(false)) << "armed, but it has not said so";
+    });
+}
+
+TEST_F(FenceMode, WhoIsAwayNeedNotBeWaitedFor)
+{
+    as_thread([&](reader_record *record) {
+        disarm();
+        ASSERT_EQ(flag(record), RTRCU_FLAG_FAST);
+        ASSERT_TRUE(reader_away_begin());
+        EXPECT_FALSE(reader_away_begin()) << "only the outermost";
+        reader_fences_switch(registry_);
+        EXPECT_TRUE(confirm(false));
+        reader_away_end(registry_);
+        EXPECT_EQ(record->fence_ack, registry_->fence_mode) << "it fences from now on";
+        EXPECT_TRUE(confirm(false));
+    });
+}
+
+/* A handler's section of a thread that is away does not rely on the acknowledgment, and leaves it behind it. */
+TEST_F(FenceMode, AHandlerOfAThreadThatIsAwayComesBackAndLeavesAgain)
+{
+    as_thread([&](reader_record *record) {
+        disarm();
+        ASSERT_TRUE(reader_away_begin());
+        EXPECT_TRUE(rtrcu_word_enter()) << "the flag is there";
+        reader_away_interrupted();
+        EXPECT_EQ(record->fence_ack, 0u);
+        rtrcu_word_leave();
+        disarm();
+        EXPECT_EQ(record->fence_ack, READER_FENCES_ANY);
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
+        reader_away_end(registry_);
+        disarm();
+        EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
+    });
+}
+
+} // namespace

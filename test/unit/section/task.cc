@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tasks on their threads: whose share moves, when a section ends, and threads without a record.
+ *
+ * The test turns the process's own crank step by step, while other threads do what it says.
+ */
+#include <gtest/gtest.h>
+
+#include "../../support/capture.h"
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+struct gp *const gp_ = &rtrcu_domain.gp;
+reader_registry *const registry = &rtrcu_domain.registry;
+
+/* Does a grace period that begins now wait for somebody?  It is ended by @leave. */
+template <typename Leave> bool waits(Leave leave)
+{
+    test::Crank crank(gp_);
+    bool busy = crank.begin_and_scan();
+    for (int i = 0; i < 3; i++)
+        crank.poll(true);
+    busy = busy && !crank.is_clear();
+    leave();
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear()) << "somebody is waited for still";
+    if (crank.is_clear())
+        crank.end();
+    return busy;
+}
+
+bool is_quiet()
+{
+    return !waits([] {});
+}
+
+class Task : public testing::Test
+{
+  protected:
+    test::Worker first_, second_;
+    rcu_task outer_, inner_;
+
+    void SetUp() override
+    {
+        rcu_task_init(&outer_, "outer");
+        rcu_task_init(&inner_, "inner");
+    }
+    void TearDown() override
+    {
+        first_.finish();
+        second_.finish();
+        EXPECT_EQ(registry->anonymous, 0u);
+        EXPECT_TRUE(is_quiet());
+    }
+};
+
+TEST_F(Task, TakesItsOwnShareAndLeavesTheThreadItsSections)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 1u) << "the section beneath is the thread's";
+        rcu_read_unlock();
+        EXPECT_EQ(section_nesting(), 0u);
+    });
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&inner_);
+            EXPECT_EQ(section_nesting(), 2u);
+            rcu_read_unlock();
+            rcu_read_unlock();
+        });
+    }));
+}
+
+/* The section of the task that runs inside ends while the thread stays inside one of its own. */
+TEST_F(Task, EndsAboveTheSectionsBeneathIt)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    second_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "its section has ended";
+        EXPECT_EQ(section_nesting(), 1u);
+        EXPECT_EQ(rtrcu_self.task, nullptr);
+        rcu_read_unlock();
+    });
+}
+
+/* Two tasks with listed sections on one thread, the inner polled by the outer; the outer parks while the inner is
+ * parked, and both end elsewhere in the other order. */
+TEST_F(Task, SeveralAreMountedAtOnce)
+{
+    first_.run([&] {
+        rcu_task_resume(&outer_);
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        rcu_task_resume(&outer_);
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 2u);
+        EXPECT_EQ(rtrcu_self.task, &inner_);
+        EXPECT_EQ(inner_.below, &outer_);
+        rcu_task_park(&inner_);
+        EXPECT_EQ(rtrcu_self.task, &outer_);
+        rcu_task_park(&outer_);
+        EXPECT_EQ(section_nesting(), 0u);
+    });
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&inner_);
+            rcu_task_resume(&outer_);
+            rcu_read_unlock();
+            EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+            EXPECT_NE(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+            rcu_read_unlock();
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+        });
+    }));
+}
+
+TEST_F(Task, TwoEndAtOnce)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        rcu_task_resume(&outer_);
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+        rcu_task_exit(&inner_);
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_read_unlock();
+        EXPECT_EQ(rtrcu_self.task, nullptr);
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+    });
+}
+
+TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_task_list(&inner_);
+        EXPECT_EQ(section_nesting(), 1u) << "one is given back";
+        rcu_read_unlock();
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_read_lock(); /* a later poll, on this thread or another */
+        rcu_read_unlock();
+    });
+    EXPECT_TRUE(waits([&] { second_.run([&] { rcu_task_unlist(&inner_); }); }));
+    second_.run([&] { rcu_task_unlist(&inner_); });
+}
+
+TEST_F(Task, ListOutsideASectionIsSaidAndIgnored)
+{
+    test::CapturedErrors errors;
+    first_.run([&] { rcu_task_list(&inner_); });
+    EXPECT_TRUE(errors.contains("rcu_task_list() outside a read-side critical section; ignored"));
+}
+
+/* ---- threads that have no record when the task comes ---- */
+
+TEST_F(Task, ComesToAThreadThatNeverReadAndNests)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&inner_);
+            EXPECT_EQ(rtrcu_self.record, nullptr);
+            rcu_read_lock(); /* registers */
+            EXPECT_NE(rtrcu_self.record, nullptr);
+            rcu_read_unlock();
+            rcu_read_unlock();
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "the outermost unlock took it off";
+        });
+    }));
+}
+
+void nothing(struct rcu_head *)
+{
+}
+
+TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
+{
+    static struct rcu_head head;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&inner_);
+            call_rcu(&head, nothing); /* registers */
+            rcu_read_unlock();
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+        });
+    }));
+    rcu_barrier();
+}
+
+/* No record can be had at first: all slots are taken and the registry is as large as it gets. */
+class NoRecord : public Task
+{
+  protected:
+    uint32_t used_ = 0, count_ = 0;
+
+    void SetUp() override
+    {
+        Task::SetUp();
+        ASSERT_EQ(registry->leaf_count, 1u);
+        refuse();
+    }
+    void refuse()
+    {
+        used_ = registry->first_leaf.used;
+        registry->first_leaf.used = UINT32_MAX;
+        count_ = registry->leaf_count;
+        registry->leaf_count = READER_LEAVES;
+    }
+    void allow()
+    {
+        registry->leaf_count = count_;
+        registry->first_leaf.used = used_;
+    }
+};
+
+TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        EXPECT_EQ(rtrcu_self.record, nullptr);
+        EXPECT_EQ(registry->anonymous, 1u);
+        allow();
+        rcu_read_lock();
+        EXPECT_NE(rtrcu_self.record, nullptr);
+        EXPECT_EQ(registry->anonymous, 1u) << "counted until its section ends";
+        rcu_read_unlock();
+        rcu_read_unlock();
+        EXPECT_EQ(registry->anonymous, 0u);
+    });
+}
+
+TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(registry->anonymous, 2u) << "the task, and the thread";
+        EXPECT_EQ(registry->anonymous_parked, 1u);
+        rcu_read_unlock();
+        EXPECT_EQ(registry->anonymous, 1u);
+    });
+    allow();
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&inner_);
+            EXPECT_EQ(registry->anonymous_parked, 0u);
+            rcu_read_lock();
+            rcu_read_unlock();
+            EXPECT_EQ(registry->anonymous, 1u);
+            rcu_read_unlock();
+            EXPECT_EQ(registry->anonymous, 0u);
+        });
+    }));
+}
+
+TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
+{
+    test::CapturedErrors errors;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+    });
+    first_.finish();
+    EXPECT_TRUE(errors.contains("while task \"inner\" runs on it"));
+    EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+}
+
+/* The switch to full fences must see a park that takes the flag back. */
+TEST_F(Task, ParkIsACountedSlowPath)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        reader_arm_self();
+        rcu_task_park(&inner_); /* a debug build checks INV-RD2 */
+        EXPECT_EQ(rtrcu_self.slow, 0u);
+        EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_FAST);
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+    });
+}
+
+} // namespace
