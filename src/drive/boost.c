@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lending a real-time priority to readers that hold up a grace period: a round puts every reader's word in place,
- * fences once, and then locks one word after the other, so that each reader in turn runs at the lender's priority until
- * it unlocks.
+/* Lending a real-time priority to readers that hold up a grace period: a round looks twice for who stands still, puts
+ * each one's word in place, fences once, and then locks one word after the other, so that each reader in turn runs at
+ * the lender's priority until it unlocks.
  *
- * A reader that sleeps delays the next by one slice; one that never ends its section is lent a bounded share, in slices
- * with rests, and is then left to the stall report.
+ * A reader that runs needs nothing.  One that sleeps delays the next by one slice; one that never ends its section is
+ * lent a bounded share, in slices with rests, and is then left to the stall report.
  * tested by: test/api/boost.cc
  */
 #include "drive/drive.h"
 
 #define SLICE_NS 1000000   /* at most this long on one reader */
+#define ROOM_NS 100000     /* between two looks at a reader's CPU time */
+#define ROUNDS 10          /* of looks, each time that lending is asked for */
+#define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs */
 #define SHARE_NS 200000000 /* on one reader in one grace period */
 #define FLOOD_NS 10000000  /* a backlog at qmax counts as a flood for so long */
 
@@ -40,6 +43,8 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
     uint32_t nobody = 0;
     if (record->thread_id == lock_thread_id() || !reader_inside(record))
         return false;
+    if (plat_clock_of_thread((int)record->thread_id) != record->looked_cpu_ns)
+        return false; /* it runs */
     if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)callback_config(drive->cb)->qmax)
         return false; /* it makes the flood: what it needs is daemons, not time */
     if (!rtrcu_compare_exchange(&record->lender, &nobody, lock_thread_id()))
@@ -110,10 +115,58 @@ static void count(struct drive *drive, struct reader_record *record, int64_t len
         rtrcu_fetch_add(&drive->boost_given_up, 1);
 }
 
+/* A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
+ * stops running, past its timeout too.  At real-time priority it would hold its CPU for the rest of the section.  What
+ * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should. */
+static void nudge(struct drive *drive, bool on)
+{
+    struct drive_worker *self = &drive->worker[DRIVE_WORKER_BOOST], *nudger = &drive->worker[DRIVE_WORKER_NUDGE];
+    if (self->cpu_at == &self->cpu)
+        rtrcu_store_relaxed(&self->cpu, (uint32_t)plat_cpu_current());
+    if (rtrcu_load_relaxed(&nudger->wanted) == on)
+        return;
+    rtrcu_exchange(&nudger->wanted, on);
+    if (on)
+        drive_worker_wake(drive, DRIVE_WORKER_NUDGE);
+}
+
+/* Nobody lends before the thread is there that ends the spinning; it would not get to run later. */
+static bool nudger_is_ready(struct drive *drive)
+{
+    struct drive_worker *self = &drive->worker[DRIVE_WORKER_BOOST], *nudger = &drive->worker[DRIVE_WORKER_NUDGE];
+    if (!self->cpu_at)
+        rtrcu_store_release(&self->cpu_at, plat_cpu_address() ? plat_cpu_address() : &self->cpu);
+    if (drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
+        return false;
+    while (rtrcu_load_acquire(&nudger->thread_id) == 0) /* ends when it has run once */
+        plat_clock_sleep(NUDGE_NS);
+    return rtrcu_load_relaxed(&nudger->priority) > rtrcu_load_relaxed(&self->priority);
+}
+
+void *drive_nudge_body(void *argument)
+{
+    struct drive_worker *worker = argument, *boost = &worker->drive->worker[DRIVE_WORKER_BOOST];
+    uint32_t here = UINT32_MAX;
+    for (;;) { /* for the life of the process */
+        uint32_t event = rtrcu_load_acquire(&worker->event);
+        drive_worker_set_priority(worker, callback_config(worker->drive->cb)->kthread_prio + 1);
+        rtrcu_store_release(&worker->thread_id, lock_thread_id());
+        while (rtrcu_load_acquire(&worker->wanted)) { /* ends with the round */
+            uint32_t there = rtrcu_load_relaxed(boost->cpu_at);
+            if (there != here && plat_cpu_bind((int)there) == 0)
+                here = there;
+            plat_clock_sleep(NUDGE_NS);
+        }
+        drive_worker_sleep(worker, event);
+    }
+    return NULL;
+}
+
 /* Sleep on the reader's word: the kernel lends it our priority until it unlocks.  True if the slice ran out. */
 static bool lend(struct drive *drive, struct reader_record *record, uint32_t owner)
 {
     int64_t began = plat_clock_now();
+    nudge(drive, true);
     int error = plat_futex_lock_pi(&record->lent, SLICE_NS);
     if (error == 0) {
         uint32_t mine = lock_thread_id();
@@ -148,25 +201,57 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
     return slow;
 }
 
-void drive_boost(struct drive *drive, enum gp_kind kind)
+/* The first look: how much CPU time has each reader in the way used? */
+static void look(struct drive *drive, enum gp_kind kind)
 {
-    bool slow = false;
-    if (plat_sched_rt_priority() == 0) {
-        rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
-        if (drive_worker_start(drive, DRIVE_WORKER_BOOST) == 0)
-            drive_worker_wake(drive, DRIVE_WORKER_BOOST);
-        return;
-    }
     for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(drive->gp->registry, i);
-        if (leaf && gp_owing(drive->gp, kind, i))
-            slow |= boost_leaf(drive, kind, leaf);
+        if (!leaf || !gp_owing(drive->gp, kind, i))
+            continue;
+        lock_acquire(&leaf->lock);
+        uint32_t left = gp_owing(drive->gp, kind, i) & rtrcu_load_acquire(&leaf->registered);
+        for (; left; left &= left - 1) {
+            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+            record->looked_cpu_ns = plat_clock_of_thread((int)record->thread_id);
+        }
+        lock_release(&leaf->lock);
     }
-    if (slow)
-        plat_clock_sleep(SLICE_NS); /* half the time at most is lent: the rest of the program goes on */
 }
 
-/* For cranks that are turned at SCHED_OTHER. */
+static bool is_owed(struct drive *drive, enum gp_kind kind)
+{
+    for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
+        if (gp_owing(drive->gp, kind, i))
+            return true;
+    }
+    return false;
+}
+
+/* Look, leave room, look again, lend to those that stood still. */
+static void boost(struct drive *drive, enum gp_kind kind)
+{
+    for (int round = 0; round < ROUNDS && is_owed(drive, kind); round++) {
+        bool slow = false;
+        look(drive, kind);
+        plat_clock_sleep(ROOM_NS);
+        for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
+            struct reader_leaf *leaf = reader_leaf_at(drive->gp->registry, i);
+            if (leaf && gp_owing(drive->gp, kind, i))
+                slow |= boost_leaf(drive, kind, leaf);
+        }
+        nudge(drive, false);
+        if (slow)
+            plat_clock_sleep(SLICE_NS); /* half the time at most is lent: the rest of the program goes on */
+    }
+}
+
+void drive_boost(struct drive *drive, enum gp_kind kind)
+{
+    rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
+    if (drive_worker_start(drive, DRIVE_WORKER_BOOST) == 0)
+        drive_worker_wake(drive, DRIVE_WORKER_BOOST);
+}
+
 void *drive_boost_body(void *argument)
 {
     struct drive_worker *worker = argument;
@@ -176,10 +261,10 @@ void *drive_boost_body(void *argument)
         uint32_t event = rtrcu_load_acquire(&worker->event);
         drive_worker_set_priority(worker, callback_config(drive->cb)->kthread_prio);
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
-        bool able = plat_sched_rt_priority() > 0;
+        bool able = plat_sched_rt_priority() > 0 && nudger_is_ready(drive);
         for (int kind = 0; kind < GP_KINDS && able; kind++) {
             if (wanted & 1u << kind)
-                drive_boost(drive, kind);
+                boost(drive, kind);
         }
         if (!able && wanted)
             rtrcu_fetch_add(&drive->boost_refused, 1);

@@ -50,16 +50,18 @@ struct krcud {
 
 struct drive_driver;
 
-/* A thread for one task: two are real-time threads, which turn the expedited crank and lend their priority to readers;
- * an ordinary one says reports. */
-enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_REPORT, DRIVE_WORKERS };
+/* A thread for one task.  Three are real-time threads: one turns the expedited crank, one lends its priority to
+ * readers, one ends that one's spinning.  An ordinary one says reports. */
+enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_NUDGE, DRIVE_WORKER_REPORT, DRIVE_WORKERS };
 struct drive_worker {
     struct drive *drive;
     struct drive_thread thread;
     uint32_t event;     /* atomic: futex */
-    uint32_t wanted;    /* atomic: bit a kind: lend to the readers of that grace period */
+    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period.  nudge: somebody lends */
     uint32_t thread_id; /* atomic: 0 = not yet running */
     int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER */
+    uint32_t cpu;       /* atomic: where it runs, if the kernel does not keep that up to date */
+    const uint32_t *cpu_at; /* atomic: where its CPU number is to be read, NULL = not yet running */
 };
 
 struct drive {
@@ -176,6 +178,7 @@ void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
 void drive_worker_set_priority(struct drive_worker *worker, int priority);
 void *drive_expedited_body(void *worker);
 void *drive_boost_body(void *worker);
+void *drive_nudge_body(void *worker);
 void *drive_report_body(void *worker);
 
 /* ---- reports: report.c ---- */
@@ -187,8 +190,7 @@ void drive_report(struct drive *drive);
 
 /* Should readers of this grace period be lent a priority by now? */
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
-/* Lend to each reader in the way in turn, and look again; by the calling real-time thread, or by the boost worker.
- * Returns when a round is over, or after a tick. */
+/* Have the boost worker lend to the readers in the way that stand still, for about a tick.  Does not wait. */
 void drive_boost(struct drive *drive, enum gp_kind kind);
 
 /* ---- drivers: driver.c, kthread.c, ltimer.c, sched.c, poll.c ---- */

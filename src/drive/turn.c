@@ -7,8 +7,6 @@
 
 /* Polls per clock reading while spinning. */
 #define SPIN_POLLS 8
-/* How long a real-time thread lets the readers of its own CPU go on before it lends them its priority. */
-#define ROOM_NS 100000
 
 /* Keep trying for a fence; grace periods stand still without one, and say so. */
 static void fence_or_report(struct drive *drive, enum gp_kind kind)
@@ -81,23 +79,11 @@ static void sleep_once(struct drive *drive, enum gp_kind kind, int64_t timeout_n
     poll_readers(drive, kind, true);
 }
 
-/* A real-time thread lends its priority to readers in the way, which is also how it sleeps; others have it done. */
 static void wait_once(struct drive *drive, enum gp_kind kind)
 {
-    if (drive_boost_is_due(drive, kind)) {
+    if (drive_boost_is_due(drive, kind))
         drive_boost(drive, kind);
-        poll_readers(drive, kind, true);
-    }
-    if (!gp_is_clear(drive->gp, kind))
-        sleep_once(drive, kind, drive_tick_ns(drive));
-}
-
-/* A reader that we preempted goes on here as soon as we sleep.  Lent a priority at once, it would be pushed to another
- * CPU, and leave this one idle. */
-static void make_room(struct drive *drive, enum gp_kind kind)
-{
-    if (keeps_a_reader_from_running(readers_where(drive, kind)))
-        sleep_once(drive, kind, ROOM_NS);
+    sleep_once(drive, kind, drive_tick_ns(drive));
 }
 
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
@@ -142,8 +128,6 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
     ask(drive, kind);
     if (!gp_is_clear(drive->gp, kind))
         rtrcu_count_add(&machine->slept, !manner->never_sleeps);
-    if (!gp_is_clear(drive->gp, kind) && !manner->never_sleeps)
-        make_room(drive, kind);
     while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
         if (!manner->never_sleeps || !spin(drive, kind, drive_tick_ns(drive), true))
             wait_once(drive, kind);

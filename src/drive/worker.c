@@ -7,8 +7,26 @@
 
 #include "drive/drive.h"
 
-static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body, drive_report_body};
-static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-report"};
+static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body, drive_nudge_body,
+                                                       drive_report_body};
+static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report"};
+
+/* A real-time worker is one from its start: as an ordinary thread it might not come to say so for long. */
+static int first_priority(const struct drive *drive, int index)
+{
+    const struct rtrcu_config *config = callback_config(drive->cb);
+    int own = config->kthread_prio;
+    switch (index) {
+    case DRIVE_WORKER_EXPEDITED:
+        return config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? own : 0;
+    case DRIVE_WORKER_BOOST:
+        return own;
+    case DRIVE_WORKER_NUDGE:
+        return own ? own + 1 : 0;
+    default:
+        return 0;
+    }
+}
 
 int drive_worker_start(struct drive *drive, int index)
 {
@@ -17,7 +35,8 @@ int drive_worker_start(struct drive *drive, int index)
     if (claimed <= 0)
         return claimed;
     worker->drive = drive;
-    worker->thread.plat = (struct plat_thread){.body = bodies[index], .argument = worker};
+    worker->thread.plat =
+        (struct plat_thread){.body = bodies[index], .argument = worker, .priority = first_priority(drive, index)};
     snprintf(worker->thread.plat.name, sizeof(worker->thread.plat.name), "%s", names[index]);
     return drive_thread_make(drive, &worker->thread);
 }

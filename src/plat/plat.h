@@ -43,6 +43,8 @@ int plat_futex_unlock_pi(uint32_t *word);
 
 int64_t plat_clock_now(void);        /* CLOCK_MONOTONIC, nanoseconds */
 int64_t plat_clock_thread_cpu(void); /* CPU time of the calling thread, nanoseconds */
+/* CPU time of another thread of ours, -1 = there is none of that id, or the kernel does not tell. */
+int64_t plat_clock_of_thread(int thread_id);
 void plat_clock_sleep(int64_t ns);
 
 /* ---- CPUs: cpu.c ---- */
@@ -89,13 +91,14 @@ struct plat_thread {
     char name[16];
     void *(*body)(void *);
     void *argument;
+    int32_t priority; /* SCHED_FIFO from its start, where that is allowed; 0 = SCHED_OTHER */
     int32_t nice;
     uint32_t thread_id; /* atomic: written by the thread, 0 = not yet running */
 };
 
-/* Make a detached thread at home: SCHED_OTHER, on the home's CPUs, with all signals blocked that do not tell of a fault
- * of its own.  @thread's name, body and argument are filled in.  Where a sandbox forbids to set these, it has what its
- * maker has.  0; -errno: there is no room for a thread now. */
+/* Make a detached thread at home: at its priority, on the home's CPUs, with all signals blocked that do not tell of
+ * a fault of its own. @thread's name, body and argument are filled in. Where a sandbox forbids to set these, it has
+ * what its maker has. 0; -errno: there is no room for a thread now. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
 int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);

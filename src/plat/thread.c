@@ -103,16 +103,16 @@ static void block_foreign(pthread_attr_t *attributes)
 
 /* Policy and CPUs are set before the thread runs first: with those of a maker that never leaves its CPU at a real-time
  * priority, it would never come to set its own. */
-static void set_place(pthread_attr_t *attributes, const struct plat_home *home)
+static void set_place(pthread_attr_t *attributes, const struct plat_home *home, int priority)
 {
-    struct sched_param parameter = {.sched_priority = 0};
+    struct sched_param parameter = {.sched_priority = priority};
     pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
+    pthread_attr_setschedpolicy(attributes, priority ? SCHED_FIFO : SCHED_OTHER);
     pthread_attr_setschedparam(attributes, &parameter);
     pthread_attr_setaffinity_np(attributes, sizeof(home->cpus), (const cpu_set_t *)&home->cpus);
 }
 
-static int create(struct plat_thread *thread, const struct plat_home *home, bool at_home)
+static int create(struct plat_thread *thread, const struct plat_home *home, bool at_home, int priority)
 {
     pthread_t handle;
     pthread_attr_t attributes;
@@ -121,7 +121,7 @@ static int create(struct plat_thread *thread, const struct plat_home *home, bool
     pthread_attr_setstacksize(&attributes, home->stack_bytes);
     block_foreign(&attributes);
     if (at_home)
-        set_place(&attributes, home);
+        set_place(&attributes, home, priority);
     int error = pthread_create(&handle, &attributes, begin, thread);
     pthread_attr_destroy(&attributes);
     return error;
@@ -131,9 +131,11 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     thread->nice = home->nice;
     thread->thread_id = 0;
-    int error = create(thread, home, true);
+    int error = create(thread, home, true, thread->priority);
+    if (error == EPERM && thread->priority)
+        error = create(thread, home, true, 0);
     if (error == EPERM || error == EINVAL) /* none of these CPUs is left to us, or a sandbox refuses */
-        error = create(thread, home, false);
+        error = create(thread, home, false, 0);
     return -error;
 }
 

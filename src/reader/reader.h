@@ -63,6 +63,7 @@ struct reader_record {
     uint32_t lender;                  /* atomic: thread id of the one thread that lends now, 0 = nobody */
     uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
     int64_t lent_ns;                  /* of the lender: time lent in it */
+    int64_t looked_cpu_ns;            /* of the lender: CPU time that the owner had used when it looked first */
     int64_t plugged_ns;               /* policy throttle: no callback before; the claim's owner */
     uint32_t quota;                   /* policy krcud: what the owner may still run; refilled when more is ready */
     int64_t oldest_ns;                /* when the inbox went from empty to not empty; written by the owner, a hint */

@@ -112,8 +112,17 @@ class Hog
     }
 };
 
-/* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU. */
-void with_a_preempted_reader(void (*wait_for_it)())
+/* CPU time of the calling thread. */
+std::chrono::nanoseconds cpu_time()
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+/* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU.  It
+ * computes for @work more before it leaves. */
+void with_a_preempted_reader(void (*wait_for_it)(), std::chrono::milliseconds work = {})
 {
     int cpu = leave_the_last_cpu();
     std::atomic<bool> left{false};
@@ -128,6 +137,8 @@ void with_a_preempted_reader(void (*wait_for_it)())
         /* From here it runs only in spite of the hog.  A few turns that say so, then the section ends. */
         for (int i = 0; i < 1000; i++)
             rtrcu_cpu_relax();
+        for (auto begun = cpu_time(); cpu_time() - begun < work;)
+            ;
         left = true;
         rcu_read_unlock();
         steps.wait(2);
@@ -149,6 +160,17 @@ CHILD(expedited_lends_at_once)
     if (!real_time_allowed())
         _exit(3);
     with_a_preempted_reader(synchronize_rcu_expedited);
+}
+
+/* The reader runs on another CPU than its lender all the time that it is lent a priority: the kernel would spin for it
+ * on the lender's CPU, past the slice. */
+CHILD(a_slice_is_a_slice)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    with_a_preempted_reader(synchronize_rcu_expedited, std::chrono::milliseconds(80));
+    struct rtrcu_stats all = test::stats();
+    REQUIRE(all.boost_ns_max < 40000000); /* of slices of 1 ms, with room for a machine that is busy */
 }
 
 CHILD(normal_lends_after_its_delay)
@@ -183,6 +205,11 @@ TEST_F(Boost, AnExpeditedGracePeriodLendsAtOnce)
 TEST_F(Boost, ANormalOneLendsAfterItsDelay)
 {
     expect_works("normal_lends_after_its_delay", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_BOOST_DELAY_US=1000"});
+}
+
+TEST_F(Boost, OneLendingEndsWithItsSlice)
+{
+    expect_works("a_slice_is_a_slice", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 /* ---- a reader that waits for a lock, whose holder the hog keeps from running ---- */

@@ -162,6 +162,30 @@ TEST(Clock, RunsForwardAndSleepsLongEnough)
     EXPECT_GT(cpu, 0);
 }
 
+TEST(Clock, ReadsWhatAnotherThreadHasUsed)
+{
+    test::Steps steps;
+    int id = 0;
+    std::thread other([&] {
+        id = plat_thread_id();
+        steps.reach(1);
+        while (plat_clock_thread_cpu() < 20000000)
+            ;
+        steps.reach(2);
+        steps.wait(3);
+    });
+    steps.wait(1);
+    int64_t before = plat_clock_of_thread(id);
+    steps.wait(2);
+    if (!TEST_EMULATED) {
+        EXPECT_GE(before, 0);
+        EXPECT_GE(plat_clock_of_thread(id), 20000000);
+    }
+    steps.reach(3);
+    other.join();
+    EXPECT_EQ(plat_clock_of_thread(0x7ffffff), -1);
+}
+
 TEST(Cpu, NumbersAreConsistent)
 {
     EXPECT_GE(plat_cpu_count(), 1);
