@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -174,6 +175,169 @@ TEST(Coroutine, GoesOnInItsSectionWhereNothingSuspends)
     EXPECT_EQ(value, 84);
     EXPECT_FALSE(rcu_read_lock_held());
     synchronize_rcu();
+}
+
+/* What a program may await: an awaiter by reference, one that cannot be copied, and both kinds of operator co_await. */
+struct MoveOnly : Immediate {
+    explicit MoveOnly(bool is_ready) : Immediate{is_ready}
+    {
+    }
+    MoveOnly(MoveOnly &&) = default;
+    MoveOnly(const MoveOnly &) = delete;
+};
+struct WithMember {
+    MoveOnly operator co_await() const noexcept
+    {
+        return MoveOnly(false);
+    }
+};
+struct WithFree {
+};
+Immediate operator co_await(WithFree) noexcept
+{
+    return {false};
+}
+
+Job await_everything(int &value, bool listed)
+{
+    rtrcu::task task("everything");
+    std::optional<rtrcu::guard> guard;
+    std::optional<rtrcu::section> section;
+    Immediate kept{false};
+    MoveOnly pinned(false);
+    if (listed) {
+        section.emplace();
+        value += co_await section->across(kept) + co_await section->across(pinned) +
+                 co_await section->across(MoveOnly(false)) + co_await section->across(WithMember()) +
+                 co_await section->across(WithFree());
+    } else {
+        guard.emplace();
+        value += co_await rtrcu::parking(task, kept) + co_await rtrcu::parking(task, pinned) +
+                 co_await rtrcu::parking(task, MoveOnly(false)) + co_await rtrcu::parking(task, WithMember()) +
+                 co_await rtrcu::parking(task, WithFree());
+    }
+}
+
+TEST(Coroutine, AwaitsWhateverCanBeAwaited)
+{
+    for (bool listed : {false, true}) {
+        int value = 0;
+        await_everything(value, listed);
+        EXPECT_EQ(value, 5 * 42);
+        EXPECT_FALSE(rcu_read_lock_held());
+        synchronize_rcu();
+    }
+}
+
+struct Throwing {
+    bool await_ready() const noexcept
+    {
+        return false;
+    }
+    void await_suspend(std::coroutine_handle<>) const
+    {
+        throw 42;
+    }
+    void await_resume() const noexcept
+    {
+    }
+};
+
+Job await_what_throws(bool &held, int &caught, bool listed)
+{
+    rtrcu::task task("throwing");
+    std::optional<rtrcu::guard> guard;
+    std::optional<rtrcu::section> section;
+    if (listed)
+        section.emplace();
+    else
+        guard.emplace();
+    try {
+        if (listed)
+            co_await section->across(Throwing());
+        else
+            co_await rtrcu::parking(task, Throwing());
+    } catch (int what) {
+        caught = what;
+    }
+    held = listed || rcu_read_lock_held();
+}
+
+TEST(Coroutine, GoesOnInItsSectionWhereSuspendingThrows)
+{
+    for (bool listed : {false, true}) {
+        bool held = false;
+        int caught = 0;
+        await_what_throws(held, caught, listed);
+        EXPECT_EQ(caught, 42);
+        EXPECT_TRUE(held);
+        EXPECT_FALSE(rcu_read_lock_held());
+        synchronize_rcu();
+    }
+}
+
+Job read_and_move_listed(Pool &pool, Shared &shared)
+{
+    co_await pool.schedule();
+    while (!shared.stop) {
+        rtrcu::section section("listed");
+        auto seen = shared.see();
+        auto began = std::this_thread::get_id();
+        co_await section.across(pool.schedule());
+        {
+            rtrcu::guard inner; /* on the thread alone */
+            shared.bad_sections += !rcu_read_lock_held();
+        }
+        co_await section.across(pool.schedule());
+        shared.moved += began != std::this_thread::get_id();
+        shared.check(seen);
+        shared.bad_sections += rcu_read_lock_held(); /* the thread is in none */
+    }
+    shared.running--;
+}
+
+TEST(Coroutine, AListedSectionHoldsOnWhateverThread)
+{
+    Shared shared;
+    {
+        Pool pool(3);
+        for (shared.running = 0; shared.running < 16; shared.running++)
+            read_and_move_listed(pool, shared);
+        EXPECT_TRUE(moving::replace_until_moved(shared, 100));
+        EXPECT_TRUE(test::eventually([&] { return shared.running == 0; }));
+    }
+    EXPECT_EQ(shared.bad(), 0);
+    EXPECT_EQ(shared.bad_sections, 0);
+}
+
+/* The executor is inside a section of its own while it resumes the coroutine. */
+TEST(Coroutine, AListedSectionLeavesTheThreadsOwnAlone)
+{
+    struct Kept {
+        std::coroutine_handle<> handle;
+        bool await_ready() const noexcept
+        {
+            return false;
+        }
+        void await_suspend(std::coroutine_handle<> resumed) noexcept
+        {
+            handle = resumed;
+        }
+        void await_resume() const noexcept
+        {
+        }
+    } kept;
+    rcu_read_lock();
+    [](Kept &awaited) -> Job {
+        rtrcu::section section("polled");
+        co_await section.across(awaited);
+    }(kept);
+    EXPECT_TRUE(rcu_read_lock_held());
+    rcu_read_unlock();
+    EXPECT_FALSE(rcu_read_lock_held());
+    unsigned long cookie = start_poll_synchronize_rcu();
+    std::thread([&] { kept.handle.resume(); }).join();
+    cond_synchronize_rcu(cookie);
 }
 
 } // namespace
