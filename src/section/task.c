@@ -79,8 +79,9 @@ unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_li
 {
     uint32_t nesting = section_nesting(), base = base_of(task);
     uint32_t share = nesting > base ? nesting - base : 0;
+    bool parked = rtrcu_load_relaxed(&task->thread_id) == 0 && rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
     (void)unmount(task);
-    task->nesting = share;
+    task->nesting = share + (parked ? task->nesting : 0);
     rtrcu_store_relaxed(&task->thread_id, 0);
     if (share == 0)
         return GP_ACTION_NONE;
@@ -90,6 +91,8 @@ unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_li
 
 void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
+    if (rtrcu_load_relaxed(&task->thread_id) == lock_thread_id())
+        return; /* it runs here already */
     if (rtrcu_load_relaxed(&task->where) == BLOCKED_COUNTED)
         rtrcu_fetch_add(&gp->registry->anonymous_parked, (uint32_t)-1);
     rtrcu_store_relaxed(&task->thread_id, lock_thread_id());

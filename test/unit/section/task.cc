@@ -130,6 +130,24 @@ TEST_F(Task, SeveralAreMountedAtOnce)
     }));
 }
 
+/* Compilers may begin to suspend in several operands of one expression before the first has gone on. */
+TEST_F(Task, ParksAndResumesTwiceInARow)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_task_resume(&inner_);
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 2u);
+        rcu_read_unlock();
+        rcu_read_unlock();
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+    });
+}
+
 TEST_F(Task, TwoEndAtOnce)
 {
     first_.run([&] {
