@@ -7,21 +7,22 @@
  *
  * Who turns the crank holds machine.crank for a whole grace period:
  *
- *  state   entered by    leaves when                      to      invariants
- *  IDLE    gp_end()      somebody turns the crank         BEGUN   GP1 no node owes a report
- *  BEGUN   gp_begin()    the caller has fenced heavily    SCANNED GP2 sequence is odd, every node carries it
- *  SCANNED gp_scan()     gp_is_clear()                    IDLE    GP3 a set bit is a report that somebody owes
+ *  state   entered by    leaves when                               to       then
+ *  IDLE    gp_end()      somebody turns the crank                  BEGUN    no node owes a report
+ *  BEGUN   gp_begin()    the caller has fenced heavily, and scans  SCANNED  the sequence is odd, node words are old
+ *  SCANNED gp_scan()     gp_is_clear()                             IDLE     every node carries the sequence
  *
  * A node's word: bits 0..31 children that owe a report, 32 the leaf has tasks that are waited for, 34..63 low bits of
  * the sequence.
- *  owes -> clear       by the reader's slow path, by the scan that sees it outside, by its leaving; all idempotent
- *  (any) -> owes       by gp_begin() and gp_scan() only
+ *  any -> owes, or clear     gp_scan(), once a grace period: with its sequence, a leaf's under the leaf lock
+ *  bit 32 -> set             gp_block(), gp_promote(): under the leaf lock, while a bit of the leaf is set
+ *  a bit, or bit 32 -> clear the reader's slow path, the poll that sees it outside, its leaving, the last task's end:
+ *                            by compare-and-swap that names the sequence, idempotent
  * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted
  * reporter left undone is done by the next gp_poll().
  *
  * INV-GP1: while idle, no node word has a mask bit.
- * INV-GP2: a scan, a poll and an end happen while the sequence is odd; node words change by compare-and-swap that names
- * it.
+ * INV-GP2: a scan, a poll and an end happen while the sequence is odd.
  * INV-GP3: a grace period ends only when no node owes a report.
  */
 #ifndef RTRCU_GP_GP_H
@@ -44,11 +45,10 @@ struct gp_node {
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 struct gp_machine {
-    uint64_t seq;      /* atomic: written by the crank; waiters sleep on its low half */
+    uint64_t seq;      /* atomic: written by the crank */
     uint64_t needed;   /* atomic: the latest cookie somebody asked for */
     uint32_t event;    /* atomic: the crank sleeps on it; counts wake-ups */
     uint32_t sleeping; /* atomic: the crank sleeps or is about to */
-    uint32_t waiters;  /* atomic: threads that sleep on seq */
     uint32_t top;      /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
     /* Of the crank's holder; counters are read by anybody. */

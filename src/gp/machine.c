@@ -217,7 +217,7 @@ void gp_after_fork(struct gp *gp)
         struct gp_machine *machine = &gp->machine[kind];
         lock_reset(&machine->crank);
         machine->seq &= ~SEQ_STATE_MASK; /* the one under way begins again: its cookie is still ahead */
-        machine->event = machine->sleeping = machine->waiters = machine->anonymous_busy = 0;
+        machine->event = machine->sleeping = machine->anonymous_busy = 0;
         machine->top = 0;
         for (uint32_t i = 0; i < reader_leaf_count(gp->registry); i++)
             gp->level0[i].word[kind] = gp_word(machine->seq, 0);
