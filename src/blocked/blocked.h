@@ -47,13 +47,16 @@ enum blocked_place blocked_place(unsigned int state);
 
 /* ---- lists: list.c ---- */
 
+#define BLOCKED_PROMOTE_MAX (CHECK_DEBUG ? 2 : 256)
+
 void blocked_add_to_thread(struct reader_record *record, struct rcu_task *task);
 /* @threads: bits BLOCKED_GP_THREAD, BLOCKED_EXP_THREAD.  Under the leaf lock.  Returns the kinds (bit 0 normal, bit 1
  * expedited) that wait for a task of this leaf now and did not before. */
 unsigned int blocked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads);
-/* Move the whole list of @record to its leaf's.  Under the leaf lock.  Returns as above.  The record goes on saying
- * that @moved tasks are parked until blocked_promoted(): its owner, which clears its bit without the lock, must not
- * find "none" before the leaf's word says that tasks are waited for. */
+/* Move @record's list to its leaf's, at most BLOCKED_PROMOTE_MAX tasks, which bounds the time under the lock.  Under
+ * the leaf lock.  Returns as above.  The record goes on saying that @moved tasks are parked until blocked_promoted():
+ * its owner, which clears its bit without the lock, must not find "none" before the leaf's word says that tasks are
+ * waited for. */
 unsigned int blocked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved);
 void blocked_promoted(struct reader_record *record, uint32_t moved);
 /* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */

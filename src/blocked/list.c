@@ -84,7 +84,7 @@ unsigned int blocked_promote(struct reader_record *record, unsigned int threads,
     if (rtrcu_load_acquire(&record->parked) == 0)
         return 0;
     lock_acquire(&record->tasks_lock);
-    while (!list_is_empty(&record->tasks)) { /* as many as parked here */
+    while (!list_is_empty(&record->tasks) && *moved < BLOCKED_PROMOTE_MAX) {
         struct rcu_task *task = task_of(record->tasks.next);
         list_remove(&task->link);
         /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which we hold and

@@ -117,8 +117,9 @@ uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index);
 unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
 void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task);
-/* Move the tasks that parked on @record's thread to the leaf's list: before its bit is cleared, and at a begin. */
-void gp_promote(struct gp *gp, struct reader_record *record);
+/* Move tasks that parked on @record's thread to the leaf's list: before its bit is cleared, and at a begin.  False:
+ * some are left, and its bit must stay. */
+bool gp_promote(struct gp *gp, struct reader_record *record);
 /* @task, on the leaf's list, has ended its section.  Returns actions. */
 unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
 /* Does the grace period wait for a parked task? */

@@ -77,10 +77,15 @@ static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_th
     return inside;
 }
 
-static void promote_leaf(struct gp *gp, struct reader_leaf *leaf)
+/* Threads with tasks that are not all promoted yet: they count as inside until a poll has done the rest. */
+static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 {
-    for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1)
-        gp_promote(gp, &leaf->records[__builtin_ctz(left)]);
+    uint32_t unfinished = 0;
+    for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1) {
+        if (!gp_promote(gp, &leaf->records[__builtin_ctz(left)]))
+            unfinished |= left & -left;
+    }
+    return unfinished;
 }
 
 /* Publish the leaf's word, and ask at once those who can only report. */
@@ -94,7 +99,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     } else {
         lock_acquire(&leaf->lock);
         inside = scan_leaf(leaf, &quiescent_state_threads);
-        promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
+        inside |= promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
         blocked = blocked_begin(leaf, kind);
         rtrcu_store_release(&gp->level0[leaf->index].word[kind],
                             gp_word(seq, inside) | (blocked ? GP_WORD_BLOCKED : 0));
@@ -127,24 +132,25 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     return busy;
 }
 
-/* Report for those who are outside by now; ask the others. */
-static uint32_t poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm, unsigned int *actions)
+/* Report for those who are outside by now; ask the others.  True if tasks are left to be promoted. */
+static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm, uint32_t *asked,
+                      unsigned int *actions)
 {
-    uint32_t asked = 0;
+    bool unfinished = false;
     lock_acquire(&leaf->lock);
     uint32_t left = gp_owing(gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
     for (; left; left &= left - 1) {
         struct reader_record *record = &leaf->records[__builtin_ctz(left)];
         uint32_t inside = reader_inside(record);
-        if (!inside) {
-            gp_promote(gp, record);
+        if (inside)
+            *asked += (arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record);
+        else if (gp_promote(gp, record))
             *actions |= gp_report(gp, record);
-        } else if ((arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record)) {
-            asked++;
-        }
+        else
+            unfinished = true;
     }
     lock_release(&leaf->lock);
-    return asked;
+    return unfinished;
 }
 
 void gp_poll_anonymous(struct gp *gp, enum gp_kind kind)
@@ -162,8 +168,8 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
     must_hold(&machine->crank);
     for (uint32_t i = 0; i < machine->leaves; i++) {
         struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
-        if (leaf && gp_owing(gp, kind, i))
-            asked += poll_leaf(gp, kind, leaf, arm, actions);
+        while (leaf && gp_owing(gp, kind, i) && poll_leaf(gp, kind, leaf, arm, &asked, actions))
+            ; /* who may be waited for parks on the leaf's list, so the threads' lists only get shorter */
         if (!gp_leaf_owes(gp, kind, i) && !gp_is_clear(gp, kind))
             gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
     }

@@ -33,12 +33,13 @@ void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task
     set_flags(gp, record->leaf, blocked_add_to_leaf(record->leaf, task, threads));
 }
 
-void gp_promote(struct gp *gp, struct reader_record *record)
+bool gp_promote(struct gp *gp, struct reader_record *record)
 {
     unsigned int threads = gp_waits_for_thread(gp, record);
     uint32_t moved;
     set_flags(gp, record->leaf, blocked_promote(record, threads, &moved));
     blocked_promoted(record, moved);
+    return rtrcu_load_acquire(&record->parked) == 0;
 }
 
 unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)

@@ -83,27 +83,29 @@ void section_lock_slow(struct gp *gp)
 /* Tasks that parked here are promoted before the thread's bit is cleared [O14]; while nobody waits for the thread they
  * stay on its own list.  Then nothing may be cleared either: a scan may set the bit at this moment, and a task that
  * parked behind that scan's promotion stands on this list alone.  The next gp_poll() promotes it and clears the bit. */
-static bool tasks_permit_report(struct gp *gp, struct reader_record *record)
+static bool tasks_permit_report(struct gp *gp, struct reader_record *record, unsigned int *actions)
 {
     if (rtrcu_load_acquire(&record->parked) == 0) /* [O15] */
         return true;
     if (!gp_waits_for_thread(gp, record))
         return false;
     lock_acquire(&record->leaf->lock);
-    gp_promote(gp, record);
+    bool all = gp_promote(gp, record);
     lock_release(&record->leaf->lock);
-    return true;
+    if (!all) /* an unlock does not go on for as long as tasks are many */
+        *actions |= GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED;
+    return all;
 }
 
 unsigned int section_report(struct gp *gp)
 {
     struct reader_record *record = rtrcu_self.record;
+    unsigned int actions = GP_ACTION_NONE;
     if (rtrcu_self.locks_held & SECTION_LOCKS)
         return GP_ACTION_NONE;   /* a handler interrupted its holder: the flag stays, and a later slow path reports */
     reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
-    if (!tasks_permit_report(gp, record))
-        return reader_lent_release() ? GP_ACTION_UNLOCK_PI : GP_ACTION_NONE;
-    unsigned int actions = gp_report(gp, record);
+    if (tasks_permit_report(gp, record, &actions))
+        actions |= gp_report(gp, record);
     if (reader_lent_release()) /* behind the report: until then the priority is needed */
         actions |= GP_ACTION_UNLOCK_PI;
     return actions;

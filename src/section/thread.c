@@ -71,7 +71,10 @@ unsigned int section_leave(struct gp *gp, bool exiting)
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         actions = section_task_abandon(gp);
         lock_acquire(&record->leaf->lock);
-        gp_promote(gp, record); /* its tasks stay behind on the leaf's list */
+        while (!gp_promote(gp, record)) { /* its tasks stay behind on the leaf's list; no more can park here */
+            lock_release(&record->leaf->lock);
+            lock_acquire(&record->leaf->lock);
+        }
         reader_withdraw(gp->registry, record);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
         if (reader_lent_release())

@@ -110,6 +110,32 @@ TEST_F(GpTasks, BothKindsWaitForTheSameTask)
     normal.end();
 }
 
+/* More tasks than one hold of the lock promotes: the thread counts as inside until the last is on the leaf's list. */
+TEST_F(GpTasks, ManyTasksArePromotedAFewAtATime)
+{
+    std::deque<rcu_task> tasks(3 * BLOCKED_PROMOTE_MAX + 1);
+    for (rcu_task &task : tasks) {
+        task = rcu_task{};
+        world_.set_inside(record_, 1);
+        blocked_add_to_thread(record_, &task);
+        world_.set_inside(record_, 0);
+    }
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    EXPECT_EQ(record_->parked, tasks.size() - BLOCKED_PROMOTE_MAX);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf->index), reader_bit(record_));
+    crank.poll(true);
+    EXPECT_EQ(record_->parked, 0u);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf->index), 0u);
+    for (rcu_task &task : tasks) {
+        EXPECT_FALSE(crank.is_clear());
+        EXPECT_TRUE(blocked_is_waited_for(&task));
+        unlock(&task);
+    }
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST_F(GpTasks, AThreadThatLeavesLeavesItsTasksBehind)
 {
     world_.set_inside(record_, 1);
