@@ -47,7 +47,6 @@ static uint64_t invoke_own(int64_t budget_ns)
     const struct callback_policy *policy = callback_policy_of(callback_config(&domain->cb)->policy);
     if (!record || (rtrcu_self.state & READER_STATE_CALLBACK) || section_nesting() != 0)
         return 0;
-    rtrcu_store_relaxed(&record->served, record->served + 1);
     if (!callback_has_ready(record))
         return 0;
     bool deadline_thread = rtrcu_self.state & READER_STATE_DEADLINE;

@@ -49,6 +49,7 @@ struct cb_queue {
     uint64_t invoked;         /* written by the claim's owner, read by everybody */
     uint32_t cost_ns;         /* the claim's owner: running estimate of a callback's cost */
     uint32_t raised;          /* the claim's owner: the backlog passed qhimark and is not below qlowmark yet */
+    uint32_t cut;             /* atomic: the owner's last batch ended at its deadline; written by the claim's owner */
     uint64_t barrier_goal;    /* rcu_barrier() waits for this number; under the barrier lock */
 };
 

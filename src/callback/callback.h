@@ -26,6 +26,9 @@
 /* Pointers in a block of rcu_free(); few where checks are on, so that full blocks are common. */
 #define CALLBACK_FREE_POINTERS (CHECK_DEBUG ? 3 : 500)
 
+/* An owner of whose ready callbacks none returns for so long loses them to a daemon. */
+#define CALLBACK_OWNER_LATE_NS 100000000
+
 /* Of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
 
@@ -70,6 +73,11 @@ enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL };
 enum callback_pressure callback_look(struct callback *cb, struct reader_record *record);
 /* Callbacks and frees queued and not yet returned. */
 uint64_t callback_pending(const struct reader_record *record);
+/* Those that have returned. */
+static inline uint64_t callback_returned(const struct reader_record *record)
+{
+    return rtrcu_load_acquire(&record->queue.invoked) + rtrcu_load_acquire(&record->free_done);
+}
 
 /* ---- collection: collect.c ---- */
 
@@ -77,8 +85,8 @@ uint64_t callback_pending(const struct reader_record *record);
 bool callback_collect(struct callback *cb);
 
 enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
-/* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when it runs none for a
- * while. Under the leaf lock. */
+/* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when none returns for a
+ * while.  Under the leaf lock. */
 enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now);
 
 /* ---- invocation: invoke.c ---- */

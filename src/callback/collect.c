@@ -5,9 +5,6 @@
  */
 #include "callback/callback.h"
 
-/* An owner that runs nothing for so long loses its ready callbacks to a daemon. */
-#define OWNER_LATE_NS 100000000
-
 /* A grace period has made more ready. */
 static void note_ready(struct callback *cb, struct reader_record *record)
 {
@@ -55,11 +52,27 @@ bool callback_collect(struct callback *cb)
 static enum callback_server choose_server(struct callback *cb, struct reader_record *record)
 {
     const struct callback_policy *policy = callback_policy_of(callback_config(cb)->policy);
-    bool push = callback_pending(record) >= (uint64_t)callback_config(cb)->qmax &&
-                callback_config(cb)->backpressure != RTRCU_BACKPRESSURE_HELP;
+    bool full = callback_pending(record) >= (uint64_t)callback_config(cb)->qmax;
+    bool owner_helps =
+        callback_config(cb)->backpressure == RTRCU_BACKPRESSURE_HELP && !rtrcu_load_relaxed(&record->queue.cut);
+    bool push = full && !owner_helps;
     if (!policy->owner_runs || !reader_is_registered(record) || rtrcu_load_relaxed(&cb->barriers) || push)
         return CALLBACK_DAEMON;
     return CALLBACK_OWNER;
+}
+
+/* None of its ready callbacks has returned for CALLBACK_OWNER_LATE_NS: it does not call, or its calls run none since a
+ * deadline is always near.  The rests of policy throttle do not count. */
+static bool owner_is_late(struct reader_record *record, int64_t now)
+{
+    uint64_t returned = callback_returned(record);
+    if (!(record->leaf->ready & reader_bit(record)) || returned != record->returned_seen) {
+        record->returned_seen = returned;
+        record->idle_since_ns = now;
+    }
+    int64_t rest_end_ns = rtrcu_load_relaxed(&record->plugged_ns);
+    int64_t since = rest_end_ns > record->idle_since_ns ? rest_end_ns : record->idle_since_ns;
+    return now - since > CALLBACK_OWNER_LATE_NS;
 }
 
 enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now)
@@ -75,16 +88,12 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     if (!rtrcu_load_relaxed(&queue->has_ready))
         return CALLBACK_NOBODY;
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
-    uint32_t served = rtrcu_load_relaxed(&record->served);
-    if (!(record->leaf->ready & bit) || served != record->served_seen) {
-        record->served_seen = served;
-        record->idle_since_ns = now;
-    }
+    bool late = owner_is_late(record, now);
     record->leaf->ready |= bit;
     enum callback_server server = choose_server(cb, record);
     bool spent = callback_policy_of(callback_config(cb)->policy)->punts && callback_config(cb)->bhlimit &&
                  rtrcu_load_relaxed(&record->quota) == 0;
-    if (server == CALLBACK_OWNER && (spent || now - record->idle_since_ns > OWNER_LATE_NS))
+    if (server == CALLBACK_OWNER && (spent || late))
         server = CALLBACK_DAEMON;
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))
         reader_arm(record); /* [O3] its next quiescent state finds them */

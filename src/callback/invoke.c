@@ -66,6 +66,7 @@ struct invocation {
     int64_t checked_ns;   /* the last clock reading, 0 = none */
     uint32_t since_check; /* callbacks begun since */
     uint32_t interval;    /* callbacks until the next reading */
+    bool cut;             /* it ended at the deadline */
 };
 
 /* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate
@@ -94,6 +95,7 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
     int64_t needed = (int64_t)queue->cost_ns * inv->interval;
     if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
         rtrcu_fetch_add(&cb->deadline_stops, 1);
+        inv->cut = true;
         return true;
     }
     if (budget->end_ns && now >= budget->end_ns) {
@@ -119,6 +121,8 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
         done++;
     }
     rtrcu_self.state &= ~(uint32_t)READER_STATE_CALLBACK;
+    if (budget->by_owner)
+        rtrcu_store_relaxed(&queue->cut, inv.cut);
     return done;
 }
 

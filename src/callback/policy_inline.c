@@ -5,6 +5,13 @@
  */
 #include "callback/callback.h"
 
+/* When a batch must end, 0 = no limit: @budget_ns is negative, or reaches beyond all time. */
+static int64_t end_of(int64_t budget_ns)
+{
+    int64_t now = plat_clock_now();
+    return budget_ns < 0 || budget_ns > INT64_MAX - now ? 0 : now + budget_ns;
+}
+
 /* Beyond qmax with backpressure help, count and time give way; the deadline never does. */
 static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
@@ -14,7 +21,7 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
     bool help = config->backpressure == RTRCU_BACKPRESSURE_HELP && callback_pending(record) >= (uint64_t)config->qmax;
     budget->deadline_ns = record->deadline_ns;
     budget->count_max = help || asked_ns < 0 ? UINT64_MAX : callback_count_limit(cb, record);
-    budget->end_ns = help || budget_ns < 0 ? 0 : plat_clock_now() + budget_ns;
+    budget->end_ns = help ? 0 : end_of(budget_ns);
 }
 
 const struct callback_policy callback_policy_inline = {

@@ -16,7 +16,8 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
     if (lifted)
         budget->count_max = UINT64_MAX;
     else
-        budget->count_max = plat_clock_now() < record->plugged_ns ? 0 : (uint64_t)callback_config(cb)->maxbatch;
+        budget->count_max =
+            plat_clock_now() < rtrcu_load_relaxed(&record->plugged_ns) ? 0 : (uint64_t)callback_config(cb)->maxbatch;
 }
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
@@ -25,7 +26,8 @@ static void owner_done(const struct callback *cb, struct reader_record *record, 
     if (!left)
         return;
     rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
-    record->plugged_ns = plat_clock_now() + callback_config(cb)->plugticks * callback_config(cb)->tick_us * 1000;
+    int64_t rest_ns = callback_config(cb)->plugticks * callback_config(cb)->tick_us * 1000;
+    rtrcu_store_relaxed(&record->plugged_ns, plat_clock_now() + rest_ns);
 }
 
 const struct callback_policy callback_policy_throttle = {

@@ -55,16 +55,15 @@ struct reader_record {
     uint64_t slow_calls;              /* written by the owner */
     uint32_t fence_ack;               /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
     uint32_t fence_armed;             /* `armed` before the visit that is to confirm it; of the registry's confirmer */
-    uint32_t served;                  /* written by the owner: calls in which it would run callbacks */
-    uint32_t served_seen;             /* the driver's copy of it when callbacks became ready; under the leaf lock */
-    int64_t idle_since_ns;            /* when it last changed while callbacks were ready; under the leaf lock */
+    uint64_t returned_seen;           /* callbacks and frees that had returned at the driver's last look; leaf lock */
+    int64_t idle_since_ns;            /* when that last changed while some were ready; under the leaf lock */
     uint32_t armed;                   /* times that another thread has set the owner's flag; under the leaf lock */
     uint32_t lent;                    /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
     uint32_t lender;                  /* atomic: thread id of the one thread that lends now, 0 = nobody */
     uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
     int64_t lent_ns;                  /* of the lender: time lent in it */
     int64_t looked_cpu_ns;            /* of the lender: CPU time that the owner had used when it looked first */
-    int64_t plugged_ns;               /* policy throttle: no callback before; the claim's owner */
+    int64_t plugged_ns;               /* atomic: policy throttle: no callback before; written by the owner */
     uint32_t quota;                   /* policy krcud: what the owner may still run; refilled when more is ready */
     int64_t oldest_ns;                /* when the inbox went from empty to not empty; written by the owner, a hint */
     int64_t oldest_ready_ns;          /* the same for what is ready, 0 = nothing; under the leaf lock */

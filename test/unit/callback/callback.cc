@@ -300,15 +300,67 @@ TEST_F(Callback, AnOwnerThatRunsNothingLosesItsCallbacks)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
+    enqueue(record);
     callback_collect(cb_);
     grace_period();
     int64_t late = 100000000;
     EXPECT_EQ(advance(record, 1), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 1 + late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_DAEMON);
-    record->served++; /* it has come by */
-    EXPECT_EQ(advance(record, 3 + late), CALLBACK_OWNER);
+    EXPECT_EQ(invoke(record, at_most(1)), 1u);
+    EXPECT_EQ(advance(record, 3 + late), CALLBACK_OWNER) << "one has returned";
     EXPECT_EQ(advance(record, 4 + 2 * late), CALLBACK_DAEMON);
+}
+
+/* It comes by again and again, and each time its deadline is too near. */
+TEST_F(Callback, AnOwnerWhoseDeadlineIsAlwaysNearLosesItsCallbacks)
+{
+    reader_record *record = world_.craft(0);
+    enqueue(record);
+    callback_collect(cb_);
+    grace_period();
+    callback_budget budget = everything();
+    budget.by_owner = true;
+    int64_t late = 100000000;
+    for (int64_t now = 1; now <= 1 + late; now += late / 10) {
+        EXPECT_EQ(advance(record, now), CALLBACK_OWNER);
+        budget.deadline_ns = plat_clock_now() - 1;
+        EXPECT_EQ(invoke(record, budget), 0u);
+    }
+    EXPECT_EQ(advance(record, 2 + late), CALLBACK_DAEMON);
+}
+
+/* With help nobody else takes what is above qmax, unless the owner's deadline keeps it from helping. */
+TEST_F(Callback, AnOwnerThatTheDeadlineKeepsFromHelpingIsHelpedAtTheMaximum)
+{
+    reader_record *record = world_.craft(0);
+    config_.qmax = 3;
+    config_.backpressure = RTRCU_BACKPRESSURE_HELP;
+    queue_ready(record, 5);
+    callback_budget budget = everything();
+    budget.by_owner = true;
+    budget.deadline_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(advance(record), CALLBACK_DAEMON);
+    budget.deadline_ns = 0;
+    budget.count_max = 1;
+    EXPECT_EQ(invoke(record, budget), 1u);
+    EXPECT_EQ(advance(record), CALLBACK_OWNER) << "its last batch did not end at the deadline";
+}
+
+TEST_F(Callback, TheRestsOfThrottleAreNoReasonToTakeCallbacksAway)
+{
+    reader_record *record = world_.craft(0);
+    config_.policy = RTRCU_POLICY_THROTTLE;
+    enqueue(record);
+    callback_collect(cb_);
+    grace_period();
+    int64_t late = 100000000;
+    EXPECT_EQ(advance(record, 1), CALLBACK_OWNER);
+    record->plugged_ns = 2 * late;
+    EXPECT_EQ(advance(record, 2 + late), CALLBACK_OWNER);
+    EXPECT_EQ(advance(record, 3 * late), CALLBACK_OWNER);
+    EXPECT_EQ(advance(record, 1 + 3 * late), CALLBACK_DAEMON);
 }
 
 TEST_F(Callback, DaemonsServeWhereTheOwnerCannotOrMayNot)

@@ -115,6 +115,8 @@ TEST_F(Policy, InlineTakesTheBudgetThatIsAskedFor)
     callback_budget unlimited = budget_of(RTRCU_POLICY_INLINE, -1);
     EXPECT_EQ(unlimited.count_max, UINT64_MAX);
     EXPECT_EQ(unlimited.end_ns, 0);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE, INT64_MAX).end_ns, 0) << "as good as none, and no overflow";
+    EXPECT_GT(budget_of(RTRCU_POLICY_INLINE, INT64_MAX / 2).end_ns, before);
 }
 
 TEST_F(Policy, InlineHelpsAboveQmaxButKeepsTheDeadline)
