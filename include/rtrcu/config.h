@@ -33,7 +33,7 @@ enum rtrcu_driver {
 /* What happens when a thread's backlog reaches qmax. */
 enum rtrcu_backpressure {
     RTRCU_BACKPRESSURE_EXPEDITE, /* the grace period at once, daemons lifted */
-    RTRCU_BACKPRESSURE_BLOCK,    /* call_rcu() waits, where it may */
+    RTRCU_BACKPRESSURE_BLOCK,    /* call_rcu() waits, where it may, as long as the backlog moves */
     RTRCU_BACKPRESSURE_HELP,     /* calls that may run callbacks run them beyond their budget */
 };
 

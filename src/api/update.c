@@ -132,10 +132,11 @@ static bool may_wait(void)
     return !(rtrcu_self.state & READER_STATE_DEADLINE) && section_nesting() == 0 && !interrupted;
 }
 
-/* May it wait for the backlog to fall? */
+/* May it wait for the backlog to fall?  Not online in the quiescent-state discipline, which is inside: call_rcu() is no
+ * quiescent state. */
 static bool may_block(void)
 {
-    return may_wait() && !(rtrcu_self.state & READER_STATE_CALLBACK);
+    return may_wait() && !(rtrcu_self.state & READER_STATE_CALLBACK) && !section_may_go_offline();
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)
@@ -149,18 +150,17 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     rtrcu_store_relaxed(&domain->drive.flooded_ns, plat_clock_now());
     if (callback_config(&domain->cb)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
         rtrcu_fetch_add(&domain->cb.blocked_at_qmax, 1);
-        bool was_online = api_wait_begin("call_rcu");
-        drive_wait_below_qmax(&domain->drive, record);
-        api_wait_end(was_online);
-    } else {
-        rtrcu_fetch_add(&domain->cb.over_qmax, 1);
+        if (drive_wait_below_qmax(&domain->drive, record))
+            return;
     }
+    rtrcu_fetch_add(&domain->cb.over_qmax, 1);
 }
 
 /* The inbox was empty, or it is time to look at the limits. */
 static __attribute__((noinline)) void call_slow(struct reader_record *record, unsigned int seen)
 {
     struct domain *domain = &rtrcu_domain;
+    int saved = errno; /* the caller may be a signal handler */
     drive_start_in_call(&domain->drive);
     if (seen & CALLBACK_FIRST)
         drive_wake(&domain->drive, false);
@@ -168,6 +168,7 @@ static __attribute__((noinline)) void call_slow(struct reader_record *record, un
         press(domain, record, callback_look(&domain->cb, record));
     if (record && !drive_thread_runs(&domain->drive.thread))
         rtrcu_store_relaxed(&record->queue.look_at, 0); /* no thread is to be had now: the next call tries again */
+    errno = saved;
 }
 
 static struct reader_record *own_record(void)

@@ -47,8 +47,10 @@ bool callback_is_free_block(rcu_callback_t func)
 /* From malloc(), or from the kernel when that has none left. */
 static void *note_memory(size_t bytes, bool *from_pages)
 {
+    int saved = errno;
     void *memory = malloc(bytes);
     *from_pages = !memory;
+    errno = saved;
     return memory ? memory : plat_mem_pages(bytes);
 }
 

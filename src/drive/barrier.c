@@ -5,6 +5,9 @@
  */
 #include "drive/drive.h"
 
+/* How long blocking backpressure waits for a backlog that stands still. */
+#define PATIENCE_NS 100000000
+
 /* [O11] Invoker half: the batch's counters are stored, then the count of waiters is read.   litmus: O11 */
 void drive_progress(struct drive *drive)
 {
@@ -24,14 +27,12 @@ static void help(struct drive *drive)
     drive_dispatch(drive);
 }
 
-/* [O11] Waiter half; drive_progress() is the other.  One wait, at most a tick: a deadline owner wakes nobody.
+/* [O11] Waiter half; drive_progress() is the other.  At most a tick: a deadline owner wakes nobody.
  *  - our count first:      the invoker sees it and wakes us;
  *  - its counters first:   we see the goal reached and do not sleep.
  * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
 static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
 {
-    if (drive_start(drive) != 0 || !drive_row(drive)->body)
-        help(drive);
     drive_note(drive, true);
     drive_rouse(drive); /* who waits may make a system call, a deadline thread too */
     rtrcu_fetch_add(&drive->progress_waiters, 1);
@@ -49,11 +50,20 @@ static bool barrier_reached(struct drive *drive, void *unused)
 
 void drive_barrier(struct drive *drive)
 {
+    struct reader_record *own = rtrcu_self.record;
+    int64_t deadline_ns = own ? own->deadline_ns : 0;
     lock_acquire(&drive->barrier_lock);
     rtrcu_fetch_add(&drive->cb->barriers, 1);
     callback_barrier_set(drive->cb);
-    while (!barrier_reached(drive, NULL)) /* ends when the callbacks queued before have returned */
+    if (own) /* who waits here has given it up; what he runs himself would stop at it for ever */
+        rtrcu_store_relaxed(&own->deadline_ns, 0);
+    while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
+        if (drive_start(drive) != 0 || !drive_row(drive)->body)
+            help(drive);
         wait_once(drive, barrier_reached, NULL);
+    }
+    if (own)
+        rtrcu_store_relaxed(&own->deadline_ns, deadline_ns);
     rtrcu_fetch_add(&drive->cb->barriers, (uint32_t)-1);
     lock_release(&drive->barrier_lock);
 }
@@ -63,8 +73,21 @@ static bool is_below_qmax(struct drive *drive, void *record)
     return callback_pending(record) < (uint64_t)callback_config(drive->cb)->qmax;
 }
 
-void drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
+/* A backlog that stands still may wait for this very thread: for a lock that the caller holds, or for the allocator's,
+ * if the caller is a signal handler that interrupted it; nothing tells the library.  So patience ends. */
+bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
 {
-    while (!is_below_qmax(drive, record)) /* ends when daemons have caught up */
+    uint64_t returned = callback_returned(record);
+    int64_t moved_ns = plat_clock_now();
+    while (!is_below_qmax(drive, record)) { /* ends when daemons have caught up, or stand still */
+        bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
+        if (!is_served || plat_clock_now() - moved_ns > PATIENCE_NS)
+            return false;
         wait_once(drive, is_below_qmax, record);
+        if (callback_returned(record) == returned)
+            continue;
+        returned = callback_returned(record);
+        moved_ns = plat_clock_now();
+    }
+    return true;
 }

@@ -250,8 +250,9 @@ int drive_krcud_start_all(struct drive *drive);
 /* ---- waiting for callbacks: barrier.c ---- */
 
 void drive_barrier(struct drive *drive);
-/* backpressure=block: wait until @record's backlog is below qmax. */
-void drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
+/* backpressure=block: wait until @record's backlog is below qmax, or has not moved for 100 ms.  Runs no callback.
+ * False: it is not below. */
+bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
 /* A batch has been invoked: tell whoever waits. */
 void drive_progress(struct drive *drive);
 
