@@ -237,11 +237,15 @@ void rtrcu_free(void *memory)
         free_without_note(memory);
 }
 
+static void end_wait(bool *was_online)
+{
+    api_wait_end(*was_online);
+}
+
 void rtrcu_barrier(void)
 {
-    bool was_online = api_wait_begin("rcu_barrier");
+    bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin("rcu_barrier");
     if (rtrcu_self.state & READER_STATE_CALLBACK)
         plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
     drive_barrier(&rtrcu_domain.drive);
-    api_wait_end(was_online);
 }

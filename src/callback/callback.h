@@ -102,6 +102,8 @@ struct callback_budget {
 
 /* Invoke what is ready.  Returns how many callbacks and frees have returned; 0 if somebody else has the claim. */
 uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget);
+/* At the end of a thread: a callback in its hands has ended it. */
+void callback_thread_ends(struct callback *cb);
 bool callback_has_ready(const struct reader_record *record);
 /* Give the slot of a thread that is gone back, once its queue is drained and nobody serves it. */
 void callback_release_slot(struct reader_record *record);

@@ -45,6 +45,11 @@ static bool no_other_reader(struct reader_registry *registry)
            nothing_is_parked(registry);
 }
 
+static void end_direct(uint32_t *depth)
+{
+    rtrcu_self.direct_depth = *depth;
+}
+
 bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler)
 {
     bool refused = rtrcu_self.direct_depth >= DEPTH_MAX || own_sections_exclude(in_handler);
@@ -53,11 +58,10 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
         return false;
     }
     rtrcu_fetch_add(&cb->direct, 1);
-    rtrcu_self.direct_depth++;
+    uint32_t depth __attribute__((cleanup(end_direct))) = rtrcu_self.direct_depth++; /* also where it throws */
     if ((uintptr_t)func < FREE_OFFSET_MAX)
         free((char *)head - (uintptr_t)func);
     else
         func(head);
-    rtrcu_self.direct_depth--;
     return true;
 }

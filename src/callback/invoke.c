@@ -111,7 +111,6 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     struct invocation inv = {.budget = budget};
     bool timed = budget->end_ns || budget->deadline_ns;
     uint64_t done = 0;
-    rtrcu_self.state |= READER_STATE_CALLBACK;
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
         if (timed && inv.since_check >= inv.interval && time_is_up(cb, queue, &inv))
             break;
@@ -120,7 +119,6 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
         inv.since_check++;
         done++;
     }
-    rtrcu_self.state &= ~(uint32_t)READER_STATE_CALLBACK;
     if (budget->by_owner)
         rtrcu_store_relaxed(&queue->cut, inv.cut);
     return done;
@@ -168,13 +166,30 @@ void callback_release_slot(struct reader_record *record)
     lock_release(&record->leaf->lock);
 }
 
-uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+/* While a thread has the claim it is inside callbacks, and is not cancelled: half a callback would be left. */
+struct claim {
+    struct cb_queue *queue;
+    int cancel;
+};
+
+/* Also on the way out of a callback that has thrown, or ends its thread: it counts as returned, and what is behind it
+ * stays at the head of the batch. */
+static void let_go(struct claim *claim)
+{
+    struct cb_queue *queue = claim->queue;
+    rtrcu_self.state &= ~(uint32_t)READER_STATE_CALLBACK;
+    rtrcu_store_release(&queue->invoked, queue->started);
+    invariant("INV-CA1", rtrcu_load_relaxed(&queue->claim) == lock_thread_id());
+    rtrcu_store_release(&queue->claim, 0);
+    plat_cancel_restore(claim->cancel);
+}
+
+static uint64_t run_claimed(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
 {
     struct cb_queue *queue = &record->queue;
-    uint32_t nobody = 0;
-    if (!rtrcu_compare_exchange(&queue->claim, &nobody, lock_thread_id()))
-        return 0;
+    struct claim claim __attribute__((cleanup(let_go))) = {.queue = queue, .cancel = plat_cancel_hold()};
     uint64_t done = 0;
+    rtrcu_self.state |= READER_STATE_CALLBACK;
     while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
         if (!queue->batch.first)
             refill(cb, record, budget->may_wait);
@@ -187,8 +202,29 @@ uint64_t callback_invoke(struct callback *cb, struct reader_record *record, cons
     }
     if (!queue->batch.first)
         refill(cb, record, budget->may_wait);
-    invariant("INV-CA1", rtrcu_load_relaxed(&queue->claim) == lock_thread_id());
-    rtrcu_store_release(&queue->claim, 0);
+    return done;
+}
+
+void callback_thread_ends(struct callback *cb)
+{
+    if (!(rtrcu_self.state & READER_STATE_CALLBACK))
+        return;
+    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
+        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
+            struct cb_queue *queue = &leaf->records[slot].queue;
+            if (rtrcu_load_relaxed(&queue->claim) == lock_thread_id())
+                let_go(&(struct claim){.queue = queue, .cancel = plat_cancel_hold()});
+        }
+    }
+}
+
+uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+{
+    uint32_t nobody = 0;
+    if (!rtrcu_compare_exchange(&record->queue.claim, &nobody, lock_thread_id()))
+        return 0;
+    uint64_t done = run_claimed(cb, record, budget);
     if (budget->by_owner && done)
         rtrcu_fetch_add(&cb->by_owner, done);
     return done;

@@ -48,24 +48,36 @@ static bool barrier_reached(struct drive *drive, void *unused)
     return callback_barrier_reached(drive->cb);
 }
 
+struct barrier {
+    struct drive *drive;
+    struct reader_record *own;
+    int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
+};
+
+/* Also where a callback throws that the caller runs himself. */
+static void end_barrier(struct barrier *barrier)
+{
+    if (barrier->own)
+        rtrcu_store_relaxed(&barrier->own->deadline_ns, barrier->deadline_ns);
+    rtrcu_fetch_add(&barrier->drive->cb->barriers, (uint32_t)-1);
+    lock_release(&barrier->drive->barrier_lock);
+}
+
 void drive_barrier(struct drive *drive)
 {
-    struct reader_record *own = rtrcu_self.record;
-    int64_t deadline_ns = own ? own->deadline_ns : 0;
     lock_acquire(&drive->barrier_lock);
+    struct barrier barrier __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = rtrcu_self.record};
     rtrcu_fetch_add(&drive->cb->barriers, 1);
+    if (barrier.own) {
+        barrier.deadline_ns = barrier.own->deadline_ns;
+        rtrcu_store_relaxed(&barrier.own->deadline_ns, 0);
+    }
     callback_barrier_set(drive->cb);
-    if (own) /* who waits here has given it up; what he runs himself would stop at it for ever */
-        rtrcu_store_relaxed(&own->deadline_ns, 0);
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
             help(drive);
         wait_once(drive, barrier_reached, NULL);
     }
-    if (own)
-        rtrcu_store_relaxed(&own->deadline_ns, deadline_ns);
-    rtrcu_fetch_add(&drive->cb->barriers, (uint32_t)-1);
-    lock_release(&drive->barrier_lock);
 }
 
 static bool is_below_qmax(struct drive *drive, void *record)

@@ -165,6 +165,22 @@ static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
     return error ? NULL : krcud;
 }
 
+/* A turn outside the daemons; also its end where a callback throws. */
+struct service {
+    struct drive *drive;
+    struct reader_record *record; /* NULL: somebody else has it */
+    uint32_t generation;
+};
+
+static void end_service(struct service *service)
+{
+    if (service->record) {
+        rtrcu_exchange(&service->record->listed, 0);
+        callback_release_slot(service->record);
+    }
+    rest(&service->drive->aside, service->generation);
+}
+
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
 {
     const struct reader_record *own = rtrcu_self.record;
@@ -174,13 +190,12 @@ void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
         budget.deadline_ns = own->deadline_ns;
     if (rtrcu_load_relaxed(&record->listed) || !begin_aside(&drive->aside))
         return; /* a daemon has it, or somebody forks: it stays ready */
-    if (!rtrcu_exchange(&record->listed, 1)) {
-        callback_invoke(drive->cb, record, &budget);
-        drive_progress(drive);
-        rtrcu_exchange(&record->listed, 0);
-        callback_release_slot(record);
-    }
-    rest(&drive->aside, generation);
+    struct service service __attribute__((cleanup(end_service))) = {.drive = drive, .generation = generation};
+    if (rtrcu_exchange(&record->listed, 1))
+        return;
+    service.record = record;
+    callback_invoke(drive->cb, record, &budget);
+    drive_progress(drive);
 }
 
 bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)

@@ -19,6 +19,12 @@
 #include <rtrcu/detail/fence.h>
 #include <rtrcu/detail/reader.h>
 
+/* ---- unwinding ---- */
+
+/* An exception of the program passes through frames of ours that have something to let go.  Whoever throws has brought
+ * the compiler's library that does it; weak, so that nobody else needs it. */
+__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
+
 /* ---- fences: membarrier.c ---- */
 
 /* Ask the kernel for expedited membarriers.  0, or -errno: readers must use full fences. */
@@ -120,6 +126,10 @@ int plat_sched_set(int priority, int nice);
 int plat_sched_lift(int thread_id, int priority);
 /* Real-time priority of the calling thread, 0 if it has none. */
 int plat_sched_rt_priority(void);
+
+/* Cancellation of the calling thread waits, and what was. */
+int plat_cancel_hold(void);
+void plat_cancel_restore(int saved);
 
 /* All signals off, and back. */
 void plat_signals_block(sigset_t *saved);

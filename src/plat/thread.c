@@ -56,6 +56,18 @@ bool plat_signals_added(const sigset_t *before)
     return false;
 }
 
+int plat_cancel_hold(void)
+{
+    int saved;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved);
+    return saved;
+}
+
+void plat_cancel_restore(int saved)
+{
+    pthread_setcancelstate(saved, NULL);
+}
+
 /* Thread-local memory lies in the stack; what is loaded later is not in there. */
 static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 {

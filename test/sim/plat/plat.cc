@@ -202,6 +202,15 @@ void plat_signals_restore(const sigset_t *saved)
     world()->block_signals(sigismember(saved, SIGUSR1) == 1);
 }
 
+int plat_cancel_hold(void)
+{
+    return 0;
+}
+
+void plat_cancel_restore(int)
+{
+}
+
 void plat_signals_blocked(sigset_t *now)
 {
     memset(now, 0, sizeof(*now));

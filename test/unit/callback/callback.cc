@@ -223,6 +223,24 @@ TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 
+TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    invoke(record, at_most(1));
+    record->queue.claim = lock_thread_id(); /* as it stands in the midst of the second */
+    record->queue.started++;
+    (void)cbqueue_pop(&record->queue.batch);
+    callback_thread_ends(cb_);
+    EXPECT_EQ(record->queue.claim, lock_thread_id()) << "it is inside no callback";
+    rtrcu_self.state |= READER_STATE_CALLBACK;
+    callback_thread_ends(cb_);
+    EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);
+    EXPECT_EQ(callback_pending(record), 1u);
+    EXPECT_EQ(invoke(record, everything()), 1u);
+    EXPECT_EQ(order_, (std::vector<size_t>{0, 2}));
+}
+
 struct Nested {
     rcu_head head;
     callback *cb;

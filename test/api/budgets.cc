@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a program may do to the queue it serves: budgets of every size, deadlines that are always near, callbacks that
+ * throw or end their thread, cancellation, and backlogs that the caller itself keeps from falling.
+ */
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+struct rtrcu_config config_in_force()
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    return config;
+}
+
+class Budgets : public testing::Test
+{
+    struct rtrcu_config saved_ = config_in_force();
+
+  protected:
+    void configure(void (*change)(struct rtrcu_config *))
+    {
+        struct rtrcu_config config = saved_;
+        change(&config);
+        ASSERT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
+    }
+    void inline_policy()
+    {
+        configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
+    }
+    void TearDown() override
+    {
+        rcu_barrier();
+        EXPECT_EQ(test::stats().callbacks_backlog, 0u);
+        ASSERT_EQ(rtrcu_configure(&saved_), 0);
+    }
+};
+
+std::atomic<long> runs;
+
+struct Counted {
+    rcu_head head;
+};
+
+void count(rcu_head *head)
+{
+    runs++;
+    delete reinterpret_cast<Counted *>(head);
+}
+
+void queue_counted(int times, rcu_callback_t func = count)
+{
+    runs = 0;
+    for (int i = 0; i < times; i++)
+        call_rcu(&(new Counted{})->head, func);
+}
+
+/* ---- budgets ---- */
+
+TEST_F(Budgets, ABudgetBeyondAllTimeIsNoLimitOfTime)
+{
+    inline_policy();
+    uint64_t stops = test::stats().budget_stops;
+    test::Worker owner;
+    owner.run([&] {
+        queue_counted(5);
+        ASSERT_TRUE(test::eventually([&] {
+            rcu_process_callbacks(INT64_MAX);
+            return runs == 5;
+        }));
+    });
+    EXPECT_EQ(test::stats().budget_stops, stops);
+}
+
+TEST_F(Budgets, ABatchHasAtMostItsCountOfPointers)
+{
+    configure([](struct rtrcu_config *config) {
+        config->policy = RTRCU_POLICY_INLINE;
+        config->blimit = 10;
+        config->budget_ns = 1000000000;
+    });
+    test::Worker owner;
+    owner.run([&] {
+        for (int i = 0; i < 1200; i++)
+            rcu_free(malloc(16));
+        unsigned long sum = 0, largest = 0;
+        ASSERT_TRUE(test::eventually([&] {
+            unsigned long batch = rcu_process_callbacks(0);
+            largest = batch > largest ? batch : largest;
+            sum += batch;
+            return test::stats().callbacks_backlog == 0;
+        }));
+        EXPECT_LE(largest, 10u);
+        EXPECT_GE(sum, 1u);
+    });
+}
+
+/* ---- deadlines ---- */
+
+TEST_F(Budgets, ADeadlineThatIsAlwaysNearStarvesNothing)
+{
+    for (int32_t backpressure : {RTRCU_BACKPRESSURE_EXPEDITE, RTRCU_BACKPRESSURE_HELP}) {
+        struct rtrcu_config config = config_in_force();
+        config.policy = RTRCU_POLICY_INLINE;
+        config.backpressure = backpressure;
+        ASSERT_EQ(rtrcu_configure(&config), 0);
+        test::Worker owner;
+        owner.run([&] {
+            rcu_set_deadline(1);
+            queue_counted(20);
+            ASSERT_TRUE(test::eventually([&] {
+                EXPECT_EQ(rcu_process_callbacks(0), 0u);
+                return runs == 20;
+            }));
+        });
+    }
+}
+
+const std::vector<std::string> without_a_thread = {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"};
+
+CHILD(barrier_behind_the_deadline)
+{
+    rcu_set_deadline(1);
+    queue_counted(20);
+    rcu_barrier();
+    REQUIRE(runs == 20);
+    queue_counted(1);
+    for (int i = 0; i < 100; i++)
+        REQUIRE(rcu_process_callbacks(0) == 0); /* the deadline is in force again */
+    rcu_barrier();
+    REQUIRE(runs == 1);
+}
+
+TEST_F(Budgets, ABarrierEndsThoughItsCallersDeadlineHasPassed)
+{
+    EXPECT_TRUE(exited_well(test::run_child("barrier_behind_the_deadline", without_a_thread)));
+}
+
+/* ---- callbacks that do not return ---- */
+
+void throws(rcu_head *head)
+{
+    count(head);
+    throw 42;
+}
+
+TEST_F(Budgets, AnExceptionPassesAndTheQueueGoesOn)
+{
+    inline_policy();
+    test::Worker owner;
+    owner.run([&] {
+        queue_counted(3, throws);
+        int caught = 0;
+        ASSERT_TRUE(test::eventually([&] {
+            try {
+                rcu_process_callbacks(-1);
+            } catch (int) {
+                caught++;
+            }
+            return runs == 3;
+        }));
+        EXPECT_EQ(caught, 3);
+        queue_counted(2);
+        rcu_barrier();
+        EXPECT_EQ(runs, 2);
+    });
+}
+
+CHILD(throws_out_of_a_barrier)
+{
+    int caught = 0;
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    queue_counted(1, throws);
+    try {
+        rcu_barrier();
+    } catch (int) {
+        caught++;
+    }
+    REQUIRE(caught == 1);
+    rcu_quiescent_state();
+    queue_counted(2);
+    rcu_barrier();
+    REQUIRE(runs == 2);
+}
+
+TEST_F(Budgets, AnExceptionPassesABarrierThatRunsCallbacks)
+{
+    EXPECT_TRUE(exited_well(test::run_child("throws_out_of_a_barrier", without_a_thread)));
+}
+
+TEST_F(Budgets, AThreadThatEndsInsideACallbackLeavesItsQueueToOthers)
+{
+    inline_policy();
+    std::thread([] {
+        queue_counted(3, [](rcu_head *head) {
+            bool first = runs == 0;
+            count(head);
+            if (first)
+                pthread_exit(nullptr);
+        });
+        test::eventually([] {
+            rcu_process_callbacks(-1);
+            return runs == 3;
+        });
+    }).join();
+    rcu_barrier();
+    EXPECT_EQ(runs, 3);
+}
+
+void cancelled_inside(rcu_head *head)
+{
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+    count(head);
+}
+
+TEST_F(Budgets, AThreadIsCancelledBehindItsCallbacks)
+{
+    inline_policy();
+    std::atomic<bool> went_on{false};
+    std::thread([&] {
+        queue_counted(3, cancelled_inside);
+        test::eventually([] {
+            rcu_process_callbacks(-1);
+            return runs == 3;
+        });
+        pthread_testcancel();
+        went_on = true;
+    }).join();
+    EXPECT_EQ(runs, 3) << "each to its end";
+    EXPECT_FALSE(went_on);
+    rcu_barrier();
+}
+
+/* ---- backpressure=block ---- */
+
+void block_at_five(struct rtrcu_config *config)
+{
+    config->qmax = 5;
+    config->backpressure = RTRCU_BACKPRESSURE_BLOCK;
+}
+
+std::mutex held;
+
+void takes_the_lock(rcu_head *head)
+{
+    held.lock();
+    held.unlock();
+    count(head);
+}
+
+/* As a handler that interrupted the allocator: callbacks cannot return before the caller has. */
+TEST_F(Budgets, BlockEndsWhereTheCallerHoldsWhatCallbacksWaitFor)
+{
+    configure(block_at_five);
+    struct rtrcu_stats before = test::stats();
+    std::thread([] {
+        std::lock_guard guard(held);
+        queue_counted(7, takes_the_lock);
+    }).join();
+    EXPECT_GE(test::stats().blocked_at_qmax, before.blocked_at_qmax + 1);
+    EXPECT_GE(test::stats().over_qmax, before.over_qmax + 1);
+    rcu_barrier();
+    EXPECT_EQ(runs, 7);
+}
+
+TEST_F(Budgets, BlockIsNoQuiescentState)
+{
+    configure(block_at_five);
+    uint64_t before = test::stats().blocked_at_qmax;
+    test::Worker owner;
+    owner.run([&] {
+        ASSERT_EQ(rcu_register_thread_qsbr(), 0);
+        unsigned long cookie = start_poll_synchronize_rcu();
+        queue_counted(50);
+        EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+        rcu_thread_offline();
+    });
+    EXPECT_EQ(test::stats().blocked_at_qmax, before);
+}
+
+/* ---- errno ---- */
+
+TEST_F(Budgets, QueueingLeavesErrnoAlone)
+{
+    std::thread([] {
+        for (int i = 0; i < 3000; i++) {
+            errno = 4711;
+            call_rcu(&(new Counted{})->head, count);
+            rcu_free(malloc(16));
+            ASSERT_EQ(errno, 4711);
+        }
+    }).join();
+}
+
+} // namespace
