@@ -160,7 +160,6 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 static __attribute__((noinline)) void call_slow(struct reader_record *record, unsigned int seen)
 {
     struct domain *domain = &rtrcu_domain;
-    int saved = errno; /* the caller may be a signal handler */
     drive_start_in_call(&domain->drive);
     if (seen & CALLBACK_FIRST)
         drive_wake(&domain->drive, false);
@@ -168,7 +167,6 @@ static __attribute__((noinline)) void call_slow(struct reader_record *record, un
         press(domain, record, callback_look(&domain->cb, record));
     if (record && !drive_thread_runs(&domain->drive.thread))
         rtrcu_store_relaxed(&record->queue.look_at, 0); /* no thread is to be had now: the next call tries again */
-    errno = saved;
 }
 
 static struct reader_record *own_record(void)

@@ -50,8 +50,10 @@ static void *note_memory(size_t bytes, bool *from_pages)
     int saved = errno;
     void *memory = malloc(bytes);
     *from_pages = !memory;
+    if (memory)
+        return memory;
     errno = saved;
-    return memory ? memory : plat_mem_pages(bytes);
+    return plat_mem_pages(bytes);
 }
 
 static void note_release(void *memory, size_t bytes, bool from_pages)

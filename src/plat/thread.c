@@ -143,11 +143,13 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     thread->nice = home->nice;
     thread->thread_id = 0;
+    int saved = errno;
     int error = create(thread, home, true, thread->priority);
     if (error == EPERM && thread->priority)
         error = create(thread, home, true, 0);
     if (error == EPERM || error == EINVAL) /* none of these CPUs is left to us, or a sandbox refuses */
         error = create(thread, home, false, 0);
+    errno = saved;
     return -error;
 }
 
