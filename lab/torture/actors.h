@@ -31,9 +31,6 @@ class ReadsInHandler
     ~ReadsInHandler();
     ReadsInHandler(const ReadsInHandler &) = delete;
     ReadsInHandler &operator=(const ReadsInHandler &) = delete;
-
-  private:
-    Actor &actor_;
 };
 
 // Wait for a grace period in one of the ways that wait; checks what cookies say about it.

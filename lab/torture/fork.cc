@@ -112,9 +112,8 @@ void await(Actor &actor, pid_t child)
         actor.context.findings.report(Check::fork, "child {} ended with status {:#x}", child, status);
 }
 
-// The race detector allows no threads in a child of threads; the address sanitizer of gcc 12 does not lock its
-// allocator across fork(), so a child may find it locked for ever.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+// The race detector allows no threads in a child of threads.
+#if defined(__SANITIZE_THREAD__)
 constexpr bool sanitizer_stands_forks = false;
 #else
 constexpr bool sanitizer_stands_forks = true;

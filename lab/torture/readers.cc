@@ -133,7 +133,7 @@ void deadline(Actor &actor)
 
 } // namespace
 
-ReadsInHandler::ReadsInHandler(Actor &actor, bool may_call) : actor_(actor)
+ReadsInHandler::ReadsInHandler(Actor &actor, bool may_call)
 {
     handler_side = new HandlerSide{&actor, Random(actor.context.seed, "handler", actor.index),
                                    actor.context.heap.take_seat(), may_call};

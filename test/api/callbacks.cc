@@ -295,6 +295,8 @@ TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
     });
 }
 
+/* An owner that the machine keeps from running for long loses what is ready to a daemon, so it tries until its own
+ * quiescent states have run a hundred. */
 TEST_F(Callbacks, AnOwnersQuiescentStatesInvokeToo)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
@@ -303,14 +305,18 @@ TEST_F(Callbacks, AnOwnersQuiescentStatesInvokeToo)
     uint64_t before = test::stats().callbacks_by_owner;
     owner.run([&] {
         ASSERT_EQ(rcu_register_thread_qsbr(), 0);
-        queue_counted(&runs, 100);
+        long queued = 0;
         ASSERT_TRUE(test::eventually([&] {
-            rcu_quiescent_state();
-            return runs == 100;
+            queue_counted(&runs, 10);
+            queued += 10;
+            return test::eventually([&] {
+                       rcu_quiescent_state();
+                       return runs == queued;
+                   }) &&
+                   test::stats().callbacks_by_owner - before >= 100;
         }));
         rcu_thread_offline();
     });
-    EXPECT_EQ(test::stats().callbacks_by_owner - before, 100u);
 }
 
 TEST_F(Callbacks, ADeadlineThatHasPassedKeepsTheOwnerFromBeginning)

@@ -106,7 +106,6 @@ CHILD(quiescent_state_deadline_thread)
 /* The filter works: the same thread without the flag wakes the driver, and is killed for it. */
 CHILD(ordinary_thread)
 {
-    std::atomic<bool> stop{false};
     std::thread([] { REQUIRE(rcu_register_thread() == 0); }).join();
     /* The driver sleeps, so the first callback of an ordinary thread must wake it. */
     for (uint64_t passes = 0; passes != test::stats().driver_passes;)

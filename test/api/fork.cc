@@ -51,9 +51,6 @@ class Fork : public testing::Test
     {
         if (TEST_EMULATED)
             GTEST_SKIP() << "qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)";
-        if (TEST_ASAN)
-            GTEST_SKIP()
-                << "gcc 12's AddressSanitizer does not lock its allocator across fork(): a child may hang in it";
         if (TEST_TSAN)
             GTEST_SKIP() << "the race detector does not allow threads in the child of a process with threads";
         rcu_barrier();

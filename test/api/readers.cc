@@ -151,7 +151,6 @@ TEST(Readers, ComeAndGoWhileOthersSynchronize)
 {
     Arena arena;
     std::vector<std::thread> parents, updaters;
-    std::atomic<long> freed{0};
     constexpr int births = TEST_TSAN || TEST_EMULATED ? 100 : 400;
     for (int p = 0; p < 4; p++) {
         parents.emplace_back([&, p] {

@@ -93,7 +93,7 @@ class Storm
     Storm &operator=(const Storm &) = delete;
 };
 
-constexpr long enough = TEST_TSAN || TEST_EMULATED ? 100 : 600;
+constexpr long enough = TEST_TSAN || TEST_EMULATED ? 100 : 300;
 
 class Signals : public testing::Test
 {
@@ -134,7 +134,7 @@ class Signals : public testing::Test
                 ASSERT_TRUE(test::eventually([&] {
                     for (int i = 0; i < 20; i++)
                         body();
-                    return handled >= enough && shared->spanned() >= 20;
+                    return handled >= enough && shared->spanned() >= 5;
                 }));
             }
             if (flags & RTRCU_QSBR)

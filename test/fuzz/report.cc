@@ -33,7 +33,7 @@ Json shown(const Campaign &campaign)
 void check_row(const Json &row)
 {
     for (const char *key : {"reads", "grace_periods", "errors", "near_misses"})
-        check(row.at(key).is_number_unsigned(), "counts are whole numbers");
+        check(row.at(key).is_number_integer() && row.at(key) >= 0, "counts are whole numbers"); // -0 is one
     check(row.at("seconds").is_number() && row.at("seconds").get<double>() >= 0, "a run takes no less than no time");
     const Json &pipe = row.at("pipe");
     check(pipe.is_array() &&
