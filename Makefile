@@ -2,7 +2,7 @@
 # The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench torture explore tidy install clean
+.PHONY: help build run test test-long bench torture explore mutants tidy install clean
 
 PREFIX ?= /usr/local
 ARGS ?=
@@ -33,6 +33,12 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 	@tools/setup build run test
 	@tools/test $(ARGS)
 
+test-long: ## behind `make test`: the other variants, and faults seeded into the library, which the tests must notice
+	@tools/setup build run test
+	@tools/test release tsan
+	@tools/mutants --table
+	@tools/mutants --sample 40 --seconds 150 --least 85 --fresh
+
 bench: build ## side-by-side benchmarks against the peers
 	@mkdir -p out
 	$(TREE)/bench/rtrcu-bench $(ARGS)
@@ -44,6 +50,11 @@ torture: build ## about 10 minutes: every torture scenario, then the broken twin
 
 explore: build ## many interleavings of small scenarios, over the library's own source
 	$(TREE)/test/explore/rtrcu-explore $(ARGS)
+
+mutants: ## seed faults into the library and print those that no test notices (ARGS="--room gp --sample 50")
+	@tools/setup build test
+	@tools/test -R '^explore-build$$' debug
+	@tools/mutants $(ARGS)
 
 tidy: ## check the house rules of docs/style.md
 	@tools/setup test

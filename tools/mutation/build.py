@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""From a mutant to programs: compile the one file that changed, and link again what is asked for.
+
+Everything else is taken from a finished build of the tree. A changed header means every file that includes it.
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+LIBRARY = "rtrcu_objects.dir"
+EXPLORED = "explore_one_word_library.dir"
+
+
+class DoesNotCompile(Exception):
+    pass
+
+
+class Build:
+    """A finished build of the tree, as CMake and ninja describe it."""
+
+    def __init__(self, root, folder):
+        self.root = pathlib.Path(root)
+        self.folder = pathlib.Path(folder)
+        with open(self.folder / "compile_commands.json", encoding="utf-8") as stream:
+            self.entries = {}
+            for entry in json.load(stream):
+                words = shlex.split(entry["command"])
+                self.entries[words[words.index("-o") + 1]] = words
+        self.links = {}
+        self.includes = {}
+
+    def link_command(self, target):
+        """The words that link @target, relative to the build's folder."""
+        if target not in self.links:
+            text = subprocess.run(["ninja", "-C", self.folder, "-t", "commands", target], check=True,
+                                  capture_output=True, text=True).stdout.strip().splitlines()[-1]
+            words = [word for word in shlex.split(text) if word not in (":", "&&")]
+            self.links[target] = words
+        return list(self.links[target])
+
+    def objects_of(self, path, parts):
+        """The objects, of targets whose folder's name is in @parts, that are compiled from @path or include it."""
+        if path.endswith(".c"):
+            ending = "/" + path + ".o"
+            return [name for name in self.entries if name.endswith(ending) and self.part(name) in parts]
+        if not self.includes:
+            self.read_includes()
+        return [name for name in self.includes.get(path, []) if self.part(name) in parts]
+
+    def read_includes(self):
+        text = subprocess.run(["ninja", "-C", self.folder, "-t", "deps"], check=True, capture_output=True,
+                              text=True).stdout
+        name = None
+        for line in text.splitlines():
+            if line and not line.startswith(" "):
+                name = line.split(":")[0]
+            elif line.strip():
+                file = os.path.normpath(os.path.join(self.folder, line.strip()))
+                if file.startswith(str(self.root)) and name in self.entries:
+                    self.includes.setdefault(os.path.relpath(file, self.root), []).append(name)
+
+    @staticmethod
+    def part(name):
+        return next((word for word in name.split("/") if word.endswith(".dir")), "")
+
+    def compile(self, name, tree, out):
+        """Compile object @name from the sources below @tree where they stand there, else from the tree's own."""
+        words = list(self.entries[name])
+        source = os.path.relpath(words[words.index("-c") + 1], self.root)
+        words = [word for word in words if word not in ("-g", "-g1", "-Werror")]
+        words[words.index("-o") + 1] = str(out)
+        here = source if (tree / source).exists() else str(self.root / source)
+        words[words.index("-c") + 1] = here
+        words[1:1] = ["-w", f"-I{tree}/include", f"-I{tree}/src"]
+        if self.part(name) == EXPLORED:  # what the simulation shadows comes before everything
+            words[1:1] = [f"-I{self.root}/test/sim"]
+        out.parent.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(words, cwd=tree, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise DoesNotCompile(done.stderr)
+        return out
+
+
+class Changed:
+    """One mutant's objects and programs, made when they are asked for, in a scratch folder."""
+
+    def __init__(self, build, texts, scratch):
+        self.build = build
+        self.paths = list(texts)
+        self.scratch = pathlib.Path(scratch)
+        self.tree = self.scratch / "tree"
+        for path, text in texts.items():
+            (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.tree / path).write_text(text, encoding="utf-8")
+        self.made = {}
+
+    def objects(self, parts):
+        """Original name and new file of every object that differs."""
+        result = {}
+        for name in {name for path in self.paths for name in self.build.objects_of(path, parts)}:
+            if name not in self.made:
+                out = self.scratch / "objects" / name
+                self.made[name] = self.build.compile(name, self.tree, out)
+            result[name] = self.made[name]
+        return result
+
+    def is_same_as(self, other, parts):
+        mine, theirs = self.objects(parts), other.objects(parts)
+        return all(mine[name].read_bytes() == theirs[name].read_bytes() for name in mine)
+
+    def link(self, target, parts):
+        """Link @target anew: its own changed objects in their places, the library's before everything else."""
+        words = self.build.link_command(target)
+        out = self.scratch / pathlib.Path(target).name
+        words[words.index("-o") + 1] = str(out)
+        ahead = []
+        for name, file in self.objects(parts).items():
+            if name in words:
+                words[words.index(name)] = str(file)
+            elif self.build.part(name) == LIBRARY:
+                ahead.append(str(file))
+        words[1:1] = ahead
+        done = subprocess.run(words, cwd=self.build.folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise DoesNotCompile(done.stderr)
+        return out

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Which fault each test of the interface sees: test/mutants/table.txt, a row a test, made by running.
+
+A fault of the table is a function of the library that does nothing but what stands in the row, so that it fits whatever
+becomes of the rest of the source:
+
+    api_task Task.AParkedTaskIsWaitedForAndKnowsIt: reader_inside { return 0; }
+
+The check builds each fault once and runs its tests, each of which must fail.  A test without a row fails the check too.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from mutation import operators
+from mutation.build import LIBRARY, Changed, DoesNotCompile
+
+DEFINITION = re.compile(r"^(?P<type>(?:static inline )?[a-z][\w ]*?[ *]+)(?P<name>\w+)\([^;{}]*?\)\n\{\n", re.M)
+ROW = re.compile(r"(\w+) (\S+): (\w+) (\{ .* \})$")
+LIMIT = 12.0
+# Without these nothing works, so that they say nothing about a test.
+VITAL = re.compile(r"init|^lock_|^plat_(?!print)|_slot_|_key|^drive_start|^section_record|^api_own|_leaf|_node_at")
+# Tried first: what grace periods, callbacks and tasks are for.
+FIRST = [
+    ("reader_inside", "{ return 0; }"), ("rtrcu_synchronize", "{ return; }"),
+    ("rtrcu_synchronize_expedited", "{ return; }"), ("gp_reached", "{ return true; }"),
+    ("rtrcu_call", "{ func(head); return; }"), ("rtrcu_call", "{ return; }"), ("rtrcu_barrier", "{ return; }"),
+    ("section_task_park", "{ rtrcu_word_add(&rtrcu_self, (uint32_t)-section_nesting()); return 0; }"),
+    ("rtrcu_config_set", "{ return 0; }"), ("rtrcu_configure", "{ return 0; }"), ("rtrcu_stats", "{ return 0; }"),
+    ("plat_print", "{ return; }"), ("rtrcu_register_thread", "{ return 0; }"),
+    ("rtrcu_process_callbacks", "{ return 0; }"), ("rtrcu_free", "{ return; }"),
+]
+
+
+class Functions:
+    """Where every function of the library is defined."""
+
+    def __init__(self, root):
+        self.root = root
+        self.places = {}
+        for pattern in ("src/*/*.c", "include/rtrcu/*.h", "include/rtrcu/detail/*.h"):
+            for file in sorted(root.glob(pattern)):
+                text = file.read_text(encoding="utf-8")
+                for match in DEFINITION.finditer(operators.blank(text)):
+                    self.places[match.group("name")] = (str(file.relative_to(root)), match.end(), match.group("type"))
+
+    def text_of(self, name, body):
+        path, at, _ = self.places[name]
+        text = (self.root / path).read_text(encoding="utf-8")
+        return path, text[:at] + body[1:-1].strip() + "\n" + text[at:]
+
+    def candidates(self):
+        """Every public function of the rooms emptied, interface first; what returns nothing, zero, one."""
+        order = ["src/api", "src/section", "src/drive", "src/callback", "include"]
+        names = sorted(self.places, key=lambda name: (next((i for i, part in enumerate(order)
+                                                            if self.places[name][0].startswith(part)), 9), name))
+        for name in names:
+            kind = self.places[name][2]
+            static = kind.startswith("static ") and not self.places[name][0].startswith("include")
+            if static or VITAL.search(name):
+                continue
+            for body in (["{ return; }"] if kind.strip() in ("void", "static inline void") else
+                         ["{ return 0; }", "{ return 1; }"]):
+                yield name, body
+
+
+def programs(build):
+    for file in sorted((build.root / "test" / "api").glob("*.cc")):
+        program = build.folder / "test" / "api" / f"api_{file.stem}"
+        if program.exists():
+            yield program
+
+
+def tests_of(program):
+    """Names as --gtest_filter takes them; those of a parameterised test are one."""
+    text = subprocess.run([program, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
+    suite, names = "", []
+    for line in text.splitlines():
+        line = line.split("#")[0].rstrip()
+        if line.endswith(".") and not line.startswith(" "):
+            suite = line
+        elif line.startswith("  "):
+            name = suite + re.sub(r"/.*", "/*", line.strip())
+            if name not in names:
+                names.append(name)
+    return names
+
+
+def fails(words, environment, limit):
+    """Does the program fail?  None: it was skipped."""
+    program = subprocess.Popen(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True,
+                               errors="replace")
+    try:
+        output, _ = program.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        try:
+            os.killpg(program.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        program.communicate()
+    if program.returncode == 0 and "[  SKIPPED ]" in output:
+        return None
+    return program.returncode != 0
+
+
+class Fault:
+    """The library with one function emptied, and the programs that compile it in."""
+
+    def __init__(self, run, functions, name, body):
+        path, text = functions.text_of(name, body)
+        self.path = path
+        self.changed = Changed(run.build, {path: text}, run.scratch / f"{name}{abs(hash(body))}")
+        self.library = None
+
+    def command(self, program, test):
+        if self.library is None:
+            self.library = self.changed.link("librtrcu.so.0.1.0", (LIBRARY,))
+            (self.library.parent / "librtrcu.so.0").symlink_to(self.library.name)
+        words = [str(program), f"--gtest_filter={test}", "--gtest_brief=0"]
+        if self.path.startswith("include/"):
+            parts = (f"{program.name}.dir", f"{program.name}_c.dir", LIBRARY)
+            words[0] = str(self.changed.link(f"test/api/{program.name}", parts))
+        return words, {"LD_LIBRARY_PATH": str(self.library.parent)}
+
+    def is_seen_by(self, program, test):
+        words, environment = self.command(program, test)
+        return fails(words, environment, LIMIT)
+
+
+def read(path):
+    rows = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            match = ROW.match(line)
+            if match:
+                rows[(match.group(1), match.group(2))] = (match.group(3), match.group(4))
+    return rows
+
+
+def check(run, rows):
+    """Every test fails under its fault."""
+    functions = Functions(run.build.root)
+    wrong, seen, skipped = [], 0, 0
+    for program in programs(run.build):
+        wrong += [f"{program.name} {test}: no row; run tools/mutants --make-table" for test in tests_of(program)
+                  if (program.name, test) not in rows]
+    for name, body in sorted(set(rows.values())):
+        tests = [key for key, fault in rows.items() if fault == (name, body)]
+        if name not in functions.places:
+            wrong.append(f"{name}: no such function; run tools/mutants --make-table")
+            continue
+        fault = Fault(run, functions, name, body)
+        for program, test in tests:
+            answer = fault.is_seen_by(run.build.folder / "test" / "api" / program, test)
+            seen += answer is True
+            skipped += answer is None
+            if answer is False:
+                wrong.append(f"{program} {test}: passes with {name} {body}")
+        print(f"{name} {body}: {len(tests)} tests", flush=True)
+    print("\n".join(wrong))
+    print(f"table: {seen} tests fail as they should, {skipped} skipped, {len(wrong)} wrong, "
+          f"{time.monotonic() - run.begun:.0f} s")
+    return 1 if wrong else 0
+
+
+def find(run, functions, faults, program, test):
+    """The first fault that @test sees, among those that stopped other tests first."""
+    candidates = [fault for fault in FIRST if fault[0] in functions.places]
+    candidates += [fault for fault in functions.candidates() if fault not in candidates]
+    first = set(FIRST)
+    lists = program.name == "api_list"  # what it tests stands in a header, which it compiles in
+    for name, body in sorted(candidates, key=lambda fault: 0 if fault in first else
+                             1 / (2 + faults[fault][1]) if fault in faults else 1):
+        if functions.places[name][0].endswith("rtrcu/list.h") != lists:
+            continue
+        try:
+            if (name, body) not in faults:
+                faults[(name, body)] = [Fault(run, functions, name, body), 0]
+            fault = faults[(name, body)]
+            if fault[0].is_seen_by(program, test):
+                fault[1] += 1
+                return name, body
+        except DoesNotCompile:
+            faults[(name, body)] = [fault_of_nothing(), 0]
+    return None
+
+
+def fault_of_nothing():
+    """Stands for a fault that does not compile."""
+    class Nothing:
+        @staticmethod
+        def is_seen_by(_program, _test):
+            return False
+    return Nothing()
+
+
+def make(run, path, rows):
+    functions = Functions(run.build.root)
+    faults = {}
+    result = {}
+    for program in programs(run.build):
+        for test in tests_of(program):
+            key = (program.name, test)
+            found = rows.get(key) or find(run, functions, faults, program, test)
+            if found:
+                result[key] = found
+            print(f"{program.name} {test}: {' '.join(found) if found else 'NOTHING'}", flush=True)
+            lines = [f"{key[0]} {key[1]}: {fault[0]} {fault[1]}" for key, fault in sorted(result.items())]
+            head = ["# SPDX-License-Identifier: MIT OR Apache-2.0",
+                    "# Test by fault that it sees, made by `tools/mutants --make-table`; see test/README.md."]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(head + lines) + "\n", encoding="utf-8")
+    return 0
+
+
+def table(run, make_it):
+    path = run.build.root / "test" / "mutants" / "table.txt"
+    rows = read(path)
+    return make(run, path, rows) if make_it else check(run, rows)
