@@ -290,11 +290,11 @@ TEST(Config, ChangesWhileDriverAndDaemonsRun)
             }
         });
     }
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200 || queued < 1000; i++) {
         struct rtrcu_config config = saved;
         config.policy = i % 5;
-        config.qmax = 100 + i;
-        config.tick_us = 100 + i;
+        config.qmax = 100 + i % 200;
+        config.tick_us = 100 + i % 200;
         config.spin_us = i % 20;
         config.membarrier = i % 20 == 19 ? RTRCU_MEMBARRIER_OFF : RTRCU_MEMBARRIER_AUTO;
         ASSERT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
