@@ -20,8 +20,7 @@ static void on_thread_exit(void *self)
     (void)self;
     callback_thread_ends(&rtrcu_domain.cb);
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, true));
-    if (drive_row(&rtrcu_domain.drive)->leave)
-        drive_row(&rtrcu_domain.drive)->leave(&rtrcu_domain.drive);
+    drive_leave(&rtrcu_domain.drive);
 }
 
 static void on_fork_prepare(void)

@@ -14,9 +14,9 @@ void rtrcu_read_lock_slow(void)
 /* A driver without a thread works where the program's threads are outside. */
 static void drive_quiescent(bool may_invoke)
 {
-    struct drive *drive = &rtrcu_domain.drive;
-    if (drive_row(drive)->quiescent && section_nesting() == 0 && rtrcu_self.locks_held == 0)
-        drive_row(drive)->quiescent(drive, may_invoke);
+    const struct drive_driver *row = drive_row(&rtrcu_domain.drive);
+    if (row->quiescent && section_nesting() == 0 && rtrcu_self.locks_held == 0)
+        row->quiescent(&rtrcu_domain.drive, may_invoke);
 }
 
 void rtrcu_read_unlock_slow(void)
@@ -110,8 +110,7 @@ int rtrcu_unregister_thread(void)
     if (section_nesting() != 0)
         return -EBUSY;
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, false));
-    if (drive_row(&rtrcu_domain.drive)->leave)
-        drive_row(&rtrcu_domain.drive)->leave(&rtrcu_domain.drive);
+    drive_leave(&rtrcu_domain.drive);
     return 0;
 }
 

@@ -206,7 +206,7 @@ struct drive_driver {
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
 const struct drive_driver *drive_driver_of(int32_t driver);
-/* The row in force; without config_lock perhaps the one before a change. */
+/* The row in force; without config_lock perhaps the one before a change, so it is read once for each decision. */
 static inline const struct drive_driver *drive_row(const struct drive *drive)
 {
     return rtrcu_load_acquire(&drive->driver);
@@ -218,6 +218,8 @@ int drive_start(struct drive *drive);
 void drive_start_in_call(struct drive *drive);
 /* Behind drive_thread_hold() and perhaps a change of the row: whoever needed a driver meanwhile gets one. */
 void drive_changed(struct drive *drive);
+/* The calling thread goes, or is not to go on: whatever is left needs somebody else. */
+void drive_leave(struct drive *drive);
 /* As drive_start(), and wait for who is at it: 0 = it is there. */
 int drive_start_surely(struct drive *drive);
 /* One look at everything: what was queued, a grace period that is needed, ready callbacks.  True if some wait for their

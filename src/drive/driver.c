@@ -66,8 +66,14 @@ void drive_changed(struct drive *drive)
     if (!drive_thread_let(&drive->thread))
         return;
     (void)drive_start(drive);
-    if (drive_row(drive)->leave) /* who brought something asked nobody: the driver of before had a thread */
-        drive_row(drive)->leave(drive);
+    drive_leave(drive); /* who brought something asked nobody, if the driver of before had a thread */
+}
+
+void drive_leave(struct drive *drive)
+{
+    const struct drive_driver *row = drive_row(drive);
+    if (row->leave)
+        row->leave(drive);
 }
 
 int drive_start_surely(struct drive *drive)

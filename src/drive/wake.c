@@ -38,10 +38,11 @@ void drive_note(struct drive *drive, bool urgent)
  * Forbidden: it sleeps AND we wake nobody.   litmus: O8 */
 void drive_wake(struct drive *drive, bool urgent)
 {
+    const struct drive_driver *row = drive_row(drive);
     drive_note(drive, urgent);
-    if (drive_row(drive)->bring)
-        drive_row(drive)->bring(drive);
-    if (!may_wake() || !drive_row(drive)->body)
+    if (row->bring)
+        row->bring(drive);
+    if (!may_wake() || !row->body)
         return;
     rtrcu_fence_full();
     uint32_t sleeping = rtrcu_load_relaxed(&drive->sleeping);

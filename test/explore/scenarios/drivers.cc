@@ -84,8 +84,93 @@ void sched_two_setup()
     sim::as_thread(sim::thread("other", work_and_leave), register_qsbr);
 }
 
+// ---- the driver is exchanged while somebody needs the first one ----
+
+void change_driver()
+{
+    struct rtrcu_config config = *callback_config(&rtrcu_domain.cb);
+    config.driver = RTRCU_DRIVER_LTIMER;
+    (void)rtrcu_configure(&config); // refused if the driver runs already
+}
+
+void changed_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    sim::as_thread(sim::thread("changer", change_driver), register_reader);
+    sim::as_thread(sim::thread("updater", call_and_wait), register_reader);
+}
+
+void change_to_sched()
+{
+    struct rtrcu_config config = *callback_config(&rtrcu_domain.cb);
+    config.driver = RTRCU_DRIVER_SCHED;
+    config.policy = RTRCU_POLICY_UNBOUNDED;
+    (void)rtrcu_configure(&config);
+}
+
+// Registered by the library alone: it passes quiescent states, and whoever has the driver's work does it there.
+void call_and_pass_by()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    for (int i = 0; i < 6; i++) {
+        rcu_quiescent_state();
+        sim::step();
+    }
+    rcu_thread_offline();
+    rcu_barrier();
+    sim::expect(invoked == 1, "the callback has run once");
+}
+
+void changed_to_sched_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    sim::as_thread(sim::thread("changer", change_to_sched), register_reader);
+    sim::as_thread(sim::thread("updater", call_and_pass_by), register_qsbr);
+}
+
+void change_to_kthread()
+{
+    struct rtrcu_config config = *callback_config(&rtrcu_domain.cb);
+    config.driver = RTRCU_DRIVER_KTHREAD;
+    (void)rtrcu_configure(&config);
+}
+
+void changed_from_sched_setup()
+{
+    begin(RTRCU_DRIVER_SCHED)->policy = RTRCU_POLICY_UNBOUNDED;
+    sim::as_thread(sim::thread("changer", change_to_kthread), register_reader);
+    sim::as_thread(sim::thread("updater", call_and_pass_by), register_qsbr);
+}
+
+// ---- threads are refused for a while ----
+
+void call_and_barrier()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    sim::step();
+    rcu_barrier();
+    sim::expect(invoked == 1, "the callback has run once");
+}
+
+void refused_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    sim::may_fail(sim::kThreads, 2);
+    sim::as_thread(sim::thread("updater", call_and_barrier), register_reader);
+}
+
+// The driver is there; it stands in for the daemon, or makes it later.
+void daemon_refused_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start);
+    sim::may_fail(sim::kThreads, 2);
+}
+
 } // namespace
 
+extern const sim::Scenario kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused, kDaemonRefused;
 extern const sim::Scenario kLtimer, kPollDriver, kSched, kSchedTwo;
 
 const sim::Scenario kLtimer = {
@@ -96,5 +181,23 @@ const sim::Scenario kSched = {
     "sched", "driver sched: quiescent states do the work", sched_setup, nullptr, check_invariants, 10000};
 const sim::Scenario kSchedTwo = {
     "sched-two", "driver sched: two threads, one leaves", sched_two_setup, nullptr, check_invariants, 10000};
+const sim::Scenario kDriverChanged = {"driver-changed", "a change of the driver beside the first callback",
+                                      changed_setup,    nullptr,
+                                      check_invariants, 8000};
+const sim::Scenario kDriverToSched = {
+    "driver-to-sched",      "a change to the driver without a thread beside the first callback",
+    changed_to_sched_setup, nullptr,
+    check_invariants,       10000};
+const sim::Scenario kDriverFromSched = {
+    "driver-from-sched",      "a change from the driver without a thread beside the first callback",
+    changed_from_sched_setup, nullptr,
+    check_invariants,         10000};
+const sim::Scenario kThreadsRefused = {
+    "threads-refused", "no thread is to be had for a while: the barrier does the work",
+    refused_setup,     nullptr,
+    check_invariants,  8000};
+const sim::Scenario kDaemonRefused = {"daemon-refused",     "no daemon is to be had for a while: the driver stands in",
+                                      daemon_refused_setup, nullptr,
+                                      check_invariants,     8000};
 
 } // namespace scenarios
