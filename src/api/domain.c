@@ -19,6 +19,7 @@ static void on_thread_exit(void *self)
 {
     (void)self;
     callback_thread_ends(&rtrcu_domain.cb);
+    callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, true));
     drive_leave(&rtrcu_domain.drive);
 }

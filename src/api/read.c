@@ -109,6 +109,7 @@ int rtrcu_unregister_thread(void)
 {
     if (section_nesting() != 0)
         return -EBUSY;
+    callback_rt_awake(&rtrcu_domain.cb, false);
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, false));
     drive_leave(&rtrcu_domain.drive);
     return 0;

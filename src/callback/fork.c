@@ -5,6 +5,8 @@
  *
  * tested by: test/unit/callback/callback.cc
  */
+#include <string.h>
+
 #include "callback/callback.h"
 
 /* @record's batch was being run by a thread that the child does not have. */
@@ -100,6 +102,9 @@ static void take_from_daemons(struct reader_leaf *leaf)
 void callback_after_fork(struct callback *cb, uint32_t old_thread_id)
 {
     cb->barriers = 0;
+    memset(cb->rt_awake, 0, sizeof(cb->rt_awake));
+    if (rtrcu_self.rt_awake_cpu)
+        cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;
     for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
         if (!leaf)
