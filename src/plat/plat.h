@@ -139,8 +139,8 @@ void plat_signals_blocked(sigset_t *now);
 /* Does it block one that is not in @before?  A handler does, as a rule. */
 bool plat_signals_added(const sigset_t *before);
 
-/* @destructor runs at the exit of each thread that called plat_thread_exit_arm().  -errno: none is left, and @key is
- * one that nobody can arm. */
+/* @destructor runs at the exit of each thread that called plat_thread_exit_arm(), behind those of lower keys.  -errno:
+ * none is left, and @key is one that nobody can arm. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
 /* In ordinary context: from now on the calling thread can arm @key in a handler too. */
 int plat_thread_exit_reserve(unsigned int key, void *value);

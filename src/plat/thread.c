@@ -214,11 +214,25 @@ void plat_symbol(uintptr_t address, char *text, size_t size)
 /* The C library keeps the values of the first keys in the thread itself, and allocates room for 32 others at a time. */
 #define KEYS_IN_THREAD 32
 
+/* The C library calls destructors in the order of the keys' numbers, up to four times around: the last of the keys in
+ * the thread comes behind those of a program that has no more than these, in the last round too. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
-    int error = pthread_key_create(key, destructor);
-    if (error)
-        *key = UINT_MAX; /* 0 would be somebody's */
+    unsigned int lower[KEYS_IN_THREAD], count = 0, made = 0;
+    int error = pthread_key_create(&made, destructor);
+    while (!error && made < KEYS_IN_THREAD - 1 && count < KEYS_IN_THREAD) {
+        lower[count++] = made;
+        error = pthread_key_create(&made, destructor);
+    }
+    if (count && (error || made >= KEYS_IN_THREAD)) { /* the last ones are somebody's */
+        if (!error)
+            pthread_key_delete(made);
+        made = lower[--count];
+        error = 0;
+    }
+    while (count)
+        pthread_key_delete(lower[--count]);
+    *key = error ? UINT_MAX : made; /* 0 would be somebody's */
     return -error;
 }
 

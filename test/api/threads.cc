@@ -10,6 +10,7 @@
 #include <functional>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <set>
 #include <sys/prctl.h>
@@ -290,6 +291,40 @@ CHILD(rt_awake_and_gone)
         }));
     }
     REQUIRE(test::stats().limit_stops == stopped);
+}
+
+/* ---- a thread that reads for the first time when it is nearly gone ---- */
+
+pthread_key_t last_words;
+int rounds;
+
+void read_in_the_last_round(void *value)
+{
+    if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(last_words, value);
+        return;
+    }
+    rcu_read_lock();
+    rcu_read_unlock();
+}
+
+CHILD(first_section_in_the_last_round)
+{
+    REQUIRE(pthread_key_create(&last_words, read_in_the_last_round) == 0);
+    REQUIRE(rcu_register_thread() == 0);
+    uint64_t before = test::stats().threads_registered;
+    for (int i = 0; i < 3; i++) {
+        rounds = 0;
+        std::thread([] { pthread_setspecific(last_words, &rounds); }).join();
+        REQUIRE(rounds == PTHREAD_DESTRUCTOR_ITERATIONS);
+        REQUIRE(test::stats().threads_registered == before);
+        synchronize_rcu();
+    }
+}
+
+TEST(Threads, AreGoneAfterALateFirstSectionToo)
+{
+    EXPECT_TRUE(exited_well(test::run_child("first_section_in_the_last_round")));
 }
 
 /* A sandbox that kills for opening a file. */

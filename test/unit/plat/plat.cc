@@ -391,6 +391,28 @@ TEST(Thread, WithoutAKeyNobodysIsOverwritten)
         EXPECT_EQ(pthread_getspecific(other), before[other]) << other;
 }
 
+TEST(Thread, AnExitHookTakesTheLastKeyThatNeedsNoMemory)
+{
+    pthread_key_t before, after;
+    ASSERT_EQ(pthread_key_create(&before, nullptr), 0);
+    unsigned int key = 0, second = 0, third = 0;
+    ASSERT_EQ(plat_thread_exit_prepare(&key, on_exit_hook), 0);
+    EXPECT_EQ(key, 31u);
+    ASSERT_EQ(plat_thread_exit_prepare(&second, on_exit_hook), 0);
+    EXPECT_EQ(second, 30u) << "the next best";
+    ASSERT_EQ(pthread_key_create(&after, nullptr), 0);
+    EXPECT_LT(after, second) << "the others are given back";
+    {
+        Keys all;
+        ASSERT_FALSE(all.taken.empty());
+        ASSERT_EQ(pthread_key_delete(before), 0);
+        ASSERT_EQ(plat_thread_exit_prepare(&third, on_exit_hook), 0);
+        EXPECT_EQ(third, before) << "the only one";
+    }
+    for (unsigned int made : {key, second, third, after})
+        pthread_key_delete(made);
+}
+
 TEST(Thread, AKeyThatNeedsMemoryIsReservedFirst)
 {
     Keys many(64);
