@@ -47,6 +47,7 @@ struct callback {
     uint64_t direct_refused;
     uint64_t limit_stops;
     uint64_t frees_leaked;
+    uint64_t lost;
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
@@ -160,8 +161,20 @@ void callback_free_drop_spent(struct reader_record *record);
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
 uint64_t callback_free_count_open(const struct reader_record *record);
 
-/* ---- double queueing, debug builds: double.c ---- */
+/* ---- heads queued twice: double.c ---- */
 
+/* Every build, under the claim: what a head that was queued twice, or overwritten, leaves of a queue.  Callbacks that
+ * cannot be found count as returned, and are said. */
+
+/* Has a callback been queued for each that was begun, and one more?  Else its chain is a ring, and is let go. */
+bool callback_may_begin(struct callback *cb, struct reader_record *record);
+/* Let go what is behind the first head of a batch whose link is missing for good.  False: it may come yet. */
+bool callback_mend(struct callback *cb, struct reader_record *record);
+/* Under the leaf lock too: numbers without a head count as returned.  How many: callback_say_lost() is told. */
+uint64_t callback_account(struct callback *cb, struct reader_record *record);
+void callback_say_lost(struct callback *cb, const struct reader_record *record, uint64_t lost);
+
+/* Debug builds find it at the second call_rcu(). */
 void callback_double_enter(struct callback *cb, struct rcu_head *head);
 void callback_double_leave(struct callback *cb, struct rcu_head *head);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Debug builds: a head queued twice is named at the second call_rcu(), not when the list breaks.
+/* A head queued twice: debug builds name it at the second call_rcu(), others say what was lost when the list breaks,
+ * and go on.
  *
- * A set of queued heads: open addressing, a slot is taken by compare-and-swap.  When a neighbourhood is full the head
- * is not tracked, so a crowded table misses faults but never invents one.
- * tested by: test/api/misuse.cc
+ * Debug builds keep a set of queued heads: open addressing, a slot is taken by compare-and-swap.  When a neighbourhood
+ * is full the head is not tracked, so a crowded table misses faults but never invents one.
+ * tested by: test/unit/callback/double.cc
  */
 #include "callback/callback.h"
 
 #define DOUBLE_PROBES 16
+#define SAID_MAX 8
 
 static struct rcu_head **slot_of(struct callback *cb, struct rcu_head *head, uint32_t probe)
 {
@@ -35,4 +37,57 @@ void callback_double_leave(struct callback *cb, struct rcu_head *head)
         if (rtrcu_compare_exchange(slot_of(cb, head, probe), &expected, NULL))
             return;
     }
+}
+
+/* The orphans' queue has many producers, which do not show what is under way. */
+static bool is_exact(const struct callback *cb, const struct reader_record *record)
+{
+    return record != reader_orphan(cb->gp->registry);
+}
+
+static void say_twice(struct callback *cb, const struct reader_record *record, const struct rcu_head *head)
+{
+    if (rtrcu_load_relaxed(&cb->lost) < SAID_MAX)
+        plat_print("rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued\n",
+                   (const void *)head, record->thread_id);
+}
+
+bool callback_may_begin(struct callback *cb, struct reader_record *record)
+{
+    struct cb_queue *queue = &record->queue;
+    queue->known = rtrcu_load_acquire(&queue->enqueued);
+    if ((int64_t)(queue->known - queue->invoked) > 0)
+        return true;
+    say_twice(cb, record, queue->batch.first);
+    queue->batch = (struct cb_chain){NULL, NULL};
+    return false;
+}
+
+bool callback_mend(struct callback *cb, struct reader_record *record)
+{
+    struct cb_queue *queue = &record->queue;
+    if (!is_exact(cb, record) || !cbqueue_is_broken(queue))
+        return false;
+    say_twice(cb, record, queue->batch.first);
+    queue->batch.last = queue->batch.first;
+    return true;
+}
+
+uint64_t callback_account(struct callback *cb, struct reader_record *record)
+{
+    struct cb_queue *queue = &record->queue;
+    uint64_t lost = is_exact(cb, record) ? cbqueue_lost(queue) : 0;
+    if (!lost)
+        return 0;
+    rtrcu_store_release(&queue->started, queue->invoked + lost);
+    rtrcu_store_release(&queue->invoked, queue->started);
+    return lost;
+}
+
+void callback_say_lost(struct callback *cb, const struct reader_record *record, uint64_t lost)
+{
+    if (rtrcu_fetch_add(&cb->lost, lost) < SAID_MAX)
+        plat_print("rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was "
+                   "queued\n",
+                   (unsigned long long)lost, record->thread_id);
 }

@@ -32,16 +32,20 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
 }
 
 /* Take the next head out of the batch; the order of the stores lets a fork's child tell what had begun. */
-static struct rcu_head *next_head(struct reader_record *record)
+static struct rcu_head *next_head(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &record->queue;
     struct rcu_head *head = queue->batch.first;
     if (!head)
         return NULL;
+    if ((int64_t)(queue->known - queue->invoked) <= 0 && !callback_may_begin(cb, record))
+        return NULL;
     rtrcu_store_relaxed(&queue->running, head);
     rtrcu_store_release(&queue->started, queue->invoked + 1);
     rtrcu_fence_light();
     head = cbqueue_pop(&queue->batch);
+    if (!head && callback_mend(cb, record))
+        head = cbqueue_pop(&queue->batch);
     if (!head)
         rtrcu_store_release(&queue->started, queue->invoked);
     return head;
@@ -55,7 +59,7 @@ static bool run_next(struct callback *cb, struct reader_record *record)
         callback_free_one(record);
         return true;
     }
-    struct rcu_head *head = next_head(record);
+    struct rcu_head *head = next_head(cb, record);
     if (head)
         run(cb, record, head);
     return head != NULL;
@@ -136,6 +140,7 @@ static void sample_latency(struct callback *cb, int64_t waited_ns)
 static void refill(struct callback *cb, struct reader_record *record, bool may_wait)
 {
     int64_t oldest_ns = 0;
+    uint64_t lost = 0;
     struct lock *lock = &record->leaf->lock;
     struct cb_queue *queue = &record->queue;
     if (may_wait)
@@ -151,8 +156,11 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
     if (!queue->batch.first) {
         rtrcu_store_release(&queue->has_ready, 0);
         record->leaf->ready &= ~reader_bit(record);
+        lost = callback_account(cb, record);
     }
     lock_release(lock);
+    if (lost)
+        callback_say_lost(cb, record, lost);
     if (oldest_ns)
         sample_latency(cb, plat_clock_now() - oldest_ns);
 }

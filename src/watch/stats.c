@@ -51,6 +51,7 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     stats->budget_stops = rtrcu_load_relaxed(&cb->budget_stops);
     stats->limit_stops = rtrcu_load_relaxed(&cb->limit_stops);
     stats->frees_leaked = rtrcu_load_relaxed(&cb->frees_leaked);
+    stats->callbacks_lost = rtrcu_load_relaxed(&cb->lost);
     stats->callbacks_direct = rtrcu_load_relaxed(&cb->direct);
     stats->direct_refused = rtrcu_load_relaxed(&cb->direct_refused);
     for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)

@@ -40,14 +40,14 @@
 /* Statistics: a counter with one writer at a time; readers may see it late, never torn. */
 #define rtrcu_count_add(p, v) rtrcu_store_relaxed((p), rtrcu_load_relaxed(p) + (v))
 
-/* Count one, by the owning thread and its signal handlers: a single instruction where the machine has one, so that a
- * handler between load and store cannot be lost. */
+/* Count one, by the owning thread and its signal handlers; a release.  A single instruction where the machine has one,
+ * so that a handler between load and store cannot be lost. */
 static inline void rtrcu_count_owner(uint64_t *counter)
 {
 #if defined(__x86_64__)
     __asm__ __volatile__("incq %0" : "+m"(*counter) : : "cc");
 #else
-    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELEASE);
 #endif
 }
 

@@ -153,6 +153,7 @@ void check_invariants()
             sim::expect((int64_t)(queue->enqueued - queue->invoked) >= 0, "INV-CB1: invoked <= enqueued");
         }
     }
+    sim::expect(rtrcu_domain.cb.lost == 0, "no head is missing that was queued once");
     for (int kind = 0; kind < GP_KINDS; kind++) {
         const struct gp_machine *machine = &rtrcu_domain.gp.machine[kind];
         bool owes = rtrcu_domain.gp.level0[0].word[kind] & GP_WORD_OWES;

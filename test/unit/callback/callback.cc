@@ -304,10 +304,12 @@ TEST_F(Callback, AnUnfinishedLinkEndsABatch)
     queue_ready(record, 3);
     rcu_head *open = &items_[1].head, *behind = open->next;
     open->next = nullptr;
+    record->queue.enqueuing = behind; /* its producer is between exchange and link */
     EXPECT_EQ(invoke(record, everything()), 1u);
     EXPECT_TRUE(callback_has_ready(record));
     EXPECT_EQ(record->queue.started, record->queue.invoked);
     open->next = behind;
+    record->queue.enqueuing = nullptr;
     EXPECT_EQ(invoke(record, everything()), 2u);
     EXPECT_EQ(order_, numbers(0, 3));
 }

@@ -24,10 +24,8 @@
         sim_fence_full(__func__);                                                                                      \
         sim_before;                                                                                                    \
     })
-#define SIM_COUNTER_ORDER SIM_RELAXED
 #else
 #define SIM_FENCED(update) (update)
-#define SIM_COUNTER_ORDER SIM_RELEASE
 #endif
 #define SIM_UPDATE(p, v, operation) SIM_FENCED(SIM_UPDATE_ALONE(p, v, operation))
 
@@ -48,6 +46,6 @@
 #define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)))
 
 /* A macro here, so that the trace names the caller's counter. */
-#define rtrcu_count_owner(p) ((void)sim_owner_add((p), 1, sizeof(*(p)), SIM_COUNTER_ORDER, "owner-add " #p, __func__))
+#define rtrcu_count_owner(p) ((void)sim_owner_add((p), 1, sizeof(*(p)), SIM_RELEASE, "owner-add " #p, __func__))
 
 #endif
