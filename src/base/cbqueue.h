@@ -45,6 +45,7 @@ struct cb_queue {
     uint32_t has_ready;       /* atomic hint: ready or batch is not empty */
     struct cb_chain batch;    /* the claim's owner */
     struct rcu_head *running; /* the claim's owner: the head it is about to run, or runs; for fork */
+    rcu_callback_t function;  /* atomic: of the callback that it runs, or ran last; for reports */
     uint64_t started;         /* the claim's owner: callbacks begun; for fork */
     uint64_t invoked;         /* written by the claim's owner, read by everybody */
     uint64_t known;           /* the claim's owner: numbers that it knows to be given out */

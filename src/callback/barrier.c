@@ -31,6 +31,13 @@ static bool record_reached(const struct reader_record *record)
            (int64_t)(rtrcu_load_acquire(&record->free_done) - record->free_goal) >= 0;
 }
 
+uint64_t callback_barrier_left(const struct reader_record *record)
+{
+    int64_t callbacks = (int64_t)(record->queue.barrier_goal - rtrcu_load_acquire(&record->queue.invoked));
+    int64_t frees = (int64_t)(record->free_goal - rtrcu_load_acquire(&record->free_done));
+    return (uint64_t)(callbacks > 0 ? callbacks : 0) + (uint64_t)(frees > 0 ? frees : 0);
+}
+
 bool callback_barrier_reached(struct callback *cb)
 {
     for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {

@@ -145,6 +145,8 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 void callback_barrier_set(struct callback *cb);
 /* Have all of them returned? */
 bool callback_barrier_reached(struct callback *cb);
+/* How many of @record's have not? */
+uint64_t callback_barrier_left(const struct reader_record *record);
 
 /* ---- bulk frees: free.c ---- */
 

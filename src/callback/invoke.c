@@ -22,6 +22,7 @@ bool callback_has_ready(const struct reader_record *record)
 static void run(struct callback *cb, struct reader_record *record, struct rcu_head *head)
 {
     rcu_callback_t func = head->func;
+    rtrcu_store_relaxed(&record->queue.function, func);
     if (CHECK_DEBUG)
         callback_double_leave(cb, head);
     if ((uintptr_t)func < FREE_OFFSET_MAX)

@@ -51,10 +51,22 @@ static bool barrier_reached(struct drive *drive, void *unused)
 struct barrier {
     struct drive *drive;
     struct reader_record *own;
+    int64_t began_ns, report_ns;
     int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
 };
 
 /* Also where a callback throws that the caller runs himself. */
+/* As a grace period that does not end: after stall_timeout_ms, then at growing ages. */
+static void report_if_old(struct barrier *barrier)
+{
+    int64_t age_ns = plat_clock_now() - barrier->began_ns;
+    if (age_ns < barrier->report_ns)
+        return;
+    watch_barrier_gather(barrier->drive->watch, age_ns);
+    drive_report(barrier->drive);
+    barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
+}
+
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own)
@@ -68,6 +80,8 @@ void drive_barrier(struct drive *drive)
     lock_acquire(&drive->barrier_lock);
     struct barrier barrier __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = rtrcu_self.record};
     rtrcu_fetch_add(&drive->cb->barriers, 1);
+    barrier.began_ns = plat_clock_now();
+    barrier.report_ns = watch_next_report(drive->watch, 0);
     if (barrier.own) {
         barrier.deadline_ns = barrier.own->deadline_ns;
         rtrcu_store_relaxed(&barrier.own->deadline_ns, 0);
@@ -77,6 +91,7 @@ void drive_barrier(struct drive *drive)
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
             help(drive);
         wait_once(drive, barrier_reached, NULL);
+        report_if_old(&barrier);
     }
 }
 

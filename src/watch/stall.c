@@ -20,8 +20,8 @@ void watch_init(struct watch *watch, struct gp *gp, struct callback *cb)
 void watch_after_fork(struct watch *watch)
 {
     lock_reset(&watch->lock);
-    for (int kind = 0; kind < GP_KINDS; kind++)
-        watch->waits[kind] = false;
+    for (int subject = 0; subject < WATCH_SUBJECTS; subject++)
+        watch->waits[subject] = false;
 }
 
 int64_t watch_next_report(const struct watch *watch, int64_t previous)
@@ -54,13 +54,13 @@ static void add_reader(struct watch_report *report, const struct reader_record *
 static void add_leaf(struct watch *watch, struct watch_report *report, struct reader_leaf *leaf)
 {
     lock_acquire(&leaf->lock);
-    uint32_t left = gp_owing(watch->gp, report->kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
+    uint32_t left = gp_owing(watch->gp, report->subject, leaf->index) & rtrcu_load_acquire(&leaf->registered);
     for (; left; left &= left - 1) {
         struct reader_record *record = &leaf->records[__builtin_ctz(left)];
         gp_promote(watch->gp, record);
         add_reader(report, record);
     }
-    struct rcu_task *task = leaf->boundary[report->kind];
+    struct rcu_task *task = leaf->boundary[report->subject];
     for (; task; task = blocked_next(leaf, task)) /* as many as are parked here */
         add_task(report, task->name);
     lock_release(&leaf->lock);
@@ -69,9 +69,9 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
 static void leave_to_say(struct watch *watch, const struct watch_report *report)
 {
     lock_acquire(&watch->lock);
-    if (!watch->waits[report->kind]) {
-        watch->waiting[report->kind] = *report;
-        watch->waits[report->kind] = true;
+    if (!watch->waits[report->subject]) {
+        watch->waiting[report->subject] = *report;
+        watch->waits[report->subject] = true;
     }
     lock_release(&watch->lock);
 }
@@ -79,7 +79,7 @@ static void leave_to_say(struct watch *watch, const struct watch_report *report)
 static void begin(const struct watch *watch, enum gp_kind kind, struct watch_report *report)
 {
     memset(report, 0, sizeof(*report));
-    report->kind = kind;
+    report->subject = kind;
     report->number = watch->gp->machine[kind].seq / SEQ_STEP;
     report->turner = lock_thread_id();
 }
@@ -106,6 +106,37 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
     begin(watch, kind, &report);
     report.fence_error = error;
     leave_to_say(watch, &report);
+}
+
+/* Each value is read by itself: a queue that moves meanwhile is not the one that is stuck. */
+static void add_queue(struct watch_report *report, const struct reader_record *record)
+{
+    uint32_t invoker = rtrcu_load_acquire(&record->queue.claim);
+    if (report->queues++ >= WATCH_QUEUES_NAMED)
+        return;
+    report->queue[report->queues - 1] = (struct watch_queue){
+        .owner = record->thread_id,
+        .invoker = invoker,
+        .left = callback_barrier_left(record),
+        .running = invoker ? (uintptr_t)rtrcu_load_relaxed(&record->queue.function) : 0,
+    };
+}
+
+void watch_barrier_gather(struct watch *watch, int64_t age_ns)
+{
+    struct watch_report report;
+    memset(&report, 0, sizeof(report));
+    report.subject = WATCH_BARRIER;
+    report.age_ms = age_ns / 1000000;
+    for (uint32_t i = 0; i < reader_leaf_count(watch->gp->registry); i++) {
+        struct reader_leaf *leaf = reader_leaf_at(watch->gp->registry, i);
+        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
+            if (callback_barrier_left(&leaf->records[slot]))
+                add_queue(&report, &leaf->records[slot]);
+        }
+    }
+    if (report.queues)
+        leave_to_say(watch, &report);
 }
 
 /* ---- saying: holding nothing ---- */
@@ -186,7 +217,7 @@ static void say_stall(const struct watch *watch, const struct manner *manner, co
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
     say(manner, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
-        report->kind == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
+        report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
         (long long)report->age_ms, report->turner);
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
         say_reader(manner, &report->reader[i]);
@@ -203,6 +234,24 @@ static void say_stall(const struct watch *watch, const struct manner *manner, co
     say(manner, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
 }
 
+static void say_barrier(const struct manner *manner, const struct watch_report *report)
+{
+    say(manner, "rtrcu: rcu_barrier() has waited for %lld ms:\n", (long long)report->age_ms);
+    for (uint32_t i = 0; i < report->queues && i < WATCH_QUEUES_NAMED; i++) {
+        const struct watch_queue *queue = &report->queue[i];
+        char function[160] = "";
+        if (queue->running)
+            name_code(manner, queue->running, function, sizeof(function));
+        say(manner, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->left,
+            queue->owner);
+        if (queue->invoker)
+            say(manner, "rtrcu:     thread %u invokes them%s%s\n", queue->invoker,
+                queue->running ? ", and is in or behind " : "", function);
+    }
+    if (report->queues > WATCH_QUEUES_NAMED)
+        say(manner, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
+}
+
 static void say_fence(const struct manner *manner, const struct watch_report *report)
 {
     say(manner,
@@ -215,11 +264,11 @@ static bool take(struct watch *watch, struct watch_report *report)
 {
     bool found = false;
     lock_acquire(&watch->lock);
-    for (int kind = 0; kind < GP_KINDS && !found; kind++) {
-        if (!watch->waits[kind])
+    for (int subject = 0; subject < WATCH_SUBJECTS && !found; subject++) {
+        if (!watch->waits[subject])
             continue;
-        *report = watch->waiting[kind];
-        watch->waits[kind] = false;
+        *report = watch->waiting[subject];
+        watch->waits[subject] = false;
         found = true;
     }
     lock_release(&watch->lock);
@@ -231,7 +280,9 @@ static bool say_one(struct watch *watch, const struct manner *manner)
     struct watch_report report;
     if (!take(watch, &report))
         return false;
-    if (report.fence_error)
+    if (report.subject == WATCH_BARRIER)
+        say_barrier(manner, &report);
+    else if (report.fence_error)
         say_fence(manner, &report);
     else
         say_stall(watch, manner, &report);

@@ -13,6 +13,10 @@
 #define WATCH_READERS_NAMED 64
 #define WATCH_TASKS_NAMED 8
 #define WATCH_TASK_NAME 48
+#define WATCH_QUEUES_NAMED 8
+
+/* What can be reported: a grace period of either kind, and rcu_barrier(). */
+enum { WATCH_BARRIER = GP_KINDS, WATCH_SUBJECTS };
 
 /* What is said of one reader. */
 struct watch_reader {
@@ -20,9 +24,19 @@ struct watch_reader {
     uintptr_t entered;
 };
 
+/* What is said of one queue that rcu_barrier() waits for. */
+struct watch_queue {
+    uint32_t owner, invoker; /* thread ids; 0 = it has none */
+    uint64_t left;           /* callbacks and frees that have not returned */
+    uintptr_t running;       /* function of the callback under way, 0 = none or a free */
+};
+
 /* A report as plain data: gathered under the crank, said by a thread that holds nothing. */
 struct watch_report {
-    enum gp_kind kind;
+    uint32_t subject;
+    uint32_t
+        queues; /* WATCH_BARRIER: that it waits for; more, perhaps, than are named, and nothing below but the age */
+    struct watch_queue queue[WATCH_QUEUES_NAMED];
     int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
     uint64_t number;         /* of the grace period */
     int64_t age_ms;          /* of it */
@@ -36,11 +50,11 @@ struct watch_report {
 struct watch {
     struct gp *gp;
     struct callback *cb;
-    void (*handler)(const char *line);     /* atomic: where reports go, NULL = standard error */
-    uint64_t stall_reports;                /* atomic: reports that have been said */
-    struct lock lock;                      /* the two below; held while one report is copied */
-    bool waits[GP_KINDS];                  /* a report is there */
-    struct watch_report waiting[GP_KINDS]; /* it */
+    void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
+    uint64_t stall_reports;            /* atomic: reports that have been said */
+    struct lock lock;                  /* the two below; held while one report is copied */
+    bool waits[WATCH_SUBJECTS];        /* a report is there */
+    struct watch_report waiting[WATCH_SUBJECTS];
 };
 
 void watch_init(struct watch *watch, struct gp *gp, struct callback *cb);
@@ -55,6 +69,8 @@ int64_t watch_next_report(const struct watch *watch, int64_t previous);
  * said. */
 void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now);
 void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error);
+/* Note which queues rcu_barrier() has been waiting for, for @age_ns by now.  Under the barrier lock. */
+void watch_barrier_gather(struct watch *watch, int64_t age_ns);
 /* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
  * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */
 bool watch_report_say(struct watch *watch);

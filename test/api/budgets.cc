@@ -3,6 +3,7 @@
  * throw or end their thread, cancellation, and backlogs that the caller itself keeps from falling.
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -288,6 +289,30 @@ TEST_F(Budgets, BlockIsNoQuiescentState)
         rcu_thread_offline();
     });
     EXPECT_EQ(test::stats().blocked_at_qmax, before);
+}
+
+/* ---- a barrier that is stuck ---- */
+
+void never_returns(rcu_head *)
+{
+    for (;;)
+        pause();
+}
+
+CHILD(barrier_behind_a_callback_that_does_not_return)
+{
+    queue_counted(2, never_returns);
+    rcu_free(malloc(16));
+    rcu_barrier();
+}
+
+TEST_F(Budgets, ABarrierThatIsStuckIsReported)
+{
+    test::ChildResult result = test::run_child_until("barrier_behind_a_callback_that_does_not_return",
+                                                     "invokes them, and is in", {"RTRCU_STALL_TIMEOUT_MS=30"});
+    EXPECT_FALSE(result.timed_out);
+    EXPECT_TRUE(result.contains("rcu_barrier() has waited for")) << result.output;
+    EXPECT_TRUE(result.contains("for 3 callbacks and frees of thread")) << result.output;
 }
 
 /* ---- errno ---- */

@@ -137,6 +137,31 @@ TEST_F(Watch, MoreReadersThanAreNamedAreCounted)
     EXPECT_NE(text.find("and 3 threads more"), std::string::npos) << text;
 }
 
+TEST_F(Watch, AStuckBarrierNamesItsQueues)
+{
+    reader_record *stuck = world_.craft(0), *done = world_.craft(0);
+    stuck->thread_id = 4711;
+    stuck->queue.enqueued = 9;
+    stuck->queue.invoked = 4;
+    stuck->free_queued = 3;
+    stuck->queue.claim = 4712;
+    stuck->queue.function = reinterpret_cast<rcu_callback_t>(uintptr_t{0x1234});
+    done->thread_id = 4713;
+    done->queue.enqueued = done->queue.invoked = 5;
+    test::CapturedErrors errors;
+    watch_barrier_gather(&watch_, 70000000);
+    EXPECT_FALSE(watch_report_say(&watch_)) << "nobody waits";
+    callback_barrier_set(cb_);
+    stuck->queue.enqueued = 100;
+    watch_barrier_gather(&watch_, 70000000);
+    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(errors.contains("rcu_barrier() has waited for 70 ms")) << errors.text();
+    EXPECT_TRUE(errors.contains("for 8 callbacks and frees of thread 4711")) << errors.text();
+    EXPECT_TRUE(errors.contains("thread 4712 invokes them, and is in or behind 0x1234")) << errors.text();
+    EXPECT_FALSE(errors.contains("4713")) << errors.text();
+    EXPECT_EQ(stats().stall_reports, 1u);
+}
+
 TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
 {
     reader_record *first = world_.craft(0);
