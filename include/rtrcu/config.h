@@ -73,8 +73,16 @@ struct rtrcu_config {
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is below qlowmark */
 };
 
-/* Fill @config with the defaults and then with what the environment says.  Does not fail. */
-void rtrcu_config_init(struct rtrcu_config *config);
+void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);
+void rtrcu_config_get_sized(struct rtrcu_config *config, uint32_t size);
+
+/* Fill @config with the defaults and then with what the environment says, unless the program is set-user-id or has
+ * other rights than whoever started it.  Its size is then what was filled in, which is less where the library is older
+ * than the program; the rest is zero.  Does not fail. */
+static inline void rtrcu_config_init(struct rtrcu_config *config)
+{
+    rtrcu_config_init_sized(config, (uint32_t)sizeof(*config));
+}
 
 /*
  * rtrcu_configure - choose policy, driver and limits for the process.
@@ -87,14 +95,19 @@ void rtrcu_config_init(struct rtrcu_config *config);
  */
 int rtrcu_configure(const struct rtrcu_config *config);
 
-/* Why the last rtrcu_configure() of this thread was refused, or "" .  Valid until its next call. */
+/* Why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused, or "": it was not, or there was no
+ * memory to note it.  Valid until the next of these calls by this thread. */
 const char *rtrcu_config_error(void);
 
-/* Set one field by its name and text, as the environment does.  0 or -EINVAL with rtrcu_config_error(). */
+/* Set one field by its name and text, as the environment does.  0, or -EINVAL with rtrcu_config_error(): a field that
+ * lies beyond @config->size is one that program or library does not know. */
 int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *value);
 
-/* The configuration in force. */
-void rtrcu_config_get(struct rtrcu_config *config);
+/* The configuration in force; size and rest as rtrcu_config_init() leaves them. */
+static inline void rtrcu_config_get(struct rtrcu_config *config)
+{
+    rtrcu_config_get_sized(config, (uint32_t)sizeof(*config));
+}
 
 #define RTRCU_LATENCY_BUCKETS 32
 

@@ -10,7 +10,9 @@
 
 struct domain {
     uint32_t initialized;
-    int32_t fence_error;              /* why full fences are in use, 0 = they are not or by choice */
+    int32_t message_error;    /* not 0: there is no key for it, and refusals are explained on standard error alone */
+    unsigned int message_key; /* of each thread's last api_message */
+    int32_t fence_error;      /* why full fences are in use, 0 = they are not or by choice */
     struct rtrcu_config first_config; /* what the environment said; later ones lie in pages of their own */
     struct reader_registry registry;
     struct gp gp;
@@ -20,15 +22,22 @@ struct domain {
 };
 
 extern struct domain rtrcu_domain;
-extern __thread char rtrcu_config_message[256];
+
+/* Why a configuration was refused. */
+struct api_message {
+    char text[256];
+};
 
 /* Idempotent; runs before main, or earlier if a constructor of the program reads first. */
 void api_init(void);
 
-/* Does @config make sense?  0, or -EINVAL with the reason in rtrcu_config_message. */
-int api_config_check(const struct rtrcu_config *config);
-/* Defaults, then the environment.  A bad value in the environment is reported on standard error and left out. */
+/* Does @config make sense?  0, or -EINVAL with the reason in @why. */
+int api_config_check(const struct rtrcu_config *config, struct api_message *why);
+/* Defaults, then the environment, unless the program runs with more rights than whoever started it.  A bad value in the
+ * environment is reported on standard error and left out. */
 void api_config_from_environment(struct rtrcu_config *config);
+/* What rtrcu_config_error() says from now on in this thread: @why, NULL = nothing. */
+void api_message_keep(const struct api_message *why);
 /* Say "inside a section" for a call that would never return.  Debug builds abort. */
 void api_refuse_inside_section(const char *call);
 

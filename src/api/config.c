@@ -3,7 +3,6 @@
  *
  * tested by: test/api/config.cc
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,17 +93,16 @@ static int64_t highest(const struct field *field)
 }
 
 /* A value is cut short in the message, so that what is allowed always fits behind it. */
-static int refuse(const char *text, const char *value, const struct field *field)
+static int refuse(struct api_message *why, const char *value, const struct field *field)
 {
-    size_t room = sizeof(rtrcu_config_message);
-    int at = snprintf(rtrcu_config_message, room, "%s \"%.100s\": allowed are ", text, value);
+    size_t room = sizeof(why->text);
+    int at = snprintf(why->text, room, "%s \"%.100s\": allowed are ", field->name, value);
     if (!field->names) {
-        snprintf(rtrcu_config_message + at, room - (size_t)at, "%lld to %lld", (long long)field->low,
-                 (long long)field->high);
+        snprintf(why->text + at, room - (size_t)at, "%lld to %lld", (long long)field->low, (long long)field->high);
         return -EINVAL;
     }
     for (int64_t i = 0; field->names[i] && (size_t)at < room; i++)
-        at += snprintf(rtrcu_config_message + at, room - (size_t)at, "%s%s", i ? ", " : "", field->names[i]);
+        at += snprintf(why->text + at, room - (size_t)at, "%s%s", i ? ", " : "", field->names[i]);
     return -EINVAL;
 }
 
@@ -117,7 +115,7 @@ static const struct field *find(const char *name)
     return NULL;
 }
 
-static int parse(const struct field *field, const char *text, int64_t *value)
+static int parse(const struct field *field, const char *text, int64_t *value, struct api_message *why)
 {
     char *end;
     for (int64_t i = 0; field->names && field->names[i]; i++) {
@@ -127,99 +125,176 @@ static int parse(const struct field *field, const char *text, int64_t *value)
         }
     }
     if (field->names)
-        return refuse(field->name, text, field);
+        return refuse(why, text, field);
+    int saved = errno;
     errno = 0;
     *value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || *value < field->low || *value > field->high)
-        return refuse(field->name, text, field);
-    return 0;
+    bool bad = errno || end == text || *end || *value < field->low || *value > field->high;
+    errno = saved;
+    return bad ? refuse(why, text, field) : 0;
 }
 
-int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *text)
+static int set_by_name(struct rtrcu_config *config, const char *name, const char *text, struct api_message *why)
 {
     int64_t value;
     const struct field *field = find(name);
     if (!field) {
-        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
-                 "no setting is called \"%.100s\"; see docs/configuration.md", name);
+        snprintf(why->text, sizeof(why->text), "no setting is called \"%.100s\"; see docs/configuration.md", name);
         return -EINVAL;
     }
-    int error = parse(field, text, &value);
+    if (field->offset + field->size > config->size) {
+        snprintf(why->text, sizeof(why->text), "%s lies beyond size %u: call rtrcu_config_init() first", name,
+                 config->size);
+        return -EINVAL;
+    }
+    int error = parse(field, text, &value, why);
     if (!error)
         set(config, field, value);
     return error;
 }
 
-static void check_environment_name(const char *entry)
+int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *text)
 {
-    char name[40];
-    size_t i = 0;
-    for (const char *at = entry + strlen("RTRCU_"); *at && *at != '=' && i < sizeof(name) - 1; at++)
-        name[i++] = (char)tolower((unsigned char)*at);
-    name[i] = '\0';
-    if (!find(name))
-        plat_print("rtrcu: environment: no setting is called RTRCU_%.*s; ignored\n", (int)strcspn(entry + 6, "="),
-                   entry + 6);
+    struct api_message why;
+    api_init();
+    int error = set_by_name(config, name, text, &why);
+    api_message_keep(error ? &why : NULL);
+    return error;
+}
+
+/* Names of settings are ASCII, whatever the program's locale makes of its letters. */
+static char lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+/* The value, if @entry is "RTRCU_<NAME>=value" of @name; or NULL. */
+static const char *value_of(const char *entry, const char *name)
+{
+    const char *at = entry + strlen("RTRCU_");
+    if (strncmp(entry, "RTRCU_", strlen("RTRCU_")) != 0)
+        return NULL;
+    for (; *name && lower(*at) == *name && (*at < 'a' || *at > 'z'); at++, name++)
+        ;
+    return *name == '\0' && *at == '=' ? at + 1 : NULL;
+}
+
+static void take_entry(struct rtrcu_config *config, const char *entry)
+{
+    struct api_message why;
+    int64_t number;
+    bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* of whoever tests a program, ourselves too */
+    if (strncmp(entry, "RTRCU_", 6) != 0 || of_tests)
+        return;
+    for (size_t i = 0; i < FIELDS; i++) {
+        const char *text = value_of(entry, fields[i].name);
+        if (!text)
+            continue;
+        if (parse(&fields[i], text, &number, &why) == 0)
+            set(config, &fields[i], number);
+        else
+            plat_print("rtrcu: environment: %s; the default is used\n", why.text);
+        return;
+    }
+    plat_print("rtrcu: environment: no setting is called %.*s; ignored\n", (int)strcspn(entry, "="), entry);
+}
+
+static void set_defaults(struct rtrcu_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    config->size = sizeof(*config);
+    for (size_t i = 0; i < FIELDS; i++)
+        set(config, &fields[i], fields[i].normal);
 }
 
 void api_config_from_environment(struct rtrcu_config *config)
 {
-    config->size = sizeof(*config);
-    for (size_t i = 0; i < FIELDS; i++) {
-        char name[48] = "RTRCU_";
-        for (size_t at = 0; fields[i].name[at]; at++)
-            name[6 + at] = (char)toupper((unsigned char)fields[i].name[at]);
-        set(config, &fields[i], fields[i].normal);
-        const char *text = getenv(name);
-        int64_t value;
-        if (!text)
-            continue;
-        if (parse(&fields[i], text, &value) == 0)
-            set(config, &fields[i], value);
-        else
-            plat_print("rtrcu: environment: %s; the default is used\n", rtrcu_config_message);
-    }
-    for (char **entry = environ; entry && *entry; entry++) {
-        bool of_tests = strncmp(*entry, "RTRCU_TEST_", 11) == 0; /* of whoever tests a program, ourselves too */
-        if (strncmp(*entry, "RTRCU_", 6) == 0 && !of_tests)
-            check_environment_name(*entry);
-    }
-    if (api_config_check(config) != 0) {
-        plat_print("rtrcu: environment: %s; all defaults are used\n", rtrcu_config_message);
-        for (size_t i = 0; i < FIELDS; i++)
-            set(config, &fields[i], fields[i].normal);
+    struct api_message why;
+    set_defaults(config);
+    for (char **entry = plat_environment(); entry && *entry; entry++)
+        take_entry(config, *entry);
+    if (api_config_check(config, &why) != 0) {
+        plat_print("rtrcu: environment: %s; all defaults are used\n", why.text);
+        set_defaults(config);
     }
 }
 
-static int refuse_pair(const char *message)
+static int refuse_pair(struct api_message *why, const char *message)
 {
-    snprintf(rtrcu_config_message, sizeof(rtrcu_config_message), "%s", message);
+    snprintf(why->text, sizeof(why->text), "%s", message);
     return -EINVAL;
 }
 
-int api_config_check(const struct rtrcu_config *config)
+int api_config_check(const struct rtrcu_config *config, struct api_message *why)
 {
     for (size_t i = 0; i < FIELDS; i++) {
         int64_t value = get(config, &fields[i]);
         char text[24];
         snprintf(text, sizeof(text), "%lld", (long long)value);
         if (value < fields[i].low || value > highest(&fields[i]))
-            return refuse(fields[i].name, text, &fields[i]);
+            return refuse(why, text, &fields[i]);
     }
     const struct callback_policy *policy = callback_policy_of(config->policy);
     if (!drive_driver_of(config->driver)->body && policy->needs_thread)
-        return refuse_pair("driver sched has no thread: it goes with the policies inline, throttle and unbounded");
+        return refuse_pair(why, "driver sched has no thread: it goes with the policies inline, throttle and unbounded");
     if (config->qlowmark > config->qhimark)
-        return refuse_pair("qlowmark must not be above qhimark");
+        return refuse_pair(why, "qlowmark must not be above qhimark");
     return 0;
+}
+
+/* ---- across the border: structs of older and newer programs ---- */
+
+/* As much as the program's struct of @size bytes has room for; what the library does not know is zeroed. */
+static void give(struct rtrcu_config *config, uint32_t size, const struct rtrcu_config *whole)
+{
+    uint32_t known = size < sizeof(*whole) ? size : (uint32_t)sizeof(*whole);
+    memcpy(config, whole, known);
+    memset((char *)config + known, 0, size - known);
+    if (size >= sizeof(config->size))
+        config->size = known;
+}
+
+void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size)
+{
+    struct rtrcu_config whole;
+    api_config_from_environment(&whole);
+    give(config, size, &whole);
+}
+
+void rtrcu_config_get_sized(struct rtrcu_config *config, uint32_t size)
+{
+    api_init();
+    give(config, size, callback_config(&rtrcu_domain.cb));
+}
+
+/* ---- why it was refused: kept for each thread apart, and not in its static storage, which every thread of every
+ * program pays for ---- */
+
+void api_message_keep(const struct api_message *why)
+{
+    struct domain *domain = &rtrcu_domain;
+    if (domain->message_error)
+        return;
+    struct api_message *kept = plat_thread_own(domain->message_key);
+    int saved = errno;
+    if (!kept && why) {
+        kept = malloc(sizeof(*kept));
+        if (kept && plat_thread_exit_reserve(domain->message_key, kept) != 0) {
+            free(kept);
+            kept = NULL;
+        }
+    }
+    errno = saved;
+    if (kept && why)
+        *kept = *why;
+    else if (kept)
+        kept->text[0] = '\0';
 }
 
 const char *rtrcu_config_error(void)
 {
-    return rtrcu_config_message;
-}
-
-void rtrcu_config_init(struct rtrcu_config *config)
-{
-    api_config_from_environment(config);
+    const struct domain *domain = &rtrcu_domain;
+    api_init();
+    const struct api_message *kept = domain->message_error ? NULL : plat_thread_own(domain->message_key);
+    return kept ? kept->text : "";
 }

@@ -36,14 +36,14 @@ static int change_fences(struct domain *domain, int32_t wanted)
 }
 
 /* Policy krcud promises its daemons: that one cannot be made is said now. */
-static int start_daemons(struct domain *domain)
+static int start_daemons(struct domain *domain, struct api_message *why)
 {
     const struct rtrcu_config *config = callback_config(&domain->cb);
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
     int error = drive_krcud_start_all(&domain->drive);
     if (error)
-        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+        snprintf(why->text, sizeof(why->text),
                  "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",
                  -error);
     return error;
@@ -59,18 +59,18 @@ static void forget_limits(struct reader_registry *registry)
     }
 }
 
-static int apply(struct domain *domain, const struct rtrcu_config *config)
+static int apply(struct domain *domain, const struct rtrcu_config *config, struct api_message *why)
 {
     struct gp_machine *machine = domain->gp.machine;
     struct rtrcu_config *copy = plat_mem_pages(sizeof(*copy)); /* never freed: who runs may still look at an old one */
     if (!copy) {
-        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message), "no memory for a configuration");
+        snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
     *copy = *config;
     bool changes_driver = config->driver != callback_config(&domain->cb)->driver;
     if (changes_driver && !drive_thread_hold(&domain->drive.thread)) {
-        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+        snprintf(why->text, sizeof(why->text),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
         return -EINVAL;
     }
@@ -82,7 +82,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
         forget_limits(&domain->registry);
         rtrcu_store_release(&domain->drive.driver, drive_driver_of(config->driver));
     } else {
-        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
+        snprintf(why->text, sizeof(why->text),
                  "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",
                  -domain->fence_error);
     }
@@ -90,38 +90,38 @@ static int apply(struct domain *domain, const struct rtrcu_config *config)
     drive_release_crank(&domain->drive, GP_NORMAL);
     if (changes_driver)
         drive_changed(&domain->drive);
-    return error ? error : start_daemons(domain);
+    return error ? error : start_daemons(domain, why);
+}
+
+/* What the program does not know keeps the value in force. */
+static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, struct api_message *why)
+{
+    if (config->size < offsetof(struct rtrcu_config, boost)) {
+        snprintf(why->text, sizeof(why->text),
+                 "size %u is not that of struct rtrcu_config: call rtrcu_config_init() first", config->size);
+        return -EINVAL;
+    }
+    memcpy(whole, config, config->size < sizeof(*whole) ? config->size : sizeof(*whole));
+    whole->size = sizeof(*whole);
+    return api_config_check(whole, why);
 }
 
 int rtrcu_configure(const struct rtrcu_config *config)
 {
     struct domain *domain = &rtrcu_domain;
+    struct api_message why;
     bool was_online = api_wait_begin("rtrcu_configure");
+    lock_acquire(&domain->drive.config_lock);
     struct rtrcu_config whole = *callback_config(&domain->cb);
-    rtrcu_config_message[0] = '\0';
-    int error = -EINVAL;
-    if (config->size < offsetof(struct rtrcu_config, boost)) {
-        snprintf(rtrcu_config_message, sizeof(rtrcu_config_message),
-                 "size %u is not that of struct rtrcu_config: call rtrcu_config_init() first", config->size);
-    } else {
-        memcpy(&whole, config, config->size < sizeof(whole) ? config->size : sizeof(whole));
-        whole.size = sizeof(whole);
-        error = api_config_check(&whole);
-        lock_acquire(&domain->drive.config_lock);
-        if (!error)
-            error = apply(domain, &whole);
-        lock_release(&domain->drive.config_lock);
-    }
+    int error = take(config, &whole, &why);
+    if (!error)
+        error = apply(domain, &whole, &why);
+    lock_release(&domain->drive.config_lock);
+    api_message_keep(error ? &why : NULL);
     if (error)
-        plat_print("rtrcu: configuration refused: %s\n", rtrcu_config_message);
+        plat_print("rtrcu: configuration refused: %s\n", why.text);
     api_wait_end(was_online);
     return error;
-}
-
-void rtrcu_config_get(struct rtrcu_config *config)
-{
-    api_init();
-    *config = *callback_config(&rtrcu_domain.cb);
 }
 
 void rtrcu_set_stall_handler(void (*handler)(const char *line))

@@ -9,7 +9,6 @@
 #include "api/api.h"
 
 struct domain rtrcu_domain;
-__thread char rtrcu_config_message[256];
 __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec"))) = {
     .word = RTRCU_WORD_INITIAL,
     .flag = RTRCU_FLAG_INITIAL,
@@ -82,6 +81,7 @@ void api_init(void)
     else if (!plat_thread_exit_is_reserved(domain->registry.exit_key))
         plat_print("rtrcu: many thread-specific keys are in use; readers that do not call rcu_register_thread() are"
                    " counted without records\n");
+    domain->message_error = plat_thread_exit_prepare(&domain->message_key, free);
     pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child);
     domain->initialized = 1;
 }

@@ -148,6 +148,8 @@ int plat_thread_exit_reserve(unsigned int key, void *value);
 int plat_thread_exit_arm(unsigned int key, void *value);
 /* May threads arm @key without reserving it? */
 bool plat_thread_exit_is_reserved(unsigned int key);
+/* What the calling thread gave to one of these, NULL = nothing yet. */
+void *plat_thread_own(unsigned int key);
 
 /* ---- memory: mem.c ---- */
 
@@ -155,6 +157,12 @@ bool plat_thread_exit_is_reserved(unsigned int key);
 void *plat_mem_pages(size_t bytes);
 /* Give them back. */
 void plat_mem_release(void *pages, size_t bytes);
+
+/* ---- the environment: environment.c ---- */
+
+/* The process's environment, NULL where it must not be trusted: the program runs with more rights than whoever chose
+ * the environment (set-user-id, set-group-id, file capabilities). */
+char **plat_environment(void);
 
 /* ---- messages: print.c ---- */
 

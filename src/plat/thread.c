@@ -252,3 +252,8 @@ int plat_thread_exit_arm(unsigned int key, void *value)
         return -EAGAIN;
     return -pthread_setspecific(key, value);
 }
+
+void *plat_thread_own(unsigned int key)
+{
+    return pthread_getspecific(key);
+}

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Configuration: good and bad values, the environment, sizes of older and newer programs, changes while all runs.
  */
+#include <algorithm>
 #include <atomic>
 #include <climits>
+#include <clocale>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/auxv.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "../support/capture.h"
@@ -49,6 +58,18 @@ const Field table[] = {
     {"boost_delay_us", {"0"}, {"-1"}, "0 to"},
     {"stall_timeout_ms", {"0"}, {"-1"}, "0 to"},
 };
+
+/* Compile that locale into a directory of its own; "" if this machine cannot. */
+std::string make_locale(const std::string &name, const std::string &charset)
+{
+    char path[] = "/tmp/rtrcu-test-locale-XXXXXX";
+    if (!mkdtemp(path))
+        return "";
+    std::string target = std::string(path) + "/" + name + "." + charset;
+    std::string command = "localedef -i " + name + " -f " + charset + " --no-archive " + target + " 2>&1";
+    FILE *output = popen(command.c_str(), "r");
+    return output && pclose(output) == 0 ? path : "";
+}
 
 struct rtrcu_config fresh()
 {
@@ -148,6 +169,77 @@ TEST(Config, AnOlderProgramKeepsWhatItDoesNotKnow)
     EXPECT_EQ(rtrcu_configure(&before), 0);
 }
 
+/* A program that was compiled when the struct ended in front of stall_timeout_ms. */
+struct OlderProgram {
+    char config[offsetof(struct rtrcu_config, stall_timeout_ms)];
+    unsigned char behind[sizeof(struct rtrcu_config)];
+
+    OlderProgram()
+    {
+        memset(this, 0x55, sizeof(*this));
+    }
+    struct rtrcu_config *get()
+    {
+        return reinterpret_cast<struct rtrcu_config *>(config);
+    }
+    uint32_t size()
+    {
+        uint32_t size;
+        memcpy(&size, config, sizeof(size));
+        return size;
+    }
+    bool untouched()
+    {
+        return std::all_of(std::begin(behind), std::end(behind), [](unsigned char byte) { return byte == 0x55; });
+    }
+};
+
+TEST(Config, NothingIsWrittenBehindAnOlderProgramsStruct)
+{
+    OlderProgram init, get;
+    rtrcu_config_init_sized(init.get(), sizeof(init.config));
+    EXPECT_EQ(init.size(), sizeof(init.config));
+    EXPECT_TRUE(init.untouched());
+    rtrcu_config_get_sized(get.get(), sizeof(get.config));
+    EXPECT_EQ(get.size(), sizeof(get.config));
+    EXPECT_TRUE(get.untouched());
+    EXPECT_EQ(rtrcu_config_set(get.get(), "stall_timeout_ms", "5"), -EINVAL);
+    EXPECT_NE(std::string(rtrcu_config_error()).find("stall_timeout_ms lies beyond"), std::string::npos);
+    EXPECT_TRUE(get.untouched());
+    EXPECT_EQ(rtrcu_config_set(get.get(), "qmax", "4321"), 0);
+    EXPECT_STREQ(rtrcu_config_error(), "");
+    EXPECT_EQ(rtrcu_configure(get.get()), 0) << rtrcu_config_error();
+    rtrcu_config_get_sized(get.get(), sizeof(get.config));
+    EXPECT_EQ(get.get()->qmax, 4321);
+    EXPECT_EQ(rtrcu_configure(init.get()), 0);
+}
+
+TEST(Config, ANewerProgramIsToldHowFarTheLibraryGoes)
+{
+    struct {
+        struct rtrcu_config known;
+        int64_t unknown[4];
+    } newer;
+    memset(&newer, 0x55, sizeof(newer));
+    rtrcu_config_init_sized(&newer.known, sizeof(newer));
+    EXPECT_EQ(newer.known.size, sizeof(newer.known));
+    EXPECT_EQ(newer.unknown[0], 0);
+    EXPECT_EQ(newer.unknown[3], 0);
+}
+
+TEST(Config, TheReasonIsTheThreadsOwn)
+{
+    struct rtrcu_config config = fresh();
+    EXPECT_EQ(rtrcu_config_set(&config, "polcy", "daemon"), -EINVAL);
+    std::thread([] {
+        EXPECT_STREQ(rtrcu_config_error(), "");
+        struct rtrcu_config other = fresh();
+        EXPECT_EQ(rtrcu_config_set(&other, "drivr", "poll"), -EINVAL);
+        EXPECT_NE(std::string(rtrcu_config_error()).find("drivr"), std::string::npos);
+    }).join();
+    EXPECT_NE(std::string(rtrcu_config_error()).find("polcy"), std::string::npos);
+}
+
 TEST(Config, ANewerProgramIsUnderstoodAsFarAsItGoes)
 {
     struct {
@@ -237,6 +329,77 @@ TEST(Environment, APairThatCannotWorkFallsBack)
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains("sched")) << result.output;
     EXPECT_TRUE(result.contains("policy 0 ")) << result.output;
+}
+
+/* Letters as a Turkish locale has them: the small i has a dot, and so has its capital. */
+CHILD(print_config_in_turkish)
+{
+    REQUIRE(setlocale(LC_ALL, "tr_TR.ISO-8859-9") || setlocale(LC_ALL, "tr_TR.UTF-8"));
+    struct rtrcu_config config;
+    rtrcu_config_init(&config);
+    printf("policy %d tick_us %lld\n", config.policy, static_cast<long long>(config.tick_us));
+}
+
+TEST(Environment, ItsNamesAreNotOfTheLocale)
+{
+    std::string locales = make_locale("tr_TR", "ISO-8859-9");
+    if (locales.empty())
+        GTEST_SKIP() << "no Turkish locale can be made here";
+    test::ChildResult result =
+        test::run_child("print_config_in_turkish", {"RTRCU_POLICY=inline", "RTRCU_TICK_US=500", "LOCPATH=" + locales});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_EQ(result.output, "policy 1 tick_us 500\n");
+    std::filesystem::remove_all(locales);
+}
+
+/* ---- programs with more rights than whoever starts them ---- */
+
+CHILD(print_secure)
+{
+    struct rtrcu_config config;
+    rtrcu_config_init(&config);
+    printf("secure %lu policy %d qmax %d\n", getauxval(AT_SECURE), config.policy, config.qmax);
+}
+
+/* This program as a copy that runs with another group; -1: the file system or the user's groups do not allow it. */
+CHILD(become_set_group_id)
+{
+    char path[] = "/tmp/rtrcu-test-XXXXXX";
+    int copy = mkstemp(path), self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    REQUIRE(copy >= 0 && self >= 0 && fstat(self, &status) == 0);
+    for (off_t at = 0; at < status.st_size;)
+        REQUIRE(sendfile(copy, self, &at, static_cast<size_t>(status.st_size - at)) > 0);
+    gid_t groups[64], other = geteuid() == 0 ? 65534 : getegid();
+    int count = getgroups(64, groups);
+    for (int i = 0; i < count && other == getegid(); i++)
+        other = groups[i];
+    bool able = fchown(copy, static_cast<uid_t>(-1), other) == 0 && fchmod(copy, 02755) == 0;
+    close(copy);
+    char option[] = "--child=print_secure", *arguments[] = {path, option, nullptr};
+    pid_t pid = able ? fork() : -1;
+    if (pid == 0) {
+        execve(path, arguments, environ);
+        _exit(127);
+    }
+    int ended = -1;
+    if (pid > 0)
+        waitpid(pid, &ended, 0);
+    unlink(path);
+    REQUIRE(!able || ended == 0);
+    if (!able)
+        printf("secure 0: a copy with another group cannot be made here\n");
+}
+
+TEST(Environment, IsNotTrustedByASetIdProgram)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the kernel runs the emulator, not the copy";
+    test::ChildResult result = test::run_child("become_set_group_id", {"RTRCU_POLICY=inline", "RTRCU_QMAX=99"});
+    EXPECT_TRUE(exited_well(result));
+    if (result.contains("secure 0"))
+        GTEST_SKIP() << result.output;
+    EXPECT_EQ(result.output, "secure 1 policy 0 qmax 65536\n");
 }
 
 CHILD(program_over_environment)

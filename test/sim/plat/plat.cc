@@ -242,6 +242,12 @@ int plat_thread_exit_reserve(unsigned int key, void *value)
     return 0;
 }
 
+void *plat_thread_own(unsigned int key)
+{
+    (void)key;
+    return nullptr;
+}
+
 int plat_thread_exit_arm(unsigned int key, void *value)
 {
     (void)key;
@@ -266,6 +272,11 @@ void plat_mem_release(void *pages, size_t bytes)
 {
     (void)pages;
     (void)bytes;
+}
+
+char **plat_environment(void)
+{
+    return nullptr;
 }
 
 void plat_print(const char *format, ...)
