@@ -16,13 +16,13 @@ cd "$prefix"
 export PKG_CONFIG_PATH=$prefix/usr/lib/pkgconfig
 libraries=$prefix/usr/lib
 
-for name in librtrcu.so librtrcu.so.0 librtrcu.a; do
+for name in librtrcu.so librtrcu.so.0.1 librtrcu.a; do
     [ -e "$libraries/$name" ] || {
         echo "$name is not installed" >&2
         exit 1
     }
 done
-readelf -d "$libraries/librtrcu.so" | grep -q 'SONAME.*\[librtrcu\.so\.0\]'
+readelf -d "$libraries/librtrcu.so" | grep -q 'SONAME.*\[librtrcu\.so\.0\.1\]'
 # Everything exported is named rtrcu_* and has a version: nothing else may become part of the interface by accident.
 foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '$2 != "A" && $3 !~ /^rtrcu_[a-z0-9_]+@@/ {print $3}')
 [ -z "$foreign" ] || {
