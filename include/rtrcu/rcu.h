@@ -199,8 +199,8 @@ static inline void cond_synchronize_rcu_expedited(unsigned long cookie)
 /*
  * rtrcu_set_stall_handler - where stall reports go, line by line; NULL = standard error.
  * Context:  any; holds from the next report on, and a report under way may end with the old handler.
- * Blocks:   never.  @handler runs in a thread of the library that holds nothing and blocks all signals: it may wait,
- *           for grace periods too, and may end its thread.  While it runs no other report is said.
+ * Blocks:   never.  @handler runs in a thread of the library, at kthread_prio, that holds nothing: it may wait, for
+ *           grace periods too, and may end its thread, but not throw.  While it runs no other report is said.
  * Ordering: stores before the call are visible to @handler.
  * Returns:  nothing; cannot fail.
  */

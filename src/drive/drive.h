@@ -50,8 +50,8 @@ struct krcud {
 
 struct drive_driver;
 
-/* A thread for one task.  Three are real-time threads: one turns the expedited crank, one lends its priority to
- * readers, one ends that one's spinning.  An ordinary one says reports. */
+/* A thread for one task.  They are real-time threads: one turns the expedited crank, one lends its priority to
+ * readers, one ends that one's spinning, one says reports. */
 enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_NUDGE, DRIVE_WORKER_REPORT, DRIVE_WORKERS };
 struct drive_worker {
     struct drive *drive;

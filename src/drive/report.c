@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Saying reports: by a thread of its own that holds nothing.  So a full pipe, the loader's lock or a handler of the
- * program may keep it as long as they like; the grace period that is reported ends when its readers end.
+ * program may keep it as long as they like; the grace period that is reported ends when its readers end.  It has the
+ * priority of the threads that turn grace periods, if it may: what keeps readers from running would keep the report
+ * back as well.
  *
  * tested by: test/api/stall.cc
  */

@@ -20,6 +20,7 @@ static int first_priority(const struct drive *drive, int index)
     case DRIVE_WORKER_EXPEDITED:
         return config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? own : 0;
     case DRIVE_WORKER_BOOST:
+    case DRIVE_WORKER_REPORT: /* what it reports may be that ordinary threads do not come to run */
         return own;
     case DRIVE_WORKER_NUDGE:
         return own ? own + 1 : 0;

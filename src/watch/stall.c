@@ -66,6 +66,16 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
     lock_release(&leaf->lock);
 }
 
+/* As it is now: when the report is said, a reader may be doing something else. */
+static void look_at_readers(struct watch_report *report)
+{
+    for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
+        struct watch_reader *reader = &report->reader[i];
+        plat_thread_name((int)reader->thread_id, reader->name, sizeof(reader->name));
+        plat_thread_look((int)reader->thread_id, &reader->look);
+    }
+}
+
 static void leave_to_say(struct watch *watch, const struct watch_report *report)
 {
     lock_acquire(&watch->lock);
@@ -97,6 +107,7 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
     }
     if (machine->anonymous_busy)
         report.anonymous = rtrcu_load_relaxed(&watch->gp->registry->anonymous);
+    look_at_readers(&report);
     leave_to_say(watch, &report);
 }
 
@@ -193,19 +204,17 @@ static const char *state_name(char state)
 
 static void say_reader(const struct manner *manner, const struct watch_reader *reader)
 {
-    char name[32], where[160] = "", began[160] = "";
-    struct plat_thread_look look;
+    char where[160] = "", began[160] = "";
+    const struct plat_thread_look *look = &reader->look;
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
-    plat_thread_name((int)reader->thread_id, name, sizeof(name));
-    plat_thread_look((int)reader->thread_id, &look);
-    if (look.address)
-        name_code(manner, look.address, where, sizeof(where));
-    say(manner, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread_id, name,
+    if (look->address)
+        name_code(manner, look->address, where, sizeof(where));
+    say(manner, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread_id, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
-        reader->inside & RTRCU_NESTING_MASK, state_name(look.state), reader->lent ? ", is lent a priority" : "");
-    if (look.call >= 0)
-        say(manner, "rtrcu:     in system call %ld at %s%s\n", look.call, where,
+        reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->lent ? ", is lent a priority" : "");
+    if (look->call >= 0)
+        say(manner, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
             discipline ? ": it went to sleep without rcu_thread_offline()" : "");
     if (reader->entered) {
         name_code(manner, reader->entered, began, sizeof(began));

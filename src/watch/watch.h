@@ -22,6 +22,8 @@ enum { WATCH_BARRIER = GP_KINDS, WATCH_SUBJECTS };
 struct watch_reader {
     uint32_t thread_id, inside, lent;
     uintptr_t entered;
+    struct plat_thread_look look; /* what it was doing */
+    char name[32];
 };
 
 /* What is said of one queue that rcu_barrier() waits for. */
