@@ -2,7 +2,10 @@
 /* The ranked lock: short, priority-inheriting, never held across a wake-up, a callback or an allocation.
  *
  * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
- * rank are never held together, but for fork, which takes all leaf locks in the order of their numbers.
+ * rank are held together in two places only: a fork takes all leaf, tasks and daemon locks in the order of their
+ * numbers, and a change of configuration takes the normal and then the expedited crank.
+ * What a thread holds or is about to take is noted for its signal handlers, which keep away from these ranks.
+ * Where the kernel refuses the futex, or cannot serve it, waiters look again and again, without lending their priority.
  * The word is 0 or the owner's thread id; the kernel adds its waiters bit.
  */
 #ifndef RTRCU_BASE_LOCK_H
@@ -24,11 +27,12 @@ enum lock_rank {
 struct lock {
     uint32_t word;
     uint32_t rank;
+    bool beside; /* under the lock: its holder has held another of this rank since before */
 };
 
 void lock_init(struct lock *lock, enum lock_rank rank);
 void lock_acquire(struct lock *lock);
-/* As lock_acquire(), for fork: several of one rank. */
+/* As lock_acquire(), where one thread holds several of a rank; the one that it took first is released last. */
 void lock_acquire_same_rank(struct lock *lock);
 bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);

@@ -7,12 +7,12 @@
 
 #define FORK_WAIT_NS 100000000
 
-static void each_tasks_lock(struct reader_registry *registry, void (*act)(struct lock *))
+static void take_tasks_locks(struct reader_registry *registry)
 {
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(registry, i);
         for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++)
-            act(&leaf->records[slot].tasks_lock);
+            lock_acquire_same_rank(&leaf->records[slot].tasks_lock);
     }
 }
 
@@ -20,6 +20,15 @@ static void release_if_mine(struct lock *lock)
 {
     if (lock_is_mine(lock))
         lock_release(lock);
+}
+
+static void release_tasks_locks(struct reader_registry *registry)
+{
+    for (uint32_t i = reader_leaf_count(registry); i-- > 0;) {
+        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+        for (uint32_t slot = READER_FANOUT; leaf && slot-- > 0;)
+            release_if_mine(&leaf->records[slot].tasks_lock);
+    }
 }
 
 static bool is_at_work(struct krcud *krcud)
@@ -82,7 +91,7 @@ void drive_before_fork(struct drive *drive)
         if (leaf)
             lock_acquire_same_rank(&leaf->lock);
     }
-    each_tasks_lock(registry, lock_acquire_same_rank);
+    take_tasks_locks(registry);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         if (has_daemon(&drive->krcud[cpu]))
             lock_acquire_same_rank(&drive->krcud[cpu].lock);
@@ -92,15 +101,13 @@ void drive_before_fork(struct drive *drive)
 void drive_after_fork_parent(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
-    each_tasks_lock(registry, release_if_mine);
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        if (lock_is_mine(&drive->krcud[cpu].lock))
-            lock_release(&drive->krcud[cpu].lock);
-    }
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
+    for (uint32_t cpu = PLAT_CPU_MAX; cpu-- > 0;)
+        release_if_mine(&drive->krcud[cpu].lock);
+    release_tasks_locks(registry);
+    for (uint32_t i = reader_leaf_count(registry); i-- > 0;) {
         struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (leaf && lock_is_mine(&leaf->lock))
-            lock_release(&leaf->lock);
+        if (leaf)
+            release_if_mine(&leaf->lock);
     }
     resume_invokers(drive);
 }

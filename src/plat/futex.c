@@ -13,6 +13,8 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
+#define LOOK_AGAIN_NS 250000000
+
 static struct timespec to_timespec(int64_t ns)
 {
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -42,10 +44,11 @@ static int lock_pi(uint32_t *word, int operation, clockid_t clock, int64_t timeo
  * have nothing better. */
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
 {
-    if (timeout_ns == PLAT_FOREVER)
-        return (int)plat_syscall(SYS_futex, (long)word, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0);
-    int error = lock_pi(word, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, timeout_ns);
-    return error == -ENOSYS ? lock_pi(word, FUTEX_LOCK_PI, CLOCK_REALTIME, timeout_ns) : error;
+    int64_t slice_ns = timeout_ns == PLAT_FOREVER ? LOOK_AGAIN_NS : timeout_ns;
+    int error = lock_pi(word, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, slice_ns);
+    if (error == -ENOSYS)
+        error = lock_pi(word, FUTEX_LOCK_PI, CLOCK_REALTIME, slice_ns);
+    return error == -ETIMEDOUT && timeout_ns == PLAT_FOREVER ? -EAGAIN : error;
 }
 
 int plat_futex_unlock_pi(uint32_t *word)

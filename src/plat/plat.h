@@ -41,7 +41,8 @@ int plat_fence_by_visit(void);
 /* Sleep while *word == expected, at most @timeout_ns.  0 on a wake-up, -EAGAIN, -ETIMEDOUT, -EINTR. */
 int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int plat_futex_wake(uint32_t *word, int count);
-/* Priority-inheriting futex: the word holds the owner's thread id, the kernel adds its bits. */
+/* Priority-inheriting futex: the word holds the owner's thread id, the kernel adds its bits.  -EAGAIN, also where there
+ * is no timeout: look at the word, then wait again.  So a waiter finds a word whose owner was refused the hand-over. */
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns);
 int plat_futex_unlock_pi(uint32_t *word);
 

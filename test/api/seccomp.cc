@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../support/replaced.h"
+#include "../support/sandbox.h"
 #include "../support/sync.h"
 #include "child.h"
 
@@ -191,6 +192,28 @@ CHILD(a_silent_reader)
     synchronize_rcu();
 }
 
+/* No lock of the library can be waited for in the kernel any more. */
+CHILD(locks_refused_in_mid_run)
+{
+    Readers readers;
+    work(&readers);
+    REQUIRE(test::refuse({{SYS_futex, EPERM, {FUTEX_LOCK_PI, 13, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI}}}));
+    work(&readers);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++) {
+        threads.emplace_back([] {
+            for (int i = 0; i < 50; i++) {
+                rcu_free(malloc(8));
+                synchronize_rcu();
+                rcu_barrier();
+            }
+        });
+    }
+    for (auto &thread : threads)
+        thread.join();
+    work(&readers);
+}
+
 CHILD(forked_into_a_sandbox)
 {
     synchronize_rcu();
@@ -220,7 +243,7 @@ TEST_P(Sandbox, GracePeriodsGoOn)
 
 INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
                          testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
-                                         "caller_is_a_reader", "forked_into_a_sandbox"),
+                                         "caller_is_a_reader", "locks_refused_in_mid_run", "forked_into_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 
 TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)

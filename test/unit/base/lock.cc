@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The ranked lock: ownership, try, hand-over to a waiter, the order of ranks in debug builds, reset.
  */
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -8,7 +9,9 @@
 #include <linux/futex.h>
 
 #include "../../support/internals.h"
+#include "../../support/sandbox.h"
 #include "../../support/sync.h"
+#include "../../support/variant.h"
 
 namespace
 {
@@ -168,5 +171,136 @@ TEST(LockDeathTest, DebugBuildsRefuseWrongOrder)
     EXPECT_DEATH(take_two_of_one_rank(), "lock of rank 3 taken while ranks 0x8 are held");
     EXPECT_DEATH(release_what_is_not_held(), "check failed: lock_is_mine");
 }
+
+/* ---- where the kernel refuses the futex ---- */
+
+constexpr int lock_pi2 = 13;
+
+void take_turns(struct lock *lock, long *plain, int turns)
+{
+    for (int i = 0; i < turns; i++) {
+        lock_acquire(lock);
+        *plain += 1;
+        std::this_thread::yield(); /* so that others come and find it held */
+        lock_release(lock);
+    }
+}
+
+void contend_in_a_sandbox(int error)
+{
+    static struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    if (!test::refuse({{SYS_futex, error, {FUTEX_LOCK_PI, lock_pi2, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI}}}))
+        _exit(2);
+    long plain = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++)
+        threads.emplace_back([&] { take_turns(&lock, &plain, 500); });
+    for (auto &thread : threads)
+        thread.join();
+    _exit(plain == 4 * 500 && lock.word == 0 ? 0 : 1);
+}
+
+/* The sandbox comes while somebody waits in the kernel: his release of the lock can no more be told to him. */
+void sandbox_while_one_waits()
+{
+    static struct lock lock;
+    lock_init(&lock, LOCK_RANK_LEAF);
+    lock_acquire(&lock);
+    std::thread waiter([] {
+        lock_acquire(&lock);
+        lock_release(&lock);
+    });
+    if (!test::eventually([] { return rtrcu_load_acquire(&lock.word) & FUTEX_WAITERS; }))
+        _exit(3);
+    if (!test::refuse({{SYS_futex, EPERM, {FUTEX_LOCK_PI, lock_pi2, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI}}}))
+        _exit(2);
+    lock_release(&lock);
+    waiter.join();
+    _exit(lock.word == 0 ? 0 : 1);
+}
+
+TEST(LockDeathTest, ARefusedFutexEndsNoProgram)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    for (int error : {EPERM, ENOSYS, ENOMEM})
+        EXPECT_EXIT(contend_in_a_sandbox(error), testing::ExitedWithCode(0), "") << error;
+    EXPECT_EXIT(sandbox_while_one_waits(), testing::ExitedWithCode(0), "");
+}
+
+/* ---- a handler at every instruction ---- */
+
+#if defined(__x86_64__)
+
+struct lock watched;
+volatile long steps, unnoted;
+uint32_t ranks_before;
+
+/* Whatever the thread holds is noted; what a handler would take is what is not noted. */
+void look_at_each_step(int)
+{
+    uint32_t bit = UINT32_C(1) << watched.rank;
+    bool held = (rtrcu_load_relaxed(&watched.word) & FUTEX_TID_MASK) == rtrcu_self.thread_id;
+    if (held && !(rtrcu_self.locks_held & bit))
+        unnoted = unnoted + 1;
+    if ((rtrcu_self.locks_held & ranks_before) != ranks_before)
+        unnoted = unnoted + 1;
+    steps = steps + 1;
+}
+
+/* The trap flag stops behind each instruction that follows. */
+void step(void (*body)())
+{
+    struct sigaction action = {}, saved;
+    action.sa_handler = look_at_each_step;
+    sigaction(SIGTRAP, &action, &saved);
+    steps = 0;
+    unnoted = 0;
+    ranks_before = rtrcu_self.locks_held;
+    __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+    body();
+    __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+    sigaction(SIGTRAP, &saved, nullptr);
+    EXPECT_GT(steps, 20);
+    EXPECT_EQ(unnoted, 0);
+    EXPECT_EQ(rtrcu_self.locks_held, ranks_before);
+}
+
+void acquire_and_release()
+{
+    lock_acquire_same_rank(&watched);
+    lock_release(&watched);
+}
+
+void try_and_release()
+{
+    if (lock_try(&watched))
+        lock_release(&watched);
+}
+
+TEST(Lock, WhatIsHeldIsNotedAtEveryInstruction)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    struct lock other;
+    lock_init(&watched, LOCK_RANK_CRANK);
+    lock_init(&other, LOCK_RANK_CRANK);
+    (void)lock_thread_id();
+    for (bool beside : {false, true}) {
+        if (beside)
+            lock_acquire(&other);
+        step(acquire_and_release);
+        step(try_and_release);
+        watched.word = rtrcu_self.thread_id + 1; /* somebody else's */
+        step(try_and_release);
+        watched.word = 0;
+        if (beside)
+            lock_release(&other);
+        EXPECT_EQ(rtrcu_self.locks_held, 0u);
+    }
+}
+
+#endif
 
 } // namespace
