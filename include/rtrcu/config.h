@@ -71,6 +71,8 @@ struct rtrcu_config {
     int64_t stall_timeout_ms; /* age at which a grace period is reported as stalled, 0 = never */
     int32_t krcud_when;       /* when bhlimit holds: while real-time work waits, or always (policy krcud) */
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is below qlowmark */
+    int64_t fork_wait_us;     /* how long a fork waits for callbacks of the library's threads to return, at most */
+    char cpus[64];            /* where the library's threads may run: "0-3,7"; "" = where the process began */
 };
 
 void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);

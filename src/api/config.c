@@ -12,10 +12,10 @@
 struct field {
     const char *name;
     size_t offset;
-    size_t size;              /* 4 or 8 */
+    size_t size;              /* 4 or 8; more: of a text, "" by default */
     int64_t normal;           /* default */
     int64_t low, high;        /* of a number */
-    const char *const *names; /* of a choice, NULL-terminated; its values count from 0 */
+    const char *const *names; /* of a choice, NULL-terminated; its values count from 0.  Of a text: "", and what else */
 };
 
 static const char *const policies[] = {"daemon", "inline", "krcud", "throttle", "unbounded", NULL};
@@ -25,6 +25,7 @@ static const char *const workers[] = {"kthread", "workqueue", NULL};
 static const char *const lists[] = {"percpu", "node", NULL};
 static const char *const krcud_whens[] = {"rt", "always", NULL};
 static const char *const membarriers[] = {"auto", "on", "off", NULL};
+static const char *const cpu_lists[] = {"process", "CPUs of this machine such as 0-3,7", NULL};
 
 #define MEMBER(member) #member, offsetof(struct rtrcu_config, member), sizeof(((struct rtrcu_config *)0)->member)
 #define CHOICE(member, names)                                                                                          \
@@ -63,9 +64,16 @@ static const struct field fields[] = {
     NUMBER(spin_us, 10, 0, 1000),
     NUMBER(boost_delay_us, 500000, 0, 1000000000),
     NUMBER(stall_timeout_ms, 10000, 0, 86400000),
+    NUMBER(fork_wait_us, 100000, 0, 60000000),
+    CHOICE(cpus, cpu_lists),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static bool is_text(const struct field *field)
+{
+    return field->size > sizeof(int64_t);
+}
 
 static int64_t get(const struct rtrcu_config *config, const struct field *field)
 {
@@ -134,9 +142,37 @@ static int parse(const struct field *field, const char *text, int64_t *value, st
     return bad ? refuse(why, text, field) : 0;
 }
 
-static int set_by_name(struct rtrcu_config *config, const char *name, const char *text, struct api_message *why)
+static bool is_list_of_cpus(const char *text)
+{
+    struct plat_cpus cpus;
+    return plat_cpus_parse(text, &cpus) == 0 && plat_cpus_exist(&cpus);
+}
+
+static int take_text(struct rtrcu_config *config, const struct field *field, const char *text, struct api_message *why)
+{
+    char *at = (char *)config + field->offset;
+    bool normal = strcmp(text, field->names[0]) == 0;
+    if (!normal && (strlen(text) >= field->size || !is_list_of_cpus(text)))
+        return refuse(why, text, field);
+    memset(at, 0, field->size);
+    if (!normal)
+        memcpy(at, text, strlen(text));
+    return 0;
+}
+
+static int take(struct rtrcu_config *config, const struct field *field, const char *text, struct api_message *why)
 {
     int64_t value;
+    if (is_text(field))
+        return take_text(config, field, text, why);
+    int error = parse(field, text, &value, why);
+    if (!error)
+        set(config, field, value);
+    return error;
+}
+
+static int set_by_name(struct rtrcu_config *config, const char *name, const char *text, struct api_message *why)
+{
     const struct field *field = find(name);
     if (!field) {
         snprintf(why->text, sizeof(why->text), "no setting is called \"%.100s\"; see docs/configuration.md", name);
@@ -147,10 +183,7 @@ static int set_by_name(struct rtrcu_config *config, const char *name, const char
                  config->size);
         return -EINVAL;
     }
-    int error = parse(field, text, &value, why);
-    if (!error)
-        set(config, field, value);
-    return error;
+    return take(config, field, text, why);
 }
 
 int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *text)
@@ -182,7 +215,6 @@ static const char *value_of(const char *entry, const char *name)
 static void take_entry(struct rtrcu_config *config, const char *entry)
 {
     struct api_message why;
-    int64_t number;
     bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* of whoever tests a program, ourselves too */
     if (strncmp(entry, "RTRCU_", 6) != 0 || of_tests)
         return;
@@ -190,9 +222,7 @@ static void take_entry(struct rtrcu_config *config, const char *entry)
         const char *text = value_of(entry, fields[i].name);
         if (!text)
             continue;
-        if (parse(&fields[i], text, &number, &why) == 0)
-            set(config, &fields[i], number);
-        else
+        if (take(config, &fields[i], text, &why) != 0)
             plat_print("rtrcu: environment: %s; the default is used\n", why.text);
         return;
     }
@@ -203,8 +233,10 @@ static void set_defaults(struct rtrcu_config *config)
 {
     memset(config, 0, sizeof(*config));
     config->size = sizeof(*config);
-    for (size_t i = 0; i < FIELDS; i++)
-        set(config, &fields[i], fields[i].normal);
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (!is_text(&fields[i]))
+            set(config, &fields[i], fields[i].normal);
+    }
 }
 
 void api_config_from_environment(struct rtrcu_config *config)
@@ -225,14 +257,25 @@ static int refuse_pair(struct api_message *why, const char *message)
     return -EINVAL;
 }
 
+static int check_field(const struct rtrcu_config *config, const struct field *field, struct api_message *why)
+{
+    char text[24];
+    if (is_text(field)) {
+        const char *at = (const char *)config + field->offset;
+        bool ends = memchr(at, '\0', field->size) != NULL;
+        return ends && (!at[0] || is_list_of_cpus(at)) ? 0 : refuse(why, ends ? at : "(without an end)", field);
+    }
+    int64_t value = get(config, field);
+    snprintf(text, sizeof(text), "%lld", (long long)value);
+    return value < field->low || value > highest(field) ? refuse(why, text, field) : 0;
+}
+
 int api_config_check(const struct rtrcu_config *config, struct api_message *why)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        int64_t value = get(config, &fields[i]);
-        char text[24];
-        snprintf(text, sizeof(text), "%lld", (long long)value);
-        if (value < fields[i].low || value > highest(&fields[i]))
-            return refuse(why, text, &fields[i]);
+        int error = check_field(config, &fields[i], why);
+        if (error)
+            return error;
     }
     const struct callback_policy *policy = callback_policy_of(config->policy);
     if (!drive_driver_of(config->driver)->body && policy->needs_thread)

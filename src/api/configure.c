@@ -63,7 +63,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 {
     struct gp_machine *machine = domain->gp.machine;
     struct rtrcu_config *copy = plat_mem_pages(sizeof(*copy)); /* never freed: who runs may still look at an old one */
-    if (!copy) {
+    const struct plat_home *home = drive_home_on(&domain->drive, config->cpus);
+    if (!copy || !home) {
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
@@ -81,6 +82,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
         rtrcu_store_release(&domain->cb.config, copy);
         forget_limits(&domain->registry);
         rtrcu_store_release(&domain->drive.driver, drive_driver_of(config->driver));
+        rtrcu_store_release(&domain->drive.home, home);
     } else {
         snprintf(why->text, sizeof(why->text),
                  "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",

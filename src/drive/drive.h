@@ -72,14 +72,14 @@ struct drive {
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
     const struct drive_driver *driver; /* atomic: written under config_lock, with its thread held */
     const struct plat_home *home;      /* atomic: where threads run that are made from now on; an old one stays */
-    struct plat_home first_home;
-    struct drive_thread thread; /* the driver's */
-    int64_t refused_ns;         /* atomic: when a thread was refused last, 0 = never */
-    uint64_t threads_refused;   /* atomic counter */
-    uint32_t event;             /* atomic: futex of the driver */
-    uint32_t sleeping;          /* atomic: enum drive_sleep */
-    uint32_t urgent;            /* atomic: the next grace period begins at once */
-    uint32_t turns[GP_KINDS];   /* atomic: futex: counts releases of the crank */
+    struct plat_home process;          /* as it began */
+    struct drive_thread thread;        /* the driver's */
+    int64_t refused_ns;                /* atomic: when a thread was refused last, 0 = never */
+    uint64_t threads_refused;          /* atomic counter */
+    uint32_t event;                    /* atomic: futex of the driver */
+    uint32_t sleeping;                 /* atomic: enum drive_sleep */
+    uint32_t urgent;                   /* atomic: the next grace period begins at once */
+    uint32_t turns[GP_KINDS];          /* atomic: futex: counts releases of the crank */
     uint32_t turn_waiters[GP_KINDS];
     uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
@@ -104,6 +104,9 @@ struct drive {
 void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch);
 
 /* ---- threads: thread.c ---- */
+
+/* A home on the CPUs of that list, "" = those of the process; NULL: no memory. */
+const struct plat_home *drive_home_on(struct drive *drive, const char *cpus);
 
 static inline bool drive_thread_runs(const struct drive_thread *thread)
 {

@@ -27,8 +27,10 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
     drive->cb = cb;
     drive->watch = watch;
     drive->driver = drive_driver_of(callback_config(cb)->driver);
-    plat_home_init(&drive->first_home);
-    drive->home = &drive->first_home;
+    plat_home_init(&drive->process);
+    drive->home = drive_home_on(drive, callback_config(cb)->cpus);
+    if (!drive->home)
+        drive->home = &drive->process;
     lock_init(&drive->config_lock, LOCK_RANK_CONFIG);
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
     lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);

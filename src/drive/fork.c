@@ -5,8 +5,6 @@
  */
 #include "drive/drive.h"
 
-#define FORK_WAIT_NS 100000000
-
 static void take_tasks_locks(struct reader_registry *registry)
 {
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
@@ -57,7 +55,8 @@ static bool anybody_at_work(struct drive *drive)
 static void pause_invokers(struct drive *drive)
 {
     bool may_wait = !(rtrcu_self.state & (READER_STATE_DEADLINE | READER_STATE_CALLBACK));
-    int64_t now = plat_clock_now(), until = now + (may_wait ? FORK_WAIT_NS : 0);
+    int64_t wait_ns = may_wait ? callback_config(drive->cb)->fork_wait_us * 1000 : 0;
+    int64_t now = plat_clock_now(), until = now + wait_ns;
     rtrcu_fetch_add(&drive->forking, 1);
     for (; now < until; now = plat_clock_now()) {
         uint32_t event = rtrcu_load_acquire(&drive->fork_event);
@@ -65,7 +64,7 @@ static void pause_invokers(struct drive *drive)
             return;
         plat_futex_wait(&drive->fork_event, event, until - now);
     }
-    if (may_wait && anybody_at_work(drive) && rtrcu_fetch_add(&drive->fork_given_up, 1) == 0)
+    if (wait_ns && anybody_at_work(drive) && rtrcu_fetch_add(&drive->fork_given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
                    " (said once)\n");
 }

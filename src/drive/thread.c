@@ -5,6 +5,18 @@
  */
 #include "drive/drive.h"
 
+const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
+{
+    if (!cpus[0])
+        return &drive->process;
+    struct plat_home *home = plat_mem_pages(sizeof(*home)); /* never freed: who makes a thread may still look at it */
+    if (!home)
+        return NULL;
+    *home = drive->process;
+    (void)plat_cpus_parse(cpus, &home->cpus); /* it was checked */
+    return home;
+}
+
 bool drive_thread_hold(struct drive_thread *thread)
 {
     uint32_t none = DRIVE_NONE;

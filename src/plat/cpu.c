@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/rseq.h>
+#include <unistd.h>
 
 #include "plat/plat.h"
 #include "plat/syscall.h"
@@ -77,6 +78,16 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
     }
     *cpus = set;
     return 0;
+}
+
+bool plat_cpus_exist(const struct plat_cpus *cpus)
+{
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && cpu < (configured < 1 ? 1 : configured); cpu++) {
+        if (plat_cpus_has(cpus, cpu))
+            return true;
+    }
+    return false;
 }
 
 uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)

@@ -3,8 +3,8 @@
  *
  * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
- * Every function returns 0 or a value, or -errno; none sets errno; all but plat_thread_* and plat_home_init() are
- * async-signal-safe.
+ * Every function returns 0 or a value, or -errno; none sets errno; all are async-signal-safe but plat_thread_*,
+ * plat_home_init(), plat_cpus_exist(), plat_copies() and plat_stay_loaded().
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H
@@ -73,6 +73,8 @@ struct plat_cpus {
 int plat_cpus_parse(const char *text, struct plat_cpus *cpus);
 /* @cpu if it is of the set, else a member that depends on @cpu alone.  The set is not empty. */
 uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu);
+/* Has this machine one of them? */
+bool plat_cpus_exist(const struct plat_cpus *cpus);
 static inline bool plat_cpus_has(const struct plat_cpus *cpus, uint32_t cpu)
 {
     return cpu < PLAT_CPU_MAX && (cpus->bits[cpu / 64] >> cpu % 64 & 1);

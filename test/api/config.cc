@@ -57,6 +57,8 @@ const Field table[] = {
     {"spin_us", {"0", "1000"}, {"1001"}, "0 to 1000"},
     {"boost_delay_us", {"0"}, {"-1"}, "0 to"},
     {"stall_timeout_ms", {"0"}, {"-1"}, "0 to"},
+    {"fork_wait_us", {"0", "60000000"}, {"-1", "60000001"}, "0 to 60000000"},
+    {"cpus", {"process", "0", "0-1000", "0,0,0"}, {"", "x", "1023", "1-", "0-1024"}, "process, CPUs of this machine"},
 };
 
 /* Compile that locale into a directory of its own; "" if this machine cannot. */

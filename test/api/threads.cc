@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <dirent.h>
 #include <functional>
 #include <linux/filter.h>
@@ -233,6 +235,35 @@ CHILD(bind_and_begin)
     test::become_child("bound_process");
 }
 
+/* RTRCU_CPUS names the last CPU of the process, where the program itself need not run. */
+CHILD(threads_on_a_list)
+{
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    CPU_SET(atoi(getenv("RTRCU_CPUS")), &wanted);
+    for (int i = 0; i < 40; i++)
+        std::thread([] { queue(1); }).join();
+    rcu_barrier();
+    expect_at_home(wanted);
+}
+
+/* Another list holds for the threads that are made afterwards. */
+CHILD(threads_on_another_list)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    CPU_SET(0, &wanted);
+    REQUIRE(rtrcu_config_set(&config, "cpus", "0") == 0);
+    REQUIRE(rtrcu_configure(&config) == 0);
+    queue(1);
+    rcu_barrier();
+    expect_at_home(wanted);
+    memset(config.cpus, 'x', sizeof(config.cpus));
+    REQUIRE(rtrcu_configure(&config) == -EINVAL);
+}
+
 /* An administrator moves a daemon: it stays there. */
 CHILD(moved_by_hand)
 {
@@ -394,6 +425,21 @@ TEST(Threads, StayOnTheCpusOfTheProcess)
 TEST(Threads, LimitNoCpuBehindTheirEnd)
 {
     EXPECT_TRUE(exited_well(test::run_child("rt_awake_and_gone")));
+}
+
+TEST(Threads, StayOnTheCpusOfTheSetting)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has threads of its own";
+    cpu_set_t process;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(process), &process), 0);
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &process))
+        last--;
+    EXPECT_TRUE(exited_well(test::run_child("threads_on_a_list", {"RTRCU_CPUS=" + std::to_string(last)})));
+    if (!CPU_ISSET(0, &process))
+        GTEST_SKIP() << "CPU 0 is not ours";
+    EXPECT_TRUE(exited_well(test::run_child("threads_on_another_list")));
 }
 
 TEST(Threads, OpenNoFiles)

@@ -21,7 +21,8 @@ bool is_value(const std::string &value)
 {
     const char *text = value.c_str(), *digits = text + std::strspn(text, " \t\n\v\f\r+-");
     return digits[std::strspn(digits, "0123456789")] == '\0' ||
-           text[std::strspn(text, "abcdefghijklmnopqrstuvwxyz")] == '\0';
+           text[std::strspn(text, "abcdefghijklmnopqrstuvwxyz")] == '\0' || // a word, or a list of CPUs
+           text[std::strspn(text, "0123456789,-")] == '\0';
 }
 
 void check_line(struct rtrcu_config &config, const std::string &name, const std::string &value)

@@ -120,6 +120,12 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
     return 0;
 }
 
+bool plat_cpus_exist(const struct plat_cpus *cpus)
+{
+    (void)cpus;
+    return true;
+}
+
 uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
 {
     (void)cpus;
