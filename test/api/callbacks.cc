@@ -80,12 +80,12 @@ TEST_F(Callbacks, HurryDoesNotWaitForTheTick)
     configure([](struct rtrcu_config *config) { config->tick_us = 1000000; });
     std::atomic<long> runs{0};
     auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 10; i++) {
         Counted *counted = new Counted{{}, &runs};
         call_rcu_hurry(&counted->head, count);
         ASSERT_TRUE(test::eventually([&] { return runs == i + 1; }));
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "it is ten ticks";
 }
 
 struct Ordered {
@@ -282,12 +282,10 @@ TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
     owner.run([&] { queue_counted(&runs, 25); });
     /* How many become ready at once is the driver's affair. */
     owner.run([&] {
-        unsigned long largest = 0, sum = 0;
-        ASSERT_TRUE(test::eventually([&] {
-            const unsigned long invoked = rcu_process_callbacks(0);
-            largest = std::max(largest, invoked);
-            sum += invoked;
-            return sum == 25;
+        unsigned long largest = 0;
+        ASSERT_TRUE(test::eventually([&] { /* a daemon helps an owner that the machine does not let run */
+                                           largest = std::max(largest, rcu_process_callbacks(0));
+                                           return runs == 25;
         }));
         EXPECT_LE(largest, 10u);
         EXPECT_EQ(runs, 25);
@@ -418,6 +416,8 @@ TEST_F(Callbacks, BlockWaitsUntilThereIsRoom)
     reader.run([] { rcu_read_unlock(); });
     producer.wait();
     EXPECT_EQ(queued, 60);
+    rcu_barrier();
+    EXPECT_EQ(runs, 60);
 }
 
 TEST_F(Callbacks, BlockNeverWaitsInsideASectionOrADeadlineThread)

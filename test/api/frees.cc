@@ -25,7 +25,7 @@ constexpr size_t pieces = 20000;
 Piece arena[pieces];
 std::atomic<int> freed[pieces];
 
-bool is_ours(const void *memory)
+[[maybe_unused]] bool is_ours(const void *memory)
 {
     return memory >= static_cast<const void *>(arena) && memory < static_cast<const void *>(arena + pieces);
 }

@@ -12,6 +12,9 @@ BLANKED = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \
 # Of no effect in these builds, or checkers themselves.
 NO_SUBJECT = re.compile(r"^\s*(?:else\s+)?(?:\(void\)\w+;|must_hold|invariant|plat_print|plat_die|__builtin_prefetch|"
                         r"rtrcu_tsan|_Static_assert|\w+:)")
+# What others may see between two statements: only there does their order mean something.
+SEEN_BY_OTHERS = re.compile(r"\b(?:rtrcu_(?:store|exchange|fetch|compare|fence|word)\w*|"
+                            r"(?:lock|reader|gp|blocked|cbqueue|callback|drive|plat|section)_\w+)\(")
 KEYWORDS = ("return", "goto", "break", "continue", "case", "default", "else", "if", "for", "while", "do", "switch")
 
 
@@ -92,7 +95,8 @@ def drop_statements(path, code, start, end):
         if not lead:
             plain.append((at, last))
     for (a, b), (c, d) in zip(plain, plain[1:]):
-        if not code[b:c].strip() and "\n" in code[b:c]:
+        shared = SEEN_BY_OTHERS.search(code[a:b]) and SEEN_BY_OTHERS.search(code[c:d])
+        if shared and not code[b:c].strip() and "\n" in code[b:c]:
             yield Mutant(path, "statements swapped", a, d, None)
 
 
