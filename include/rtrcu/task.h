@@ -113,8 +113,8 @@ static inline bool rcu_task_blocking(const struct rcu_task *task)
     return rtrcu_task_blocking(task);
 }
 
-/* @handler is called, by the thread that turns the crank and holding no lock, when a gp has begun to wait for parked
- * tasks; it asks rcu_task_blocking() of its own.  It must not wait for a gp.  NULL = none. */
+/* @handler is called, by a thread of the library's that holds nothing, whenever parked tasks have come that a gp waits
+ * for; it asks rcu_task_blocking() of its own.  Calls do not overlap.  NULL = none. */
 static inline void rcu_task_set_blocking_handler(void (*handler)(void))
 {
     rtrcu_task_set_blocking_handler(handler);

@@ -21,6 +21,7 @@ enum lock_rank {
     LOCK_RANK_LEAF,   /* reader: a leaf's records and the consumer side of their queues */
     LOCK_RANK_TASKS,  /* reader: the tasks that parked on one thread */
     LOCK_RANK_DAEMON, /* drive: the list of queues that a krcud/N has to serve */
+    LOCK_RANK_WORKER, /* drive: the priority of a worker */
     LOCK_RANK_REPORT, /* watch: reports that wait to be said */
 };
 

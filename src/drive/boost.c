@@ -12,6 +12,7 @@
 #define SLICE_NS 1000000   /* at most this long on one reader */
 #define ROOM_NS 100000     /* between two looks at a reader's CPU time */
 #define ROUNDS 10          /* of looks, each time that lending is asked for */
+#define LENDER_MAX 98      /* priority of the lender */
 #define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs */
 #define SHARE_NS 200000000 /* on one reader in one grace period */
 #define FLOOD_NS 10000000  /* a backlog at qmax counts as a flood for so long */
@@ -115,6 +116,14 @@ static void count(struct drive *drive, struct reader_record *record, int64_t len
         rtrcu_fetch_add(&drive->boost_given_up, 1);
 }
 
+/* Its own, or what an expedited grace period is waited for at; one is left above it for the nudge. */
+static int lender_priority(struct drive *drive)
+{
+    int own = callback_config(drive->cb)->kthread_prio, waits = own ? drive_expedited_priority(drive) : 0;
+    int highest = waits > own ? waits : own;
+    return highest < LENDER_MAX ? highest : LENDER_MAX;
+}
+
 /* A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
  * stops running, past its timeout too.  At real-time priority it would hold its CPU for the rest of the section.  What
  * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should. */
@@ -143,13 +152,18 @@ static bool nudger_is_ready(struct drive *drive)
     return rtrcu_load_relaxed(&nudger->priority) > rtrcu_load_relaxed(&self->priority);
 }
 
+static int nudger_priority(struct drive *drive)
+{
+    return lender_priority(drive) + 1;
+}
+
 void *drive_nudge_body(void *argument)
 {
     struct drive_worker *worker = argument, *boost = &worker->drive->worker[DRIVE_WORKER_BOOST];
     uint32_t here = UINT32_MAX;
     for (;;) { /* for the life of the process */
         uint32_t event = rtrcu_load_acquire(&worker->event);
-        drive_worker_set_priority(worker, callback_config(worker->drive->cb)->kthread_prio + 1);
+        drive_worker_settle(worker, nudger_priority);
         rtrcu_store_release(&worker->thread_id, lock_thread_id());
         while (rtrcu_load_acquire(&worker->wanted)) { /* ends with the round */
             uint32_t there = rtrcu_load_relaxed(boost->cpu_at);
@@ -248,8 +262,11 @@ static void boost(struct drive *drive, enum gp_kind kind)
 void drive_boost(struct drive *drive, enum gp_kind kind)
 {
     rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
-    if (drive_worker_start(drive, DRIVE_WORKER_BOOST) == 0)
-        drive_worker_wake(drive, DRIVE_WORKER_BOOST);
+    if (drive_worker_start(drive, DRIVE_WORKER_BOOST) != 0)
+        return; /* the next look tries again */
+    drive_worker_lift(drive, DRIVE_WORKER_NUDGE, nudger_priority(drive));
+    drive_worker_lift(drive, DRIVE_WORKER_BOOST, lender_priority(drive));
+    drive_worker_wake(drive, DRIVE_WORKER_BOOST);
 }
 
 void *drive_boost_body(void *argument)
@@ -259,7 +276,7 @@ void *drive_boost_body(void *argument)
     rtrcu_store_release(&worker->thread_id, lock_thread_id());
     for (;;) { /* for the life of the process */
         uint32_t event = rtrcu_load_acquire(&worker->event);
-        drive_worker_set_priority(worker, callback_config(drive->cb)->kthread_prio);
+        drive_worker_settle(worker, lender_priority);
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
         bool able = plat_sched_rt_priority() > 0 && nudger_is_ready(drive);
         for (int kind = 0; kind < GP_KINDS && able; kind++) {

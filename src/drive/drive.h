@@ -50,17 +50,27 @@ struct krcud {
 
 struct drive_driver;
 
-/* A thread for one task.  They are real-time threads: one turns the expedited crank, one lends its priority to
- * readers, one ends that one's spinning, one says reports. */
-enum { DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_NUDGE, DRIVE_WORKER_REPORT, DRIVE_WORKERS };
+/* A thread for one task.  Four are real-time threads: one turns the expedited crank, one lends its priority to readers,
+ * one ends that one's spinning, one says reports.  An ordinary one tells of parked tasks. */
+enum {
+    DRIVE_WORKER_EXPEDITED,
+    DRIVE_WORKER_BOOST,
+    DRIVE_WORKER_NUDGE,
+    DRIVE_WORKER_REPORT,
+    DRIVE_WORKER_TELL,
+    DRIVE_WORKERS
+};
 struct drive_worker {
     struct drive *drive;
     struct drive_thread thread;
     uint32_t event;     /* atomic: futex */
     uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period.  nudge: somebody lends */
     uint32_t thread_id; /* atomic: 0 = not yet running */
-    int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER */
-    uint32_t cpu;       /* atomic: where it runs, if the kernel does not keep that up to date */
+    struct lock lock;   /* the priority: held over the look at who waits and the change */
+    int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER; written under the lock */
+    int32_t refused;    /* under the lock: the priority that was refused last, and when */
+    int64_t refused_ns;
+    uint32_t cpu;           /* atomic: where it runs, if the kernel does not keep that up to date */
     const uint32_t *cpu_at; /* atomic: where its CPU number is to be read, NULL = not yet running */
 };
 
@@ -87,7 +97,10 @@ struct drive {
     struct drive_worker worker[DRIVE_WORKERS];
     uint32_t exp_done[4];           /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
     uint32_t exp_waiters[4];        /* atomic */
-    void (*blocking_handler)(void); /* atomic: told when a grace period waits for parked tasks */
+    uint32_t exp_priority[4];       /* atomic: highest priority that waits for such a number; see expedited.c */
+    uint64_t exp_told;              /* atomic: the worker was woken for the numbers up to this */
+    uint32_t tasks_told[GP_KINDS];  /* under the crank: arrivals of tasks that the handler was told of */
+    void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
     uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given;       /* atomic counters */
@@ -136,6 +149,8 @@ struct drive_manner {
     bool never_sleeps; /* asks at once and polls */
     bool by_caller;    /* counted */
 };
+/* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
+bool drive_turn_first(struct drive *drive, enum gp_kind kind);
 /* Turn once, if somebody still needs it.  Takes and releases the crank. */
 void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner);
 /* Whoever has taken a crank gives it back by this: others may sleep until it stops. */
@@ -163,26 +178,45 @@ void drive_note(struct drive *drive, bool urgent);
 
 /* ---- expedited grace periods: expedited.c ---- */
 
-/* Wait for the expedited grace period of @cookie; a worker turns the crank. */
+/* Wait for the expedited grace period of @cookie: the caller turns its first step, a worker the rest. */
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie);
 /* Have it happen; does not wait. */
 void drive_start_expedited(struct drive *drive, uint64_t cookie);
 /* An expedited grace period has ended: wake who waits for its number. */
 void drive_expedited_done(struct drive *drive);
+/* The priority at which expedited grace periods are turned now: the worker's own, or of who waits; 0 = ordinary. */
+int drive_expedited_priority(struct drive *drive);
+/* Is one asked for that nobody turns: there is no worker, or it was not told? */
+bool drive_expedited_is_left(struct drive *drive);
+/* If so: make the worker and tell it, or turn it here. */
+void drive_expedited_serve(struct drive *drive);
 
 /* ---- workers: worker.c ---- */
 
+/* At the start, and in a fork's child: there is none yet. */
+void drive_worker_init(struct drive *drive, int index);
 /* Make worker @index if it is not there.  0 or -errno. */
 int drive_worker_start(struct drive *drive, int index);
 void drive_worker_wake(struct drive *drive, int index);
 /* Before the worker sleeps: what it waits for has been looked at since @event was read. */
 void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
-/* SCHED_FIFO at @priority for the calling worker, if it is not there already; a refusal is counted and said once. */
-void drive_worker_set_priority(struct drive_worker *worker, int priority);
+/* The calling worker runs at the priority that @wanted says from now on; a refusal is counted and said once. */
+void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *));
+/* Another thread raises it to @priority, if it is lower. */
+void drive_worker_lift(struct drive *drive, int index, int priority);
 void *drive_expedited_body(void *worker);
 void *drive_boost_body(void *worker);
 void *drive_nudge_body(void *worker);
 void *drive_report_body(void *worker);
+void *drive_tell_body(void *worker);
+/* Have the handler told of parked tasks, by a thread that holds nothing.  False: none can be had now. */
+bool drive_tell_handler(struct drive *drive);
+
+/* ---- callers: caller.c ---- */
+
+/* Is the calling thread one that ordinary threads keep from the CPU: SCHED_IDLE, or of positive niceness?  Asks the
+ * kernel once in some calls. */
+bool drive_caller_is_weak(const struct drive *drive);
 
 /* ---- reports: report.c ---- */
 

@@ -35,6 +35,9 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
     lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
     drive->aside.drive = drive;
+    drive->exp_told = SEQ_FIRST;
+    for (int i = 0; i < DRIVE_WORKERS; i++)
+        drive_worker_init(drive, i);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         lock_init(&drive->krcud[cpu].lock, LOCK_RANK_DAEMON);
         drive->krcud[cpu].cpu = cpu;
@@ -94,7 +97,7 @@ int drive_start_surely(struct drive *drive)
 
 bool drive_anything_new(struct drive *drive)
 {
-    if (rtrcu_load_acquire(&drive->urgent) || gp_is_needed(drive->gp, GP_NORMAL))
+    if (rtrcu_load_acquire(&drive->urgent) || gp_is_needed(drive->gp, GP_NORMAL) || drive_expedited_is_left(drive))
         return true;
     struct reader_registry *registry = drive->gp->registry;
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
@@ -112,6 +115,7 @@ bool drive_pass(struct drive *drive, const struct drive_manner *manner)
     callback_collect(drive->cb);
     if (gp_is_needed(drive->gp, GP_NORMAL))
         drive_turn_if_needed(drive, GP_NORMAL, manner);
+    drive_expedited_serve(drive);
     return drive_dispatch(drive);
 }
 

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Expedited grace periods: a machine of their own, whose crank a worker turns (2022).
+/* Expedited grace periods: a machine of their own (2022).
  *
- * Callers ask for a number and sleep on one of four words by that number, so that the wake-ups of one grace period do
- * not stir those who wait for the next.  exp_worker says at what priority the worker runs: kthread, SCHED_FIFO at
- * kthread_prio or at the highest priority of a caller; workqueue, SCHED_OTHER, as work queues do.
+ * A caller turns the first step itself: begin, fence, scan, and a moment of watching; most grace periods end there.
+ * What is left, readers inside, goes to a real-time worker.  A caller that finds the machine taken asks for its number,
+ * wakes the worker, and blocks on the machine's priority-inheriting lock, which lends its priority to whoever holds it.
+ *
+ *  word                  says                                           set by
+ *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): who hands over, who only asks
+ *  drive.exp_told        told: the worker was woken for those up to it  tell(), never by a caller's own turn
+ *  drive.exp_priority[]  the highest priority that waits for a number   who hands over or blocks; its end clears it
+ *
+ * exp_worker says who turns.  kthread: callers, and a worker at SCHED_FIFO; workqueue: a worker at SCHED_OTHER alone.
+ * Where there is no worker, callers turn to the end, and the driver does what was only asked for.
  * tested by: test/api/expedited.cc
  */
 #include "drive/drive.h"
@@ -13,53 +21,34 @@ static uint32_t word_of(uint64_t seq)
     return (uint32_t)(seq / SEQ_STEP % 4);
 }
 
-/* [O13] Worker half; the waiter's is drive_synchronize_expedited().
+static struct drive_worker *worker_of(struct drive *drive)
+{
+    return &drive->worker[DRIVE_WORKER_EXPEDITED];
+}
+
+/* It runs, at its own priority. */
+static bool worker_is_there(struct drive *drive)
+{
+    return rtrcu_load_acquire(&worker_of(drive)->thread_id) != 0;
+}
+
+/* [O13] Turner half; the waiter's is wait_for_end().
  *  - the sequence first:     the waiter sees it and does not sleep;
  *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
  * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
 void drive_expedited_done(struct drive *drive)
 {
     uint32_t index = word_of(drive->gp->machine[GP_EXPEDITED].seq);
+    rtrcu_store_relaxed(&drive->exp_priority[index], 0);
     rtrcu_fetch_add(&drive->exp_done[index], 1);
     if (rtrcu_load_relaxed(&drive->exp_waiters[index]))
         plat_futex_wake(&drive->exp_done[index], INT32_MAX);
 }
 
-static int wanted_priority(struct drive *drive)
-{
-    const struct rtrcu_config *config = callback_config(drive->cb);
-    return config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
-}
-
-/* A caller above the worker lifts it to its own level; the worker falls back when nothing is left to do. */
-static void lift_worker(struct drive *drive)
-{
-    struct drive_worker *worker = &drive->worker[DRIVE_WORKER_EXPEDITED];
-    uint32_t thread_id = rtrcu_load_acquire(&worker->thread_id);
-    int own = plat_sched_rt_priority();
-    if (own <= rtrcu_load_relaxed(&worker->priority) || wanted_priority(drive) == 0 || !thread_id)
-        return;
-    if (plat_sched_lift((int)thread_id, own) == 0)
-        rtrcu_store_relaxed(&worker->priority, own);
-}
-
-void drive_start_expedited(struct drive *drive, uint64_t cookie)
-{
-    bool fresh = gp_request(drive->gp, GP_EXPEDITED, cookie);
-    if (drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0 && fresh)
-        drive_worker_wake(drive, DRIVE_WORKER_EXPEDITED);
-}
-
 /* [O13] Waiter half. */
-void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
+static void wait_for_end(struct drive *drive, uint64_t cookie)
 {
     uint32_t index = word_of(cookie);
-    if (drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) != 0) {
-        drive_synchronize(drive, GP_EXPEDITED, cookie); /* no thread to be had: turn it here */
-        return;
-    }
-    lift_worker(drive);
-    drive_start_expedited(drive, cookie);
     rtrcu_fetch_add(&drive->exp_waiters[index], 1);
     while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&drive->exp_done[index]);
@@ -69,23 +58,157 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     rtrcu_fetch_add(&drive->exp_waiters[index], (uint32_t)-1);
 }
 
+/* Wake the worker for @cookie, which has been asked for, unless somebody has.  Its count makes a wake-up that comes
+ * before its sleep end that.  Told is raised behind the wake-up: nobody relies on one that a preempted thread still
+ * owes.
+ * [O16] The count of wake-ups is raised behind the number asked for; see drive_expedited_body(). */
+static void tell(struct drive *drive, uint64_t cookie)
+{
+    uint64_t told = rtrcu_load_acquire(&drive->exp_told);
+    if (!seq_before(told, cookie))
+        return;
+    drive_worker_wake(drive, DRIVE_WORKER_EXPEDITED);
+    while (seq_before(told, cookie) && !rtrcu_compare_exchange(&drive->exp_told, &told, cookie))
+        ; /* each failure means that somebody told of another number */
+}
+
+int drive_expedited_priority(struct drive *drive)
+{
+    const struct rtrcu_config *config = callback_config(drive->cb);
+    int highest = config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
+    bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
+    for (int i = 0; i < 4 && follows; i++) {
+        int waits = (int)rtrcu_load_acquire(&drive->exp_priority[i]);
+        highest = waits > highest ? waits : highest;
+    }
+    return highest;
+}
+
+/* The calling thread waits for @cookie and leaves it to others: ask, say how urgent it is, wake the worker. */
+static void hand_over(struct drive *drive, uint64_t cookie)
+{
+    uint32_t own = (uint32_t)plat_sched_rt_priority(), *word = &drive->exp_priority[word_of(cookie)];
+    uint32_t waits = rtrcu_load_relaxed(word);
+    gp_request(drive->gp, GP_EXPEDITED, cookie);
+    while (waits < own && !rtrcu_compare_exchange(word, &waits, own))
+        ; /* each failure means that another waits for it */
+    drive_worker_lift(drive, DRIVE_WORKER_EXPEDITED, drive_expedited_priority(drive));
+    tell(drive, cookie);
+}
+
+/* Made beforehand, with those that it needs as soon as a reader is in the way.  If it cannot be made, what was asked
+ * for is the driver's.  0 or -errno. */
+static int start_worker(struct drive *drive)
+{
+    const struct rtrcu_config *config = callback_config(drive->cb);
+    if (drive_thread_runs(&worker_of(drive)->thread))
+        return 0;
+    int error = drive_worker_start(drive, DRIVE_WORKER_EXPEDITED);
+    if (error && drive_start(drive) == 0)
+        drive_wake(drive, true);
+    if (!error && config->boost && config->kthread_prio) {
+        (void)drive_worker_start(drive, DRIVE_WORKER_BOOST);
+        (void)drive_worker_start(drive, DRIVE_WORKER_NUDGE);
+    }
+    return error;
+}
+
+void drive_start_expedited(struct drive *drive, uint64_t cookie)
+{
+    gp_request(drive->gp, GP_EXPEDITED, cookie);
+    if (rtrcu_self.state & READER_STATE_DEADLINE)
+        drive_note(drive, true); /* the driver passes it on at its tick */
+    else if (start_worker(drive) == 0)
+        tell(drive, cookie);
+}
+
+bool drive_expedited_is_left(struct drive *drive)
+{
+    uint64_t needed = rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed);
+    if (!gp_is_needed(drive->gp, GP_EXPEDITED))
+        return false;
+    return !drive_thread_runs(&worker_of(drive)->thread) || seq_before(rtrcu_load_acquire(&drive->exp_told), needed);
+}
+
+void drive_expedited_serve(struct drive *drive)
+{
+    static const struct drive_manner manner = {0};
+    if (!drive_expedited_is_left(drive))
+        return;
+    if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
+        tell(drive, rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed));
+    else if (drive_row(drive)->body)
+        drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
+    else
+        drive_step(drive, GP_EXPEDITED);
+}
+
+/* Behind a release: what others asked for meanwhile, who relied on whoever had the machine. */
+static void look_at_asked(struct drive *drive)
+{
+    static const struct drive_manner manner = {.by_caller = true};
+    if (!gp_is_needed(drive->gp, GP_EXPEDITED))
+        return;
+    if (rtrcu_self.state & READER_STATE_DEADLINE)
+        drive_note(drive, true);
+    else if (worker_is_there(drive))
+        tell(drive, rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed));
+    else
+        drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
+}
+
+/* Does the calling thread leave all of it to the worker? */
+static bool leaves_it(struct drive *drive)
+{
+    if (callback_config(drive->cb)->exp_worker == RTRCU_EXP_WORKER_WORKQUEUE)
+        return true;
+    return rtrcu_load_relaxed(&worker_of(drive)->priority) == 0 && drive_caller_is_weak(drive);
+}
+
+void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
+{
+    struct lock *crank = &drive->gp->machine[GP_EXPEDITED].crank;
+    bool deadline = rtrcu_self.state & READER_STATE_DEADLINE; /* wakes nobody, so it turns to the end */
+    if (!deadline)
+        start_worker(drive);
+    if (deadline || !worker_is_there(drive)) {
+        drive_synchronize(drive, GP_EXPEDITED, cookie);
+        look_at_asked(drive);
+        return;
+    }
+    bool left = leaves_it(drive);
+    while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+        if (!lock_try(crank)) {
+            hand_over(drive, cookie);
+            lock_acquire(crank);
+        }
+        left = !gp_reached(drive->gp, GP_EXPEDITED, cookie) && !drive_turn_first(drive, GP_EXPEDITED);
+        drive_release_crank(drive, GP_EXPEDITED);
+        look_at_asked(drive);
+    }
+    if (left) {
+        hand_over(drive, cookie);
+        wait_for_end(drive, cookie);
+    }
+}
+
+/* [O16] Worker half; tell() is the other.  The count of wake-ups is read before what is asked for.
+ *  - its raising first:  the number asked for is seen, and turned;
+ *  - our read first:     the count has changed when we go to sleep, so we do not.
+ * Forbidden: we sleep AND a number was asked for that nobody will tell us of.   litmus: O16 */
 void *drive_expedited_body(void *argument)
 {
     static const struct drive_manner manner = {0};
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
-    rtrcu_store_release(&worker->thread_id, lock_thread_id());
     for (;;) { /* for the life of the process */
         uint32_t event = rtrcu_load_acquire(&worker->event);
-        int wanted = wanted_priority(drive);
-        if (wanted == 0 || wanted > rtrcu_load_relaxed(&worker->priority))
-            drive_worker_set_priority(worker, wanted);
-        if (gp_is_needed(drive->gp, GP_EXPEDITED)) {
+        drive_worker_settle(worker, drive_expedited_priority);
+        rtrcu_store_release(&worker->thread_id, lock_thread_id());
+        if (gp_is_needed(drive->gp, GP_EXPEDITED))
             drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
-            continue;
-        }
-        drive_worker_set_priority(worker, wanted);
-        drive_worker_sleep(worker, event);
+        else
+            drive_worker_sleep(worker, event);
     }
     return NULL;
 }

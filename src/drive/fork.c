@@ -129,6 +129,7 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
             fresh.priority = worker->priority;
             survives = true;
         }
+        lock_init(&fresh.lock, LOCK_RANK_WORKER);
         *worker = fresh;
     }
     survives |= drive_thread_after_fork(&drive->thread, old_thread_id);
@@ -152,7 +153,8 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     forget_threads(drive, old_thread_id);
     watch_after_fork(drive->watch);
     for (int i = 0; i < 4; i++)
-        drive->exp_waiters[i] = 0;
+        drive->exp_waiters[i] = drive->exp_priority[i] = 0;
+    drive->exp_told = drive->gp->machine[GP_EXPEDITED].seq & ~SEQ_STATE_MASK;
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;
     drive->generation++;

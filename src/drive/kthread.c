@@ -18,6 +18,7 @@ static void *body(void *argument)
         bool urgent = rtrcu_load_relaxed(&drive->urgent) && rtrcu_exchange(&drive->urgent, 0);
         int64_t now = plat_clock_now(), due = turned_ns + drive_tick_ns(drive);
         callback_collect(drive->cb);
+        drive_expedited_serve(drive);
         if (gp_is_needed(drive->gp, GP_NORMAL)) {
             if (!urgent && now < due) {
                 drive_sleep_pacing(drive, event, due - now);

@@ -37,3 +37,28 @@ void *drive_report_body(void *argument)
     pthread_cleanup_pop(0);
     return NULL;
 }
+
+bool drive_tell_handler(struct drive *drive)
+{
+    rtrcu_exchange(&drive->worker[DRIVE_WORKER_TELL].wanted, 1);
+    if (drive_worker_start(drive, DRIVE_WORKER_TELL) != 0)
+        return false;
+    drive_worker_wake(drive, DRIVE_WORKER_TELL);
+    return true;
+}
+
+void *drive_tell_body(void *argument)
+{
+    struct drive_worker *worker = argument;
+    pthread_cleanup_push(gone, worker);
+    for (;;) { /* for the life of the process, or until a handler ends it */
+        uint32_t event = rtrcu_load_acquire(&worker->event);
+        void (*handler)(void) = rtrcu_load_acquire(&worker->drive->blocking_handler);
+        if (rtrcu_exchange(&worker->wanted, 0) && handler)
+            handler();
+        else
+            drive_worker_sleep(worker, event);
+    }
+    pthread_cleanup_pop(0);
+    return NULL;
+}

@@ -29,6 +29,7 @@ static void quiescent(struct drive *drive, bool may_invoke)
         rtrcu_exchange(&drive->urgent, 0);
     callback_collect(drive->cb);
     drive_step(drive, GP_NORMAL);
+    drive_expedited_serve(drive);
     if (may_invoke)
         drive_dispatch(drive);
     if (work_is_left(drive))

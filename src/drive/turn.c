@@ -7,6 +7,8 @@
 
 /* Polls per clock reading while spinning. */
 #define SPIN_POLLS 8
+/* How long a caller that leaves the crank to the driver sleeps before it wakes the driver again. */
+#define PATIENCE_NS 100000000
 
 /* Keep trying for a fence; grace periods stand still without one, and say so. */
 static void fence_or_report(struct drive *drive, enum gp_kind kind)
@@ -109,12 +111,15 @@ static void ask(struct drive *drive, enum gp_kind kind)
     }
 }
 
-/* A parked task cannot be lent a CPU, but whoever schedules it can run it first. */
+/* A parked task cannot be lent a CPU, but whoever schedules it can run it first: its handler is told by a thread that
+ * holds nothing, whenever tasks have come that the grace period waits for. */
 static void tell_tasks(struct drive *drive, enum gp_kind kind)
 {
-    void (*handler)(void) = rtrcu_load_acquire(&drive->blocking_handler);
-    if (handler && gp_waits_for_tasks(drive->gp, kind))
-        handler();
+    uint32_t came = rtrcu_load_acquire(&drive->gp->machine[kind].tasks_came);
+    if (came == drive->tasks_told[kind] || !rtrcu_load_acquire(&drive->blocking_handler))
+        return;
+    if (drive_tell_handler(drive))
+        drive->tasks_told[kind] = came;
 }
 
 static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
@@ -131,6 +136,7 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
     while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
         if (!manner->never_sleeps || !spin(drive, kind, drive_tick_ns(drive), true))
             wait_once(drive, kind);
+        tell_tasks(drive, kind);
         report_if_old(drive, kind);
     }
 }
@@ -144,19 +150,38 @@ static void begin(struct drive *drive, enum gp_kind kind)
     gp_scan(drive->gp, kind);
 }
 
-/* Under the crank.  A driver that works in steps may have left one under way: that one is ended. */
-static void turn(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
 {
-    struct gp_machine *machine = &drive->gp->machine[kind];
-    if (!seq_is_running(machine->seq))
-        begin(drive, kind);
-    if (!gp_is_clear(drive->gp, kind))
-        wait_for_readers(drive, kind, manner);
-    if (manner->by_caller)
-        rtrcu_count_add(&machine->by_caller, 1);
+    if (by_caller)
+        rtrcu_count_add(&drive->gp->machine[kind].by_caller, 1);
     gp_end(drive->gp, kind, plat_clock_now());
     if (kind == GP_EXPEDITED)
         drive_expedited_done(drive);
+}
+
+/* Under the crank.  Somebody may have left one under way: that one is ended. */
+static void turn(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+{
+    if (!seq_is_running(drive->gp->machine[kind].seq))
+        begin(drive, kind);
+    if (!gp_is_clear(drive->gp, kind))
+        wait_for_readers(drive, kind, manner);
+    end(drive, kind, manner->by_caller);
+}
+
+bool drive_turn_first(struct drive *drive, enum gp_kind kind)
+{
+    if (seq_is_running(drive->gp->machine[kind].seq)) {
+        poll_readers(drive, kind, false);
+    } else {
+        begin(drive, kind);
+        if (!gp_is_clear(drive->gp, kind))
+            spin(drive, kind, callback_config(drive->cb)->spin_us * 1000, false);
+    }
+    if (!gp_is_clear(drive->gp, kind))
+        return false;
+    end(drive, kind, true);
+    return true;
 }
 
 /* Release the crank and wake those who wait for it to stop: each looks at the sequence, or turns it itself. */
@@ -184,12 +209,13 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
         return false;
     if (seq_is_running(machine->seq)) {
         poll_readers(drive, kind, true);
+        tell_tasks(drive, kind);
         report_if_old(drive, kind);
     } else if (gp_is_needed(drive->gp, kind)) {
         begin(drive, kind);
     }
     if (seq_is_running(machine->seq) && gp_is_clear(drive->gp, kind)) {
-        gp_end(drive->gp, kind, plat_clock_now());
+        end(drive, kind, false);
         ended = true;
     }
     drive_release_crank(drive, kind);
@@ -204,6 +230,30 @@ static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t coo
     drive_release_crank(drive, kind);
 }
 
+/* One wait for the crank's release, at most @timeout_ns.  @turns: its count before the crank was tried. */
+static void wait_for_release(struct drive *drive, enum gp_kind kind, uint32_t turns, int64_t timeout_ns)
+{
+    rtrcu_fetch_add(&drive->turn_waiters[kind], 1);
+    plat_futex_wait(&drive->turns[kind], turns, timeout_ns);
+    rtrcu_fetch_add(&drive->turn_waiters[kind], (uint32_t)-1);
+}
+
+/* A caller that others may keep from its CPU at any moment leaves the crank to the driver: whoever waited for it would
+ * be kept waiting as long.  It wakes the driver again now and then, since a driver may not have come to be. */
+static void have_it_turned(struct drive *drive, uint64_t cookie)
+{
+    int64_t patience_ns = drive_tick_ns(drive);
+    gp_request(drive->gp, GP_NORMAL, cookie);
+    while (!gp_reached(drive->gp, GP_NORMAL, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
+        uint32_t turns = rtrcu_load_acquire(&drive->turns[GP_NORMAL]);
+        drive_wake(drive, true);
+        if (gp_reached(drive->gp, GP_NORMAL, cookie))
+            return;
+        wait_for_release(drive, GP_NORMAL, turns, patience_ns);
+        patience_ns *= patience_ns < PATIENCE_NS ? 2 : 1;
+    }
+}
+
 /* [O10] Waiter half; drive_release_crank() is the other.  The count is read before the crank is tried.
  *  - our attempt first:  who holds the crank releases it later and counts, so the sleep ends or does not begin;
  *  - its release first:  the attempt succeeds.
@@ -211,6 +261,9 @@ static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t coo
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
     struct lock *crank = &drive->gp->machine[kind].crank;
+    bool deadline = rtrcu_self.state & READER_STATE_DEADLINE;
+    if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
+        have_it_turned(drive, cookie);
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         uint32_t turns = rtrcu_load_acquire(&drive->turns[kind]);
         if (lock_try(crank)) {
@@ -219,9 +272,7 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
             lock_acquire(crank); /* lends our priority to whoever turns it */
             turn_for_cookie(drive, kind, cookie);
         } else {
-            rtrcu_fetch_add(&drive->turn_waiters[kind], 1);
-            plat_futex_wait(&drive->turns[kind], turns, PLAT_FOREVER);
-            rtrcu_fetch_add(&drive->turn_waiters[kind], (uint32_t)-1);
+            wait_for_release(drive, kind, turns, PLAT_FOREVER);
         }
     }
 }

@@ -7,9 +7,18 @@
 
 #include "drive/drive.h"
 
+#define REFUSED_NS 1000000000
+
 static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body, drive_nudge_body,
-                                                       drive_report_body};
-static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report"};
+                                                       drive_report_body, drive_tell_body};
+static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report",
+                                                 "rtrcu-tell"};
+
+void drive_worker_init(struct drive *drive, int index)
+{
+    drive->worker[index] = (struct drive_worker){.drive = drive};
+    lock_init(&drive->worker[index].lock, LOCK_RANK_WORKER);
+}
 
 /* A real-time worker is one from its start: as an ordinary thread it might not come to say so for long. */
 static int first_priority(const struct drive *drive, int index)
@@ -35,7 +44,6 @@ int drive_worker_start(struct drive *drive, int index)
     int claimed = drive_thread_claim(drive, &worker->thread);
     if (claimed <= 0)
         return claimed;
-    worker->drive = drive;
     worker->thread.plat =
         (struct plat_thread){.body = bodies[index], .argument = worker, .priority = first_priority(drive, index)};
     snprintf(worker->thread.plat.name, sizeof(worker->thread.plat.name), "%s", names[index]);
@@ -54,17 +62,47 @@ void drive_worker_sleep(struct drive_worker *worker, uint32_t event)
     plat_futex_wait(&worker->event, event, PLAT_FOREVER);
 }
 
-void drive_worker_set_priority(struct drive_worker *worker, int priority)
+/* A refusal is believed for a while, so that no grace period asks again in vain. */
+static bool was_refused(const struct drive_worker *worker, int priority)
 {
-    if (rtrcu_load_relaxed(&worker->priority) == priority)
+    return worker->refused == priority && plat_clock_now() - worker->refused_ns < REFUSED_NS;
+}
+
+/* Under the worker's lock, by itself or by who lifts it.  A refusal is counted, and the first one said. */
+static void set_priority(struct drive_worker *worker, int thread_id, int priority)
+{
+    if (worker->priority == priority || was_refused(worker, priority))
         return;
-    int error = plat_sched_set(priority, 0);
+    int error = thread_id ? plat_sched_lift(thread_id, priority) : plat_sched_set(priority, 0);
     if (!error) {
         rtrcu_store_relaxed(&worker->priority, priority);
-    } else if (rtrcu_fetch_add(&worker->drive->rt_refused, 1) == 0) {
+        return;
+    }
+    worker->refused = priority;
+    worker->refused_ns = plat_clock_now();
+    if (rtrcu_fetch_add(&worker->drive->rt_refused, 1) == 0) {
         plat_print(
             "rtrcu: real-time scheduling is refused (error %d): expedited grace periods and priority lending work at"
             " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",
             -error);
     }
+}
+
+void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *))
+{
+    lock_acquire(&worker->lock);
+    set_priority(worker, 0, wanted(worker->drive));
+    lock_release(&worker->lock);
+}
+
+void drive_worker_lift(struct drive *drive, int index, int priority)
+{
+    struct drive_worker *worker = &drive->worker[index];
+    int thread_id = (int)rtrcu_load_acquire(&worker->thread_id);
+    if (thread_id == 0)
+        return; /* its first look is ahead */
+    lock_acquire(&worker->lock);
+    if (worker->priority < priority)
+        set_priority(worker, thread_id, priority);
+    lock_release(&worker->lock);
 }

@@ -45,11 +45,12 @@ struct gp_node {
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 struct gp_machine {
-    uint64_t seq;      /* atomic: written by the crank */
-    uint64_t needed;   /* atomic: the latest cookie somebody asked for */
-    uint32_t event;    /* atomic: the crank sleeps on it; counts wake-ups */
-    uint32_t sleeping; /* atomic: the crank sleeps or is about to */
-    uint32_t top;      /* atomic: the level whose node 0 covers all leaves of this grace period */
+    uint64_t seq;        /* atomic: written by the crank */
+    uint64_t needed;     /* atomic: the latest cookie somebody asked for */
+    uint32_t event;      /* atomic: the crank sleeps on it; counts wake-ups */
+    uint32_t sleeping;   /* atomic: the crank sleeps or is about to */
+    uint32_t tasks_came; /* atomic: counts arrivals of parked tasks that it waits for */
+    uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
     /* Of the crank's holder; counters are read by anybody. */
     uint32_t leaves;

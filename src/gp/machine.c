@@ -107,6 +107,8 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
             reader_arm(&leaf->records[__builtin_ctz(left)]);
         lock_release(&leaf->lock);
     }
+    if (blocked)
+        rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     if (!inside && !blocked)
         gp_carry(gp, kind, leaf->index, gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT);
 }

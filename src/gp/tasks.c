@@ -27,10 +27,20 @@ static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kind
     }
 }
 
+/* Tasks are on the leaf's list now of which the grace periods of @threads wait. */
+static void count_arrival(struct gp *gp, unsigned int threads)
+{
+    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+        if (threads & (unsigned int)BLOCKED_GP_THREAD << kind)
+            rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
+    }
+}
+
 void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task)
 {
     unsigned int threads = gp_waits_for_thread(gp, record);
     set_flags(gp, record->leaf, blocked_add_to_leaf(record->leaf, task, threads));
+    count_arrival(gp, threads);
 }
 
 bool gp_promote(struct gp *gp, struct reader_record *record)
@@ -38,6 +48,8 @@ bool gp_promote(struct gp *gp, struct reader_record *record)
     unsigned int threads = gp_waits_for_thread(gp, record);
     uint32_t moved;
     set_flags(gp, record->leaf, blocked_promote(record, threads, &moved));
+    if (moved)
+        count_arrival(gp, threads);
     blocked_promoted(record, moved);
     return rtrcu_load_acquire(&record->parked) == 0;
 }

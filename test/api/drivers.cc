@@ -222,6 +222,29 @@ TEST(RealTime, ARefusalIsCountedAndNothingElse)
         EXPECT_TRUE(exited_well(test::run_child("drop_permission", {setting}))) << setting;
 }
 
+/* ---- callers that others keep from the CPU ---- */
+
+/* Whoever waited for such a caller would wait as long: the driver turns for it. */
+CHILD(weak_callers)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    struct sched_param parameter = {};
+    REQUIRE(sched_setscheduler(0, SCHED_IDLE, &parameter) == 0);
+    struct rtrcu_stats before = test::stats();
+    for (int i = 0; i < 10; i++)
+        synchronize_rcu();
+    struct rtrcu_stats after = test::stats();
+    REQUIRE(after.gp_completed >= before.gp_completed + 10);
+    REQUIRE(after.gp_by_caller == before.gp_by_caller);
+}
+
+TEST(Callers, AWeakOneLeavesTheTurningToTheDriver)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator does not pass scheduling on";
+    EXPECT_TRUE(exited_well(test::run_child("weak_callers")));
+}
+
 /* ---- one CPU only ---- */
 
 CHILD(on_one_cpu)

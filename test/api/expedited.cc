@@ -146,16 +146,16 @@ TEST(Expedited, CookiesOfTheTwoKindsAreApart)
 CHILD(worker_at_real_time)
 {
     synchronize_rcu_expedited();
-    int worker = thread_called("rtrcu-exp");
-    REQUIRE(worker != 0);
+    int worker = 0;
+    REQUIRE(test::eventually([&] { return (worker = thread_called("rtrcu-exp")) != 0; }));
     REQUIRE(test::eventually([&] { return rt_priority_of(worker) == 7 || test::stats().rt_refused > 0; }));
 }
 
 CHILD(worker_is_a_work_queue)
 {
     synchronize_rcu_expedited();
-    int worker = thread_called("rtrcu-exp");
-    REQUIRE(worker != 0);
+    int worker = 0;
+    REQUIRE(test::eventually([&] { return (worker = thread_called("rtrcu-exp")) != 0; }));
     for (int i = 0; i < 20; i++)
         synchronize_rcu_expedited();
     REQUIRE(rt_priority_of(worker) == 0);
@@ -170,7 +170,10 @@ CHILD(caller_lifts_the_worker)
     if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0)
         return; /* no permission here: nothing to see */
     synchronize_rcu_expedited();
-    int worker = thread_called("rtrcu-exp");
+    int worker = 0;
+    unsigned long cookie = start_poll_synchronize_rcu_expedited(); /* the worker's alone: it is there when this ends */
+    REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
+    REQUIRE((worker = thread_called("rtrcu-exp")) != 0);
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
     std::thread caller([] { synchronize_rcu_expedited(); }); /* inherits our priority */
@@ -185,12 +188,49 @@ CHILD(without_permission)
     for (int i = 0; i < 5; i++)
         synchronize_rcu_expedited();
     REQUIRE(test::stats().exp_completed == 5);
-    REQUIRE(test::stats().rt_refused >= 1);
+    REQUIRE(test::eventually([] { return test::stats().rt_refused >= 1; }));
+}
+
+/* The worker does not wake for a grace period that its caller ends. */
+CHILD(callers_turn_the_first_step)
+{
+    synchronize_rcu_expedited();
+    int worker = 0;
+    REQUIRE(test::eventually([&] { return (worker = thread_called("rtrcu-exp")) != 0; }));
+    auto switches = [&] {
+        char path[64], line[128];
+        long voluntary = -1;
+        snprintf(path, sizeof(path), "/proc/self/task/%d/status", worker);
+        FILE *file = fopen(path, "r");
+        while (file && fgets(line, sizeof(line), file))
+            (void)sscanf(line, "voluntary_ctxt_switches: %ld", &voluntary);
+        if (file)
+            fclose(file);
+        return voluntary;
+    };
+    long before = 0;
+    REQUIRE(test::eventually([&] { /* it has gone to sleep */
+                                   long last = before;
+                                   before = switches();
+                                   return before == last && before > 0;
+    }));
+    before = switches();
+    for (int i = 0; i < 1000; i++)
+        synchronize_rcu_expedited();
+    REQUIRE(test::stats().exp_completed == 1001);
+    REQUIRE(switches() - before < 100);
 }
 
 CHILD(drop_permission)
 {
     test::become_child_without_real_time("without_permission");
+}
+
+TEST(ExpeditedWorker, SleepsWhileCallersTurn)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has threads of its own";
+    EXPECT_TRUE(exited_well(test::run_child("callers_turn_the_first_step")));
 }
 
 TEST(ExpeditedWorker, RunsAtItsPriority)

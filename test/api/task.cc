@@ -230,6 +230,33 @@ TEST(Task, TheSameWithEveryTaskOnItsLeafsList)
     ASSERT_EQ(rtrcu_configure(&config), 0);
 }
 
+/* Told again when another task comes that the same grace period waits for. */
+TEST(Task, TheBlockingHandlerIsToldOfEachThatComes)
+{
+    static std::atomic<int> told{0};
+    rcu_task_set_blocking_handler([] { told++; });
+    test::Worker other;
+    rcu_task first, second;
+    rcu_task_init(&first, "first");
+    rcu_task_init(&second, "second");
+    other.run([] { rcu_read_lock(); });
+    rcu_read_lock();
+    rcu_task_park(&first);
+    unsigned long cookie = start_poll_synchronize_rcu();
+    ASSERT_TRUE(test::eventually([] { return told > 0; }));
+    int before = told;
+    other.run([&] { rcu_task_park(&second); });
+    EXPECT_TRUE(test::eventually([&] { return told > before; }));
+    other.run([&] {
+        rcu_task_resume(&second);
+        rcu_read_unlock();
+    });
+    rcu_task_resume(&first);
+    rcu_read_unlock();
+    cond_synchronize_rcu(cookie);
+    rcu_task_set_blocking_handler(nullptr);
+}
+
 TEST(Task, TheBlockingHandlerIsToldOfAParkedTask)
 {
     static std::atomic<int> told{0};

@@ -7,10 +7,11 @@ namespace scenarios
 
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
     kGivesUp, kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd,
-    kCookie, kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend, kRefused, kRefusedBoth, kRefusedNewcomer,
-    kRefusedArmed, kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
-    kDirect, kDirectLeave, kDirectTask, kLtimer, kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused,
-    kDaemonRefused, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit;
+    kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk, kExpeditedAlone, kBothKinds, kLend, kRefused,
+    kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo,
+    kFree, kFreeBarrier, kInline, kDirect, kDirectLeave, kDirectTask, kLtimer, kDriverChanged, kDriverToSched,
+    kDriverFromSched, kThreadsRefused, kDaemonRefused, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode,
+    kTaskSame, kTaskRead, kTaskTwo, kTaskExit;
 
 } // namespace scenarios
 
@@ -44,6 +45,8 @@ const std::vector<const sim::Scenario *> table = {
     &scenarios::kPoll,
     &scenarios::kExpedited,
     &scenarios::kExpeditedTwo,
+    &scenarios::kExpeditedAsk,
+    &scenarios::kExpeditedAlone,
     &scenarios::kBothKinds,
     &scenarios::kLend,
     &scenarios::kRefused,

@@ -63,6 +63,7 @@ struct rtrcu_thread {
     uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true) */
     uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, a bit each */
     uint32_t slow;         /* slow paths under way: handlers nest.  Who confirms full fences reads it */
+    uint32_t sched;        /* what the scheduler makes of this thread, and for how many calls; see drive/caller.c */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

@@ -86,10 +86,16 @@ void expedited_updater()
     free_object(old);
 }
 
+void make_worker()
+{
+    register_reader();
+    (void)drive_worker_start(&rtrcu_domain.drive, DRIVE_WORKER_EXPEDITED);
+}
+
 void expedited_setup()
 {
     begin();
-    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("reader", read_once), make_worker);
     sim::thread("updater", expedited_updater);
 }
 
@@ -98,6 +104,51 @@ void expedited_two_setup()
     begin();
     sim::thread("updater1", expedited_updater);
     sim::thread("updater2", expedited_updater);
+}
+
+// One only asks and polls, beside one who turns the first step; the worker comes late, or not at all.
+uint64_t asked;
+
+bool asked_is_reached()
+{
+    return poll_state_synchronize_rcu_expedited(asked);
+}
+
+void expedited_asker()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    asked = start_poll_synchronize_rcu_expedited();
+    sim::until(asked_is_reached);
+    free_object(old);
+}
+
+void expedited_ask_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("asker", expedited_asker), make_worker);
+    sim::thread("updater", expedited_updater);
+}
+
+// A thread is refused: who asks again finds what it asked for done, by whoever there is.
+void expedited_refused_asker()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    asked = start_poll_synchronize_rcu_expedited();
+    for (int i = 0; i < 3 && !asked_is_reached(); i++) {
+        plat_clock_sleep(2000000);
+        (void)start_poll_synchronize_rcu_expedited();
+    }
+    sim::until(asked_is_reached);
+    free_object(old);
+}
+
+void expedited_alone_setup()
+{
+    begin();
+    sim::may_fail(sim::kThreads, 2);
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::thread("asker", expedited_refused_asker);
 }
 
 // Two grace periods, one of each kind, wait for the same reader.
@@ -121,7 +172,8 @@ void lend_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kBothKinds, kLend;
+extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk, kExpeditedAlone,
+    kBothKinds, kLend;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -134,6 +186,12 @@ const sim::Scenario kExpedited = {
     "expedited", "an expedited grace period by the worker", expedited_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpeditedTwo = {
     "expedited-two", "two callers of one worker", expedited_two_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kExpeditedAsk = {"expedited-ask",     "one who asks beside one who turns the first step",
+                                     expedited_ask_setup, nullptr,
+                                     check_invariants,    8000};
+const sim::Scenario kExpeditedAlone = {"expedited-alone",     "one who asks, and a thread that cannot be made",
+                                       expedited_alone_setup, nullptr,
+                                       check_invariants,      8000};
 const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited grace period wait for one reader",
                                   both_kinds_setup, nullptr,
                                   check_invariants, 6000};

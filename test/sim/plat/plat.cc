@@ -191,6 +191,11 @@ int plat_sched_lift(int thread_id, int priority)
     return 0;
 }
 
+int32_t plat_sched_nice(void)
+{
+    return 0;
+}
+
 int plat_sched_rt_priority(void)
 {
     return world()->current()->rt_priority;
