@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Tasks: sections that are parked and go on in other threads, as those of fibers and coroutines do; carriers of both
-// disciplines, some of which end while tasks that parked on them are still inside.
+// Tasks: sections that are parked and go on in other threads, as those of fibers and coroutines do, or are listed for
+// good, as those of futures are.  Tasks run inside one another, and above sections of their carriers, which are of both
+// disciplines; some carriers end while tasks that parked on them are still inside.
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -16,6 +17,9 @@ namespace
 // What a fiber would keep on its stack.
 struct Task {
     rcu_task task;
+    rcu_task listing; // of a section that is listed for good
+    bool listed;
+    bool fresh; // its section has not been parked yet
     uint32_t seat;
     uint32_t nesting; // 0: outside
     uint32_t steps;   // that it still takes in this section
@@ -63,10 +67,16 @@ class Turn
     {
     }
 
-    // `ending`: the section is brought to its end, and no other begins.
-    void run(bool ending)
+    // `ending`: the section is brought to its end, and no other begins.  `inside` is done while the task is mounted.
+    template <typename Inside> void run(bool ending, Inside inside)
     {
+        record_.beats.fetch_add(1, std::memory_order_relaxed);
+        if (task_.listed) {
+            poll(ending, inside);
+            return;
+        }
         rcu_task_resume(&task_.task);
+        inside();
         if (task_.nesting == 0 && !ending)
             begin();
         if (task_.nesting != 0) {
@@ -79,17 +89,35 @@ class Turn
         if (ending || (task_.nesting == 0 && random_.one_in(64))) {
             rcu_task_exit(&task_.task);
             rcu_task_init(&task_.task, "torture");
-        } else {
-            rcu_task_park(&task_.task);
+            return;
         }
-        record_.beats.fetch_add(1, std::memory_order_relaxed);
+        if (task_.nesting == 1 && task_.fresh && random_.one_in(3)) {
+            rcu_task_list(&task_.listing);
+            task_.listed = true;
+        }
+        rcu_task_park(&task_.task);
+        task_.fresh = false;
     }
 
   private:
+    // A listed section belongs to no thread: what a poll opens it closes.
+    template <typename Inside> void poll(bool ending, Inside inside)
+    {
+        rcu_read_lock();
+        inside();
+        rcu_read_unlock();
+        if (task_.steps-- != 0 && !ending)
+            return;
+        end();
+        if (ending)
+            rcu_task_exit(&task_.task);
+    }
+
     void begin()
     {
         rcu_read_lock();
         task_.nesting = 1;
+        task_.fresh = true;
         task_.steps = static_cast<uint32_t>(random_.below(random_.one_in(8) ? 20 : 4));
         task_.element = context_.pipeline.read();
         task_.node = context_.heap.read(random_.below(4096));
@@ -126,8 +154,13 @@ class Turn
         if (task_.seat < seats_max)
             task_.node->left[task_.seat]++;
         const Element *element = task_.element;
-        for (; task_.nesting > 0; task_.nesting--)
-            rcu_read_unlock();
+        if (task_.listed)
+            rcu_task_unlist(&task_.listing);
+        for (; task_.nesting > 0; task_.nesting--) {
+            if (!task_.listed)
+                rcu_read_unlock();
+        }
+        task_.listed = false;
         if (element->age.load(std::memory_order_relaxed) > 1)
             record_.near_misses.fetch_add(1, std::memory_order_relaxed);
         record_.reads.fetch_add(1, std::memory_order_relaxed);
@@ -139,6 +172,24 @@ class Turn
     Task &task_;
 };
 
+// One task runs here, perhaps above a section of the thread, perhaps with another inside it.
+void run_one(Context &context, ActorRecord &record, Random &random, Fibers &fibers, int depth = 0)
+{
+    Task *task = fibers.queue.take(random);
+    if (!task)
+        return;
+    const bool beneath = random.one_in(8);
+    if (beneath)
+        rcu_read_lock();
+    Turn(context, record, random, *task).run(false, [&] {
+        if (depth < 2 && random.one_in(8))
+            run_one(context, record, random, fibers, depth + 1);
+    });
+    if (beneath)
+        rcu_read_unlock();
+    fibers.queue.give(task);
+}
+
 // A thread that carries for a while and is gone; what parked on it stays behind.
 void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64_t seed)
 {
@@ -146,10 +197,7 @@ void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64
     if (random.one_in(4))
         rtrcu_register_thread(RTRCU_QSBR);
     for (int i = 0; i < 20; i++) {
-        if (Task *task = fibers.queue.take(random)) {
-            Turn(context, record, random, *task).run(false);
-            fibers.queue.give(task);
-        }
+        run_one(context, record, random, fibers);
         rcu_quiescent_state();
     }
 }
@@ -158,7 +206,7 @@ void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64
 void bring_to_end(Actor &actor, Fibers &fibers)
 {
     while (Task *task = fibers.queue.take(actor.random))
-        Turn(actor.context, actor.record, actor.random, *task).run(true);
+        Turn(actor.context, actor.record, actor.random, *task).run(true, [] {});
 }
 
 void carry(Actor &actor, Fibers &fibers)
@@ -169,10 +217,7 @@ void carry(Actor &actor, Fibers &fibers)
     {
         ReadsInHandler handler(actor, true);
         while (!actor.context.stopping.load(std::memory_order_relaxed)) {
-            if (Task *task = fibers.queue.take(actor.random)) {
-                Turn(actor.context, actor.record, actor.random, *task).run(false);
-                fibers.queue.give(task);
-            }
+            run_one(actor.context, actor.record, actor.random, fibers);
             rcu_quiescent_state();
             if (actor.should_pause() || actor.random.one_in(256)) {
                 rcu_thread_offline();
@@ -203,6 +248,7 @@ void add_tasks(Cast &cast, Context &context)
     fibers->tasks = std::vector<Task>(static_cast<std::size_t>(scenario.tasks));
     for (Task &task : fibers->tasks) {
         rcu_task_init(&task.task, "torture");
+        rcu_task_init(&task.listing, "torture, listed");
         task.seat = context.heap.take_seat();
         fibers->queue.give(&task);
     }
