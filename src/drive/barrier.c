@@ -38,7 +38,7 @@ static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void 
     rtrcu_fetch_add(&drive->progress_waiters, 1);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))
-        plat_futex_wait(&drive->progress, progress, drive_tick_ns(drive));
+        drive_sleep(drive, &drive->progress, progress, drive_tick_ns(drive));
     rtrcu_fetch_add(&drive->progress_waiters, (uint32_t)-1);
 }
 

@@ -164,7 +164,12 @@ bool drive_step(struct drive *drive, enum gp_kind kind);
 /* A heavy fence, by whatever still works; false: none does, try again later. */
 bool drive_fence(struct drive *drive);
 
-/* ---- waking: wake.c ---- */
+/* ---- sleeping and waking: wake.c ---- */
+
+/* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
+void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
+/* Take a machine whose holder may keep it for a whole grace period; lends it our priority.  Away meanwhile. */
+void drive_take_crank(struct drive *drive, enum gp_kind kind);
 
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
 void drive_perform(struct drive *drive, unsigned int actions);

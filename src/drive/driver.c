@@ -90,7 +90,7 @@ int drive_start_surely(struct drive *drive)
         error = drive_start(drive);
         uint32_t state = rtrcu_load_acquire(&thread->state);
         if (!error && state != DRIVE_RUNNING)
-            plat_futex_wait(&thread->state, state, drive_tick_ns(drive));
+            drive_sleep(drive, &thread->state, state, drive_tick_ns(drive));
     }
     return error;
 }
@@ -124,7 +124,7 @@ void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns)
 {
     rtrcu_exchange(&drive->sleeping, DRIVE_IDLE);
     if (!drive_anything_new(drive))
-        plat_futex_wait(&drive->event, event, timeout_ns);
+        drive_sleep(drive, &drive->event, event, timeout_ns);
     rtrcu_store_release(&drive->sleeping, DRIVE_AWAKE);
 }
 
@@ -132,7 +132,7 @@ void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns)
 {
     rtrcu_exchange(&drive->sleeping, DRIVE_PACING);
     if (!rtrcu_load_acquire(&drive->urgent))
-        plat_futex_wait(&drive->event, event, timeout_ns);
+        drive_sleep(drive, &drive->event, event, timeout_ns);
     rtrcu_store_release(&drive->sleeping, DRIVE_AWAKE);
 }
 

@@ -53,7 +53,7 @@ static void wait_for_end(struct drive *drive, uint64_t cookie)
     while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&drive->exp_done[index]);
         if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
-            plat_futex_wait(&drive->exp_done[index], done, PLAT_FOREVER);
+            drive_sleep(drive, &drive->exp_done[index], done, PLAT_FOREVER);
     }
     rtrcu_fetch_add(&drive->exp_waiters[index], (uint32_t)-1);
 }
@@ -180,7 +180,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
         if (!lock_try(crank)) {
             hand_over(drive, cookie);
-            lock_acquire(crank);
+            drive_take_crank(drive, GP_EXPEDITED);
         }
         left = !gp_reached(drive->gp, GP_EXPEDITED, cookie) && !drive_turn_first(drive, GP_EXPEDITED);
         drive_release_crank(drive, GP_EXPEDITED);

@@ -135,7 +135,7 @@ static void *body(void *argument)
         }
         rtrcu_exchange(&krcud->sleeping, 1);
         if (!rtrcu_load_acquire(&krcud->first) || rtrcu_load_relaxed(&krcud->drive->forking))
-            plat_futex_wait(&krcud->event, event, PLAT_FOREVER);
+            drive_sleep(krcud->drive, &krcud->event, event, PLAT_FOREVER);
         rtrcu_store_release(&krcud->sleeping, 0);
     }
     return NULL;

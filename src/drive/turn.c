@@ -76,7 +76,7 @@ static void sleep_once(struct drive *drive, enum gp_kind kind, int64_t timeout_n
     rtrcu_exchange(&machine->sleeping, 1);
     gp_poll_anonymous(drive->gp, kind);
     if (!gp_is_clear(drive->gp, kind))
-        plat_futex_wait(&machine->event, event, timeout_ns);
+        drive_sleep(drive, &machine->event, event, timeout_ns);
     rtrcu_store_release(&machine->sleeping, 0);
     poll_readers(drive, kind, true);
 }
@@ -195,7 +195,7 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind)
 
 void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
-    lock_acquire(&drive->gp->machine[kind].crank);
+    drive_take_crank(drive, kind);
     if (gp_is_needed(drive->gp, kind))
         turn(drive, kind, manner);
     drive_release_crank(drive, kind);
@@ -234,7 +234,7 @@ static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t coo
 static void wait_for_release(struct drive *drive, enum gp_kind kind, uint32_t turns, int64_t timeout_ns)
 {
     rtrcu_fetch_add(&drive->turn_waiters[kind], 1);
-    plat_futex_wait(&drive->turns[kind], turns, timeout_ns);
+    drive_sleep(drive, &drive->turns[kind], turns, timeout_ns);
     rtrcu_fetch_add(&drive->turn_waiters[kind], (uint32_t)-1);
 }
 
@@ -269,7 +269,7 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
         if (lock_try(crank)) {
             turn_for_cookie(drive, kind, cookie);
         } else if (plat_sched_rt_priority() > 0) {
-            lock_acquire(crank); /* lends our priority to whoever turns it */
+            drive_take_crank(drive, kind);
             turn_for_cookie(drive, kind, cookie);
         } else {
             wait_for_release(drive, kind, turns, PLAT_FOREVER);

@@ -5,6 +5,25 @@
  */
 #include "drive/drive.h"
 
+void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    bool went = reader_away_begin();
+    plat_futex_wait(word, expected, timeout_ns);
+    if (went)
+        reader_away_end(drive->gp->registry);
+}
+
+void drive_take_crank(struct drive *drive, enum gp_kind kind)
+{
+    struct lock *crank = &drive->gp->machine[kind].crank;
+    if (lock_try(crank))
+        return;
+    bool went = reader_away_begin();
+    lock_acquire(crank);
+    if (went)
+        reader_away_end(drive->gp->registry);
+}
+
 static bool may_wake(void)
 {
     return !(rtrcu_self.state & READER_STATE_DEADLINE);

@@ -59,7 +59,7 @@ void drive_worker_wake(struct drive *drive, int index)
 
 void drive_worker_sleep(struct drive_worker *worker, uint32_t event)
 {
-    plat_futex_wait(&worker->event, event, PLAT_FOREVER);
+    drive_sleep(worker->drive, &worker->event, event, PLAT_FOREVER);
 }
 
 /* A refusal is believed for a while, so that no grace period asks again in vain. */

@@ -11,7 +11,7 @@ extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent,
     kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo,
     kFree, kFreeBarrier, kInline, kDirect, kDirectLeave, kDirectTask, kLtimer, kDriverChanged, kDriverToSched,
     kDriverFromSched, kThreadsRefused, kDaemonRefused, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode,
-    kTaskSame, kTaskRead, kTaskTwo, kTaskExit;
+    kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kAway, kAwayHandler;
 
 } // namespace scenarios
 
@@ -80,6 +80,8 @@ const std::vector<const sim::Scenario *> table = {
     &scenarios::kTaskRead,
     &scenarios::kTaskTwo,
     &scenarios::kTaskExit,
+    &scenarios::kAway,
+    &scenarios::kAwayHandler,
 };
 
 } // namespace

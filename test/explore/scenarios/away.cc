@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Threads that sleep in the library while no heavy fence is to be had: nobody waits for them to acknowledge, and what
+// their handlers read meanwhile is protected.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+void only_wait()
+{
+    synchronize_rcu();
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void replace_twice()
+{
+    replace_and_wait();
+    replace_and_wait();
+}
+
+void refuse()
+{
+    sim::refuse_fences(true, true);
+}
+
+void begin()
+{
+    configure();
+    shared = make_object();
+}
+
+// Each is a reader for the other, and one of them sleeps until the other's grace period ends.
+void waiters_setup()
+{
+    begin();
+    refuse();
+    updaters = 2;
+    sim::as_thread(sim::thread("first", replace_and_wait), register_reader);
+    sim::as_thread(sim::thread("second", only_wait), register_reader);
+}
+
+// A handler of the one that sleeps reads, while the other relies on its being away.
+void handler_setup()
+{
+    begin();
+    updaters = 3;
+    int sleeper = sim::thread("sleeper", only_wait);
+    sim::as_thread(sleeper, register_reader);
+    sim::signal(sleeper, read_once);
+    sim::event("membarrier and the visit to every CPU are refused from now on", refuse);
+    sim::as_thread(sim::thread("updater", replace_twice), register_reader);
+}
+
+} // namespace
+
+extern const sim::Scenario kAway, kAwayHandler;
+
+const sim::Scenario kAway = {
+    "away", "two who wait for grace periods, and no fence", waiters_setup, expect_idle, check_invariants, 6000};
+const sim::Scenario kAwayHandler = {"away-handler",   "a handler of one who waits reads, and no fence",
+                                    handler_setup,    expect_idle,
+                                    check_invariants, 9000};
+
+} // namespace scenarios
