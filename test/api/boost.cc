@@ -145,21 +145,27 @@ void with_a_preempted_reader(void (*wait_for_it)(), std::chrono::milliseconds wo
     });
     steps.wait(1);
     hog.start(cpu);
-    bool before = left;
     wait_for_it();
     REQUIRE(left);
     hog.stop();
     steps.reach(2);
     reader.join();
-    if (!before)
-        REQUIRE(test::stats().boosts > 0);
+}
+
+/* The kernel stops real-time hogs too for a twentieth of each second, and a reader that it lets run then needs no
+ * lending: a few readers, of which one must have been lent a priority. */
+void until_one_is_lent(void (*wait_for_it)())
+{
+    for (int i = 0; i < 10 && test::stats().boosts == 0; i++)
+        with_a_preempted_reader(wait_for_it);
+    REQUIRE(test::stats().boosts > 0);
 }
 
 CHILD(expedited_lends_at_once)
 {
     if (!real_time_allowed())
         _exit(3);
-    with_a_preempted_reader(synchronize_rcu_expedited);
+    until_one_is_lent(synchronize_rcu_expedited);
 }
 
 /* The reader runs on another CPU than its lender all the time that it is lent a priority: the kernel would spin for it
@@ -177,7 +183,7 @@ CHILD(normal_lends_after_its_delay)
 {
     if (!real_time_allowed())
         _exit(3);
-    with_a_preempted_reader(synchronize_rcu);
+    until_one_is_lent(synchronize_rcu);
 }
 
 class Boost : public testing::Test
