@@ -2,92 +2,100 @@
 // The table of scenarios.
 #include "table.h"
 
+// clang-format off
+#define SCENARIOS(X) \
+    X(Publish) \
+    X(Nested) \
+    X(TwoReaders) \
+    X(Handler) \
+    X(Quiescent) \
+    X(QuiescentTwo) \
+    X(QuiescentNested) \
+    X(GivesUp) \
+    X(Waits) \
+    X(Deadline) \
+    X(Register) \
+    X(RegisterHandler) \
+    X(Exit) \
+    X(Reuse) \
+    X(Return) \
+    X(Tree) \
+    X(TreeLate) \
+    X(Anonymous) \
+    X(Share) \
+    X(Crowd) \
+    X(Cookie) \
+    X(Poll) \
+    X(Expedited) \
+    X(ExpeditedTwo) \
+    X(ExpeditedAsk) \
+    X(ExpeditedAlone) \
+    X(BothKinds) \
+    X(Lend) \
+    X(Refused) \
+    X(RefusedBoth) \
+    X(RefusedNewcomer) \
+    X(RefusedArmed) \
+    X(FullFences) \
+    X(SwitchPark) \
+    X(RefusedKinds) \
+    X(Call) \
+    X(CallSignal) \
+    X(CallExit) \
+    X(Barrier) \
+    X(BarrierTwo) \
+    X(Free) \
+    X(FreeBarrier) \
+    X(Inline) \
+    X(Direct) \
+    X(DirectLeave) \
+    X(DirectTask) \
+    X(Ltimer) \
+    X(DriverChanged) \
+    X(DriverToSched) \
+    X(DriverFromSched) \
+    X(ThreadsRefused) \
+    X(DaemonRefused) \
+    X(PollDriver) \
+    X(Sched) \
+    X(SchedTwo) \
+    X(TaskMove) \
+    X(TaskMoveNode) \
+    X(TaskSame) \
+    X(TaskRead) \
+    X(TaskTwo) \
+    X(TaskExit) \
+    X(Away) \
+    X(AwayHandler) \
+    X(TaskNewcomer) \
+    X(Inner) \
+    X(QuiescentInner) \
+    X(LastSlot) \
+    X(TaskKinds) \
+    X(TaskFull) \
+    X(FullCookie) \
+    X(CallCookies) \
+    X(Hurry) \
+    X(ShareUsed) \
+    X(FullAnonymous) \
+    X(Spin)
+// clang-format on
+
 namespace scenarios
 {
 
-extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
-    kGivesUp, kWaits, kDeadline, kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kShare, kCrowd,
-    kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk, kExpeditedAlone, kBothKinds, kLend, kRefused,
-    kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo,
-    kFree, kFreeBarrier, kInline, kDirect, kDirectLeave, kDirectTask, kLtimer, kDriverChanged, kDriverToSched,
-    kDriverFromSched, kThreadsRefused, kDaemonRefused, kPollDriver, kSched, kSchedTwo, kTaskMove, kTaskMoveNode,
-    kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kAway, kAwayHandler;
+#define DECLARE(name) extern const sim::Scenario k##name;
+SCENARIOS(DECLARE)
 
 } // namespace scenarios
 
 namespace explore
 {
 
-namespace
-{
-
-const std::vector<const sim::Scenario *> table = {
-    &scenarios::kPublish,
-    &scenarios::kNested,
-    &scenarios::kTwoReaders,
-    &scenarios::kHandler,
-    &scenarios::kQuiescent,
-    &scenarios::kQuiescentTwo,
-    &scenarios::kQuiescentNested,
-    &scenarios::kGivesUp,
-    &scenarios::kWaits,
-    &scenarios::kDeadline,
-    &scenarios::kRegister,
-    &scenarios::kRegisterHandler,
-    &scenarios::kExit,
-    &scenarios::kReuse,
-    &scenarios::kReturn,
-    &scenarios::kTree,
-    &scenarios::kTreeLate,
-    &scenarios::kShare,
-    &scenarios::kCrowd,
-    &scenarios::kCookie,
-    &scenarios::kPoll,
-    &scenarios::kExpedited,
-    &scenarios::kExpeditedTwo,
-    &scenarios::kExpeditedAsk,
-    &scenarios::kExpeditedAlone,
-    &scenarios::kBothKinds,
-    &scenarios::kLend,
-    &scenarios::kRefused,
-    &scenarios::kRefusedBoth,
-    &scenarios::kRefusedNewcomer,
-    &scenarios::kRefusedArmed,
-    &scenarios::kFullFences,
-    &scenarios::kCall,
-    &scenarios::kCallSignal,
-    &scenarios::kCallExit,
-    &scenarios::kBarrier,
-    &scenarios::kBarrierTwo,
-    &scenarios::kFree,
-    &scenarios::kFreeBarrier,
-    &scenarios::kInline,
-    &scenarios::kDirect,
-    &scenarios::kDirectLeave,
-    &scenarios::kDirectTask,
-    &scenarios::kLtimer,
-    &scenarios::kDriverChanged,
-    &scenarios::kDriverToSched,
-    &scenarios::kDriverFromSched,
-    &scenarios::kThreadsRefused,
-    &scenarios::kDaemonRefused,
-    &scenarios::kPollDriver,
-    &scenarios::kSched,
-    &scenarios::kSchedTwo,
-    &scenarios::kTaskMove,
-    &scenarios::kTaskMoveNode,
-    &scenarios::kTaskSame,
-    &scenarios::kTaskRead,
-    &scenarios::kTaskTwo,
-    &scenarios::kTaskExit,
-    &scenarios::kAway,
-    &scenarios::kAwayHandler,
-};
-
-} // namespace
-
 const std::vector<const sim::Scenario *> &all_scenarios()
 {
+#define ADDRESS(name) &scenarios::k##name,
+    static const std::vector<const sim::Scenario *> table = {SCENARIOS(ADDRESS)};
     return table;
 }
 

@@ -17,7 +17,7 @@ void reporter()
 {
     uint32_t expected = 1;
     if (broken)
-        (void)SIM_COMPARE_ALONE(&node, &expected, 0);
+        (void)sim_compare_exchange(&node, &expected, 0, sizeof(node), SIM_SEQ_CST, "compare-exchange", "reporter");
     else
         (void)rtrcu_compare_exchange(&node, &expected, 0);
     seen_sleeping = rtrcu_load_relaxed(&sleeping);

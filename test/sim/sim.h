@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What the explored source calls instead of the machine: every shared access, fence and pause of the library.
  *
- * The headers of test/sim/rtrcu/detail are found before those of include/ and map the library's wrappers to these. 
+ * The headers of test/sim/rtrcu/detail are found before those of include/ and map what these are made of to this.
  * Each call is a scheduling point: other threads, store buffers and signal handlers may go first.  @text is the access
  * as the source spells it, @where the function around it; both are for the trace.
  */
@@ -16,23 +16,23 @@
 extern "C" {
 #endif
 
-enum sim_order { SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE };
+/* Numbered as by the compiler, which gives consume the order of an acquire. */
+enum sim_order { SIM_RELAXED, SIM_CONSUME, SIM_ACQUIRE, SIM_RELEASE, SIM_SEQ_CST = 5 };
 enum sim_rmw { SIM_EXCHANGE, SIM_ADD, SIM_OR, SIM_AND };
 
-uint64_t sim_load(const volatile void *address, size_t size, enum sim_order order, const char *text, const char *where);
-void sim_store(volatile void *address, uint64_t value, size_t size, enum sim_order order, const char *text,
-               const char *where);
+uint64_t sim_load(const volatile void *address, size_t size, int order, const char *text, const char *where);
+void sim_store(volatile void *address, uint64_t value, size_t size, int order, const char *text, const char *where);
 
-/* A read-modify-write: one event.  x86: a full fence.  Else: an acquire and a release, whose store later relaxed
- * loads may overtake.  Returns what was there before. */
-uint64_t sim_update(volatile void *address, uint64_t value, size_t size, enum sim_rmw operation, const char *text,
-                    const char *where);
-bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, const char *text,
-                          const char *where);
+/* A read-modify-write: one event.  x86: a full fence.  Else: by @order nothing, or an acquire and a release, whose
+ * store later relaxed loads may overtake.  Returns what was there before. */
+uint64_t sim_update(volatile void *address, uint64_t value, size_t size, enum sim_rmw operation, int order,
+                    const char *text, const char *where);
+bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, int order,
+                          const char *text, const char *where);
 
 /* An unlocked read-modify-write of the owner: one event for its own signal handlers; for others a load and, later, a
  * store, so what they store into any byte of it meanwhile is lost.  Returns what it stores. */
-uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, enum sim_order order, const char *text,
+uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, int order, const char *text,
                        const char *where);
 
 /* A statistic: counted, no scheduling point. */

@@ -204,6 +204,75 @@ void free_barrier_setup()
     sim::as_thread(sim::thread("barrier", barrier_for_the_first), register_reader);
 }
 
+// ---- a callback runs when a grace period has passed since it was queued, whoever turned the crank ----
+
+uint64_t queued_at[2];
+
+void expect_reached(uint64_t cookie)
+{
+    sim::expect(poll_state_synchronize_rcu(cookie), "a whole grace period has passed since the callback was queued");
+}
+
+void first_callback(struct rcu_head *head)
+{
+    expect_reached(queued_at[0]);
+    free_callback(head);
+}
+
+void second_callback(struct rcu_head *head)
+{
+    expect_reached(queued_at[1]);
+    free_callback(head);
+}
+
+void call_with_cookies()
+{
+    struct object *old = replace_object();
+    queued_at[0] = get_state_synchronize_rcu();
+    call_rcu(&old->head, first_callback);
+    old = replace_object();
+    queued_at[1] = get_state_synchronize_rcu();
+    call_rcu(&old->head, second_callback);
+    rcu_barrier();
+}
+
+void cookies_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("updater", call_with_cookies), register_and_start_driver);
+    sim::thread("other", rtrcu_synchronize);
+}
+
+void cookies_finish()
+{
+    sim::expect(invoked == 2, "rcu_barrier() has waited for both");
+    expect_nothing_left();
+}
+
+// ---- in a hurry: the driver paces itself, and must hear of it ----
+
+uint64_t polled;
+
+bool polled_is_reached()
+{
+    return seq_reached(rtrcu_domain.gp.machine[GP_NORMAL].seq, polled);
+}
+
+void poll_twice()
+{
+    polled = start_poll_synchronize_rcu();
+    sim::until(polled_is_reached);
+    polled = start_poll_synchronize_rcu();
+    sim::until(polled_is_reached);
+}
+
+void hurry_setup()
+{
+    begin();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("updater", poll_twice), register_and_start_driver);
+}
+
 // ---- policy inline: the owner invokes at its quiescent states ----
 
 void inline_owner()
@@ -228,7 +297,8 @@ void inline_setup()
 
 } // namespace
 
-extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline;
+extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
+    kCallCookies, kHurry;
 
 const sim::Scenario kCall = {
     "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
@@ -242,11 +312,17 @@ const sim::Scenario kBarrier = {"barrier",        "rcu_barrier() against a callb
 const sim::Scenario kBarrierTwo = {
     "barrier-two", "rcu_barrier() for another thread's callback", barrier_two_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kFree = {
-    "free", "rcu_free() of two objects that a reader may use", free_setup, nullptr, check_invariants, 8000};
+    "free", "rcu_free() of two objects that a reader may use", free_setup, expect_nothing_left, check_invariants, 8000};
 const sim::Scenario kFreeBarrier = {"free-barrier",     "rcu_barrier() for another thread's rcu_free()",
                                     free_barrier_setup, nullptr,
                                     check_invariants,   8000};
 const sim::Scenario kInline = {
     "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
+
+const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs behind its cookie, beside another crank",
+                                    cookies_setup,    cookies_finish,
+                                    check_invariants, 8000};
+const sim::Scenario kHurry = {
+    "hurry", "a polled cookie against the driver's pace", hurry_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

@@ -23,6 +23,9 @@ void prepare_domain()
     registry->first_leaf.used = used;
     registry->leaf[1]->used = 0;
     registry->leaf_count = 1;
+    /* The kinds count apart, so that a number of the one in the place of the other's shows. */
+    struct gp_machine *expedited = &rtrcu_domain.gp.machine[GP_EXPEDITED];
+    expedited->seq = expedited->needed = expedited->seq + 5 * SEQ_STEP;
 }
 
 struct rtrcu_config *configure()
@@ -52,6 +55,15 @@ void register_qsbr()
 void register_deadline()
 {
     (void)section_register(&rtrcu_domain.gp, RTRCU_DEADLINE);
+}
+
+void register_in_last_slot()
+{
+    struct reader_leaf *leaf = &rtrcu_domain.registry.first_leaf;
+    uint32_t used = leaf->used;
+    leaf->used = UINT32_MAX >> 1;
+    register_reader();
+    leaf->used = used | reader_bit(rtrcu_self.record);
 }
 
 void register_in_second_leaf()
@@ -127,6 +139,11 @@ void replace_and_wait()
     synchronize_rcu();
     free_object(old);
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void expect_nothing_left()
+{
+    sim::expect(sim::live_allocations() == 1, "after rcu_barrier() nothing is left but the object in use");
 }
 
 void expect_idle()

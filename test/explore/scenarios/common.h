@@ -20,6 +20,8 @@ struct rtrcu_config *configure();
 void register_reader();
 void register_qsbr();
 void register_deadline();
+// In the last slot of the first leaf.
+void register_in_last_slot();
 // Use both leaves, and register the calling thread in the second.
 void register_in_second_leaf();
 
@@ -48,6 +50,8 @@ extern int invoked;
 // Publish, wait for a grace period, free.
 void replace_and_wait();
 
+// Everything that was queued to be freed is freed.
+void expect_nothing_left();
 // No grace period is under way, nobody holds anything.
 void expect_idle();
 // The invariants of the rooms' headers that hold between any two steps.

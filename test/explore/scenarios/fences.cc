@@ -2,6 +2,8 @@
 // The kernel begins to refuse heavy fences while readers run.
 #include "scenarios/common.h"
 
+#include <rtrcu/task.h>
+
 namespace scenarios
 {
 
@@ -91,9 +93,118 @@ void full_setup()
     begin();
 }
 
+// ---- a cookie under full fences: no heavy fence of others makes its updater's unlinking visible ----
+
+void cookie_updater()
+{
+    struct object *old = replace_object();
+    uint64_t cookie = get_state_synchronize_rcu();
+    cond_synchronize_rcu(cookie);
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void full_cookie_setup()
+{
+    configure();
+    reader_fences_start_full(&rtrcu_domain.registry);
+    shared = make_object();
+    sim::as_thread(sim::thread("reader", read_and_stay), register_reader);
+    sim::thread("updater", cookie_updater);
+    sim::thread("other", rtrcu_synchronize);
+}
+
+// ---- a reader without a record under full fences ----
+
+void full_anonymous_setup()
+{
+    configure();
+    reader_fences_start_full(&rtrcu_domain.registry);
+    shared = make_object();
+    sim::may_fail(sim::kExitHooks, 1);
+    sim::thread("newcomer", read_and_stay);
+    sim::thread("updater", replace_and_wait);
+}
+
+// ---- a task parks while the fences change: what its thread does then is a slow path like any other ----
+
+struct rcu_task task;
+bool parked;
+
+bool is_parked()
+{
+    return parked;
+}
+
+void arm_and_lock()
+{
+    register_reader();
+    reader_arm_self();
+    rcu_read_lock();
+}
+
+void park_and_read()
+{
+    rtrcu_task_park(&task);
+    rtrcu_exchange(&parked, true);
+    read_once();
+    stay();
+}
+
+// As rtrcu_configure() switches.
+void switch_end_and_wait()
+{
+    reader_fences_switch(&rtrcu_domain.registry);
+    (void)drive_fence(&rtrcu_domain.drive);
+    sim::until(is_parked);
+    rtrcu_task_resume(&task);
+    rcu_read_unlock();
+    replace_and_wait();
+}
+
+void switch_park_setup()
+{
+    configure();
+    shared = make_object();
+    parked = false;
+    rtrcu_task_init(&task, "task");
+    sim::as_thread(sim::thread("parker", park_and_read), arm_and_lock);
+    sim::thread("updater", switch_end_and_wait);
+}
+
+// ---- two cranks change the fences at once: what one of them armed, the other has not fenced ----
+
+void expedited_updater()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu_expedited();
+    free_object(old);
+}
+
+void normal_updater()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu();
+    free_object(old);
+    old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu();
+    free_object(old);
+}
+
+void refused_kinds_setup()
+{
+    configure();
+    shared = make_object();
+    sim::refuse_fences(true, false);
+    sim::as_thread(sim::thread("reader", read_three_times), register_reader);
+    sim::thread("normal", normal_updater);
+    sim::thread("expedited", expedited_updater);
+}
+
 } // namespace
 
-extern const sim::Scenario kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences;
+extern const sim::Scenario kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kSwitchPark,
+    kRefusedKinds, kFullCookie, kFullAnonymous;
 
 const sim::Scenario kRefused = {
     "refused", "membarrier is refused half-way, the visit works", refused_setup, expect_idle, check_invariants, 6000};
@@ -106,5 +217,19 @@ const sim::Scenario kRefusedArmed = {"refused-armed",     "a slow path is under 
                                      check_invariants,    6000};
 const sim::Scenario kFullFences = {
     "full-fences", "full fences from the start", full_setup, expect_idle, check_invariants, 6000};
+
+const sim::Scenario kSwitchPark = {"switch-park",     "a task parks while the fences are switched",
+                                   switch_park_setup, expect_idle,
+                                   check_invariants,  6000};
+const sim::Scenario kRefusedKinds = {"refused-kinds",     "both kinds of grace period find fences refused at once",
+                                     refused_kinds_setup, nullptr,
+                                     check_invariants,    8000};
+
+const sim::Scenario kFullCookie = {
+    "full-cookie", "a cookie under full fences", full_cookie_setup, expect_idle, check_invariants, 6000};
+
+const sim::Scenario kFullAnonymous = {"full-anonymous",     "a reader without a record under full fences",
+                                      full_anonymous_setup, expect_idle,
+                                      check_invariants,     4000};
 
 } // namespace scenarios

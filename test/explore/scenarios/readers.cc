@@ -47,6 +47,57 @@ void nested_setup()
     sim::thread("updater", replace_and_wait);
 }
 
+// ---- the outer section goes on behind the end of an inner one ----
+
+void use_behind_inner()
+{
+    rcu_read_lock();
+    struct object *object = rcu_dereference(shared);
+    rcu_read_lock();
+    rcu_read_unlock();
+    sim::expect(object->value == 42, "the end of an inner section ends nothing");
+    rcu_read_unlock();
+    stay();
+}
+
+void inner_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", use_behind_inner), register_reader);
+    sim::thread("updater", replace_and_wait);
+}
+
+// Of a quiescent-state thread every section is an inner one.
+void quiescent_behind_inner()
+{
+    struct object *object = rcu_dereference(shared);
+    rcu_read_lock();
+    rcu_read_unlock();
+    sim::expect(object->value == 42, "a section in a quiescent-state thread ends nothing");
+    rcu_thread_offline();
+    stay();
+}
+
+void quiescent_inner_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", quiescent_behind_inner), register_qsbr);
+    sim::thread("updater", replace_and_wait);
+}
+
+void last_slot_setup()
+{
+    configure();
+    shared = make_object();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", read_and_stay), register_in_last_slot);
+    sim::thread("updater", replace_and_wait);
+}
+
 // ---- two readers, the second in a section of its own when the first has left ----
 
 void two_setup()
@@ -188,7 +239,7 @@ void deadline_setup()
 } // namespace
 
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
-    kGivesUp, kWaits, kDeadline;
+    kGivesUp, kWaits, kDeadline, kInner, kQuiescentInner, kLastSlot;
 
 const sim::Scenario kPublish = {"publish",        "lock, load, use, unlock against publish, wait, free",
                                 publish_setup,    expect_idle,
@@ -216,5 +267,12 @@ const sim::Scenario kWaits = {"waits",          "a quiescent-state thread waits 
                               check_invariants, 2000};
 const sim::Scenario kDeadline = {
     "deadline", "a deadline thread reports without a wake-up", deadline_setup, expect_idle, check_invariants, 2000};
+const sim::Scenario kInner = {
+    "inner", "a pointer is used behind the end of an inner section", inner_setup, expect_idle, check_invariants, 2000};
+const sim::Scenario kQuiescentInner = {"quiescent-inner",     "the same in a quiescent-state thread",
+                                       quiescent_inner_setup, expect_idle,
+                                       check_invariants,      2000};
+const sim::Scenario kLastSlot = {
+    "last-slot", "a reader in the last slot of a leaf", last_slot_setup, expect_idle, check_invariants, 2000};
 
 } // namespace scenarios

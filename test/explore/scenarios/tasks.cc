@@ -124,9 +124,88 @@ void exit_setup()
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_exit, resume_and_stay);
 }
 
+// Both kinds of grace period wait for the task, and for its thread.
+void expedited_updater()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu_expedited();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void normal_updater()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+// Asked already, so that its own report meets the other kind's promotion.
+void register_armed()
+{
+    register_reader();
+    reader_arm_self();
+}
+
+void kinds_setup()
+{
+    configure();
+    updaters = 2;
+    shared = make_object();
+    parked = false;
+    rtrcu_task_init(&task, "task");
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("parker", park_and_stay), register_armed);
+    sim::as_thread(sim::thread("resumer", resume_and_stay), register_reader);
+    sim::thread("normal", normal_updater);
+    sim::thread("expedited", expedited_updater);
+}
+
+// Full fences from the start: the task's section is fenced by whoever began it, whoever ends it.
+void full_setup()
+{
+    reader_fences_start_full(&rtrcu_domain.registry);
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_read, resume_and_stay);
+}
+
+// It parks on a thread that can have no record, and goes on on one that has.
+void anonymous_setup()
+{
+    configure();
+    shared = make_object();
+    parked = false;
+    rtrcu_task_init(&task, "task");
+    sim::no_timeouts();
+    sim::may_fail(sim::kExitHooks, 2);
+    sim::thread("parker", park_and_stay);
+    sim::as_thread(sim::thread("resumer", resume_and_stay), register_reader);
+    sim::thread("updater", replace_and_wait);
+}
+
+// A thread without a record goes on with the task, and reads inside its section, which registers the thread.
+void resume_and_read()
+{
+    sim::until(is_parked);
+    rtrcu_task_resume(&task);
+    rcu_read_lock();
+    use_object();
+    rcu_read_unlock();
+    sim::expect(held->value == 42, "a task may use the object until its section ends, on a newcomer too");
+    rcu_read_unlock();
+    stay();
+}
+
+void newcomer_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, nullptr);
+    sim::thread("newcomer", resume_and_read);
+}
+
 } // namespace
 
-extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit;
+extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
+    kTaskKinds, kTaskFull, kTaskAnonymous;
 
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
@@ -141,5 +220,16 @@ const sim::Scenario kTaskTwo = {
     "task-two", "two tasks take turns on a thread", two_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskExit = {
     "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskNewcomer = {"task-newcomer",  "a task goes on on a thread that registers inside its section",
+                                     newcomer_setup,   expect_idle,
+                                     check_invariants, 4000};
+
+const sim::Scenario kTaskKinds = {
+    "task-kinds", "both kinds of grace period wait for a parked task", kinds_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kTaskFull = {
+    "task-full", "a task parks and goes on under full fences", full_setup, expect_idle, check_invariants, 6000};
+const sim::Scenario kTaskAnonymous = {"task-anonymous", "a task parks on a thread without a record",
+                                      anonymous_setup,  expect_idle,
+                                      check_invariants, 4000};
 
 } // namespace scenarios

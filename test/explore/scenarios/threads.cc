@@ -98,9 +98,31 @@ void tree_late_setup()
     sim::thread("updater", two_periods);
 }
 
+// ---- no record is to be had at first: the section begins without one, and a nested one registers ----
+
+void nested_newcomer()
+{
+    rcu_read_lock();
+    use_object();
+    rcu_read_lock();
+    use_object();
+    rcu_read_unlock();
+    use_object();
+    rcu_read_unlock();
+    stay();
+}
+
+void anonymous_setup()
+{
+    begin();
+    sim::may_fail(sim::kExitHooks, 1);
+    sim::thread("newcomer", nested_newcomer);
+    sim::thread("updater", replace_and_wait);
+}
+
 } // namespace
 
-extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate;
+extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kAnonymous;
 
 const sim::Scenario kRegister = {
     "register", "a thread registers while a scan looks for it", register_setup, expect_idle, check_invariants, 2000};
@@ -118,5 +140,8 @@ const sim::Scenario kTree = {"tree", "reports and carries of two leaves", tree_s
 
 const sim::Scenario kTreeLate = {
     "tree-late", "a late carry of an old grace period", tree_late_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kAnonymous = {"anonymous",      "a section begins without a record, and a nested one registers",
+                                  anonymous_setup,  expect_idle,
+                                  check_invariants, 3000};
 
 } // namespace scenarios

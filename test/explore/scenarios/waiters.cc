@@ -84,6 +84,7 @@ void expedited_updater()
     struct object *old = rcu_xchg_pointer(&shared, make_object());
     synchronize_rcu_expedited();
     free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
 void make_worker()
@@ -166,14 +167,62 @@ void lend_setup()
     struct rtrcu_config *config = begin();
     config->kthread_prio = 50;
     config->boost = 1;
+    sim::as_thread(sim::thread("reader", read_and_stay), register_reader);
+    sim::thread("updater", expedited_updater);
+}
+
+// A reader that stays inside until its share is used up is waited for all the same.
+bool has_waited;
+
+bool share_is_used()
+{
+    return rtrcu_domain.drive.boost_given_up != 0 || has_waited || sim::timeouts() > 24;
+}
+
+void wait_and_say()
+{
+    expedited_updater();
+    rtrcu_store_release(&has_waited, true);
+}
+
+void read_past_share()
+{
+    rcu_read_lock();
+    use_object();
+    sim::until(share_is_used);
+    use_object();
+    rcu_read_unlock();
+}
+
+void share_used_setup()
+{
+    struct rtrcu_config *config = configure();
+    shared = make_object();
+    config->kthread_prio = 50;
+    config->boost = 1;
+    has_waited = false;
+    sim::early_timeouts(12); // the lender rests while the reader goes on
+    sim::as_thread(sim::thread("reader", read_past_share), register_reader);
+    sim::thread("updater", wait_and_say);
+}
+
+// Cranks spin before they sleep, and lend.
+void spin_setup()
+{
+    struct rtrcu_config *config = begin();
+    config->kthread_prio = 50;
+    config->boost = 1;
+    config->boost_delay_us = 0;
+    config->spin_us = 3;
     sim::as_thread(sim::thread("reader", read_once), register_reader);
     sim::thread("updater", expedited_updater);
+    sim::thread("other", exchange_and_wait);
 }
 
 } // namespace
 
 extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk, kExpeditedAlone,
-    kBothKinds, kLend;
+    kBothKinds, kLend, kShareUsed, kSpin;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -197,5 +246,9 @@ const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited g
                                   check_invariants, 6000};
 const sim::Scenario kLend = {
     "lend", "a reader is lent a priority while it leaves", lend_setup, nullptr, check_invariants, 6000};
+
+const sim::Scenario kShareUsed = {
+    "share-used", "a reader outstays its share of lent priority", share_used_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kSpin = {"spin", "both kinds spin and lend", spin_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

@@ -10,6 +10,7 @@ The format is that of the torture twins (test/torture/make_twin.py), with keys o
 """
 
 import pathlib
+import posixpath
 import sys
 
 sys.dont_write_bytecode = True
@@ -20,8 +21,9 @@ make_twin.KEYS |= {"found", "missed", "layout"}
 
 
 def names(spec):
+    """The files that a spec changes, from the project's root: `file: ../include/...` for an installed header."""
     _, edits = make_twin.parse(pathlib.Path(spec).read_text(encoding="utf-8"))
-    return sorted({"src/" + name for name, _, _ in edits})
+    return sorted({posixpath.normpath("src/" + name) for name, _, _ in edits})
 
 
 def main(arguments):
@@ -32,6 +34,7 @@ def main(arguments):
         print("usage: apply.py SPEC ROOT OUTPUT, or apply.py --names SPEC", file=sys.stderr)
         return 2
     spec, root, output = arguments
+    (pathlib.Path(output) / "src").mkdir(parents=True, exist_ok=True)
     return make_twin.main(spec, pathlib.Path(root) / "src", pathlib.Path(output) / "src")
 
 

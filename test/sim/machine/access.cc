@@ -180,26 +180,28 @@ void World::order_acquire(Thread &t)
 
 // The read half of an update, and what it may do to the store buffer: x86 drains it; a load-exclusive and
 // store-exclusive pair with acquire and release leaves the store where it may still be overtaken by later loads.
-uint64_t World::update_begin(uintptr_t address, size_t size, const char *text)
+uint64_t World::update_begin(uintptr_t address, size_t size, bool acquire, const char *text)
 {
     Thread &t = *current_;
     if (options_.model != Model::kPso)
         drain_all(t);
-    else
+    else if (acquire)
         order_acquire(t);
     yield_exclusive(t, address, size);
     check_access(address, size, AccessKind::kAtomicRead, text, nullptr);
     uint64_t old = t.buffer.forward(address, size, Memory::read(address, size)) & mask_of(size);
-    t.clock.join(t.seen);
-    memory_.publishers(address, size, t.clock);
+    if (acquire)
+        t.clock.join(t.seen);
+    memory_.publishers(address, size, acquire ? t.clock : t.seen);
     t.history = mix(mix(t.history, reinterpret_cast<uintptr_t>(text)), old);
     return old;
 }
 
-void World::update_end(uintptr_t address, uint64_t value, size_t size, const char *text, const char *where)
+void World::update_end(uintptr_t address, uint64_t value, size_t size, bool release, const char *text,
+                       const char *where)
 {
     Thread &t = *current_;
-    put(address, value, size, true, true, text, where);
+    put(address, value, size, release, true, text, where);
     if (options_.model == Model::kPso)
         return;
     drain_all(t);

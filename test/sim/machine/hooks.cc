@@ -35,6 +35,16 @@ uint64_t apply(sim_rmw operation, uint64_t old, uint64_t value)
     return value;
 }
 
+bool acquires(int order)
+{
+    return order != SIM_RELAXED && order != SIM_RELEASE;
+}
+
+bool releases(int order)
+{
+    return order == SIM_RELEASE || order == SIM_SEQ_CST;
+}
+
 void plain(void *address, size_t size, bool writes, const void *pc)
 {
     World *w = world();
@@ -46,37 +56,36 @@ void plain(void *address, size_t size, bool writes, const void *pc)
 
 extern "C" {
 
-uint64_t sim_load(const volatile void *address, size_t size, sim_order order, const char *text, const char *where)
+uint64_t sim_load(const volatile void *address, size_t size, int order, const char *text, const char *where)
 {
-    return world()->load(number(address), size, order == SIM_ACQUIRE, text, where);
+    return world()->load(number(address), size, acquires(order), text, where);
 }
 
-void sim_store(volatile void *address, uint64_t value, size_t size, sim_order order, const char *text,
-               const char *where)
+void sim_store(volatile void *address, uint64_t value, size_t size, int order, const char *text, const char *where)
 {
-    world()->store(number(address), value, size, order == SIM_RELEASE, text, where);
+    world()->store(number(address), value, size, releases(order), text, where);
 }
 
-uint64_t sim_update(volatile void *address, uint64_t value, size_t size, sim_rmw operation, const char *text,
+uint64_t sim_update(volatile void *address, uint64_t value, size_t size, sim_rmw operation, int order, const char *text,
                     const char *where)
 {
     World *w = world();
     w->point(text, where);
-    uint64_t old = w->update_begin(number(address), size, text);
-    w->update_end(number(address), apply(operation, old, value), size, text, where);
+    uint64_t old = w->update_begin(number(address), size, acquires(order), text);
+    w->update_end(number(address), apply(operation, old, value), size, releases(order), text, where);
     return old;
 }
 
-bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, const char *text,
-                          const char *where)
+bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desired, size_t size, int order,
+                          const char *text, const char *where)
 {
     World *w = world();
     uint64_t wanted = 0;
     memcpy(&wanted, expected, size);
     w->point(text, where);
-    uint64_t old = w->update_begin(number(address), size, text);
+    uint64_t old = w->update_begin(number(address), size, acquires(order), text);
     if (old == wanted) {
-        w->update_end(number(address), desired, size, text, where);
+        w->update_end(number(address), desired, size, releases(order), text, where);
         return true;
     }
     plain(expected, size, true, __builtin_return_address(0));
@@ -84,10 +93,10 @@ bool sim_compare_exchange(volatile void *address, void *expected, uint64_t desir
     return false;
 }
 
-uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, sim_order order, const char *text,
+uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, int order, const char *text,
                        const char *where)
 {
-    return world()->owner_add(number(address), amount, size, order == SIM_RELEASE, text, where);
+    return world()->owner_add(number(address), amount, size, releases(order), text, where);
 }
 
 void sim_count(volatile void *address, uint64_t amount, size_t size)

@@ -89,18 +89,18 @@ int World::futex_lock_pi(uintptr_t word, int64_t timeout_ns)
     Thread &t = *current_;
     real_fence(t);
     auto id = static_cast<uint32_t>(t.id + 1);
-    uint64_t value = update_begin(word, 4, "futex lock");
+    uint64_t value = update_begin(word, 4, true, "futex lock");
     if ((value & kOwnerMask) == id)
         return -EDEADLK;
     if (value == 0) {
-        update_end(word, id, 4, "futex lock", "futex_lock_pi");
+        update_end(word, id, 4, true, "futex lock", "futex_lock_pi");
         real_fence(t);
         return 0;
     }
     uint32_t owner = static_cast<uint32_t>(value & kOwnerMask);
     if (owner > threads_.size() || threads_[owner - 1].waits == Waits::kFinished)
         return -ESRCH;
-    update_end(word, value | kWaitersBit, 4, "futex lock: a waiter", "futex_lock_pi");
+    update_end(word, value | kWaitersBit, 4, true, "futex lock: a waiter", "futex_lock_pi");
     real_fence(t);
     block(Waits::kPi, word, timeout_ns);
     memory_.publishers(word, 4, t.clock);
@@ -112,7 +112,7 @@ int World::futex_unlock_pi(uintptr_t word)
     point("futex unlock", "futex_unlock_pi");
     Thread &t = *current_;
     real_fence(t);
-    uint64_t value = update_begin(word, 4, "futex unlock");
+    uint64_t value = update_begin(word, 4, true, "futex unlock");
     if ((value & kOwnerMask) != static_cast<uint32_t>(t.id + 1))
         return -EPERM;
     Thread *heir = nullptr;
@@ -124,7 +124,7 @@ int World::futex_unlock_pi(uintptr_t word)
         heir = heir ? heir : &thread;
     }
     uint32_t now = heir ? static_cast<uint32_t>(heir->id + 1) | (more ? kWaitersBit : 0) : 0;
-    update_end(word, now, 4, "futex unlock", "futex_unlock_pi");
+    update_end(word, now, 4, true, "futex unlock", "futex_unlock_pi");
     real_fence(t);
     if (heir)
         wake(*heir, 0);

@@ -427,6 +427,8 @@ Thread *World::next()
         int choice = decide();
         if (choice < 0) {
             outcome_.cut = true;
+            if (current_ == &outside_)
+                return nullptr;
             leave_schedule();
         }
         if (perform(actions_[static_cast<size_t>(choice)], run))

@@ -128,8 +128,8 @@ class World
     uint64_t load(uintptr_t address, size_t size, bool acquire, const char *text, const char *where);
     void store(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
     // An update is begun, decides what to store, and ends; nothing comes between.
-    uint64_t update_begin(uintptr_t address, size_t size, const char *text);
-    void update_end(uintptr_t address, uint64_t value, size_t size, const char *text, const char *where);
+    uint64_t update_begin(uintptr_t address, size_t size, bool acquire, const char *text);
+    void update_end(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
     uint64_t owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,
                        const char *where);
     void count(uintptr_t address, uint64_t amount, size_t size);

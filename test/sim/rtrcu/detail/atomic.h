@@ -1,51 +1,47 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shadow of include/rtrcu/detail/atomic.h for the explored build: the same names, told to the simulated machine.
+/* The explored build's way into include/rtrcu/detail/atomic.h: the real text, whose builtins are told to the simulated
+ * machine.  With SIM_TWO_WORDS it is read as on aarch64.
  *
- * It replaces the real file as a whole, so that a wrapper that is missing here fails to compile rather than escapes.
+ * A builtin that is missing here is one that the compiler's race detector would answer: it fails to link.
  */
 #ifndef SIM_RTRCU_DETAIL_ATOMIC_H
 #define SIM_RTRCU_DETAIL_ATOMIC_H
 
 #include "sim.h"
 
-#define SIM_VALUE(v) ((uint64_t)(uintptr_t)(v))
-#define SIM_LOAD(p, order) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), (order), "load " #p, __func__))
-#define SIM_STORE(p, v, order) sim_store((p), SIM_VALUE(v), sizeof(*(p)), (order), "store " #p, __func__)
-#define SIM_UPDATE_ALONE(p, v, operation)                                                                              \
-    ((__typeof__(*(p)))sim_update((p), SIM_VALUE(v), sizeof(*(p)), (operation), #operation " " #p, __func__))
-#define SIM_COMPARE_ALONE(p, expected, desired)                                                                        \
-    sim_compare_exchange((p), (expected), SIM_VALUE(desired), sizeof(*(p)), "compare-exchange " #p, __func__)
-
-/* As in the real file: the exclusive pair of aarch64 has a fence behind it. */
-#ifdef SIM_TWO_WORDS
-#define SIM_FENCED(update)                                                                                             \
-    __extension__({                                                                                                    \
-        __typeof__(update) sim_before = (update);                                                                      \
-        sim_fence_full(__func__);                                                                                      \
-        sim_before;                                                                                                    \
-    })
-#else
-#define SIM_FENCED(update) (update)
+#if __ATOMIC_RELAXED != 0 || __ATOMIC_ACQUIRE != 2 || __ATOMIC_RELEASE != 3 || __ATOMIC_SEQ_CST != 5
+#error "enum sim_order is numbered otherwise than by this compiler"
 #endif
-#define SIM_UPDATE(p, v, operation) SIM_FENCED(SIM_UPDATE_ALONE(p, v, operation))
 
-#define rtrcu_load_relaxed(p) SIM_LOAD(p, SIM_RELAXED)
-#define rtrcu_load_acquire(p) SIM_LOAD(p, SIM_ACQUIRE)
-/* Compilers give it the order of an acquire. */
-#define rtrcu_load_consume(p) SIM_LOAD(p, SIM_ACQUIRE)
-#define rtrcu_store_relaxed(p, v) SIM_STORE(p, v, SIM_RELAXED)
-#define rtrcu_store_release(p, v) SIM_STORE(p, v, SIM_RELEASE)
+#define SIM_VALUE(v) ((uint64_t)(uintptr_t)(v))
+#define SIM_UPDATE(p, v, operation, order)                                                                             \
+    ((__typeof__(*(p)))sim_update((p), SIM_VALUE(v), sizeof(*(p)), (operation), (order), #operation " " #p, __func__))
 
-#define rtrcu_exchange(p, v) SIM_UPDATE(p, v, SIM_EXCHANGE)
-#define rtrcu_fetch_add(p, v) SIM_UPDATE(p, v, SIM_ADD)
-#define rtrcu_fetch_or(p, v) SIM_UPDATE(p, v, SIM_OR)
-#define rtrcu_fetch_and(p, v) SIM_UPDATE(p, v, SIM_AND)
+#define __atomic_load_n(p, order) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), (order), "load " #p, __func__))
+#define __atomic_store_n(p, v, order) sim_store((p), SIM_VALUE(v), sizeof(*(p)), (order), "store " #p, __func__)
+#define __atomic_exchange_n(p, v, order) SIM_UPDATE(p, v, SIM_EXCHANGE, order)
+#define __atomic_fetch_add(p, v, order) SIM_UPDATE(p, v, SIM_ADD, order)
+#define __atomic_fetch_or(p, v, order) SIM_UPDATE(p, v, SIM_OR, order)
+#define __atomic_fetch_and(p, v, order) SIM_UPDATE(p, v, SIM_AND, order)
+#define __atomic_compare_exchange_n(p, expected, desired, weak, order, failure)                                        \
+    sim_compare_exchange((p), (expected), SIM_VALUE(desired), sizeof(*(p)), (order), "compare-exchange " #p, __func__)
+#define __atomic_thread_fence(order) ((void)(order), sim_fence_full(__func__))
 
-#define rtrcu_compare_exchange(p, expected, desired) SIM_FENCED(SIM_COMPARE_ALONE(p, expected, desired))
-
-#define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)))
-
-/* A macro here, so that the trace names the caller's counter. */
+/* x86 counts by an unlocked instruction, which no builtin says. */
+#ifndef SIM_TWO_WORDS
+#define rtrcu_count_owner rtrcu_machine_count_owner
+#include_next <rtrcu/detail/atomic.h>
+#undef rtrcu_count_owner
 #define rtrcu_count_owner(p) ((void)sim_owner_add((p), 1, sizeof(*(p)), SIM_RELEASE, "owner-add " #p, __func__))
+#else
+#pragma push_macro("__x86_64__")
+#undef __x86_64__
+#include_next <rtrcu/detail/atomic.h>
+#pragma pop_macro("__x86_64__")
+#endif
+
+/* A statistic is one event, and none that another may follow. */
+#undef rtrcu_count_add
+#define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)))
 
 #endif

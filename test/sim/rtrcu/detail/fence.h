@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shadow of include/rtrcu/detail/fence.h for the explored build.
+/* The explored build's way into include/rtrcu/detail/fence.h: the real text, whose full fence and pause are told to the
+ * simulated machine.
  *
- * fence_light orders nothing between machines, and the explored source keeps the compiler's order anyway.
+ * What orders accesses here is the model itself, so the annotations for another race detector stay empty.
  */
 #ifndef SIM_RTRCU_DETAIL_FENCE_H
 #define SIM_RTRCU_DETAIL_FENCE_H
 
-#include "sim.h"
+#include <rtrcu/detail/atomic.h>
 
-#define rtrcu_fence_light() ((void)0)
-#define rtrcu_fence_full() sim_fence_full(__func__)
+#define rtrcu_cpu_relax rtrcu_machine_cpu_relax
+#pragma push_macro("__SANITIZE_THREAD__")
+#undef __SANITIZE_THREAD__
+#include_next <rtrcu/detail/fence.h>
+#pragma pop_macro("__SANITIZE_THREAD__")
+#undef rtrcu_cpu_relax
+
 #define rtrcu_cpu_relax() sim_relax(__func__)
-
-/* What orders accesses here is the model itself, so the annotations for another race detector are empty. */
-#define rtrcu_tsan_acquire(p) ((void)(p))
-#define rtrcu_tsan_release(p) ((void)(p))
 
 #endif

@@ -1,11 +1,36 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shadow of include/rtrcu/detail/reader.h for the explored build: the real layout, with the machine's part replaced.
+/* The explored build's way into include/rtrcu/detail/reader.h.
  *
- * One word (x86-64) or, with SIM_TWO_WORDS, a flag of its own (aarch64).  The thread-local block becomes an object of
- * the simulated thread.
+ * With SIM_TWO_WORDS it is the real text of aarch64; only the thread's address is the simulated thread's.  On x86-64
+ * enter, leave and read are one instruction each, and what that does is said here.
  */
 #ifndef SIM_RTRCU_DETAIL_READER_H
 #define SIM_RTRCU_DETAIL_READER_H
+
+/* All that the real text includes, before the machine's name changes. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rtrcu/detail/atomic.h>
+#include <rtrcu/detail/fence.h>
+
+#include "sim.h"
+
+#ifdef SIM_TWO_WORDS
+
+/* The real function is declared with (void) and called with (): the first becomes one that nobody calls. */
+#define rtrcu_self_address(void_or_nothing) sim_address_##void_or_nothing()
+#define sim_address_() sim_self()
+#pragma push_macro("__x86_64__")
+#undef __x86_64__
+#define __aarch64__ 1
+#include_next <rtrcu/detail/reader.h>
+#undef __aarch64__
+#pragma pop_macro("__x86_64__")
+#define rtrcu_self (*sim_self())
+
+#else
 
 #define rtrcu_self_offset rtrcu_machine_self_offset
 #define rtrcu_word_enter rtrcu_machine_word_enter
@@ -16,10 +41,7 @@
 #undef rtrcu_word_enter
 #undef rtrcu_word_leave
 #undef rtrcu_word_read
-
 #define rtrcu_self (*sim_self())
-
-#ifndef SIM_TWO_WORDS
 
 /* The sign bit of the result is the flag's "fast" bit. */
 #define SIM_IS_SLOW(word) (((word)&0x80000000u) == 0)
@@ -37,31 +59,6 @@ static inline bool rtrcu_word_leave(void)
 static inline uint32_t rtrcu_word_read(void)
 {
     return rtrcu_load_relaxed(&sim_self()->word);
-}
-
-#else
-
-static inline bool rtrcu_word_enter(void)
-{
-    struct rtrcu_thread *self = sim_self();
-    rtrcu_store_relaxed(&self->word, rtrcu_load_relaxed(&self->word) + 1);
-    rtrcu_fence_light();
-    return rtrcu_load_relaxed(&self->flag) != RTRCU_FLAG_FAST;
-}
-
-static inline bool rtrcu_word_leave(void)
-{
-    struct rtrcu_thread *self = sim_self();
-    uint32_t word = rtrcu_load_relaxed(&self->word) - 1;
-    rtrcu_store_release(&self->word, word);
-    rtrcu_fence_light();
-    return rtrcu_load_relaxed(&self->flag) != RTRCU_FLAG_FAST || (word & RTRCU_INSIDE_MASK) == RTRCU_INSIDE_MASK;
-}
-
-static inline uint32_t rtrcu_word_read(void)
-{
-    struct rtrcu_thread *self = sim_self();
-    return (rtrcu_load_relaxed(&self->word) & RTRCU_INSIDE_MASK) | rtrcu_load_relaxed(&self->flag) << 24;
 }
 
 #endif
