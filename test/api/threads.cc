@@ -355,6 +355,8 @@ CHILD(first_section_in_the_last_round)
 
 TEST(Threads, AreGoneAfterALateFirstSectionToo)
 {
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the race detector takes its own leave of a thread before the last destructors";
     EXPECT_TRUE(exited_well(test::run_child("first_section_in_the_last_round")));
 }
 

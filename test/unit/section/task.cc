@@ -247,14 +247,14 @@ class NoRecord : public Task
     void refuse()
     {
         used_ = registry->first_leaf.used;
-        registry->first_leaf.used = UINT32_MAX;
+        rtrcu_store_relaxed(&registry->first_leaf.used, UINT32_MAX); /* other tests' threads may still be ending */
         count_ = registry->leaf_count;
-        registry->leaf_count = READER_LEAVES;
+        rtrcu_store_relaxed(&registry->leaf_count, READER_LEAVES);
     }
     void allow()
     {
-        registry->leaf_count = count_;
-        registry->first_leaf.used = used_;
+        rtrcu_store_relaxed(&registry->leaf_count, count_);
+        rtrcu_store_relaxed(&registry->first_leaf.used, used_);
     }
 };
 
