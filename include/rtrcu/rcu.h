@@ -335,9 +335,11 @@ static inline void rcu_thread_online(void)
 
 /*
  * rcu_quiescent_state - this thread holds no reference from before.
- * Context:  a quiescent-state thread without an explicit section; in other threads only callbacks come of it.
- * Blocks:   never; one load and one branch while nobody asks for anything.  With an owner's policy it invokes ready
- * callbacks within the budget.
+ * Context:  a quiescent-state thread without an explicit section; in other threads only callbacks come of it, and with
+ *           driver=sched steps of grace periods.
+ * Blocks:   never, but for what callbacks do; one load and one branch while nobody asks for anything.  With an owner's
+ *           policy it invokes ready callbacks within the budget.  With driver=sched it takes a step of a grace period,
+ *           for which it may wait for short priority-inheriting locks; a deadline thread never does.
  * Ordering: full, where a gp waits for this thread; else none.
  * Returns:  nothing.
  */
@@ -353,7 +355,8 @@ static inline void rcu_quiescent_state(void)
 /*
  * rcu_process_callbacks - invoke ready callbacks of the calling thread.
  * Context:  outside sections and callbacks.
- * Blocks:   never, but for what the callbacks do.  @budget_ns: 0 = as configured, negative = no limit.
+ * Blocks:   never, but for what the callbacks do, and as rcu_quiescent_state() with driver=sched.  @budget_ns: 0 = as
+ *           configured, negative = no limit.
  * Ordering: as call_rcu() promises its callbacks.
  * Returns:  how many were invoked.
  */

@@ -11,19 +11,19 @@ void rtrcu_read_lock_slow(void)
     section_lock_slow(&rtrcu_domain.gp);
 }
 
-/* A driver without a thread works where the program's threads are outside. */
-static void drive_quiescent(bool may_invoke)
+/* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
+ * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's. */
+static void drive_quiescent(void)
 {
     const struct drive_driver *row = drive_row(&rtrcu_domain.drive);
-    if (row->quiescent && section_nesting() == 0 && rtrcu_self.locks_held == 0)
-        row->quiescent(&rtrcu_domain.drive, may_invoke);
+    bool may_work = section_nesting() == 0 && rtrcu_self.locks_held == 0 && !(rtrcu_self.state & READER_STATE_DEADLINE);
+    if (row->quiescent && may_work)
+        row->quiescent(&rtrcu_domain.drive);
 }
 
 void rtrcu_read_unlock_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_unlock_slow(&rtrcu_domain.gp));
-    if (__builtin_expect(drive_row(&rtrcu_domain.drive)->quiescent != NULL, 0))
-        drive_quiescent(false);
 }
 
 void rtrcu_read_lock_bh(void)
@@ -75,14 +75,14 @@ static void ask_for_owner(void)
 void rtrcu_quiescent_state_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
-    drive_quiescent(true);
+    drive_quiescent();
     invoke_own(0);
     ask_for_owner(); /* the budget left some: come back at the next quiescent state */
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 {
-    drive_quiescent(true);
+    drive_quiescent();
     return (unsigned long)invoke_own(budget_ns);
 }
 
@@ -124,7 +124,7 @@ void rtrcu_thread_online(void)
 void rtrcu_thread_offline(void)
 {
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
-    drive_quiescent(true);
+    drive_quiescent();
 }
 
 void rtrcu_rt_awake(bool awake)

@@ -93,6 +93,7 @@ struct drive {
     uint32_t turn_waiters[GP_KINDS];
     uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
+    bool unscanned[GP_KINDS];    /* begun, and no fence was to be had yet; under the crank */
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
     struct drive_worker worker[DRIVE_WORKERS];
     uint32_t exp_done[4];           /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
@@ -240,10 +241,10 @@ void drive_boost(struct drive *drive, enum gp_kind kind);
 /* A driver is a row: adding one changes nothing outside this room. */
 struct drive_driver {
     const char *name;
-    void *(*body)(void *drive);         /* of its thread, NULL = it has none */
-    void (*bring)(struct drive *drive); /* without a thread: something new is there, in the calling thread */
-    void (*quiescent)(struct drive *drive, bool may_invoke); /* likewise: the calling thread is outside and may work */
-    void (*leave)(struct drive *drive); /* without a thread: the calling thread goes; somebody must go on */
+    void *(*body)(void *drive);             /* of its thread, NULL = it has none */
+    void (*bring)(struct drive *drive);     /* without a thread: something new is there, in the calling thread */
+    void (*quiescent)(struct drive *drive); /* likewise: the calling thread is outside and may take short locks */
+    void (*leave)(struct drive *drive);     /* without a thread: the calling thread goes; somebody must go on */
 };
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */

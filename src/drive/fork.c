@@ -151,6 +151,8 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     lock_reset(&drive->barrier_lock);
     lock_reset(&drive->aside.lock);
     forget_threads(drive, old_thread_id);
+    for (int kind = 0; kind < GP_KINDS; kind++)
+        drive->unscanned[kind] = false;
     watch_after_fork(drive->watch);
     for (int i = 0; i < 4; i++)
         drive->exp_waiters[i] = drive->exp_priority[i] = 0;

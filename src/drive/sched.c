@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver sched: no thread at all; the program's own quiescent states do the work, a step at a time (2002).
+/* Driver sched: no thread at all; the program's own quiescent states do the work, a step at a time (2002): those of
+ * rcu_quiescent_state(), rcu_process_callbacks() and going offline, by any thread but deadline threads.  The end of a
+ * section is none of them: an unlock takes no lock and makes no grace period.
  *
- * Whoever brings something new asks itself (its special flag) to come by; at its next quiescent state it takes one step
- * of the crank if that is free, and asks itself again until nothing is left.  A thread that leaves passes the duty on.
+ * A quiescent-state thread that brings something new asks itself (its special flag) to come by; at its next quiescent
+ * state it takes one step of the crank if that is free, and asks itself again until nothing is left.  A thread that
+ * leaves passes the duty on.  Others come by when they call one of the three.
  * Callers of synchronize_rcu() and rcu_barrier() do all of it themselves.
  * tested by: test/api/drivers.cc
  */
@@ -11,7 +14,8 @@
 static void bring(struct drive *drive)
 {
     (void)drive;
-    if (rtrcu_self.record)
+    uint32_t kind = rtrcu_self.state & (READER_STATE_QSBR | READER_STATE_DEADLINE);
+    if (rtrcu_self.record && kind == READER_STATE_QSBR)
         reader_arm_self();
 }
 
@@ -20,7 +24,7 @@ static bool work_is_left(struct drive *drive)
     return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive);
 }
 
-static void quiescent(struct drive *drive, bool may_invoke)
+static void quiescent(struct drive *drive)
 {
     if (rtrcu_self.state & READER_STATE_CALLBACK)
         return; /* a callback passed a quiescent state of its own: the outer one goes on */
@@ -30,13 +34,12 @@ static void quiescent(struct drive *drive, bool may_invoke)
     callback_collect(drive->cb);
     drive_step(drive, GP_NORMAL);
     drive_expedited_serve(drive);
-    if (may_invoke)
-        drive_dispatch(drive);
+    drive_dispatch(drive);
     if (work_is_left(drive))
         bring(drive);
 }
 
-/* Ask some other thread to go on. */
+/* Ask those of the others who pass quiescent states to go on. */
 static void leave(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
@@ -47,12 +50,12 @@ static void leave(struct drive *drive)
         if (!leaf)
             continue;
         lock_acquire(&leaf->lock);
-        uint32_t registered = rtrcu_load_acquire(&leaf->registered);
-        if (registered)
-            reader_arm(&leaf->records[__builtin_ctz(registered)]);
+        for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1) {
+            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+            if (reader_inside(record) & RTRCU_QSBR_ONLINE)
+                (void)reader_arm(record);
+        }
         lock_release(&leaf->lock);
-        if (registered)
-            return;
     }
 }
 

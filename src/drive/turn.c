@@ -10,18 +10,29 @@
 /* How long a caller that leaves the crank to the driver sleeps before it wakes the driver again. */
 #define PATIENCE_NS 100000000
 
-/* Keep trying for a fence; grace periods stand still without one, and say so. */
-static void fence_or_report(struct drive *drive, enum gp_kind kind)
+/* Grace periods stand still without a fence, and say so. */
+static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
 {
-    int64_t began = drive->gp->machine[kind].began_ns;
-    while (!drive_fence(drive)) { /* ends when the sandbox allows a fence, or every reader has acknowledged */
-        if (plat_clock_now() - began >= drive->report_ns[kind]) {
-            watch_fence_gather(drive->watch, kind, -EPERM);
-            drive_report(drive);
-            drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
-        }
-        plat_clock_sleep(drive_tick_ns(drive));
+    if (plat_clock_now() - drive->gp->machine[kind].began_ns < drive->report_ns[kind])
+        return;
+    watch_fence_gather(drive->watch, kind, -EPERM);
+    drive_report(drive);
+    drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
+}
+
+/* The scan of a grace period that has begun, behind a fence, unless it has been done.  False: no fence is to be had
+ * now, and nothing is known of any reader yet. */
+static bool try_to_scan(struct drive *drive, enum gp_kind kind)
+{
+    if (!drive->unscanned[kind])
+        return true;
+    if (!drive_fence(drive)) {
+        report_fence_if_old(drive, kind);
+        return false;
     }
+    gp_scan(drive->gp, kind);
+    drive->unscanned[kind] = false;
+    return true;
 }
 
 /* Look at the readers, and wake the other kind's crank where that ends its wait too. */
@@ -141,13 +152,12 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
     }
 }
 
-/* Begin a grace period up to its scan.  Under the crank. */
+/* Begin a grace period; its scan is next.  Under the crank. */
 static void begin(struct drive *drive, enum gp_kind kind)
 {
     drive->report_ns[kind] = watch_next_report(drive->watch, 0);
     gp_begin(drive->gp, kind, plat_clock_now());
-    fence_or_report(drive, kind);
-    gp_scan(drive->gp, kind);
+    drive->unscanned[kind] = true;
 }
 
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
@@ -164,6 +174,8 @@ static void turn(struct drive *drive, enum gp_kind kind, const struct drive_mann
 {
     if (!seq_is_running(drive->gp->machine[kind].seq))
         begin(drive, kind);
+    while (!try_to_scan(drive, kind)) /* ends when a sandbox allows a fence, or every reader has acknowledged */
+        plat_clock_sleep(drive_tick_ns(drive));
     if (!gp_is_clear(drive->gp, kind))
         wait_for_readers(drive, kind, manner);
     end(drive, kind, manner->by_caller);
@@ -171,13 +183,15 @@ static void turn(struct drive *drive, enum gp_kind kind, const struct drive_mann
 
 bool drive_turn_first(struct drive *drive, enum gp_kind kind)
 {
-    if (seq_is_running(drive->gp->machine[kind].seq)) {
-        poll_readers(drive, kind, false);
-    } else {
+    bool fresh = !seq_is_running(drive->gp->machine[kind].seq);
+    if (fresh)
         begin(drive, kind);
-        if (!gp_is_clear(drive->gp, kind))
-            spin(drive, kind, callback_config(drive->cb)->spin_us * 1000, false);
-    }
+    if (!try_to_scan(drive, kind))
+        return false;
+    if (!fresh)
+        poll_readers(drive, kind, false);
+    else if (!gp_is_clear(drive->gp, kind))
+        spin(drive, kind, callback_config(drive->cb)->spin_us * 1000, false);
     if (!gp_is_clear(drive->gp, kind))
         return false;
     end(drive, kind, true);
@@ -207,14 +221,16 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     bool ended = false;
     if (!lock_try(&machine->crank))
         return false;
-    if (seq_is_running(machine->seq)) {
+    bool fresh = !seq_is_running(machine->seq) && gp_is_needed(drive->gp, kind);
+    if (fresh)
+        begin(drive, kind);
+    bool scanned = seq_is_running(machine->seq) && try_to_scan(drive, kind);
+    if (scanned && !fresh) {
         poll_readers(drive, kind, true);
         tell_tasks(drive, kind);
         report_if_old(drive, kind);
-    } else if (gp_is_needed(drive->gp, kind)) {
-        begin(drive, kind);
     }
-    if (seq_is_running(machine->seq) && gp_is_clear(drive->gp, kind)) {
+    if (scanned && gp_is_clear(drive->gp, kind)) {
         end(drive, kind, false);
         ended = true;
     }

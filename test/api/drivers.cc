@@ -7,6 +7,11 @@
 #include <vector>
 
 #include "../support/replaced.h"
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <rtrcu/detail/word.h>
+#pragma GCC diagnostic pop
+
 #include "../support/sync.h"
 #include "child.h"
 #include "owned.h"
@@ -192,6 +197,72 @@ CHILD(preemptible_program)
         rcu_read_unlock();
         rcu_process_callbacks(-1);
     }
+}
+
+/* ---- sched: who works, and who never does ---- */
+
+CHILD(unlock_does_no_work)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    queue(10);
+    uint64_t before = test::stats().driver_passes;
+    for (int i = 0; i < 1000; i++) {
+        rcu_read_lock();
+        rtrcu_word_arm(&rtrcu_self); /* as somebody does who asks: the unlock takes its slow path */
+        rcu_read_unlock();
+    }
+    REQUIRE(test::stats().driver_passes == before);
+    REQUIRE(runs == 0);
+    while (runs < 10)
+        rcu_process_callbacks(-1);
+    queue(10);
+    while (runs < 20)
+        rcu_quiescent_state(); /* a preemptible thread's too */
+    queue(10);
+    rcu_barrier();
+    REQUIRE(runs == 30);
+}
+
+TEST(Sched, AnUnlockDoesNoWork)
+{
+    EXPECT_TRUE(exited_well(test::run_child("unlock_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+}
+
+/* Another thread takes the steps; the deadline thread runs what is ready and its own. */
+CHILD(deadline_thread_does_no_work)
+{
+    REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
+    queue(10);
+    uint64_t before = test::stats().driver_passes;
+    for (int i = 0; i < 1000; i++) {
+        rcu_quiescent_state();
+        rcu_process_callbacks(-1);
+    }
+    rcu_thread_offline();
+    rcu_thread_online();
+    REQUIRE(test::stats().driver_passes == before);
+    REQUIRE(runs == 0);
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        while (!stop)
+            rcu_process_callbacks(0);
+    });
+    while (runs < 10) {
+        rcu_quiescent_state();
+        rcu_process_callbacks(-1);
+    }
+    stop = true;
+    other.join();
+    queue(10);
+    rcu_barrier();
+    synchronize_rcu();
+    REQUIRE(runs == 20);
+}
+
+TEST(Sched, ADeadlineThreadDoesNoWork)
+{
+    EXPECT_TRUE(
+        exited_well(test::run_child("deadline_thread_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
 TEST(Sched, APreemptibleProgramTurnsItItself)

@@ -214,6 +214,44 @@ CHILD(locks_refused_in_mid_run)
     work(&readers);
 }
 
+/* Driver sched: while no fence is to be had, a quiescent state leaves the grace period where it stands. */
+CHILD(quiescent_states_without_a_fence)
+{
+    test::Worker silent;
+    silent.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+    });
+    refuse(MEMBARRIER_AND_AFFINITY);
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    unsigned long cookie = start_poll_synchronize_rcu();
+    REQUIRE(test::eventually([] {
+        rcu_quiescent_state();
+        return test::stats().stall_reports > 0;
+    }));
+    REQUIRE(!poll_state_synchronize_rcu(cookie));
+    for (int i = 0; i < 3; i++) {
+        silent.run([] {
+            rcu_read_lock();
+            rcu_read_unlock();
+        });
+    }
+    REQUIRE(test::eventually([&] {
+        rcu_quiescent_state();
+        return poll_state_synchronize_rcu(cookie);
+    }));
+    rcu_thread_offline();
+}
+
+TEST(SandboxSched, AQuiescentStateWaitsForNoFence)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    EXPECT_TRUE(
+        exited_well(test::run_child("quiescent_states_without_a_fence",
+                                    {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_STALL_TIMEOUT_MS=20"})));
+}
+
 CHILD(forked_into_a_sandbox)
 {
     synchronize_rcu();
