@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Check the ordering tags' shapes on the model of aarch64, with the orders that the source has: check.py ROOT.
+
+Programs whose outcome is known are held against the model first.  Then every shape must hold.  Then each order of it
+is taken away in a copy of the source's text: a read-modify-write, an acquire or a release becomes relaxed, a fence
+goes.  A line marked `!` must fail without its order, the others must not, and all that are marked `+` must fail
+together: so the marks say what each ordering needs.  Exit 0: all is as the shapes say; 1: not; 2: wrong usage.
+"""
+
+import copy
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+import known  # noqa: E402
+import model  # noqa: E402
+import source as library  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+WEAKER = {"load_acquire": "load_relaxed", "load_consume": "load_relaxed", "store_release": "store_relaxed"}
+
+
+def weakened(source, line):
+    """The source without the order of @line: (path, text); None: it has none to take away."""
+    path, begin, end = line.found
+    text = source.text(path)
+    piece = text[begin:end]
+    kind = line.words[0]
+    if kind == "fence":
+        return path, text[:begin] + piece.replace("rtrcu_fence_full(", "rtrcu_fence_light(") + text[end:]
+    if kind == "heavy":
+        return path, text[:begin] + "(0)" + text[end:]
+    name = re.match(r"rtrcu_(\w+)", piece).group(1)
+    if kind in ("read", "write"):
+        return (path, text[:begin] + piece.replace(name, WEAKER[name], 1) + text[end:]) if name in WEAKER else None
+    return path, text[:begin] + piece.replace(name, "relaxed_" + name, 1) + text[end:]
+
+
+def with_relaxed_updates(source):
+    """The real wrappers, and relaxed ones of the read-modify-writes for the mutants."""
+    text = source.text(library.ATOMICS)
+    for name in ("exchange", "fetch_add", "fetch_or", "fetch_and", "compare_exchange"):
+        text += f"\n#define rtrcu_relaxed_{name}(p) __ATOMIC_RELAXED\n"
+    return text
+
+
+def fails(shape, source):
+    return sorted({condition for condition, _ in model.outcomes(library.program(shape, source))})
+
+
+def holds_without(root, shape, source, lines):
+    """Does the shape hold in a source without the orders of @lines?  None: one of them has none."""
+    changes = {library.ATOMICS: with_relaxed_updates(source)}
+    changed = source
+    for line in sorted(lines, key=lambda line: line.found[1], reverse=True):  # so that places before stay
+        change = weakened(changed, line)
+        if change is None:
+            return None
+        changes[change[0]] = change[1]
+        changed = library.Source(root, changes)
+    return not fails(copy.deepcopy(shape), library.Source(root, changes))
+
+
+def check_marks(root, shape, source):
+    """What is not as the lines' marks say, and how many orders are needed."""
+    wrong, needed = [], 0
+    lines = [line for thread in shape.threads for line in thread if line.found]
+    for line in lines:
+        holds = holds_without(root, shape, source, [line])
+        where = f"line {line.number}: {' '.join(line.words)} @ {' '.join(line.place)}"
+        needed += line.mark != "" and holds is not None
+        if holds is None and line.mark:
+            wrong.append(f"{where}: is marked, and has no order to take away")
+        elif holds is False and line.mark != "!":
+            wrong.append(f"{where}: without its order the forbidden outcome comes out; mark it `!`")
+        elif holds and line.mark == "!":
+            wrong.append(f"{where}: without its order the forbidden outcome does not come out; take the `!` away")
+    together = [line for line in lines if line.mark == "+"]
+    if together and holds_without(root, shape, source, together):
+        wrong.append("without the orders of all lines marked `+` the forbidden outcome does not come out")
+    if needed == 0:
+        wrong.append("no order of it is needed; a shape that cannot fail proves nothing")
+    return wrong, needed
+
+
+def check_shape(root, shape):
+    source = library.Source(root)
+    wrong = [f"the model allows `{shape.forbidden[condition]}`" for condition in fails(shape, source)]
+    needed = 0
+    if not wrong:
+        wrong, needed = check_marks(root, shape, source)
+    print(f"{shape.tag:4} {'WRONG' if wrong else 'holds'}, needs {needed} orders: {shape.what}")
+    for text in wrong:
+        print(f"     {text}")
+    return len(wrong)
+
+
+def check_ledger(root, tags):
+    """Each tag has a shape, and the twins that the ledger names exist."""
+    ledger = (root / "docs/memory-ordering.md").read_text(encoding="utf-8")
+    wrong = [f"{tag} has no shape" for tag in sorted(set(re.findall(r"^\| (O\d+) ", ledger, re.M)) - tags)]
+    for tag, twins in re.findall(r"^\| (O\d+) \|([^|]*)\|[^|]*\|$", ledger, re.M):
+        for twin in re.findall(r"`([a-z-]+)`", twins):
+            if not (root / f"test/explore/twins/{twin}.twin").exists():
+                wrong.append(f"{tag}: the ledger names a twin {twin}, which does not exist")
+    for text in wrong:
+        print(text)
+    return len(wrong)
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print("usage: check.py ROOT", file=sys.stderr)
+        return 2
+    wrong = 0
+    for text in known.wrong():
+        print(text)
+        wrong += 1
+    shapes = library.parse((HERE / "shapes.txt").read_text(encoding="utf-8"))
+    for shape in shapes:
+        try:
+            wrong += check_shape(arguments[0], shape)
+        except library.ShapeError as error:
+            print(f"{shape.tag}: {error}")
+            wrong += 1
+    wrong += check_ledger(pathlib.Path(arguments[0]), {shape.tag for shape in shapes})
+    print(f"{wrong} things are not as the shapes say" if wrong else "every shape holds, and needs what it says")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

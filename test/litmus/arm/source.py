@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Shapes of the ordering tags, whose orders are read from the library's source.
+
+A shape says what the threads do to a few variables; which wrapper makes an access, and so its order on aarch64, stands
+in the source alone.  See shapes.txt for the language.
+"""
+
+import dataclasses
+import pathlib
+import re
+
+from model import Event, Program
+
+ATOMICS = "include/rtrcu/detail/atomic.h"
+KINDS = {"read", "write", "set", "or", "and", "add", "cas"}
+
+
+class ShapeError(Exception):
+    pass
+
+
+class Source:
+    """The tree; @changes: path -> text, for a mutant."""
+
+    def __init__(self, root, changes=None):
+        self.root, self.changes, self.seen = pathlib.Path(root), changes or {}, {}
+
+    def text(self, path):
+        if path not in self.seen:
+            self.seen[path] = self.changes.get(path) or (self.root / path).read_text(encoding="utf-8")
+        return self.seen[path]
+
+    def body(self, path, function):
+        """Where the function or macro stands: (begin, end).  Of two, one an architecture, the last: aarch64's."""
+        macro = re.search(rf"^#define {re.escape(function)}\((?:[^\\\n]|\\\n)*", self.text(path), re.M)
+        if macro:
+            return macro.start(), macro.end()
+        heads = list(re.finditer(rf"^(?!\s|/)[^\n;]*\b{re.escape(function)}\(", self.text(path), re.M))
+        heads = [head for head in heads if self.text(path).find("{", head.end()) < (
+            self.text(path).find(";", head.end()) % (1 << 40))]
+        if not heads:
+            raise ShapeError(f"{path}: there is no function {function}()")
+        begin = heads[-1].start()
+        return begin, self.text(path).index("\n}\n", begin)
+
+    def wrapper_orders(self, name):
+        """What <rtrcu/detail/atomic.h> makes of rtrcu_<name>() on aarch64."""
+        text = self.text(ATOMICS)
+        definition = re.search(rf"#define rtrcu_{name}\((?:[^\\\n]|\\\n)*", text)
+        if not definition:
+            raise ShapeError(f"{ATOMICS} defines no rtrcu_{name}()")
+        order = re.search(r"__ATOMIC_(\w+)", definition.group(0)).group(1)
+        orders = {"RELAXED": set(), "CONSUME": {"acquire"}, "ACQUIRE": {"acquire"}, "RELEASE": {"release"},
+                  "SEQ_CST": {"acquire", "release"}}[order]
+        fence = r"__atomic_thread_fence\(__ATOMIC_SEQ_CST\)"
+        fenced = re.search(rf"#else\n#define RTRCU_UPDATE(?:[^\\\n]|\\\n)*{fence}", text)
+        if "RTRCU_UPDATE" in definition.group(0) and fenced:
+            orders.add("fence")
+        return frozenset(orders)
+
+
+@dataclasses.dataclass
+class Line:
+    """One line of a shape."""
+
+    number: int
+    mark: str  # `!`: the shape must not hold without this order; `+`: not without all that are marked so
+    register: str
+    words: list
+    place: tuple  # path, function, argument; or None
+    found: tuple = None  # where the source has it: path, begin, end
+
+
+@dataclasses.dataclass
+class Shape:
+    tag: str
+    what: str
+    initial: dict
+    threads: list  # of lists of Line
+    forbidden: list  # texts
+
+
+LINE = re.compile(r"^\s*(?P<mark>[!+])?\s*(?:(?P<register>r\d+)\s*=\s*)?(?P<words>[^@]*?)\s*(?:@\s*(?P<place>.*))?$")
+
+
+def parse(text):
+    shapes = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("#")[0].rstrip()
+        head, _, rest = line.strip().partition(" ")
+        if head == "shape":
+            tag, _, what = rest.partition(" ")
+            shapes.append(Shape(tag, what, {}, [], []))
+        elif head == "var":
+            shapes[-1].initial.update((n, int(v)) for n, v in (pair.split("=") for pair in rest.split()))
+        elif head == "thread":
+            shapes[-1].threads.append([])
+        elif head == "forbidden":
+            shapes[-1].forbidden.append(rest)
+        elif line.strip():
+            match = LINE.match(line)
+            place = tuple(match["place"].split(None, 2)) if match["place"] else None
+            shapes[-1].threads[-1].append(Line(number, match["mark"] or "", match["register"] or "",
+                                               match["words"].split(), place))
+    return shapes
+
+
+def find(source, line, behind):
+    """The wrapper's name at the line's place, not before @behind[path, function]."""
+    path, function, argument = (*line.place, "")[:3]
+    begin, end = source.body(path, function)
+    begin = max(begin, behind.get((path, function), 0))
+    kind = line.words[0]
+    name = {"fence": r"(fence_full)", "heavy": r"(\w+)"}.get(kind, r"(\w+)")
+    pattern = re.escape(argument) if kind == "heavy" else rf"rtrcu_{name}\({re.escape(argument)}"
+    match = re.compile(pattern).search(source.text(path), begin, end)
+    if not match and kind not in ("fence", "heavy"):
+        raise ShapeError(f"line {line.number}: {path}: {function}() has no access to {argument}, or not in this order")
+    if match:
+        behind[path, function] = match.end()
+        line.found = (path, match.start(), match.end())
+    return match.group(1) if match and kind != "heavy" else kind if match else None
+
+
+def event_of(source, line, behind):
+    """The event, or None: a fence that the source does not have."""
+    kind, *rest = line.words
+    if kind == "only":
+        values = [int(v) for v in rest[1:]]
+        return Event("only", register=rest[0], value=values[0], expected=values[-1])
+    orders = frozenset()
+    if line.place:
+        name = find(source, line, behind)
+        if name is None:
+            return None
+        orders = source.wrapper_orders(name) if kind in KINDS else orders
+    if kind in ("fence", "heavy"):
+        return Event(kind)
+    numbers = [int(v) for v in rest[1:]]
+    expected, value = (numbers + [0, 0])[:2] if kind == "cas" else (0, (numbers + [0])[0])
+    return Event(kind, rest[0], value, expected, line.register, orders)
+
+
+def program(shape, source):
+    threads = []
+    for lines in shape.threads:
+        behind = {}
+        threads.append([event for event in (event_of(source, line, behind) for line in lines) if event])
+    conditions = [compile(text, f"{shape.tag}: forbidden", "eval") for text in shape.forbidden]
+
+    def holds(condition):
+        def test(registers, final):
+            names = {**{f"r{i}": None for i in range(1, 10)}, **registers}
+            if final is None: # may it hold, whatever the variables come to?
+                return eval(condition, {"final": Any()}, names)
+            return eval(condition, {"final": final}, names)
+        return test
+
+    return Program(shape.initial, threads, [holds(condition) for condition in conditions])
+
+
+class Any(dict):
+    """A final state that has every value."""
+
+    class Value:
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    def __missing__(self, key):
+        return Any.Value()
