@@ -86,6 +86,9 @@ void print_plan(const Run &run)
                "workqueue (SCHED_OTHER) against kthread (SCHED_FIFO)\n    {} experiments of {:.2f} s each, variants in "
                "turn, a process each\n",
                variant.hogs_a_cpu, variant.readers, worker.experiments, seconds_of(worker));
+    fmt::print("  the same beside outside load, 2 hogs a CPU and a writer of files in sessions of their own: {} "
+               "experiments of {:.2f} s each\n",
+               group_of(run, Group::loaded).experiments, seconds_of(group_of(run, Group::loaded)));
     fmt::print("  busy readers, inside a section most of the time: {} experiments of {:.2f} s each\n", busy.experiments,
                seconds_of(busy));
     fmt::print("  their throughput at 1,000 requests a second: {} experiments of {:.2f} s each\n",
@@ -102,7 +105,7 @@ bool run_cells(Run &run)
     for (const Cell &cell : run.plan.cells)
         total += group_of(run, cell.group).experiments * (seconds_of(group_of(run, cell.group)) + 0.1);
     Progress progress("measuring", total);
-    for (Group group : {Group::worker, Group::busy, Group::throughput}) {
+    for (Group group : {Group::worker, Group::loaded, Group::busy, Group::throughput}) {
         const GroupPlan &plan = group_of(run, group);
         for (unsigned experiment = 0; experiment < plan.experiments; experiment++)
             for (Cell &cell : run.plan.cells) {
@@ -128,7 +131,11 @@ bool run_cells(Run &run)
 
 void print_results(const Run &run)
 {
-    fmt::print("{}\n{}\n", duration_table(run.plan), range_table(run.plan));
+    for (Group group : {Group::worker, Group::loaded})
+        fmt::print("{}\n\n{}\n{}\n",
+                   group == Group::loaded ? "Beside hogs and writers of another process group"
+                                          : "Nothing runs beside the experiment",
+                   duration_table(run.plan, group), range_table(run.plan, group));
     fmt::print("Busy readers on {} CPUs, synchronize_rcu_expedited() beside liburcu-memb's synchronize_rcu() "
                "(unfinished: cut short by the end of the experiment; lent: times)\n\n{}\n",
                run.machine.cpus_allowed.size(), busy_table(busy_rows(run.plan)));

@@ -10,6 +10,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "expedited/outside.h"
 #include "machine/child.h"
 #include "machine/realtime.h"
 #include "measure/clock.h"
@@ -215,11 +216,12 @@ std::string Variant::label() const
     const std::string readers_text = fmt::format("{} readers", readers);
     switch (call) {
     case Call::expedited:
-        return fmt::format("{}{}, {}", workqueue ? "workqueue" : "kthread", boost ? ", boost" : "", readers_text);
+        return fmt::format("{}{}, {}{}", workqueue ? "workqueue" : "kthread", boost ? ", boost" : "", readers_text,
+                           outside ? ", loaded" : "");
     case Call::liburcu:
         return "liburcu-memb, " + readers_text;
     case Call::round_trip:
-        return "floor";
+        return outside ? "floor, loaded" : "floor";
     case Call::request:
         return fmt::format("requests{}, {}", boost ? ", boost" : "", readers_text);
     }
@@ -230,6 +232,8 @@ bool run_experiment(const Variant &variant, const ExperimentOptions &options, Ex
                     std::string &error)
 {
     constexpr int64_t to_start_and_end_ns = 20'000'000'000;
+    const std::unique_ptr<OutsideLoad> outside =
+        variant.outside ? std::make_unique<OutsideLoad>(static_cast<unsigned>(options.cpus.size())) : nullptr;
     return run_in_child([&] { run_in_this_process(variant, options, record); },
                         options.duration_ns + to_start_and_end_ns, error);
 }

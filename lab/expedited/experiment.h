@@ -28,6 +28,7 @@ struct Variant {
     unsigned hogs_a_cpu = 0;
     unsigned readers = 0;
     ReaderShape shape;
+    bool outside = false; // beside another process group's load
 
     std::string label() const;
 };

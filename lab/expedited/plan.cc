@@ -15,9 +15,11 @@ constexpr unsigned readers_a_cpu = 2;
 // often.
 constexpr ReaderShape short_sections = {40, 800};
 
-void add_worker_cells(Plan &plan, unsigned cpus)
+// In both environments.
+void add_worker_cells(Plan &plan, Group group, unsigned cpus)
 {
     Variant variant;
+    variant.outside = group == Group::loaded;
     variant.hogs_a_cpu = hogs_a_cpu;
     variant.readers = readers_a_cpu * cpus;
     variant.shape = short_sections;
@@ -25,10 +27,10 @@ void add_worker_cells(Plan &plan, unsigned cpus)
         for (bool workqueue : {true, false}) {
             variant.boost = boost;
             variant.workqueue = workqueue;
-            plan.cells.push_back({Group::worker, variant, {}, {}, {}});
+            plan.cells.push_back({group, variant, {}, {}, {}});
         }
     variant.call = Call::round_trip;
-    plan.cells.push_back({Group::worker, variant, {}, {}, {}});
+    plan.cells.push_back({group, variant, {}, {}, {}});
 }
 
 void add_busy_cells(Plan &plan, const std::vector<unsigned> &counts)
@@ -92,12 +94,13 @@ std::vector<uint64_t> Cell::all_latencies() const
 Plan make_plan(bool quick, double seconds, unsigned cpus)
 {
     // Shares of the time, and what an experiment costs beside its measured time: processes, threads, their end.
-    constexpr double share[groups] = {0.5, 0.33, 0.17}, start_s[groups] = {0.08, 0.3, 0.1};
-    const unsigned experiments[groups] = {quick ? 3u : 25u, quick ? 1u : 2u, quick ? 2u : 7u};
+    constexpr double share[groups] = {0.37, 0.27, 0.14, 0.22}, start_s[groups] = {0.08, 0.3, 0.1, 0.15};
+    const unsigned experiments[groups] = {quick ? 3u : 25u, quick ? 1u : 2u, quick ? 2u : 7u, quick ? 2u : 10u};
     Plan plan;
-    add_worker_cells(plan, cpus);
+    add_worker_cells(plan, Group::worker, cpus);
     add_busy_cells(plan, quick ? std::vector<unsigned>{4, 16, 64} : std::vector<unsigned>{4, 16, 64, 256});
     add_throughput_cells(plan, quick ? std::vector<unsigned>{cpus} : std::vector<unsigned>{cpus, 16});
+    add_worker_cells(plan, Group::loaded, cpus);
     for (int group = 0; group < groups; group++) {
         const auto cells = std::count_if(plan.cells.begin(), plan.cells.end(),
                                          [&](const Cell &cell) { return cell.group == static_cast<Group>(group); });
@@ -112,7 +115,8 @@ const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers
 {
     for (const Cell &cell : plan.cells) {
         const Variant &variant = cell.variant;
-        if (cell.group == group && variant.call == call && (group == Group::worker || variant.readers == readers) &&
+        const bool tables = group == Group::worker || group == Group::loaded;
+        if (cell.group == group && variant.call == call && (tables || variant.readers == readers) &&
             (call == Call::round_trip || (variant.boost == boost && variant.workqueue == workqueue)))
             return &cell;
     }

@@ -15,8 +15,9 @@ enum class Group {
     worker,     // the document's tables: who runs the grace period, beside hogs
     busy,       // more busy readers than CPUs, boosted and not, beside liburcu
     throughput, // what boosting costs the readers, at an equal rate of requests
+    loaded,     // as worker, beside another process group's load
 };
-constexpr int groups = 3;
+constexpr int groups = 4;
 
 struct Cell {
     Group group;

@@ -58,14 +58,14 @@ struct Columns {
     Summary boost[2], plain[2], floor; // workqueue, kthread
 };
 
-Columns columns_of(const Plan &plan)
+Columns columns_of(const Plan &plan, Group group)
 {
     Columns columns;
     for (int i = 0; i < 2; i++) {
-        columns.boost[i] = summary_of(find_cell(plan, Group::worker, Call::expedited, 0, true, i == 0));
-        columns.plain[i] = summary_of(find_cell(plan, Group::worker, Call::expedited, 0, false, i == 0));
+        columns.boost[i] = summary_of(find_cell(plan, group, Call::expedited, 0, true, i == 0));
+        columns.plain[i] = summary_of(find_cell(plan, group, Call::expedited, 0, false, i == 0));
     }
-    columns.floor = summary_of(find_cell(plan, Group::worker, Call::round_trip, 0, false));
+    columns.floor = summary_of(find_cell(plan, group, Call::round_trip, 0, false));
     return columns;
 }
 
@@ -96,12 +96,14 @@ std::string us(const Figure &ns)
 void add_worker_rows(const Plan &plan, Json &rows)
 {
     for (const Cell &cell : plan.cells) {
-        if (cell.group != Group::worker || cell.experiments == 0)
+        const bool tables = cell.group == Group::worker || cell.group == Group::loaded;
+        if (!tables || cell.experiments == 0)
             continue;
         const bool floor = cell.variant.call == Call::round_trip;
         const Summary own = summary_of(&cell);
-        const Summary other = summary_of(find_cell(plan, Group::worker, Call::expedited, 0, cell.variant.boost, true));
+        const Summary other = summary_of(find_cell(plan, cell.group, Call::expedited, 0, cell.variant.boost, true));
         Json row = {{"table", "worker"},
+                    {"environment", cell.group == Group::loaded ? "loaded" : "quiet"},
                     {"worker", floor                    ? "none"
                                : cell.variant.workqueue ? "workqueue"
                                                         : "kthread"},
@@ -195,20 +197,20 @@ std::vector<ThroughputRow> throughput_rows(const Plan &plan)
     return rows;
 }
 
-std::string duration_table(const Plan &plan)
+std::string duration_table(const Plan &plan, Group group)
 {
     Table table = empty_table("synchronize_rcu_expedited()");
-    const Columns columns = columns_of(plan);
+    const Columns columns = columns_of(plan, group);
     add_counts(table, "Count", "725", "688", columns, &Summary::count);
     for (std::size_t i = 0; i < duration_fields().size(); i++)
         add_field(table, duration_fields()[i], published_workqueue[i], published_kthread[i], columns);
     return table.text();
 }
 
-std::string range_table(const Plan &plan)
+std::string range_table(const Plan &plan, Group group)
 {
     Table table = empty_table("extremes of the experiments");
-    const Columns columns = columns_of(plan);
+    const Columns columns = columns_of(plan, group);
     add_counts(table, "Total No. of Experiments", "25", "23", columns, &Summary::experiments);
     for (std::size_t i = 0; i < range_fields().size(); i++)
         add_field(table, range_fields()[i], published_ranges_workqueue[i], published_ranges_kthread[i], columns);

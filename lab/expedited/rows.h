@@ -36,9 +36,9 @@ std::vector<BusyRow> busy_rows(const Plan &plan);
 std::vector<ThroughputRow> throughput_rows(const Plan &plan);
 Summary summary_of(const Cell *cell); // empty for nullptr
 
-// Both tables of the document, then the same rows of this run.
-std::string duration_table(const Plan &plan);
-std::string range_table(const Plan &plan);
+// Both tables of the document, then the same rows of this run; in the environment of Group::worker or Group::loaded.
+std::string duration_table(const Plan &plan, Group group);
+std::string range_table(const Plan &plan, Group group);
 std::string busy_table(const std::vector<BusyRow> &rows);
 std::string throughput_table(const std::vector<ThroughputRow> &rows);
 

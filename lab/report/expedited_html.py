@@ -85,9 +85,10 @@ def difference(before, after):
     return f"{100 * (after - before) / before:+.2f} %" if before and after is not None else ""
 
 
-def document_table(data):
+def document_table(data, environment):
     """Both tables of the document, each row beside the same of this run."""
-    found = {(r["worker"], r["boost"]): r for r in rows_of(data, "worker")}
+    found = {(r["worker"], r["boost"]): r for r in rows_of(data, "worker")
+             if r.get("environment", "quiet") == environment}
     floor = found.get(("none", None), {})
     rows = []
     for key, title, before, after in FIELDS:
@@ -138,7 +139,8 @@ def page(data):
         f"<p class='note'>{machine_text(data)}</p>")
     return page_html.page_text("expedited", "Who runs the expedited grace period", [
         intro, page_html.plots_or_hint(data, plots),
-        "<h2>The document's tables of 2022, and this run</h2>", document_table(data),
+        "<h2>The document's tables of 2022, and this run: nothing beside it</h2>", document_table(data, "quiet"),
+        "<h2>The same beside hogs and writers of another process group</h2>", document_table(data, "loaded"),
         "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),
         "<h2>What it must show</h2>", verdict_list(data)])
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Load from outside: CPU hogs and a writer of files, processes in sessions of their own, so that a scheduler that
+// shares CPUs by groups gives them their share beside the experiment.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace lab::expedited
+{
+
+class OutsideLoad
+{
+  public:
+    // Two hogs a CPU and one writer.  The caller has no other threads.
+    explicit OutsideLoad(unsigned cpus);
+    ~OutsideLoad(); // ends them
+    OutsideLoad(const OutsideLoad &) = delete;
+    OutsideLoad &operator=(const OutsideLoad &) = delete;
+
+    const std::vector<pid_t> &processes() const
+    {
+        return processes_;
+    }
+
+  private:
+    void start(void (*work)());
+    std::vector<pid_t> processes_;
+};
+
+} // namespace lab::expedited
