@@ -34,7 +34,7 @@ struct rcu_task {
     uint32_t where;               /* atomic: on no list, a thread's, a leaf's */
     uint32_t nesting;             /* its share: sections that it held when it was parked last */
     uint32_t base;                /* sections of the thread beneath it, while mounted */
-    uint32_t thread_id;           /* where it is mounted, 0 = parked, or never resumed */
+    uint32_t mounted;             /* on which thread, as the library numbers them; 0 = on none */
 };
 
 void rtrcu_task_init(struct rcu_task *task, const char *name);
@@ -56,7 +56,7 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
  * rcu_task_park - the task that runs on this thread is about to be suspended.
  * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.  Only the sections that the
  *           task has opened since it was resumed, and those that it brought along, go with it: those of the thread
- *           beneath it stay.  A task that was never resumed takes all that no other resumed task has.
+ *           beneath it stay.  A task that was not resumed on this thread takes all of the thread's.
  * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing
  *           to do.
  * Ordering: the section goes on: gps that began before or begin meanwhile wait for it. [O14]
@@ -70,8 +70,8 @@ static inline void rcu_task_park(struct rcu_task *task)
 /*
  * rcu_task_resume - @task goes on, on this thread, or begins here.
  * Context:  any thread, inside sections of its own or of other tasks too, before the task's code runs.  Tasks that run
- *           on one thread inside one another are resumed from the outermost inwards, and parked in any order whose
- *           sections nest.
+ *           on one thread inside one another are resumed from the outermost inwards, and parked from the innermost
+ *           outwards.  Each resume is followed by a park or an exit on the same thread.
  * Blocks:   never.
  * Ordering: none needed: the task stays listed until its outermost rcu_read_unlock().
  * Returns:  nothing; cannot fail.  A task that runs on this thread already stays as it is.

@@ -70,6 +70,6 @@ struct rcu_task *blocked_next(struct reader_leaf *leaf, struct rcu_task *task);
 /* Does a grace period of any kind wait for @task?  A hint. */
 bool blocked_is_waited_for(const struct rcu_task *task);
 /* In a fork's child: tasks mounted in threads that are not there are dropped; nobody waits for the others yet. */
-void blocked_after_fork(struct reader_leaf *leaf, uint32_t old_thread_id);
+void blocked_after_fork(struct reader_leaf *leaf);
 
 #endif

@@ -173,31 +173,44 @@ bool blocked_is_waited_for(const struct rcu_task *task)
            position >= rtrcu_load_relaxed(&leaf->boundary_position[1]);
 }
 
-/* Drop those of a list that are mounted elsewhere.  Returns how many stay. */
-static uint32_t drop_mounted(struct rtrcu_link *head, uint32_t old_thread_id)
+/* Drop those of a list that are mounted elsewhere, and put the others on the leaf's list: the child's grace periods look
+ * for no thread but the one that forked.  Returns how many stay. */
+static uint32_t keep_parked(struct reader_leaf *leaf, struct rtrcu_link *head)
 {
     uint32_t left = 0;
     for (struct rtrcu_link *link = head->next, *next; link && link != head; link = next) {
         struct rcu_task *task = task_of(link);
         next = link->next;
-        if (task->thread_id == 0 || task->thread_id == old_thread_id) {
+        bool stays = task->mounted == 0 || task->mounted == rtrcu_self.mount_id;
+        if (stays && head == &leaf->tasks) {
             left++;
             continue;
         }
         list_remove(link);
+        task->record = NULL;
+        task->leaf = NULL;
         task->where = BLOCKED_NOWHERE;
+        if (!stays)
+            continue;
+        put(leaf, task, BLOCKED_AT_HEAD);
+        task->leaf = leaf;
+        task->where = BLOCKED_ON_LEAF;
+        left++;
     }
     return left;
 }
 
-void blocked_after_fork(struct reader_leaf *leaf, uint32_t old_thread_id)
+void blocked_after_fork(struct reader_leaf *leaf)
 {
     for (unsigned int kind = 0; kind < READER_KINDS; kind++)
         set_boundary(leaf, kind, NULL);
-    leaf->parked = drop_mounted(&leaf->tasks, old_thread_id);
+    if (!leaf->tasks.next)
+        list_head_init(&leaf->tasks);
+    leaf->parked = keep_parked(leaf, &leaf->tasks);
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
         struct reader_record *record = &leaf->records[slot];
         lock_reset(&record->tasks_lock);
-        record->parked = drop_mounted(&record->tasks, old_thread_id);
+        leaf->parked += keep_parked(leaf, &record->tasks);
+        record->parked = 0;
     }
 }

@@ -145,7 +145,7 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(registry, i);
         if (leaf)
-            blocked_after_fork(leaf, old_thread_id);
+            blocked_after_fork(leaf);
     }
     lock_reset(&drive->config_lock);
     lock_reset(&drive->barrier_lock);

@@ -106,6 +106,7 @@ struct reader_registry {
     uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
     uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
     uint32_t anonymous_parked;               /* atomic: tasks among them that are parked now; for fork */
+    uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
     uint32_t registered;                     /* atomic: threads now */
     uint32_t registered_peak;                /* atomic, about */
     uint32_t deadline_count;                 /* atomic: deadline threads now */

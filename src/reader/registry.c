@@ -147,10 +147,8 @@ void reader_after_fork(struct reader_registry *registry, struct reader_record *s
 {
     registry->fence_confirmer = 0;
     registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
-    for (struct rcu_task *task = rtrcu_self.task; task; task = task->below) { /* as many as run on this thread */
+    for (const struct rcu_task *task = rtrcu_self.task; task; task = task->below) /* as many as run on this thread */
         registry->anonymous += !task->record && !task->leaf;
-        task->thread_id = lock_thread_id();
-    }
     registry->registered = survivor ? 1 : 0;
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {

@@ -29,25 +29,38 @@ static void mount(struct rcu_task *task)
     rtrcu_store_relaxed(&rtrcu_self.task, task);
 }
 
-/* Where the sections of a task that was never mounted on this thread begin: above those that are. */
-static uint32_t base_of(const struct rcu_task *task)
+/* Who runs here, as tasks remember it: not the kernel's number, which a fork's child changes. */
+static uint32_t own_id(struct gp *gp)
 {
-    if (rtrcu_load_relaxed(&task->thread_id) == lock_thread_id())
-        return task->base;
-    const struct rcu_task *top = rtrcu_self.task;
-    return top ? top->base + top->nesting : 0;
+    if (rtrcu_self.mount_id == 0)
+        rtrcu_self.mount_id = rtrcu_fetch_add(&gp->registry->mount_ids, 1) + 1;
+    return rtrcu_self.mount_id;
 }
 
-/* [O14] Parking half: the task is on a list before the thread's word becomes 0; see blocked_promote(). */
+static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
+{
+    return rtrcu_load_relaxed(&task->mounted) == own_id(gp);
+}
+
+/* What the task has open above its base; all that the thread has open, if it was not resumed here. */
+static uint32_t share_of(struct gp *gp, const struct rcu_task *task)
+{
+    uint32_t nesting = section_nesting(), base = is_mounted_here(gp, task) ? task->base : 0;
+    return nesting > base ? nesting - base : 0;
+}
+
+/* [O14] Parking half: the task is on a list before the thread's word becomes 0; see blocked_promote().
+ * A thread whose section began without a record is waited for by the count alone, whatever record it has by now. */
 static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
 {
     struct reader_record *record = section_record(gp);
+    bool counted = !record || (rtrcu_self.state & READER_STATE_ANONYMOUS);
     uint32_t where = rtrcu_load_relaxed(&task->where);
-    if (where == BLOCKED_COUNTED || (where == BLOCKED_NOWHERE && !record))
+    if (where == BLOCKED_COUNTED || (where == BLOCKED_NOWHERE && counted))
         rtrcu_fetch_add(&gp->registry->anonymous_parked, 1);
     if (where != BLOCKED_NOWHERE)
         return; /* since it parked first */
-    if (!record) {
+    if (counted) {
         rtrcu_store_relaxed(&task->where, BLOCKED_COUNTED);
         rtrcu_fetch_add(&gp->registry->anonymous, 1);
     } else if (own_list && !gp_waits_for_thread(gp, record)) {
@@ -59,30 +72,30 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
     }
 }
 
-/* The thread gives @share up; if that was all of it, what its outermost unlock would do follows. */
+/* The thread gives @share up.  What its unlocks would do follows: sections of tasks that were mounted above have gone
+ * along, and if that was all of it, the thread is outside. */
 static unsigned int give_up(struct gp *gp, uint32_t share)
 {
-    unsigned int actions = GP_ACTION_NONE;
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     rtrcu_word_add(&rtrcu_self, (uint32_t)-share);
-    uint32_t word = rtrcu_word_read();
-    if (word >> 24 == RTRCU_FLAG_FAST || (word & RTRCU_INSIDE_MASK))
+    if (rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST && !rtrcu_self.task)
         return GP_ACTION_NONE;
     reader_slow_begin();
-    if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
-        actions = section_leave_outermost(gp);
+    unsigned int actions = section_task_done(gp);
+    uint32_t word = rtrcu_word_read();
+    if (word >> 24 != RTRCU_FLAG_FAST && (word & RTRCU_INSIDE_MASK) == 0)
+        actions |= section_leave_outermost(gp);
     reader_slow_end();
     return actions;
 }
 
 unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
 {
-    uint32_t nesting = section_nesting(), base = base_of(task);
-    uint32_t share = nesting > base ? nesting - base : 0;
-    bool parked = rtrcu_load_relaxed(&task->thread_id) == 0 && rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
+    uint32_t share = share_of(gp, task);
+    bool parked = rtrcu_load_relaxed(&task->mounted) == 0 && rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
     (void)unmount(task);
     task->nesting = share + (parked ? task->nesting : 0);
-    rtrcu_store_relaxed(&task->thread_id, 0);
+    rtrcu_store_relaxed(&task->mounted, 0);
     if (share == 0)
         return GP_ACTION_NONE;
     put_on_list(gp, task, own_list);
@@ -91,24 +104,26 @@ unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_li
 
 void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
-    if (rtrcu_load_relaxed(&task->thread_id) == lock_thread_id())
+    if (is_mounted_here(gp, task))
         return; /* it runs here already */
     if (rtrcu_load_relaxed(&task->where) == BLOCKED_COUNTED)
         rtrcu_fetch_add(&gp->registry->anonymous_parked, (uint32_t)-1);
-    rtrcu_store_relaxed(&task->thread_id, lock_thread_id());
+    rtrcu_store_relaxed(&task->mounted, own_id(gp));
     task->base = section_nesting();
     if (task->nesting == 0)
         return;
     rtrcu_word_add(&rtrcu_self, task->nesting); /* first: a handler's unlock must not find it at its base */
+    task->nesting = 0;                          /* from here on the word tells */
     mount(task);
     reader_arm_self(); /* the unlock that ends its section takes the slow path */
 }
 
 unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list)
 {
-    if (section_nesting() == 0) {
-        plat_print("rtrcu: thread %u: rcu_task_list() outside a read-side critical section; ignored\n",
-                   lock_thread_id());
+    bool listed = rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
+    if (listed || section_nesting() == 0) {
+        plat_print("rtrcu: thread %u: rcu_task_list() %s; ignored\n", lock_thread_id(),
+                   listed ? "of a task that is listed" : "outside a read-side critical section");
         return GP_ACTION_NONE;
     }
     put_on_list(gp, task, own_list);
@@ -122,6 +137,8 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
     uint32_t where = rtrcu_load_acquire(&task->where);
     if (where == BLOCKED_COUNTED) {
         rtrcu_store_relaxed(&task->where, BLOCKED_NOWHERE);
+        if (rtrcu_load_relaxed(&task->mounted) == 0)
+            rtrcu_fetch_add(&gp->registry->anonymous_parked, (uint32_t)-1);
         return gp_report_anonymous(gp);
     }
     /* At most one promotion comes between. */
@@ -154,7 +171,7 @@ unsigned int section_task_done(struct gp *gp)
         struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
         if (!task || section_nesting() > task->base || (rtrcu_self.locks_held & SECTION_LOCKS))
             return actions;
-        invariant("INV-SE2", rtrcu_load_relaxed(&task->thread_id) == lock_thread_id());
+        invariant("INV-SE2", is_mounted_here(gp, task));
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         if (unmount(task))
             actions |= take_off(gp, task);
@@ -176,18 +193,17 @@ unsigned int section_task_abandon(struct gp *gp)
 
 unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
 {
-    unsigned int actions = GP_ACTION_NONE;
-    bool mounted = rtrcu_load_relaxed(&task->thread_id) == lock_thread_id();
-    uint32_t nesting = section_nesting();
-    uint32_t share = !mounted ? task->nesting : nesting > task->base ? nesting - task->base : 0;
-    if (share != 0)
+    bool mounted = is_mounted_here(gp, task);
+    uint32_t share = mounted ? share_of(gp, task) : task->nesting;
+    bool listed = rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
+    if (share != 0 || listed)
         plat_print("rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed\n",
-                   task->name ? task->name : "", share);
+                   task->name ? task->name : "", share ? share : 1);
     (void)unmount(task);
-    actions |= take_off(gp, task);
+    unsigned int actions = take_off(gp, task);
     if (mounted && share != 0)
         actions |= give_up(gp, share);
     task->nesting = 0;
-    rtrcu_store_relaxed(&task->thread_id, 0);
+    rtrcu_store_relaxed(&task->mounted, 0);
     return actions;
 }

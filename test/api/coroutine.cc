@@ -115,7 +115,7 @@ Job read_and_move(Pool &pool, Shared &shared)
     rtrcu::task task("coroutine");
     co_await pool.schedule();
     while (!shared.stop) {
-        rtrcu::guard section;
+        rtrcu::guard section(task);
         auto seen = shared.see();
         auto began = std::this_thread::get_id();
         co_await rtrcu::parking(task, pool.schedule());
@@ -160,7 +160,7 @@ struct Immediate {
 Job read_without_suspension(bool &held, int &value)
 {
     rtrcu::task task("immediate");
-    rtrcu::guard section;
+    rtrcu::guard section(task);
     for (bool ready : {true, false})
         value += co_await rtrcu::parking(task, Immediate{ready});
     held = rcu_read_lock_held();
@@ -211,7 +211,7 @@ Job await_everything(int &value, bool listed)
                  co_await section->across(MoveOnly(false)) + co_await section->across(WithMember()) +
                  co_await section->across(WithFree());
     } else {
-        guard.emplace();
+        guard.emplace(task);
         value += co_await rtrcu::parking(task, kept) + co_await rtrcu::parking(task, pinned) +
                  co_await rtrcu::parking(task, MoveOnly(false)) + co_await rtrcu::parking(task, WithMember()) +
                  co_await rtrcu::parking(task, WithFree());
@@ -251,7 +251,7 @@ Job await_what_throws(bool &held, int &caught, bool listed)
     if (listed)
         section.emplace();
     else
-        guard.emplace();
+        guard.emplace(task);
     try {
         if (listed)
             co_await section->across(Throwing());
@@ -338,6 +338,82 @@ TEST(Coroutine, AListedSectionLeavesTheThreadsOwnAlone)
     unsigned long cookie = start_poll_synchronize_rcu();
     std::thread([&] { kept.handle.resume(); }).join();
     cond_synchronize_rcu(cookie);
+}
+
+/* What a test resumes by hand, wherever it likes. */
+struct ByHand {
+    std::coroutine_handle<> handle;
+    bool await_ready() const noexcept
+    {
+        return false;
+    }
+    void await_suspend(std::coroutine_handle<> resumed) noexcept
+    {
+        handle = resumed;
+    }
+    void await_resume() const noexcept
+    {
+    }
+};
+
+Job section_then_plain(ByHand &first, ByHand &second)
+{
+    rtrcu::task task("over");
+    {
+        rtrcu::guard section(task);
+        co_await rtrcu::parking(task, first);
+    }
+    co_await second;
+}
+
+/* Destroyed while it is suspended inside its section, by another thread that is inside one of its own. */
+TEST(Coroutine, DestroyedInsideItsSectionLeavesIt)
+{
+    ByHand first, second;
+    section_then_plain(first, second);
+    std::thread([&] {
+        rcu_read_lock();
+        first.handle.destroy();
+        EXPECT_TRUE(rcu_read_lock_held());
+        rcu_read_unlock();
+        EXPECT_FALSE(rcu_read_lock_held());
+    }).join();
+    EXPECT_FALSE(rcu_read_lock_held());
+    synchronize_rcu();
+}
+
+/* A coroutine that is destroyed while it is suspended outside its sections leaves those of the thread alone. */
+TEST(Coroutine, DestroyedOutsideItsSectionsTakesNobodyElses)
+{
+    ByHand first, second;
+    section_then_plain(first, second);
+    first.handle.resume();
+    rcu_read_lock();
+    second.handle.destroy();
+    EXPECT_TRUE(rcu_read_lock_held());
+    unsigned long cookie = start_poll_synchronize_rcu();
+    EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+    rcu_read_unlock();
+    cond_synchronize_rcu(cookie);
+}
+
+Job inner(ByHand &pause)
+{
+    rtrcu::task task("inner");
+    rtrcu::guard section(task);
+    co_await rtrcu::parking(task, pause);
+}
+
+/* A coroutine that runs inside another's section takes its own guards along, not the other's. */
+TEST(Coroutine, ParksWhatIsItsOwn)
+{
+    ByHand pause;
+    rtrcu::task task("outer");
+    rtrcu::guard section(task);
+    inner(pause);
+    EXPECT_TRUE(rcu_read_lock_held());
+    std::thread([&] { pause.handle.resume(); }).join();
+    EXPECT_TRUE(rcu_read_lock_held());
 }
 
 } // namespace

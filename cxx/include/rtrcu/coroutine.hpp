@@ -4,8 +4,8 @@
 //     rtrcu::section section;                          a section that may live across co_await
 //     co_await section.across(socket.read(buffer));
 //
-//     rtrcu::task task;                                or a task, with any number of guards
-//     rtrcu::guard guard;
+//     rtrcu::task task;                                or a task, with any number of guards of its own
+//     rtrcu::guard guard(task);
 //     co_await rtrcu::parking(task, socket.read(buffer));
 //
 // Any other co_await inside a section leaves the section open on the wrong thread.
@@ -85,9 +85,7 @@ template <typename Awaited> class parking_awaiter
     bool parked_ = false;
 };
 
-// co_await rtrcu::parking(task, x): as co_await x, and guards may be alive across it.  The sections of @owner are those
-// that its thread has open above the tasks that run on it: a thread that resumes coroutines inside a section of its own
-// uses rtrcu::section instead.
+// co_await rtrcu::parking(task, x): as co_await x, and guards of @owner may be alive across it.
 template <typename Awaited> parking_awaiter<Awaited> parking(task &owner, Awaited &&awaited)
 {
     return parking_awaiter<Awaited>(owner, std::forward<Awaited>(awaited));

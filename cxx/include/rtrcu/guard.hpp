@@ -8,23 +8,6 @@
 namespace rtrcu
 {
 
-// Begins a section, and ends it with the scope.  May live across a suspension if the task is parked and resumed (see
-// coroutine.hpp and boost_fiber.hpp); it ends on whatever thread the scope ends.
-class guard
-{
-  public:
-    guard() noexcept
-    {
-        rcu_read_lock();
-    }
-    ~guard()
-    {
-        rcu_read_unlock();
-    }
-    guard(const guard &) = delete;
-    guard &operator=(const guard &) = delete;
-};
-
 // The part of a task that its scheduler looks after.
 class task
 {
@@ -42,11 +25,13 @@ class task
 
     void park() noexcept
     {
+        parked_ = true; // first: afterwards another thread may own this
         rcu_task_park(&state_);
     }
     void resume() noexcept
     {
         rcu_task_resume(&state_);
+        parked_ = false;
     }
     bool blocking() const noexcept
     {
@@ -54,7 +39,54 @@ class task
     }
 
   private:
+    friend class guard;
+
+    // The task is known to run on a thread while it has guards of its own: outside them it may move unseen.
+    void enter() noexcept
+    {
+        if (guards_++ == 0)
+            resume();
+        rcu_read_lock();
+    }
+    void leave() noexcept
+    {
+        if (parked_)
+            resume(); // destroyed while it is suspended, by whatever thread
+        rcu_read_unlock();
+        if (--guards_ == 0)
+            park();
+    }
+
     struct rcu_task state_;
+    unsigned guards_ = 0;
+    bool parked_ = false;
+};
+
+// Begins a section, and ends it with the scope, on whatever thread that is.
+class guard
+{
+  public:
+    guard() noexcept
+    {
+        rcu_read_lock();
+    }
+    // The section is @owner's: it may live across a suspension that parks the task (see coroutine.hpp).
+    explicit guard(task &owner) noexcept : owner_(&owner)
+    {
+        owner.enter();
+    }
+    ~guard()
+    {
+        if (owner_)
+            owner_->leave();
+        else
+            rcu_read_unlock();
+    }
+    guard(const guard &) = delete;
+    guard &operator=(const guard &) = delete;
+
+  private:
+    task *owner_ = nullptr;
 };
 
 } // namespace rtrcu

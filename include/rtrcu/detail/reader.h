@@ -64,6 +64,7 @@ struct rtrcu_thread {
     uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, a bit each */
     uint32_t slow;         /* slow paths under way: handlers nest.  Who confirms full fences reads it */
     uint32_t sched;        /* what the scheduler makes of this thread, and for how many calls; see drive/caller.c */
+    uint32_t mount_id;     /* by which tasks know this thread, 0 = not asked yet; outlives a fork */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

@@ -204,13 +204,16 @@ TEST_F(Blocked, AForksChildDropsWhatIsMountedElsewhere)
     blocked_add_to_leaf(leaf_, &task_[0], BLOCKED_GP_THREAD);
     blocked_add_to_leaf(leaf_, &task_[1], 0);
     blocked_add_to_thread(record_, &task_[2]);
-    task_[0].thread_id = 4711;
-    task_[2].thread_id = 17;
-    blocked_after_fork(leaf_, 17);
+    task_[0].mounted = 4711;
+    task_[2].mounted = 17;
+    rtrcu_self.mount_id = 17;
+    blocked_after_fork(leaf_);
+    rtrcu_self.mount_id = 0;
     EXPECT_EQ(task_[0].where, (uint32_t)BLOCKED_NOWHERE);
-    EXPECT_EQ(order(), std::vector<int>{1});
+    EXPECT_EQ(order(), (std::vector<int>{2, 1})) << "2 is mounted on the forking thread";
     EXPECT_EQ(leaf_->boundary[0], nullptr);
-    EXPECT_EQ(record_->parked, 1u) << "mounted on the forking thread";
+    EXPECT_EQ(leaf_->parked, 2u);
+    EXPECT_EQ(record_->parked, 0u) << "the child looks at no list of another thread";
 }
 
 TEST(BlockedTask, IsSmall)

@@ -166,6 +166,88 @@ TEST_F(Task, TwoEndAtOnce)
     });
 }
 
+/* A fiber yields inside a section that is listed for good only later, elsewhere. */
+TEST_F(Task, ASectionThatIsListedLaterLeavesItsTaskOutside)
+{
+    first_.run([&] {
+        rcu_task_resume(&outer_);
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+    });
+    second_.run([&] {
+        rcu_task_resume(&outer_);
+        rcu_task_list(&inner_);
+        EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "it has no section of its own any more";
+        rcu_task_park(&outer_);
+    });
+    EXPECT_TRUE(waits([&] { first_.run([&] { rcu_task_unlist(&inner_); }); }));
+}
+
+/* The outer task parks while the inner runs on it: what the inner had is the outer's now. */
+TEST_F(Task, TakesAlongWhatRunsOnIt)
+{
+    first_.run([&] {
+        rcu_task_resume(&outer_);
+        rcu_read_lock();
+        rcu_task_park(&inner_); /* it was never resumed: all of it */
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(rtrcu_self.task, &inner_);
+        rcu_task_park(&outer_);
+        EXPECT_EQ(rtrcu_self.task, nullptr);
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+    });
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&outer_);
+            rcu_read_unlock();
+            EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+        });
+    }));
+}
+
+/* What it had when it parked last means nothing once its section has ended. */
+TEST_F(Task, BringsNothingAlongOnceItsSectionHasEnded)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+    });
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_task_exit(&inner_);
+    });
+}
+
+TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
+{
+    test::CapturedErrors errors;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_task_list(&inner_);
+        rcu_task_list(&inner_);
+        EXPECT_EQ(section_nesting(), 1u) << "the second is the thread's still";
+        rcu_task_unlist(&inner_);
+        rcu_read_unlock();
+    });
+    EXPECT_TRUE(errors.contains("rcu_task_list() of a task that is listed; ignored"));
+}
+
+TEST_F(Task, ExitOfAListedSectionIsSaid)
+{
+    test::CapturedErrors errors;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_list(&inner_);
+        rcu_task_exit(&inner_);
+    });
+    EXPECT_TRUE(errors.contains("task \"inner\" exits inside a read-side critical section"));
+}
+
 TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
 {
     first_.run([&] {
@@ -272,6 +354,43 @@ TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
         rcu_read_unlock();
         EXPECT_EQ(registry->anonymous, 0u);
     });
+}
+
+TEST_F(NoRecord, ATaskThatExitsIsNoLongerCounted)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    allow();
+    EXPECT_EQ(registry->anonymous_parked, 1u);
+    rcu_task_exit(&inner_);
+    EXPECT_EQ(registry->anonymous_parked, 0u);
+    EXPECT_EQ(registry->anonymous, 0u);
+}
+
+/* The section began without a record: only the count speaks for it, whatever record the thread has when it parks. */
+TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
+{
+    first_.run([&] { rcu_read_lock(); });
+    EXPECT_EQ(registry->anonymous, 1u);
+    allow();
+    test::Crank crank(gp_);
+    crank.begin_and_scan();
+    EXPECT_FALSE(crank.is_clear());
+    first_.run([&] {
+        rcu_task_park(&inner_);
+        EXPECT_NE(rtrcu_self.record, nullptr);
+    });
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear()) << "the task is inside still";
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+    });
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
 }
 
 TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
