@@ -173,8 +173,8 @@ bool blocked_is_waited_for(const struct rcu_task *task)
            position >= rtrcu_load_relaxed(&leaf->boundary_position[1]);
 }
 
-/* Drop those of a list that are mounted elsewhere, and put the others on the leaf's list: the child's grace periods look
- * for no thread but the one that forked.  Returns how many stay. */
+/* Drop those of a list that are mounted elsewhere, and put the others on the leaf's: the child's grace periods look for
+ * no thread but the one that forked.  Returns how many stay. */
 static uint32_t keep_parked(struct reader_leaf *leaf, struct rtrcu_link *head)
 {
     uint32_t left = 0;
