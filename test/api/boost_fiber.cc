@@ -97,4 +97,32 @@ TEST(BoostFiber, AGracePeriodWaitsForTheFiberNotForItsThread)
     }).join();
 }
 
+/* A fiber that is launched at once, inside a section of the one that launches it, which goes on later. */
+TEST(BoostFiber, LaunchedAtOnceItTakesNothingAlong)
+{
+    std::thread([] {
+        boost::fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<boost::fibers::algo::round_robin>>();
+        for (bool from_main : {true, false}) {
+            auto launch = [] {
+                rtrcu::guard section;
+                boost::fibers::fiber launched(boost::fibers::launch::dispatch, [] {
+                    EXPECT_FALSE(rcu_read_lock_held()) << "the section is the other fiber's";
+                    rtrcu::guard inner;
+                    boost::this_fiber::yield();
+                    EXPECT_TRUE(rcu_read_lock_held());
+                });
+                EXPECT_TRUE(rcu_read_lock_held());
+                launched.join();
+                EXPECT_TRUE(rcu_read_lock_held());
+            };
+            if (from_main)
+                launch();
+            else
+                boost::fibers::fiber(launch).join();
+            EXPECT_FALSE(rcu_read_lock_held());
+        }
+    }).join();
+    synchronize_rcu();
+}
+
 } // namespace

@@ -46,6 +46,20 @@ template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_alg
         return next;
     }
 
+    // A fiber that is launched by launch::dispatch runs at once, without a look for the next: the one that launched it
+    // comes here as ready, still mounted, and from the launched one's context.
+    void awakened(boost::fibers::context *context) noexcept override
+    {
+        boost::fibers::context *active = boost::fibers::context::active();
+        bool has_run = context->get_properties() || context->is_context(boost::fibers::type::main_context);
+        if (context != active && has_run && !task_of(context)->state.is_parked()) {
+            task_of(context)->state.park();
+            if (fiber_task *launched = task_of(active))
+                launched->state.resume();
+        }
+        Algorithm::awakened(context);
+    }
+
   private:
     // The dispatcher never holds a section.
     static fiber_task *task_of(boost::fibers::context *context) noexcept

@@ -33,6 +33,10 @@ class task
         rcu_task_resume(&state_);
         parked_ = false;
     }
+    bool is_parked() const noexcept
+    {
+        return parked_;
+    }
     bool blocking() const noexcept
     {
         return rcu_task_blocking(&state_);
