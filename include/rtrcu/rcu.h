@@ -106,24 +106,46 @@ static inline void rcu_read_unlock_qs(void)
 
 /* ---- pointers --------------------------------------------------------------------------------------------------- */
 
+/* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would take any word. */
+#define RTRCU_POINTER_ONLY(p) ((void)sizeof(char[__builtin_classify_type(p) == 5 ? 1 : -1]))
+
 /* Read a pointer that updaters publish; what it points to may be used until the section ends. */
-#define rcu_dereference(p) rtrcu_load_consume(&(p))
-#define rcu_access_pointer(p) rtrcu_load_relaxed(&(p))
+#define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(&(p)))
+/* The same to look at the pointer alone: what it points to may be gone. */
+#define rcu_access_pointer(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_relaxed(&(p)))
 #ifdef RTRCU_DEBUG
 #define rcu_dereference_check(p, c)                                                                                    \
     (((c) || rcu_read_lock_held()) ? (void)0 : rtrcu_check_failed("rcu_dereference_check", #c, __FILE__, __LINE__),    \
      rcu_dereference(p))
 #define rcu_dereference_protected(p, c)                                                                                \
-    ((c) ? (void)0 : rtrcu_check_failed("rcu_dereference_protected", #c, __FILE__, __LINE__), rtrcu_load_relaxed(&(p)))
+    ((c) ? (void)0 : rtrcu_check_failed("rcu_dereference_protected", #c, __FILE__, __LINE__), rcu_access_pointer(p))
 #else
 #define rcu_dereference_check(p, c) rcu_dereference(p)
-#define rcu_dereference_protected(p, c) rtrcu_load_relaxed(&(p))
+#define rcu_dereference_protected(p, c) rcu_access_pointer(p)
 #endif
 
-/* Publish: everything stored to *v before is visible to whoever dereferences p. */
-#define rcu_assign_pointer(p, v) rtrcu_store_release(&(p), (v))
-#define rcu_xchg_pointer(p, v) rtrcu_exchange((p), (v))
-#define RCU_INIT_POINTER(p, v) rtrcu_store_relaxed(&(p), (v))
+/* Publish: everything stored to *v before is visible to whoever dereferences p.  In all three v is converted to p's
+ * type as by an assignment, with the compiler's warnings or errors. */
+#define rcu_assign_pointer(p, v)                                                                                       \
+    __extension__({                                                                                                    \
+        __typeof__(p) rtrcu_assigned = (v);                                                                            \
+        RTRCU_POINTER_ONLY(p);                                                                                         \
+        rtrcu_store_release(&(p), rtrcu_assigned);                                                                     \
+    })
+/* Publish in the place of an older one, which is returned; @p is the pointer's address.  A full fence. */
+#define rcu_xchg_pointer(p, v)                                                                                         \
+    __extension__({                                                                                                    \
+        __typeof__(*(p)) rtrcu_exchanged = (v);                                                                        \
+        RTRCU_POINTER_ONLY(*(p));                                                                                      \
+        rtrcu_exchange((p), rtrcu_exchanged);                                                                          \
+    })
+/* Without an order: NULL, or what no reader can reach yet. */
+#define RCU_INIT_POINTER(p, v)                                                                                         \
+    __extension__({                                                                                                    \
+        __typeof__(p) rtrcu_initial = (v);                                                                             \
+        RTRCU_POINTER_ONLY(p);                                                                                         \
+        rtrcu_store_relaxed(&(p), rtrcu_initial);                                                                      \
+    })
 
 /* ---- waiting for a grace period --------------------------------------------------------------------------------- */
 
@@ -284,9 +306,14 @@ static inline void rcu_free(void *memory)
     rtrcu_free(memory);
 }
 
-/* free(@ptr) after a gp; @member is its struct rcu_head, which lies within the first 4,096 bytes.  As call_rcu(). */
+/* free(@ptr) after a gp; @member is its struct rcu_head, which begins within the first 4,096 bytes: else it does not
+ * compile.  As call_rcu(). */
 #define rcu_free_head(ptr, member)                                                                                     \
-    rtrcu_call(&(ptr)->member, (rcu_callback_t)(uintptr_t)((char *)&(ptr)->member - (char *)(ptr)))
+    __extension__({                                                                                                    \
+        __typeof__(&(ptr)->member) rtrcu_head = &(ptr)->member;                                                        \
+        (void)sizeof(char[offsetof(__typeof__(*(ptr)), member) < 4096 ? 1 : -1]);                                      \
+        rtrcu_call(rtrcu_head, (rcu_callback_t)(uintptr_t)offsetof(__typeof__(*(ptr)), member));                       \
+    })
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
 

@@ -174,6 +174,29 @@ TEST_F(Callbacks, FreesByAnEmbeddedHead)
     EXPECT_EQ(test::stats().callbacks_invoked - before, 100u);
 }
 
+TEST_F(Callbacks, TheMacrosEvaluateTheirArgumentsOnce)
+{
+    int evaluated = 0;
+    auto made = [&] {
+        evaluated++;
+        return static_cast<Embedded *>(malloc(sizeof(Embedded)));
+    };
+    rcu_free_head(made(), head);
+    EXPECT_EQ(evaluated, 1);
+    Embedded *pointers[2] = {nullptr, nullptr}, **next = pointers;
+    RCU_INIT_POINTER(*next++, nullptr);
+    EXPECT_EQ(next, pointers + 1);
+    rcu_assign_pointer(*next++, made());
+    EXPECT_EQ(next, pointers + 2);
+    EXPECT_EQ(evaluated, 2);
+    free(rcu_xchg_pointer(--next, nullptr));
+    EXPECT_EQ(next, pointers + 1);
+    EXPECT_EQ(rcu_dereference(*--next), nullptr);
+    EXPECT_EQ(rcu_access_pointer(*next++), nullptr);
+    EXPECT_EQ(next, pointers + 1);
+    rcu_barrier();
+}
+
 /* ---- barrier ---- */
 
 struct Again {

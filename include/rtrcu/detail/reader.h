@@ -80,7 +80,7 @@ void rtrcu_quiescent_state_slow(void);
 static inline uintptr_t rtrcu_self_offset(void)
 {
     uintptr_t offset;
-    __asm__("movq rtrcu_self@gottpoff(%%rip), %0" : "=r"(offset));
+    __asm__("{movq rtrcu_self@gottpoff(%%rip), %0|mov %0, QWORD PTR rtrcu_self@gottpoff[rip]}" : "=r"(offset));
     return offset;
 }
 
@@ -88,14 +88,20 @@ static inline uintptr_t rtrcu_self_offset(void)
 static inline bool rtrcu_word_enter(void)
 {
     bool slow;
-    __asm__ __volatile__("incl %%fs:(%1)" : "=@ccns"(slow) : "r"(rtrcu_self_offset()) : "memory");
+    __asm__ __volatile__("{incl %%fs:(%1)|inc DWORD PTR fs:[%1]}"
+                         : "=@ccns"(slow)
+                         : "r"(rtrcu_self_offset())
+                         : "memory");
     return slow;
 }
 
 static inline bool rtrcu_word_leave(void)
 {
     bool slow;
-    __asm__ __volatile__("decl %%fs:(%1)" : "=@ccns"(slow) : "r"(rtrcu_self_offset()) : "memory");
+    __asm__ __volatile__("{decl %%fs:(%1)|dec DWORD PTR fs:[%1]}"
+                         : "=@ccns"(slow)
+                         : "r"(rtrcu_self_offset())
+                         : "memory");
     return slow;
 }
 
@@ -103,7 +109,10 @@ static inline bool rtrcu_word_leave(void)
 static inline uint32_t rtrcu_word_read(void)
 {
     uint32_t word;
-    __asm__ __volatile__("movl %%fs:(%1), %0" : "=r"(word) : "r"(rtrcu_self_offset()) : "memory");
+    __asm__ __volatile__("{movl %%fs:(%1), %0|mov %0, DWORD PTR fs:[%1]}"
+                         : "=r"(word)
+                         : "r"(rtrcu_self_offset())
+                         : "memory");
     return word;
 }
 
