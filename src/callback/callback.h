@@ -172,9 +172,10 @@ uint64_t callback_free_count_open(const struct reader_record *record);
 bool callback_may_begin(struct callback *cb, struct reader_record *record);
 /* Let go what is behind the first head of a batch whose link is missing for good.  False: it may come yet. */
 bool callback_mend(struct callback *cb, struct reader_record *record);
-/* Under the leaf lock too: numbers without a head count as returned.  How many: callback_say_lost() is told. */
-uint64_t callback_account(struct callback *cb, struct reader_record *record);
-void callback_say_lost(struct callback *cb, const struct reader_record *record, uint64_t lost);
+/* How many numbers of the queue belong to no head?  Under the leaf lock too. */
+uint64_t callback_lost(const struct callback *cb, const struct reader_record *record);
+/* They count as returned from now on, and are said.  Without the leaf lock. */
+void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost);
 
 /* Debug builds find it at the second call_rcu(). */
 void callback_double_enter(struct callback *cb, struct rcu_head *head);

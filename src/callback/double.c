@@ -73,21 +73,18 @@ bool callback_mend(struct callback *cb, struct reader_record *record)
     return true;
 }
 
-uint64_t callback_account(struct callback *cb, struct reader_record *record)
+uint64_t callback_lost(const struct callback *cb, const struct reader_record *record)
 {
-    struct cb_queue *queue = &record->queue;
-    uint64_t lost = is_exact(cb, record) ? cbqueue_lost(queue) : 0;
-    if (!lost)
-        return 0;
-    rtrcu_store_release(&queue->started, queue->invoked + lost);
-    rtrcu_store_release(&queue->invoked, queue->started);
-    return lost;
+    return is_exact(cb, record) ? cbqueue_lost(&record->queue) : 0;
 }
 
-void callback_say_lost(struct callback *cb, const struct reader_record *record, uint64_t lost)
+void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost)
 {
+    struct cb_queue *queue = &record->queue;
     if (rtrcu_fetch_add(&cb->lost, lost) < SAID_MAX)
         plat_print("rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was "
                    "queued\n",
                    (unsigned long long)lost, record->thread_id);
+    rtrcu_store_release(&queue->started, queue->invoked + lost);
+    rtrcu_store_release(&queue->invoked, queue->started); /* last: who waits for them finds them said and counted */
 }

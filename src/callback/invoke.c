@@ -157,11 +157,11 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
     if (!queue->batch.first) {
         rtrcu_store_release(&queue->has_ready, 0);
         record->leaf->ready &= ~reader_bit(record);
-        lost = callback_account(cb, record);
+        lost = callback_lost(cb, record);
     }
     lock_release(lock);
     if (lost)
-        callback_say_lost(cb, record, lost);
+        callback_write_off(cb, record, lost);
     if (oldest_ns)
         sample_latency(cb, plat_clock_now() - oldest_ns);
 }
