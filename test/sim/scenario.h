@@ -45,7 +45,8 @@ size_t live_allocations();
 
 // Others may go first.
 void step();
-// Wait for something that is not the library's business to signal.
+// Wait for something that is not the library's business to signal.  It orders nothing: what the other thread did before
+// is known by an acquire of the program's own, behind this.
 void until(bool (*condition)());
 // Has what malloc() gave been freed, free()'s end included?
 bool is_freed(const void *memory);

@@ -157,6 +157,7 @@ void switch_end_and_wait()
     reader_fences_switch(&rtrcu_domain.registry);
     (void)drive_fence(&rtrcu_domain.drive);
     sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
     rtrcu_task_resume(&task);
     rcu_read_unlock();
     replace_and_wait();

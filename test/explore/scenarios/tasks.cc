@@ -32,6 +32,7 @@ void lock_and_park()
 void resume_and_unlock()
 {
     sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
     rtrcu_task_resume(&task);
     sim::expect(held->value == 42, "a task may use the object until its section ends, wherever it goes on");
     rcu_read_unlock();
@@ -187,6 +188,7 @@ void anonymous_setup()
 void resume_and_read()
 {
     sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
     rtrcu_task_resume(&task);
     rcu_read_lock();
     use_object();

@@ -120,6 +120,7 @@ void expedited_asker()
     struct object *old = rcu_xchg_pointer(&shared, make_object());
     asked = start_poll_synchronize_rcu_expedited();
     sim::until(asked_is_reached);
+    sim::expect(asked_is_reached(), "a cookie that was reached stays so");
     free_object(old);
 }
 
@@ -141,6 +142,7 @@ void expedited_refused_asker()
         (void)start_poll_synchronize_rcu_expedited();
     }
     sim::until(asked_is_reached);
+    sim::expect(asked_is_reached(), "a cookie that was reached stays so");
     free_object(old);
 }
 
@@ -162,12 +164,39 @@ void both_kinds_setup()
 }
 
 // The worker is a real-time thread and lends its priority by a word locked on the reader's behalf.
+const uint32_t *lent;
+
+bool lent_is_free()
+{
+    return *lent == 0;
+}
+
+bool lent_is_taken()
+{
+    return *lent != 0 || updaters == 0;
+}
+
+// Inside until somebody lends, if anybody waits for this reader at all.
+void read_and_give_back()
+{
+    lent = rtrcu_self.lent;
+    rcu_read_lock();
+    use_object();
+    sim::until(lent_is_taken);
+    rcu_read_unlock();
+    uint32_t before = sim::timeouts();
+    sim::until(lent_is_free);
+    sim::expect(sim::timeouts() == before, "the lender has its word back without waiting for the end of its slice");
+    stay();
+}
+
 void lend_setup()
 {
     struct rtrcu_config *config = begin();
     config->kthread_prio = 50;
     config->boost = 1;
-    sim::as_thread(sim::thread("reader", read_and_stay), register_reader);
+    sim::early_timeouts(0); // lending is tried again at the crank's tick
+    sim::as_thread(sim::thread("reader", read_and_give_back), register_reader);
     sim::thread("updater", expedited_updater);
 }
 
@@ -176,7 +205,7 @@ bool has_waited;
 
 bool share_is_used()
 {
-    return rtrcu_domain.drive.boost_given_up != 0 || has_waited || sim::timeouts() > 24;
+    return rtrcu_domain.drive.boost_given_up != 0 || has_waited;
 }
 
 void wait_and_say()

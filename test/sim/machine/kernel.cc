@@ -104,6 +104,7 @@ int World::futex_lock_pi(uintptr_t word, int64_t timeout_ns)
     real_fence(t);
     block(Waits::kPi, word, timeout_ns);
     memory_.publishers(word, 4, t.clock);
+    real_fence(t);
     return t.wait_result;
 }
 
@@ -162,12 +163,12 @@ void World::add_event(const char *name, void (*f)())
     events_.emplace_back(name, f);
 }
 
+// Only a matter of who runs when: no fence, and nothing is known of who made it true.
 void World::wait_until(bool (*condition)())
 {
     Thread &t = *current_;
     t.until = condition;
     point("wait until", "wait_until");
-    real_fence(t);
     block(Waits::kUntil, 0, INT64_MAX);
 }
 

@@ -350,11 +350,8 @@ bool World::perform(const Action &action, Thread *&run)
     switch (action.kind) {
     case ActionKind::kRun:
         run = &threads_[action.thread];
-        if (run->waits == Waits::kUntil) {
-            for (Thread &thread : threads_)
-                run->clock.join(thread.clock);
+        if (run->waits == Waits::kUntil)
             run->waits = Waits::kNo;
-        }
         return true;
     case ActionKind::kDrain:
         drain_one(threads_[action.thread], action.index);

@@ -155,6 +155,11 @@ class World
         current_->exit_value = value;
     }
 
+    void set_rt_priority(int id, int priority)
+    {
+        threads_[static_cast<size_t>(id)].rt_priority = priority;
+    }
+
     Thread *current()
     {
         return current_;

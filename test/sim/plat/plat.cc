@@ -186,8 +186,7 @@ int plat_sched_set(int priority, int nice)
 
 int plat_sched_lift(int thread_id, int priority)
 {
-    (void)thread_id;
-    (void)priority;
+    world()->set_rt_priority(thread_id - 1, priority);
     return 0;
 }
 
