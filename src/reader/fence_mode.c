@@ -157,6 +157,7 @@ void reader_away_interrupted(void)
 void reader_away_end(struct reader_registry *registry)
 {
     rtrcu_self.state &= ~(uint32_t)READER_STATE_AWAY;
+    rtrcu_fence_light(); /* a handler from here on must not leave the acknowledgment behind it */
     reader_away_interrupted();
     reader_fences_acknowledge(registry); /* a switch meanwhile need not wait for our next slow path */
 }

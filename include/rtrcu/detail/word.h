@@ -56,8 +56,8 @@ static inline void rtrcu_word_unregister(struct rtrcu_thread *thread)
     rtrcu_store_release(&thread->word, RTRCU_WORD_INITIAL);
 }
 
-/* Repair the word of an unbalanced program, by the owner: a borrow may have reached discipline and flag, so they are
- * set anew; a registered thread takes one slow path more. */
+/* Repair the word of an unbalanced program, by the owner.  Here a borrow may have reached discipline and flag, so both
+ * are set anew, and a registered thread takes one slow path more; where the flag is a word of its own it stays. */
 static inline void rtrcu_word_repair(struct rtrcu_thread *thread, bool registered, uint32_t inside)
 {
     rtrcu_store_release(&thread->word, (registered ? RTRCU_FLAG_SPECIAL : RTRCU_FLAG_UNREGISTERED) << 24 | inside);
