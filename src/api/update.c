@@ -101,11 +101,10 @@ uint64_t rtrcu_get_state(void)
 uint64_t rtrcu_start_poll(void)
 {
     uint64_t cookie = rtrcu_get_state();
-    bool fresh = gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
+    (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
     if (!(rtrcu_self.state & READER_STATE_DEADLINE))
         drive_start(&rtrcu_domain.drive); /* a fork's child may have none, for what the parent asked for already */
-    if (fresh)
-        drive_wake(&rtrcu_domain.drive, true);
+    drive_wake(&rtrcu_domain.drive, true); /* also if callbacks asked for it, whose driver is not in a hurry */
     return cookie;
 }
 

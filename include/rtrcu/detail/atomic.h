@@ -45,7 +45,7 @@
 static inline void rtrcu_count_owner(uint64_t *counter)
 {
 #if defined(__x86_64__)
-    __asm__ __volatile__("{incq|inc} %0" : "+m"(*counter) : : "cc");
+    __asm__ __volatile__("{incq (%1)|inc qword ptr [%1]}" : "+m"(*counter) : "r"(counter) : "cc");
 #else
     __atomic_fetch_add(counter, 1, __ATOMIC_RELEASE);
 #endif
