@@ -103,7 +103,7 @@ uint64_t rtrcu_start_poll(void)
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
     if (!(rtrcu_self.state & READER_STATE_DEADLINE))
-        drive_start(&rtrcu_domain.drive); /* a fork's child may have none, for what the parent asked for already */
+        drive_start(&rtrcu_domain.drive);  /* a fork's child may have none, for what the parent asked for already */
     drive_wake(&rtrcu_domain.drive, true); /* also if callbacks asked for it, whose driver is not in a hurry */
     return cookie;
 }
