@@ -23,10 +23,10 @@ target_precompile_headers(rtrcu_test_base PRIVATE <gtest/gtest.h> <atomic> <chro
                           <functional> <memory> <random> <string> <thread> <vector>)
 
 # rtrcu_add_gtest(NAME file...): a GoogleTest program over the library's internals, one entry of ctest.  It links the
-# static form, whose symbols are all visible, and includes from src/.
+# form in which all names are visible, and includes from src/.
 function(rtrcu_add_gtest name)
     add_executable(${name} ${ARGN})
-    target_link_libraries(${name} PRIVATE rtrcu_options rtrcu_static GTest::gtest_main)
+    target_link_libraries(${name} PRIVATE rtrcu_options rtrcu_internals GTest::gtest_main)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
     target_compile_options(${name} PRIVATE -g1)
     target_precompile_headers(${name} REUSE_FROM rtrcu_test_base)

@@ -39,6 +39,14 @@ missing=$(comm -13 <(echo "$exported") <(echo "$promised"))
     exit 1
 }
 
+# The same names, and no other, are global in the static form: a program may call its own functions as it likes.
+global=$(nm --defined-only --extern-only "$libraries/librtrcu.a" | awk 'NF == 3 {print $3}' | sort)
+[ "$global" = "$promised" ] || {
+    echo "global in librtrcu.a, or in src/api/rtrcu.map, but not in both:" >&2
+    comm -3 <(echo "$global") <(echo "$promised") >&2
+    exit 1
+}
+
 check() { # name, command...
     local name=$1
     shift
