@@ -55,7 +55,6 @@ struct barrier {
     int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
 };
 
-/* Also where a callback throws that the caller runs himself. */
 /* As a grace period that does not end: after stall_timeout_ms, then at growing ages. */
 static void report_if_old(struct barrier *barrier)
 {
@@ -67,6 +66,7 @@ static void report_if_old(struct barrier *barrier)
     barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
 }
 
+/* Also where a callback throws that the caller runs himself. */
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own)
