@@ -12,16 +12,6 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-int plat_cpu_count(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (plat_syscall(SYS_sched_getaffinity, 0, sizeof(set), (long)&set, 0, 0, 0) < 0)
-        return 1;
-    int count = CPU_COUNT(&set);
-    return count > 0 ? count : 1;
-}
-
 int plat_cpu_current(void)
 {
     unsigned int cpu = 0;

@@ -58,7 +58,6 @@ void plat_clock_sleep(int64_t ns);
 
 #define PLAT_CPU_MAX 1024
 
-int plat_cpu_count(void); /* CPUs the calling thread may run on, at least 1 */
 int plat_cpu_current(void);
 /* Where the kernel keeps the CPU number of the calling thread up to date, or NULL.  Other threads may read it. */
 const uint32_t *plat_cpu_address(void);

@@ -92,11 +92,6 @@ void plat_clock_sleep(int64_t ns)
     world()->clock_sleep(ns);
 }
 
-int plat_cpu_count(void)
-{
-    return 2;
-}
-
 int plat_cpu_current(void)
 {
     return 0;
