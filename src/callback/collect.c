@@ -11,6 +11,7 @@ static void note_ready(struct callback *cb, struct reader_record *record)
     rtrcu_store_relaxed(&record->quota, (uint32_t)callback_config(cb)->bhlimit);
     if (!record->oldest_ready_ns)
         record->oldest_ready_ns = rtrcu_load_relaxed(&record->oldest_ns);
+    rtrcu_store_relaxed(&record->made_ready, record->made_ready + 1);
     rtrcu_store_release(&record->queue.has_ready, 1);
 }
 
@@ -27,7 +28,7 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     if (cbqueue_advance(queue, rtrcu_load_acquire(&gp->machine[GP_NORMAL].seq)))
         note_ready(cb, record);
     cbqueue_wait(queue, chain, cookie);
-    record->leaf->waiting |= reader_bit(record);
+    reader_bits_set(&record->leaf->waiting, reader_bit(record));
     gp_request(gp, GP_NORMAL, cookie);
 }
 
@@ -84,12 +85,12 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     if (moved)
         note_ready(cb, record);
     if (!cbqueue_is_waiting(queue))
-        record->leaf->waiting &= ~bit;
+        reader_bits_clear(&record->leaf->waiting, bit);
     if (!rtrcu_load_relaxed(&queue->has_ready))
         return CALLBACK_NOBODY;
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     bool late = owner_is_late(record, now);
-    record->leaf->ready |= bit;
+    reader_bits_set(&record->leaf->ready, bit);
     enum callback_server server = choose_server(cb, record);
     bool spent = callback_policy_of(callback_config(cb)->policy)->punts && callback_config(cb)->bhlimit &&
                  rtrcu_load_relaxed(&record->quota) == 0;

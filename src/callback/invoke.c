@@ -156,7 +156,7 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
     queue->ready = (struct cb_chain){NULL, NULL};
     if (!queue->batch.first) {
         rtrcu_store_release(&queue->has_ready, 0);
-        record->leaf->ready &= ~reader_bit(record);
+        reader_bits_clear(&record->leaf->ready, reader_bit(record));
         lost = callback_lost(cb, record);
     }
     lock_release(lock);

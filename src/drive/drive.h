@@ -44,7 +44,9 @@ struct krcud {
     uint32_t sleeping;                  /* atomic */
     struct drive_thread thread;
     uint32_t cpu;
-    bool lifted; /* of its thread */
+    struct reader_record *served; /* of its thread: the queue that has its turn, NULL = none */
+    uint32_t generation;          /* of its thread: in which that turn began */
+    bool lifted;                  /* of its thread */
     struct drive *drive;
 };
 

@@ -3,6 +3,8 @@
  *
  * tested by: test/api/drivers.cc
  */
+#include <pthread.h>
+
 #include "drive/drive.h"
 
 const struct drive_driver *drive_driver_of(int32_t driver)
@@ -45,13 +47,29 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
     }
 }
 
+/* Where no daemon can be made the driver runs callbacks, and one has ended it. */
+static void gone(void *drive)
+{
+    drive_thread_ended(&((struct drive *)drive)->thread);
+    (void)drive_start(drive); /* refused: the next call tries again */
+}
+
+static void *run(void *drive)
+{
+    pthread_cleanup_push(gone, drive);
+    drive_row(drive)->body(drive);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
 int drive_start(struct drive *drive)
 {
     struct drive_thread *thread = &drive->thread;
     int claimed = drive_thread_claim(drive, thread);
     if (claimed <= 0)
         return claimed;
-    thread->plat = (struct plat_thread){.name = "rtrcu-gp", .body = drive_row(drive)->body, .argument = drive};
+    thread->plat =
+        (struct plat_thread){.name = "rtrcu-gp", .body = drive_row(drive)->body ? run : NULL, .argument = drive};
     return drive_thread_make(drive, thread);
 }
 
@@ -154,6 +172,9 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
     const struct callback_policy *policy = callback_policy_of(callback_config(drive->cb)->policy);
+    /* Who collects asks for a grace period behind the bit: who finds that asked for finds the bit. */
+    if ((rtrcu_load_relaxed(&leaf->waiting) | rtrcu_load_relaxed(&leaf->ready)) == 0)
+        return false;
     lock_acquire(&leaf->lock);
     for (uint32_t left = leaf->waiting | leaf->ready; left; left &= left - 1) {
         struct reader_record *record = &leaf->records[__builtin_ctz(left)];

@@ -3,6 +3,7 @@
  *
  * tested by: test/api/callbacks.cc
  */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "drive/drive.h"
@@ -52,14 +53,13 @@ static void rest(struct krcud *krcud, uint32_t generation)
     plat_futex_wake(&drive->fork_event, INT32_MAX);
 }
 
-static void append(struct krcud *krcud, struct reader_record *record, bool in_front)
+static void insert(struct krcud *krcud, struct reader_record *record, bool in_front)
 {
-    lock_acquire(&krcud->lock);
+    must_hold(&krcud->lock);
     invariant("INV-DR1", record->next_ready == NULL && rtrcu_load_relaxed(&record->listed));
     if (in_front && krcud->first) {
         record->next_ready = krcud->first;
         rtrcu_store_relaxed(&krcud->first, record);
-        lock_release(&krcud->lock);
         return;
     }
     if (krcud->last)
@@ -67,7 +67,24 @@ static void append(struct krcud *krcud, struct reader_record *record, bool in_fr
     else
         rtrcu_store_relaxed(&krcud->first, record);
     krcud->last = record;
+}
+
+/* False: the daemon's thread has ended, and the queue is on no list. */
+static bool append(struct krcud *krcud, struct reader_record *record, bool in_front)
+{
+    lock_acquire(&krcud->lock);
+    bool runs = drive_thread_runs(&krcud->thread);
+    if (runs)
+        insert(krcud, record, in_front);
     lock_release(&krcud->lock);
+    return runs;
+}
+
+/* Nobody serves the queue any more. */
+static void unlist(struct reader_record *record)
+{
+    rtrcu_exchange(&record->listed, 0);
+    callback_release_slot(record);
 }
 
 /* The setting counts from where the process began. */
@@ -92,21 +109,23 @@ static void serve(struct krcud *krcud, struct reader_record *record, uint32_t ge
 {
     struct drive *drive = krcud->drive;
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
+    uint32_t made_ready = rtrcu_load_relaxed(&record->made_ready);
     lift(krcud);
     uint64_t done = callback_invoke(drive->cb, record, &budget);
     drive_progress(drive);
     if (generation != drive->generation)
         return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
     if (done && callback_has_ready(record)) {
-        append(krcud, record, false);
+        (void)append(krcud, record, false);
         return;
     }
-    /* Empty, or its owner has the claim, or a link is unfinished: the driver's next tick gives it again.  [O8] the
-     * word is exchanged, then the hint is read; callback_advance() stores the hint, then drive_krcud_give() exchanges
-     * the word. */
+    /* Empty, or its owner has the claim, or a link is unfinished: then the driver's next tick gives it again; but what
+     * has become ready since is for us.  [O8] the word is exchanged, then the hint is read; callback_advance() stores
+     * the hint, its caller's lock_release() fences, then drive_krcud_give() reads the word. */
     rtrcu_exchange(&record->listed, 0);
-    if (done && callback_has_ready(record) && !rtrcu_exchange(&record->listed, 1))
-        append(krcud, record, false);
+    bool more = done || rtrcu_load_relaxed(&record->made_ready) != made_ready;
+    if (more && callback_has_ready(record) && !rtrcu_exchange(&record->listed, 1))
+        (void)append(krcud, record, false);
     else
         callback_release_slot(record);
 }
@@ -120,24 +139,59 @@ static void set_scheduling(struct krcud *krcud)
         rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
 }
 
+static void serve_one(struct krcud *krcud)
+{
+    uint32_t event = rtrcu_load_acquire(&krcud->event);
+    struct reader_record *record = take(krcud);
+    if (record) {
+        uint32_t generation = krcud->generation = krcud->drive->generation;
+        krcud->served = record;
+        serve(krcud, record, generation);
+        krcud->served = NULL;
+        rest(krcud, generation);
+        return;
+    }
+    rtrcu_exchange(&krcud->sleeping, 1);
+    if (!rtrcu_load_acquire(&krcud->first) || rtrcu_load_relaxed(&krcud->drive->forking))
+        drive_sleep(krcud->drive, &krcud->event, event, PLAT_FOREVER);
+    rtrcu_store_release(&krcud->sleeping, 0);
+}
+
+/* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives
+ * it to a daemon, which is made anew. */
+static void gone(void *argument)
+{
+    struct krcud *krcud = argument;
+    struct reader_record *served = krcud->served;
+    krcud->served = NULL;
+    drive_progress(krcud->drive);
+    if (served && krcud->generation == krcud->drive->generation)
+        unlist(served); /* in a fork's child it is on no list */
+    if (served)
+        rest(krcud, krcud->generation);
+    lock_acquire(&krcud->lock);
+    drive_thread_ended(&krcud->thread);
+    struct reader_record *left = krcud->first;
+    rtrcu_store_relaxed(&krcud->first, NULL);
+    krcud->last = NULL;
+    lock_release(&krcud->lock);
+    while (left) { /* as many as were on the list; nobody else has it */
+        struct reader_record *record = left;
+        left = record->next_ready;
+        record->next_ready = NULL;
+        unlist(record);
+    }
+}
+
 static void *body(void *argument)
 {
     struct krcud *krcud = argument;
+    krcud->lifted = false;
     set_scheduling(krcud);
-    for (;;) { /* for the life of the process */
-        uint32_t event = rtrcu_load_acquire(&krcud->event);
-        struct reader_record *record = take(krcud);
-        if (record) {
-            uint32_t generation = krcud->drive->generation;
-            serve(krcud, record, generation);
-            rest(krcud, generation);
-            continue;
-        }
-        rtrcu_exchange(&krcud->sleeping, 1);
-        if (!rtrcu_load_acquire(&krcud->first) || rtrcu_load_relaxed(&krcud->drive->forking))
-            drive_sleep(krcud->drive, &krcud->event, event, PLAT_FOREVER);
-        rtrcu_store_release(&krcud->sleeping, 0);
-    }
+    pthread_cleanup_push(gone, krcud);
+    for (;;) /* for the life of the process, or until a callback ends it */
+        serve_one(krcud);
+    pthread_cleanup_pop(0);
     return NULL;
 }
 
@@ -174,10 +228,8 @@ struct service {
 
 static void end_service(struct service *service)
 {
-    if (service->record) {
-        rtrcu_exchange(&service->record->listed, 0);
-        callback_release_slot(service->record);
-    }
+    if (service->record)
+        unlist(service->record);
     rest(&service->drive->aside, service->generation);
 }
 
@@ -208,7 +260,10 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
     if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&record->listed, 1))
         return true; /* somebody is making it, or has given the queue: if not, the driver's next tick does */
     rtrcu_fetch_add(&drive->krcud_given, 1);
-    append(krcud, record, urgent);
+    if (!append(krcud, record, urgent)) {
+        rtrcu_exchange(&record->listed, 0); /* it has ended meanwhile */
+        return true;
+    }
     rtrcu_fence_full();
     if (rtrcu_load_relaxed(&krcud->sleeping)) {
         rtrcu_fetch_add(&krcud->event, 1);

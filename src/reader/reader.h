@@ -69,7 +69,7 @@ struct reader_record {
     int64_t oldest_ready_ns;          /* the same for what is ready, 0 = nothing; under the leaf lock */
     struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
     uint32_t listed;                  /* atomic: on a daemon's list or being served */
-    uint32_t daemon;                  /* which daemon, under the leaf lock */
+    uint32_t made_ready;              /* atomic: times that callbacks became ready; written under the leaf lock */
     void *free_block;                 /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
     uint64_t free_queued;             /* pointers given to rcu_free(); written by the owner */
     uint64_t free_done;               /* of these, freed; written by the claim's owner */
@@ -87,8 +87,8 @@ struct reader_leaf {
     uint32_t registered; /* atomic: slots whose word must be scanned; cleared under the lock */
     uint32_t draining;   /* under the lock: used slots whose thread is gone */
     uint32_t dirty;      /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
-    uint32_t waiting;    /* under the lock: slots with callbacks that wait for a grace period */
-    uint32_t ready;      /* under the lock: slots with ready callbacks, whoever is to run them */
+    uint32_t waiting;    /* atomic: slots with callbacks that wait for a grace period; written under the lock */
+    uint32_t ready;      /* atomic: slots with ready callbacks, whoever is to run them; written under the lock */
     struct reader_record *records;
     /* Blocked tasks; under the lock, see blocked/. */
     uint32_t parked; /* atomic: tasks on the list */
@@ -168,6 +168,17 @@ static inline struct reader_leaf *reader_leaf_at(struct reader_registry *registr
 static inline uint32_t reader_bit(const struct reader_record *record)
 {
     return UINT32_C(1) << record->slot;
+}
+
+/* Words that are written under the leaf lock, and looked at without it. */
+static inline void reader_bits_set(uint32_t *word, uint32_t bits)
+{
+    rtrcu_store_relaxed(word, *word | bits);
+}
+
+static inline void reader_bits_clear(uint32_t *word, uint32_t bits)
+{
+    rtrcu_store_relaxed(word, *word & ~bits);
 }
 
 static inline bool reader_is_registered(const struct reader_record *record)

@@ -139,6 +139,63 @@ CHILD(daemon_refused)
     rcu_barrier();
 }
 
+/* ---- a callback ends the thread that runs it ---- */
+
+void end_the_thread(rcu_head *)
+{
+    pthread_exit(nullptr);
+}
+
+/* Daemons are made anew, and run what was behind it, of this thread and of others. */
+CHILD(callback_ends_its_daemon)
+{
+    static rcu_head heads[20];
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        while (!stop) {
+            queue(1);
+            std::this_thread::yield();
+        }
+    });
+    for (rcu_head &head : heads) {
+        queue(5);
+        call_rcu(&head, end_the_thread);
+        queue(5);
+    }
+    rcu_barrier();
+    stop = true;
+    other.join();
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_backlog == 0);
+    static rcu_head last_words[100];
+    for (rcu_head &head : last_words)
+        std::thread([&] { call_rcu(&head, end_the_thread); }).join();
+    rcu_barrier();
+    queue(1);
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_backlog == 0);
+}
+
+/* The driver stands in for a daemon, and a callback ends it. */
+CHILD(callback_ends_the_driver)
+{
+    static rcu_head head;
+    std::thread([] { pthread_exit(nullptr); }).join(); /* loads what that needs */
+    REQUIRE(rcu_register_thread() == 0);
+    {
+        NoThreads none;
+        queue(1);
+        call_rcu(&head, end_the_thread);
+        queue(1);
+        REQUIRE(test::eventually([] { return !runs_a("rtrcu-gp"); }));
+        REQUIRE(!runs_a("krcud/"));
+    }
+    pass_a_tick();
+    queue(1);
+    REQUIRE(test::eventually([] { return runs == 3; }));
+    rcu_barrier();
+}
+
 std::atomic<int> callbacks_thread{0};
 
 /* Neither the policy nor the priority of a thread of the program is touched when no daemon can be made. */
@@ -404,6 +461,16 @@ TEST(Threads, ABarrierDoesTheWorkItself)
 TEST(Threads, TheDriverStandsInForADaemon)
 {
     refusal_works("daemon_refused");
+}
+
+TEST(Threads, ADriverThatACallbackHasEndedIsMadeAgain)
+{
+    refusal_works("callback_ends_the_driver");
+}
+
+TEST(Threads, ADaemonThatACallbackHasEndedIsMadeAgain)
+{
+    EXPECT_TRUE(exited_well(test::run_child("callback_ends_its_daemon")));
 }
 
 TEST(Threads, AnOwnersSchedulingIsItsOwn)

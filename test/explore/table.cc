@@ -46,6 +46,7 @@
     X(BarrierTwo) \
     X(Free) \
     X(FreeBarrier) \
+    X(GiveBack) \
     X(Inline) \
     X(Direct) \
     X(DirectLeave) \

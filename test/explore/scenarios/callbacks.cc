@@ -295,8 +295,34 @@ void inline_setup()
     sim::as_thread(sim::thread("reader", read_once), register_reader);
 }
 
+// ---- what becomes ready while a daemon gives the queue back, which the owner has emptied ----
+
+void run_own_and_call_again()
+{
+    call_rcu_hurry(&queued[0]->head, free_callback);
+    for (int i = 0; i < 4; i++) {
+        rcu_process_callbacks(-1);
+        sim::step();
+    }
+    sim::until(one_invoked);
+    call_rcu_hurry(&queued[1]->head, free_callback);
+    sim::until(two_invoked);
+}
+
+void give_back_setup()
+{
+    begin();
+    sim::no_timeouts();
+    rtrcu_domain.first_config.policy = RTRCU_POLICY_INLINE;
+    rtrcu_domain.cb.barriers = 1; // daemons take part
+    queued[0] = make_object();
+    queued[1] = make_object();
+    sim::as_thread(sim::thread("owner", run_own_and_call_again), register_and_start_driver);
+}
+
 } // namespace
 
+extern const sim::Scenario kGiveBack;
 extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
     kCallCookies, kHurry;
 
@@ -322,6 +348,9 @@ const sim::Scenario kInline = {
 const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs behind its cookie, beside another crank",
                                     cookies_setup,    cookies_finish,
                                     check_invariants, 8000};
+const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a daemon gives the queue back",
+                                 give_back_setup,  nullptr,
+                                 check_invariants, 8000};
 const sim::Scenario kHurry = {
     "hurry", "a polled cookie against the driver's pace", hurry_setup, nullptr, check_invariants, 8000};
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Dispatching: whom a pass looks at, and what it lets alone.
+ */
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+class Dispatch : public testing::Test
+{
+  protected:
+    test::World world_;
+    rtrcu_config config_ = {};
+    std::unique_ptr<callback, test::Freer> callbacks_ = test::zeroed<callback>();
+    std::unique_ptr<struct drive, test::Freer> drive_ = test::zeroed<struct drive>();
+    struct watch watch_ = {};
+    callback *cb_ = callbacks_.get();
+
+    void SetUp() override
+    {
+        rtrcu_config_init(&config_);
+        config_.policy = RTRCU_POLICY_INLINE;
+        cb_->gp = world_.gp();
+        cb_->config = &config_;
+        watch_init(&watch_, world_.gp(), cb_);
+        drive_init(drive_.get(), world_.gp(), cb_, &watch_);
+    }
+    /* Queue one callback, which stays with its owner when it is ready. */
+    void queue_and_collect(reader_record *record)
+    {
+        static rcu_head head;
+        callback_enqueue(cb_, record, &head, [](rcu_head *) {});
+        ASSERT_TRUE(callback_collect(cb_));
+    }
+};
+
+TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
+{
+    reader_record *busy = world_.craft(0);
+    world_.fill_last_leaf();
+    reader_record *idle = world_.craft(0);
+    ASSERT_NE(busy->leaf, idle->leaf);
+    queue_and_collect(busy);
+    test::Worker holder, driver;
+    holder.run([&] { lock_acquire(&idle->leaf->lock); });
+    bool ready = true;
+    driver.start([&] { ready = drive_dispatch(drive_.get()); });
+    EXPECT_TRUE(test::eventually([&] { return driver.is_done(); }));
+    holder.run([&] { lock_release(&idle->leaf->lock); });
+    driver.wait();
+    EXPECT_FALSE(ready);
+}
+
+TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
+{
+    reader_record *record = world_.craft(0);
+    queue_and_collect(record);
+    EXPECT_FALSE(drive_dispatch(drive_.get())) << "its grace period is not over";
+    {
+        test::Crank crank(world_.gp());
+        crank.begin_and_scan();
+        crank.end();
+    }
+    EXPECT_TRUE(drive_dispatch(drive_.get()));
+    EXPECT_TRUE(callback_has_ready(record));
+    EXPECT_TRUE(drive_dispatch(drive_.get())) << "as long as it is not run";
+    callback_budget budget = {};
+    budget.count_max = 10;
+    budget.may_wait = true;
+    EXPECT_EQ(callback_invoke(cb_, record, &budget), 1u);
+    EXPECT_FALSE(drive_dispatch(drive_.get()));
+}
+
+} // namespace
