@@ -14,37 +14,17 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "configured.h"
 
 namespace
 {
 
-struct rtrcu_config config_in_force()
+class Budgets : public test::Configured
 {
-    struct rtrcu_config config;
-    rtrcu_config_get(&config);
-    return config;
-}
-
-class Budgets : public testing::Test
-{
-    struct rtrcu_config saved_ = config_in_force();
-
   protected:
-    void configure(void (*change)(struct rtrcu_config *))
-    {
-        struct rtrcu_config config = saved_;
-        change(&config);
-        ASSERT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
-    }
     void inline_policy()
     {
         configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
-    }
-    void TearDown() override
-    {
-        rcu_barrier();
-        EXPECT_EQ(test::stats().callbacks_backlog, 0u);
-        ASSERT_EQ(rtrcu_configure(&saved_), 0);
     }
 };
 
@@ -112,7 +92,7 @@ TEST_F(Budgets, ABatchHasAtMostItsCountOfPointers)
 TEST_F(Budgets, ADeadlineThatIsAlwaysNearStarvesNothing)
 {
     for (int32_t backpressure : {RTRCU_BACKPRESSURE_EXPEDITE, RTRCU_BACKPRESSURE_HELP}) {
-        struct rtrcu_config config = config_in_force();
+        struct rtrcu_config config = test::config_in_force();
         config.policy = RTRCU_POLICY_INLINE;
         config.backpressure = backpressure;
         ASSERT_EQ(rtrcu_configure(&config), 0);

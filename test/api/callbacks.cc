@@ -10,35 +10,13 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "configured.h"
 
 namespace
 {
 
-struct rtrcu_config config_in_force()
+class Callbacks : public test::Configured
 {
-    struct rtrcu_config config;
-    rtrcu_config_get(&config);
-    return config;
-}
-
-/* Every test begins and ends with empty queues and the configuration of the start. */
-class Callbacks : public testing::Test
-{
-    struct rtrcu_config saved_ = config_in_force();
-
-  protected:
-    void configure(void (*change)(struct rtrcu_config *))
-    {
-        struct rtrcu_config config = saved_;
-        change(&config);
-        ASSERT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
-    }
-    void TearDown() override
-    {
-        rcu_barrier();
-        EXPECT_EQ(test::stats().callbacks_backlog, 0u);
-        ASSERT_EQ(rtrcu_configure(&saved_), 0);
-    }
 };
 
 struct Counted {
@@ -526,7 +504,7 @@ void outer_calls(rcu_head *head)
 TEST_F(Callbacks, MayReadQueueAndWait)
 {
     for (int32_t policy : {RTRCU_POLICY_DAEMON, RTRCU_POLICY_INLINE, RTRCU_POLICY_UNBOUNDED}) {
-        struct rtrcu_config config = config_in_force();
+        struct rtrcu_config config = test::config_in_force();
         config.policy = policy;
         ASSERT_EQ(rtrcu_configure(&config), 0);
         Nested nested;

@@ -74,6 +74,7 @@
     X(LastSlot) \
     X(TaskKinds) \
     X(TaskFull) \
+    X(TaskAnonymous) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \

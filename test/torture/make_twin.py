@@ -6,6 +6,7 @@ A spec has lines `key: value` and edits:
     file: gp/machine.c          the file of src/ that the edits below change
     scenario: QSBR-MIX          the scenario that catches it; `seconds: 20`, how long it may take at most
     compile: gp/cookie.c        files that include a changed header, to be compiled anew (optional)
+    killed: unit_gp Gp.A        in test/mutants: the unit test that fails, in place of a scenario
     --- find
     text that stands in the file exactly once
     --- replace
@@ -18,7 +19,7 @@ Anything else than exactly one place is an error: the twin no longer breaks what
 import pathlib
 import sys
 
-KEYS = {"file", "scenario", "seconds", "compile", "what"}
+KEYS = {"file", "scenario", "seconds", "compile", "what", "killed"}
 
 
 class SpecError(Exception):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Says which twins no longer fit the source: twins_fit.py SOURCE_ROOT SPEC...  Exit 1 if one does not."""
+"""Says which twins no longer fit the source: twins_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture and
+test/mutants.  Exit 1 if one does not."""
 
 import pathlib
 import sys
@@ -24,4 +25,6 @@ def main(source_root, specs):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    tree = pathlib.Path(__file__).resolve().parents[2]
+    every = sorted((tree / "test").glob("torture/twins/*.twin")) + sorted((tree / "test").glob("mutants/*.twin"))
+    sys.exit(main(sys.argv[1], sys.argv[2:]) if sys.argv[1:] else main(tree / "src", every))

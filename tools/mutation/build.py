@@ -7,10 +7,12 @@ Everything else is taken from a finished build of the tree. A changed header mea
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 
 LIBRARY = "rtrcu_objects.dir"
+SHARED = re.compile(r"librtrcu\.so\.\d[\d.]*$")
 EXPLORED = "explore_one_word_library.dir"
 
 
@@ -40,6 +42,12 @@ class Build:
             words = [word for word in shlex.split(text) if word not in (":", "&&")]
             self.links[target] = words
         return list(self.links[target])
+
+    def shared_library(self):
+        """The target that is the shared library, and the name under which programs ask the loader for it."""
+        target = max((file.name for file in self.folder.iterdir() if SHARED.match(file.name)), key=len)
+        prefix = "-Wl,-soname,"
+        return target, next(word[len(prefix):] for word in self.link_command(target) if word.startswith(prefix))
 
     def objects_of(self, path, parts):
         """The objects, of targets whose folder's name is in @parts, that are compiled from @path or include it."""
@@ -96,6 +104,15 @@ class Changed:
             (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / path).write_text(text, encoding="utf-8")
         self.made = {}
+        self.library = None
+
+    def library_folder(self):
+        """Where the loader finds the shared library with the change: linked once."""
+        if self.library is None:
+            target, name = self.build.shared_library()
+            self.library = self.link(target, (LIBRARY,)).parent
+            (self.library / name).symlink_to(target)
+        return self.library
 
     def objects(self, parts):
         """Original name and new file of every object that differs."""
@@ -116,13 +133,14 @@ class Changed:
         words = self.build.link_command(target)
         out = self.scratch / pathlib.Path(target).name
         words[words.index("-o") + 1] = str(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
         ahead = []
         for name, file in self.objects(parts).items():
             if name in words:
                 words[words.index(name)] = str(file)
             elif self.build.part(name) == LIBRARY:
                 ahead.append(str(file))
-        words[1:1] = ahead
+        words[1:1] = [*ahead, "-Wl,-S"]
         done = subprocess.run(words, cwd=self.build.folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise DoesNotCompile(done.stderr)

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 
-from mutation import operators
+from mutation import operators, seeded
 from mutation.build import LIBRARY, Changed, DoesNotCompile
 
 DEFINITION = re.compile(r"^(?P<type>(?:static inline )?[a-z][\w ]*?[ *]+)(?P<name>\w+)\([^;{}]*?\)\n\{\n", re.M)
@@ -116,17 +116,13 @@ class Fault:
         path, text = functions.text_of(name, body)
         self.path = path
         self.changed = Changed(run.build, {path: text}, run.scratch / f"{name}{abs(hash(body))}")
-        self.library = None
 
     def command(self, program, test):
-        if self.library is None:
-            self.library = self.changed.link("librtrcu.so.0.1.0", (LIBRARY,))
-            (self.library.parent / "librtrcu.so.0").symlink_to(self.library.name)
         words = [str(program), f"--gtest_filter={test}", "--gtest_brief=0"]
         if self.path.startswith("include/"):
             parts = (f"{program.name}.dir", f"{program.name}_c.dir", LIBRARY)
             words[0] = str(self.changed.link(f"test/api/{program.name}", parts))
-        return words, {"LD_LIBRARY_PATH": str(self.library.parent)}
+        return words, {"LD_LIBRARY_PATH": str(self.changed.library_folder())}
 
     def is_seen_by(self, program, test):
         words, environment = self.command(program, test)
@@ -163,6 +159,7 @@ def check(run, rows):
             if answer is False:
                 wrong.append(f"{program} {test}: passes with {name} {body}")
         print(f"{name} {body}: {len(tests)} tests", flush=True)
+    wrong += seeded.check(run)
     print("\n".join(wrong))
     print(f"table: {seen} tests fail as they should, {skipped} skipped, {len(wrong)} wrong, "
           f"{time.monotonic() - run.begun:.0f} s")

@@ -6,28 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "../../support/internals.h"
+#include "../../support/records.h"
 
 namespace
 {
 
-class FenceMode : public testing::Test
+class FenceMode : public test::Records
 {
   protected:
-    test::World world_;
-    reader_registry *registry_ = world_.registry();
-
-    static uint32_t flag(const reader_record *record)
-    {
-        return rtrcu_word_of(record->self) >> 24;
-    }
-    bool arm(reader_record *record)
-    {
-        lock_acquire(&record->leaf->lock);
-        bool armed = reader_arm(record);
-        lock_release(&record->leaf->lock);
-        return armed;
-    }
     bool confirm(bool visited)
     {
         return reader_fences_confirm(registry_, registry_->fence_mode, visited);
@@ -38,19 +24,6 @@ class FenceMode : public testing::Test
         reader_slow_begin();
         reader_disarm(registry_);
         reader_slow_end();
-    }
-    /* The calling thread as a reader of this registry, for as long as @body takes. */
-    template <typename Body> void as_thread(Body body)
-    {
-        std::thread([&] {
-            reader_record *record = reader_slot_take(registry_);
-            reader_publish(registry_, record, &rtrcu_self);
-            body(record);
-            lock_acquire(&record->leaf->lock);
-            reader_withdraw(registry_, record);
-            reader_slot_free(record);
-            lock_release(&record->leaf->lock);
-        }).join();
     }
 };
 

@@ -8,47 +8,20 @@
 
 #include <gtest/gtest.h>
 
-#include "../../support/internals.h"
+#include "../../support/records.h"
 #include "../../support/sync.h"
 
 namespace
 {
 
-class Reader : public testing::Test
+class Reader : public test::Records
 {
   protected:
-    test::World world_;
-    reader_registry *registry_ = world_.registry();
-
     void free_slot(reader_record *record)
     {
         lock_acquire(&record->leaf->lock);
         reader_slot_free(record);
         lock_release(&record->leaf->lock);
-    }
-    static uint32_t flag(const reader_record *record)
-    {
-        return rtrcu_word_of(record->self) >> 24;
-    }
-    bool arm(reader_record *record)
-    {
-        lock_acquire(&record->leaf->lock);
-        bool armed = reader_arm(record);
-        lock_release(&record->leaf->lock);
-        return armed;
-    }
-    /* The calling thread as a reader of this registry, for as long as @body takes. */
-    template <typename Body> void as_thread(Body body)
-    {
-        std::thread([&] {
-            reader_record *record = reader_slot_take(registry_);
-            test::publish(registry_, record, &rtrcu_self);
-            body(record);
-            lock_acquire(&record->leaf->lock);
-            reader_withdraw(registry_, record);
-            reader_slot_free(record);
-            lock_release(&record->leaf->lock);
-        }).join();
     }
 };
 
@@ -273,6 +246,8 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         registry_->anonymous = 5;
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
+        for (reader_record *record : {gone, survivor})
+            record->lent = record->lender = 77;
         lock_acquire(&survivor->leaf->lock); /* as fork holds it */
         rtrcu_self.locks_held = 0;
         reader_after_fork(registry_, survivor);
@@ -285,6 +260,10 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(gone->self, nullptr);
         EXPECT_EQ(survivor->self, &rtrcu_self);
         EXPECT_EQ(survivor->leaf->lock.word, 0u);
+        for (const reader_record *record : {gone, survivor}) {
+            EXPECT_EQ(record->lent, 0u) << "who lent is not there, and nobody waits for it";
+            EXPECT_EQ(record->lender, 0u);
+        }
     });
 }
 

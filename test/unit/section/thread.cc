@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a thread gives back when it leaves.
+ */
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+struct gp *const gp_ = &rtrcu_domain.gp;
+
+/* With nobody asleep on the word, its owner's release alone gives the priority back; else the kernel has to. */
+TEST(Leave, GivesALentPriorityBack)
+{
+    for (uint32_t waiters : {0u, UINT32_C(1) << 31}) {
+        test::Worker reader;
+        reader.run([&] {
+            reader_record *record = section_record(gp_);
+            ASSERT_NE(record, nullptr);
+            rtrcu_store_relaxed(&record->lent, lock_thread_id() | waiters);
+            unsigned actions = section_leave(gp_, false);
+            EXPECT_EQ((actions & GP_ACTION_UNLOCK_PI) != 0, waiters != 0);
+            EXPECT_EQ(rtrcu_load_relaxed(&record->lent) != 0, waiters != 0);
+            rtrcu_store_relaxed(&record->lent, 0u);
+        });
+    }
+}
+
+} // namespace

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Named faults and the unit test that kills each: test/mutants/*.twin, the format of the torture twins with a line
+
+    killed: PROGRAM TEST
+"""
+
+import pathlib
+import sys
+
+from mutation.build import LIBRARY, Changed
+from mutation.checks import run_program
+
+LIMIT = 60.0
+
+
+def make_twin(root):
+    sys.path.insert(0, str(root / "test" / "torture"))
+    import make_twin as module  # noqa: E402
+    return module
+
+
+def is_killed(run, program, test, changed):
+    words = [f"--gtest_filter={test}", "--gtest_brief=1"]
+    target = changed.link(f"test/{program}", (LIBRARY, f"{program}.dir"))
+    return run_program([str(target), *words], {}, LIMIT) is not None
+
+
+def check(run):
+    """What is wrong: faults that their test does not see, or that fit the source no more."""
+    twins = make_twin(run.build.root)
+    wrong = []
+    specs = sorted((run.build.root / "test" / "mutants").glob("*.twin"))
+    for spec in specs:
+        try:
+            keys, edits = twins.parse(spec.read_text(encoding="utf-8"))
+            texts = twins.patched(edits, run.build.root / "src")
+        except twins.SpecError as error:
+            wrong.append(f"{spec.name}: {error}")
+            continue
+        program, test = keys["killed"].split()
+        scratch = pathlib.Path(run.scratch) / spec.stem
+        changed = Changed(run.build, {f"src/{name}": text for name, text in texts.items()}, scratch)
+        clean = Changed(run.build, {}, scratch / "clean")
+        if not is_killed(run, program, test, changed):
+            wrong.append(f"{spec.name}: {program} {test} passes")
+        if is_killed(run, program, test, clean):
+            wrong.append(f"{spec.name}: {program} {test} fails without the fault")
+        print(f"{spec.stem}: {program} {test}", flush=True)
+    return wrong
