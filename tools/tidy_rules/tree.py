@@ -72,6 +72,10 @@ class File:
         """Code alone: comments and the insides of strings are blank."""
         return self._views[0]
 
+    @functools.cached_property
+    def code_lines(self):
+        return self.code.split("\n")
+
     @property
     def code_and_strings(self):
         return self._views[1]

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sample for one rule of tidy. */
+#include "gp/gp.h"
+
+int gp_middle(void)
+{
+    return gp_low(0) + rtrcu_entry();
+}

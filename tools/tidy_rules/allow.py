@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Lists of what a rule still allows, because it stood in the source before the rule did.
+
+tools/tidy_rules/RULE.allow has an entry a line, as the rule's findings name theirs.  An entry that matches nothing any
+more is a violation itself, so a list shrinks with the work that it waits for.
+"""
+
+import os
+
+from tidy_rules import Finding
+
+FOLDER = "tools/tidy_rules"
+HEAD = """\
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# What {name} still allows.  tools/tidy --renew-allowed makes it shorter; the commit that adds a line says why.
+"""
+
+
+def path_of(name):
+    return f"{FOLDER}/{name}.allow"
+
+
+def entries(tree, name):
+    """Each entry of the rule's list, with its line."""
+    if not tree.exists(path_of(name)):
+        return {}
+    lines = tree.by_path[path_of(name)].lines
+    return {line.strip(): number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")}
+
+
+def apply(tree, name, findings):
+    """The findings that the list does not allow, and its entries that match none."""
+    allowed = entries(tree, name)
+    findings = sorted(set(findings))
+    matched = {finding.entry for finding in findings}
+    left = [finding for finding in findings if not finding.entry or finding.entry not in allowed]
+    for entry, line in allowed.items():
+        if entry not in matched:
+            left.append(Finding(path_of(name), line, f"`{entry}` is so no more; delete the line"))
+    return left
+
+
+def renew(tree, name, findings):
+    """Write the rule's list anew from what is found now; False, with nothing written, if it would grow."""
+    before = entries(tree, name)
+    now = sorted({finding.entry for finding in findings if finding.entry})
+    if not before or len(now) > len(before):
+        return not now or now == sorted(before)
+    path = os.path.join(tree.root, path_of(name))
+    if not now:
+        os.remove(path)
+        return True
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(HEAD.format(name=name) + "".join(f"{entry}\n" for entry in now))
+    return True
