@@ -85,6 +85,8 @@ class Build:
         words[1:1] = ["-w", f"-I{tree}/include", f"-I{tree}/src"]
         if self.part(name) == EXPLORED:  # what the simulation shadows comes before everything
             words[1:1] = [f"-I{self.root}/test/sim"]
+        if self.part(name) == LIBRARY:  # as the asan variant does
+            words[1:1] = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]
         out.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(words, cwd=tree, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -225,7 +225,8 @@ TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
 
 TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
 {
-    reader_record *record = world_.craft(0);
+    world_.fill_last_leaf();
+    reader_record *record = world_.craft(0); /* not of the first leaf */
     queue_ready(record, 3);
     invoke(record, at_most(1));
     record->queue.claim = lock_thread_id(); /* as it stands in the midst of the second */

@@ -219,6 +219,13 @@ TEST_F(Policy, AwakeIsCountedOnceAThread)
     callback_rt_awake(cb_, false);
     callback_rt_awake(cb_, false);
     EXPECT_EQ(awake(), 0u);
+    callback_rt_awake(cb_, true);
+    cb_->rt_awake[rtrcu_self.rt_awake_cpu - 1]--; /* as if it had begun on a CPU that it has left */
+    cb_->rt_awake[PLAT_CPU_MAX - 1]++;
+    rtrcu_self.rt_awake_cpu = PLAT_CPU_MAX;
+    callback_rt_awake(cb_, false);
+    EXPECT_EQ(cb_->rt_awake[PLAT_CPU_MAX - 1], 0u) << "counted off where it was counted";
+    EXPECT_EQ(awake(), 0u);
 }
 
 } // namespace

@@ -3,6 +3,8 @@
  *
  * The test turns the process's own crank step by step, while other threads do what it says.
  */
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 #include "../../support/capture.h"
@@ -143,6 +145,7 @@ TEST_F(Task, ParksAndResumesTwiceInARow)
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 2u);
         rcu_read_unlock();
+        EXPECT_NE(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "its outer section goes on";
         rcu_read_unlock();
         EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
     });
@@ -354,6 +357,22 @@ TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
         rcu_read_unlock();
         EXPECT_EQ(registry->anonymous, 0u);
     });
+}
+
+TEST_F(NoRecord, ASectionLeavesSignalsOpen)
+{
+    auto is_open = [] {
+        sigset_t now;
+        pthread_sigmask(SIG_SETMASK, nullptr, &now);
+        return sigismember(&now, SIGUSR1) == 0;
+    };
+    first_.run([&] {
+        rcu_read_lock();
+        EXPECT_TRUE(is_open());
+        rcu_read_unlock();
+        EXPECT_TRUE(is_open());
+    });
+    allow();
 }
 
 TEST_F(NoRecord, ATaskThatExitsIsNoLongerCounted)

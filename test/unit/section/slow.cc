@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What slow paths leave as it was, and what they repair.
+ */
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "../../support/capture.h"
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace
+{
+
+struct gp *const gp_ = &rtrcu_domain.gp;
+
+bool is_open(int number)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    return sigismember(&now, number) == 0;
+}
+
+/* The unlock borrowed from the discipline, and only the lock takes a slow path: the section counts all the same. */
+TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
+{
+    test::CapturedErrors errors;
+    test::Worker reader;
+    reader.run([] {
+        ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
+        rcu_read_unlock();
+        reader_arm_self();
+        rcu_read_lock();
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_read_unlock();
+        EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(rtrcu_word_read() & RTRCU_INSIDE_MASK, static_cast<uint32_t>(RTRCU_QSBR_ONLINE));
+        rcu_thread_offline();
+    });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
+}
+
+/* The same, found by the quiescent state, which ends the wait for the thread all the same. */
+TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
+{
+    test::CapturedErrors errors;
+    test::Worker reader;
+    reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
+    {
+        test::Crank crank(gp_);
+        EXPECT_TRUE(crank.begin_and_scan());
+        reader.run([] {
+            rtrcu_word_add(&rtrcu_self, UINT32_MAX);
+            drive_perform(&rtrcu_domain.drive, section_quiescent_slow(gp_));
+        });
+        EXPECT_TRUE(crank.is_clear());
+        reader.run([] { rcu_thread_offline(); });
+        crank.poll(true);
+        crank.end();
+    }
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
+}
+
+TEST(Slow, SignalsAreOpenAgain)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock(); /* registers */
+        EXPECT_TRUE(is_open(SIGUSR1));
+        rcu_read_unlock();
+        EXPECT_EQ(section_leave(gp_, false), static_cast<unsigned>(GP_ACTION_NONE));
+        EXPECT_TRUE(is_open(SIGUSR1));
+    });
+}
+
+} // namespace
