@@ -12,6 +12,8 @@ import shlex
 import subprocess
 
 LIBRARY = "rtrcu_objects.dir"
+# The static form with every name, which a changed object needs.
+INTERNALS = "librtrcu_internals.a"
 SHARED = re.compile(r"librtrcu\.so\.\d[\d.]*$")
 EXPLORED = "explore_one_word_library.dir"
 
@@ -133,6 +135,7 @@ class Changed:
     def link(self, target, parts):
         """Link @target anew: its own changed objects in their places, the library's before everything else."""
         words = self.build.link_command(target)
+        words = [INTERNALS if word == "librtrcu.a" else word for word in words]
         out = self.scratch / pathlib.Path(target).name
         words[words.index("-o") + 1] = str(out)
         out.parent.mkdir(parents=True, exist_ok=True)
