@@ -259,7 +259,8 @@ TEST(Task, TheBlockingHandlerIsToldOfEachThatComes)
 
 TEST(Task, TheBlockingHandlerIsToldOfAParkedTask)
 {
-    static std::atomic<int> told{0};
+    static std::atomic<int> told;
+    told = 0;
     rcu_task_set_blocking_handler([] { told++; });
     rcu_task task;
     rcu_task_init(&task, "asked");
@@ -267,6 +268,9 @@ TEST(Task, TheBlockingHandlerIsToldOfAParkedTask)
     rcu_task_park(&task);
     unsigned long cookie = start_poll_synchronize_rcu();
     EXPECT_TRUE(test::eventually([] { return told > 0; }));
+    auto some_ticks = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    EXPECT_TRUE(test::eventually([&] { return std::chrono::steady_clock::now() > some_ticks; }));
+    EXPECT_EQ(told, 1) << "once for one task, however long it is waited for";
     rcu_task_resume(&task);
     rcu_read_unlock();
     cond_synchronize_rcu(cookie);
