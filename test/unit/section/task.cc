@@ -221,6 +221,7 @@ TEST_F(Task, BringsNothingAlongOnceItsSectionHasEnded)
     second_.run([&] {
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(rtrcu_self.task, nullptr) << "no section of it can end here";
         rcu_task_exit(&inner_);
     });
 }
