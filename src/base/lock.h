@@ -16,7 +16,7 @@
 enum lock_rank {
     LOCK_RANK_CONFIG,  /* api: one change of configuration at a time */
     LOCK_RANK_BARRIER, /* drive: one rcu_barrier() at a time */
-    /* Gp: who turns the crank; held over a whole grace period, so nobody waits for it at other ranks. */
+    /* Gp: who turns the crank; held over a step, a heavy fence and a moment of watching included. */
     LOCK_RANK_CRANK,
     LOCK_RANK_LEAF,   /* reader: a leaf's records and the consumer side of their queues */
     LOCK_RANK_TASKS,  /* reader: the tasks that parked on one thread */

@@ -3,8 +3,8 @@
  *
  * Knows: everything below.  Must not know: the public entry points.
  *
- * A driver turns the crank for callbacks and polled cookies; a caller of synchronize_rcu() turns it itself when it is
- * idle.  Daemons krcud/N invoke what owners do not.
+ * A driver turns the crank for callbacks and polled cookies; a caller of synchronize_rcu() turns it itself.  Whoever
+ * waits takes one step at a time, and goes on where another has stopped.  Daemons krcud/N invoke what owners do not.
  *
  *  drive.sleeping   set by       wakes it
  *  AWAKE    driver       nobody needs to
@@ -91,11 +91,13 @@ struct drive {
     uint32_t event;                    /* atomic: futex of the driver */
     uint32_t sleeping;                 /* atomic: enum drive_sleep */
     uint32_t urgent;                   /* atomic: the next grace period begins at once */
-    uint32_t turns[GP_KINDS];          /* atomic: futex: counts releases of the crank */
-    uint32_t turn_waiters[GP_KINDS];
-    uint32_t progress; /* atomic: futex: counts batches invoked while somebody waits for them */
+    uint32_t turns;                    /* atomic: futex: counts releases of the normal crank while some wait for it */
+    uint32_t turn_waiters;             /* atomic: who leave it to the driver */
+    uint32_t progress;                 /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
     bool unscanned[GP_KINDS];    /* begun, and no fence was to be had yet; under the crank */
+    bool asked[GP_KINDS];        /* those in the way have been asked to report; under the crank */
+    uint32_t watcher[GP_KINDS];  /* thread id of who looks once a tick, 0 = nobody has had to wait; under the crank */
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
     struct drive_worker worker[DRIVE_WORKERS];
     uint32_t exp_done[4];           /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
@@ -144,7 +146,7 @@ bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id
 
 /* ---- one grace period: turn.c ---- */
 
-/* Wait until the grace period of @cookie has passed; turn the crank if it is idle. */
+/* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie);
 /* How a grace period waits for its readers. */
 struct drive_manner {
@@ -154,9 +156,9 @@ struct drive_manner {
 };
 /* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
 bool drive_turn_first(struct drive *drive, enum gp_kind kind);
-/* Turn once, if somebody still needs it.  Takes and releases the crank. */
+/* See what is needed to its end, at most one grace period that is not under way yet. */
 void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner);
-/* Whoever has taken a crank gives it back by this: others may sleep until it stops. */
+/* Whoever has taken a crank and does not go on with it gives it back by this: others may sleep until then. */
 void drive_release_crank(struct drive *drive, enum gp_kind kind);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
  * True if one ended. */
@@ -171,7 +173,7 @@ bool drive_fence(struct drive *drive);
 
 /* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
 void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
-/* Take a machine whose holder may keep it for a whole grace period; lends it our priority.  Away meanwhile. */
+/* Take a machine whose holder may keep it for a step; lends it our priority.  Away meanwhile. */
 void drive_take_crank(struct drive *drive, enum gp_kind kind);
 
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */

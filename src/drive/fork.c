@@ -152,7 +152,7 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     lock_reset(&drive->aside.lock);
     forget_threads(drive, old_thread_id);
     for (int kind = 0; kind < GP_KINDS; kind++)
-        drive->unscanned[kind] = false;
+        drive->unscanned[kind] = drive->asked[kind] = false;
     watch_after_fork(drive->watch);
     for (int i = 0; i < 4; i++)
         drive->exp_waiters[i] = drive->exp_priority[i] = 0;
@@ -162,6 +162,5 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     drive->generation++;
     drive->survivor = lock_thread_id();
     plat_signals_blocked(&drive->survivor_blocks);
-    for (int kind = 0; kind < GP_KINDS; kind++)
-        drive->turn_waiters[kind] = 0;
+    drive->turn_waiters = 0;
 }

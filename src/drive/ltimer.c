@@ -2,7 +2,7 @@
 /* Driver ltimer: looks once a tick, batches everything, and does not tick while there is nothing to do (2002).
  *
  * The least work for the most callbacks: no spinning, and however many ask, one grace period a tick.  A caller of
- * synchronize_rcu() that finds the crank idle still turns it itself.
+ * synchronize_rcu() still turns the crank itself.
  * tested by: test/api/drivers.cc
  */
 #include "drive/drive.h"

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turning the crank: one grace period from begin to end, by the driver or by a caller who waits for it.
+/* Turning the crank: one grace period from begin to end, step by step, by the driver and by every caller who waits.
  *
+ * A step is begin, fence and scan, and a moment of watching; or a later look at who is still inside.  The crank is held
+ * over one step, never over a sleep, so whoever waits takes the next step itself where another is kept from its CPU.
+ *
+ *  waits for the end       finds the crank taken    between its steps
+ *  a real-time thread      lends the holder its     asleep on machine.event, at most a tick
+ *                          priority
+ *  who watches             asleep on machine.event  the same
+ *  others                  the same                 the same, but longer and longer
+ *  one of low priority     has the driver do it     asleep on drive.turns
+ *
+ * Who watches is the first who has to wait for readers; it looks once a tick.
  * tested by: test/api/synchronize.cc
  */
 #include "drive/drive.h"
 
 /* Polls per clock reading while spinning. */
 #define SPIN_POLLS 8
-/* How long a caller that leaves the crank to the driver sleeps before it wakes the driver again. */
+/* How long poll watches before it lets others have the crank. */
+#define POLL_NS 50000
+/* Who only helps, or has the driver turn, looks again after a tick, then later and later, at last after so long. */
 #define PATIENCE_NS 100000000
 
 /* Grace periods stand still without a fence, and say so. */
@@ -75,30 +88,6 @@ static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
     return true;
 }
 
-/* [O9] Crank half; the reporter's half is drive_perform().
- *  - our flag first:       the reporter sees it and wakes us;
- *  - its clearing first:   we see the node clear and do not sleep.
- * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
- * litmus: O9 */
-static void sleep_once(struct drive *drive, enum gp_kind kind, int64_t timeout_ns)
-{
-    struct gp_machine *machine = &drive->gp->machine[kind];
-    uint32_t event = rtrcu_load_acquire(&machine->event);
-    rtrcu_exchange(&machine->sleeping, 1);
-    gp_poll_anonymous(drive->gp, kind);
-    if (!gp_is_clear(drive->gp, kind))
-        drive_sleep(drive, &machine->event, event, timeout_ns);
-    rtrcu_store_release(&machine->sleeping, 0);
-    poll_readers(drive, kind, true);
-}
-
-static void wait_once(struct drive *drive, enum gp_kind kind)
-{
-    if (drive_boost_is_due(drive, kind))
-        drive_boost(drive, kind);
-    sleep_once(drive, kind, drive_tick_ns(drive));
-}
-
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
 static void report_if_old(struct drive *drive, enum gp_kind kind)
 {
@@ -133,7 +122,8 @@ static void tell_tasks(struct drive *drive, enum gp_kind kind)
         drive->tasks_told[kind] = came;
 }
 
-static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+/* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
+static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
     struct gp_machine *machine = &drive->gp->machine[kind];
     int64_t spin_ns = manner->never_spins ? 0 : callback_config(drive->cb)->spin_us * 1000;
@@ -142,14 +132,25 @@ static void wait_for_readers(struct drive *drive, enum gp_kind kind, const struc
         return;
     tell_tasks(drive, kind);
     ask(drive, kind);
+    drive->asked[kind] = true;
     if (!gp_is_clear(drive->gp, kind))
         rtrcu_count_add(&machine->slept, !manner->never_sleeps);
-    while (!gp_is_clear(drive->gp, kind)) { /* ends when the readers' sections end */
-        if (!manner->never_sleeps || !spin(drive, kind, drive_tick_ns(drive), true))
-            wait_once(drive, kind);
-        tell_tasks(drive, kind);
-        report_if_old(drive, kind);
-    }
+}
+
+/* [O9] Crank half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
+ *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
+ *  - its clearing first:   we see the node clear and do not sleep.
+ * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
+ * litmus: O9 */
+static bool look_before_sleep(struct drive *drive, enum gp_kind kind)
+{
+    uint32_t *sleeping = &drive->gp->machine[kind].sleeping;
+    rtrcu_fetch_add(sleeping, 1);
+    poll_readers(drive, kind, true);
+    if (!gp_is_clear(drive->gp, kind))
+        return false;
+    rtrcu_fetch_add(sleeping, (uint32_t)-1);
+    return true;
 }
 
 /* Begin a grace period; its scan is next.  Under the crank. */
@@ -158,6 +159,8 @@ static void begin(struct drive *drive, enum gp_kind kind)
     drive->report_ns[kind] = watch_next_report(drive->watch, 0);
     gp_begin(drive->gp, kind, plat_clock_now());
     drive->unscanned[kind] = true;
+    drive->asked[kind] = false;
+    drive->watcher[kind] = 0;
 }
 
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
@@ -169,16 +172,43 @@ static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
         drive_expedited_done(drive);
 }
 
-/* Under the crank.  Somebody may have left one under way: that one is ended. */
-static void turn(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
+enum outcome { ENDED, AGAIN, ASLEEP };
+
+/* Under the crank, readers are in the way: ask them, or look again. */
+static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
+    if (drive->asked[kind]) {
+        poll_readers(drive, kind, true);
+        tell_tasks(drive, kind);
+        report_if_old(drive, kind);
+    } else {
+        watch_and_ask(drive, kind, manner);
+    }
+    if (manner->never_sleeps && spin(drive, kind, POLL_NS, true))
+        return gp_is_clear(drive->gp, kind) ? ENDED : AGAIN;
+    if (gp_is_clear(drive->gp, kind))
+        return ENDED;
+    if (drive_boost_is_due(drive, kind))
+        drive_boost(drive, kind);
+    return look_before_sleep(drive, kind) ? ENDED : ASLEEP;
+}
+
+/* Under the crank: begin, or go on with what is under way, whoever began it. */
+static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+{
+    enum outcome outcome = ENDED;
     if (!seq_is_running(drive->gp->machine[kind].seq))
         begin(drive, kind);
-    while (!try_to_scan(drive, kind)) /* ends when a sandbox allows a fence, or every reader has acknowledged */
-        plat_clock_sleep(drive_tick_ns(drive));
+    if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
+        rtrcu_fetch_add(&drive->gp->machine[kind].sleeping, 1);
+        return ASLEEP;
+    }
     if (!gp_is_clear(drive->gp, kind))
-        wait_for_readers(drive, kind, manner);
-    end(drive, kind, manner->by_caller);
+        outcome = look(drive, kind, manner);
+    if (outcome == ENDED)
+        end(drive, kind, manner->by_caller);
+    return outcome;
 }
 
 bool drive_turn_first(struct drive *drive, enum gp_kind kind)
@@ -198,21 +228,18 @@ bool drive_turn_first(struct drive *drive, enum gp_kind kind)
     return true;
 }
 
-/* Release the crank and wake those who wait for it to stop: each looks at the sequence, or turns it itself. */
+/* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
 void drive_release_crank(struct drive *drive, enum gp_kind kind)
 {
-    lock_release(&drive->gp->machine[kind].crank);
-    rtrcu_fetch_add(&drive->turns[kind], 1); /* [O10] */
-    if (rtrcu_load_relaxed(&drive->turn_waiters[kind]))
-        plat_futex_wake(&drive->turns[kind], INT32_MAX);
-}
-
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
-{
-    drive_take_crank(drive, kind);
-    if (gp_is_needed(drive->gp, kind))
-        turn(drive, kind, manner);
-    drive_release_crank(drive, kind);
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    lock_release(&machine->crank);
+    rtrcu_fetch_add(&machine->event, 1); /* [O10] */
+    if (rtrcu_load_relaxed(&machine->sleeping))
+        plat_futex_wake(&machine->event, INT32_MAX);
+    if (kind == GP_NORMAL && rtrcu_load_relaxed(&drive->turn_waiters)) {
+        rtrcu_fetch_add(&drive->turns, 1);
+        plat_futex_wake(&drive->turns, INT32_MAX);
+    }
 }
 
 bool drive_step(struct drive *drive, enum gp_kind kind)
@@ -238,57 +265,109 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     return ended;
 }
 
-static void turn_for_cookie(struct drive *drive, enum gp_kind kind, uint64_t cookie)
+/* The calling thread, which counts as asleep, sleeps.  In the child of a handler that forks meanwhile nobody counts. */
+static void sleep_counted(struct drive *drive, uint32_t *word, uint32_t expected, uint32_t *count, int64_t timeout_ns)
 {
-    static const struct drive_manner caller = {.by_caller = true};
-    if (!gp_reached(drive->gp, kind, cookie))
-        turn(drive, kind, &caller);
-    drive_release_crank(drive, kind);
+    uint32_t generation = drive->generation;
+    drive_sleep(drive, word, expected, timeout_ns);
+    if (generation == drive->generation)
+        rtrcu_fetch_add(count, (uint32_t)-1);
 }
 
-/* One wait for the crank's release, at most @timeout_ns.  @turns: its count before the crank was tried. */
-static void wait_for_release(struct drive *drive, enum gp_kind kind, uint32_t turns, int64_t timeout_ns)
+/* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
+static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns)
 {
-    rtrcu_fetch_add(&drive->turn_waiters[kind], 1);
-    drive_sleep(drive, &drive->turns[kind], turns, timeout_ns);
-    rtrcu_fetch_add(&drive->turn_waiters[kind], (uint32_t)-1);
+    int64_t tick_ns = drive_tick_ns(drive);
+    if (watches || previous_ns == 0 || plat_sched_rt_priority() > 0)
+        return tick_ns;
+    return previous_ns < PATIENCE_NS ? 2 * previous_ns : previous_ns;
 }
 
-/* A caller that others may keep from its CPU at any moment leaves the crank to the driver: whoever waited for it would
- * be kept waiting as long.  It wakes the driver again now and then, since a driver may not have come to be. */
+/* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
+static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner,
+                                     bool *watches)
+{
+    enum outcome outcome = step(drive, kind, manner);
+    if (outcome == ENDED) {
+        drive_release_crank(drive, kind);
+        return outcome;
+    }
+    if (drive->watcher[kind] == 0)
+        drive->watcher[kind] = lock_thread_id();
+    *watches = drive->watcher[kind] == lock_thread_id();
+    lock_release(&drive->gp->machine[kind].crank); /* nobody is to be woken: we look again, and so does the watcher */
+    return outcome;
+}
+
+/* False: another has it, and an ordinary thread could not help him by waiting for it. */
+static bool take_for_step(struct drive *drive, enum gp_kind kind)
+{
+    if (lock_try(&drive->gp->machine[kind].crank))
+        return true;
+    if (plat_sched_rt_priority() == 0)
+        return false;
+    drive_take_crank(drive, kind);
+    return true;
+}
+
+/* Turn until the grace period of @cookie has passed, together with whoever else waits.
+ *
+ * [O10] Waiter half; drive_release_crank() is the other.  The count is read before the crank is tried.
+ *  - our attempt first:  who holds the crank releases it later and counts, or sleeps and looks again itself; so our
+ *                        sleep ends or does not begin, or the grace period has who looks after it;
+ *  - its release first:  the attempt succeeds.
+ * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
+static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, const struct drive_manner *manner)
+{
+    struct gp_machine *machine = &drive->gp->machine[kind];
+    int64_t pause_ns = 0;
+    while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
+        bool watches = false;
+        uint32_t event = rtrcu_load_acquire(&machine->event);
+        if (!take_for_step(drive, kind)) {
+            rtrcu_fetch_add(&machine->sleeping, 1);
+        } else if (gp_reached(drive->gp, kind, cookie)) {
+            drive_release_crank(drive, kind);
+            return;
+        } else if (step_and_release(drive, kind, manner, &watches) != ASLEEP) {
+            continue;
+        }
+        pause_ns = next_pause(drive, watches, pause_ns);
+        sleep_counted(drive, &machine->event, event, &machine->sleeping, pause_ns);
+    }
+}
+
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+{
+    const struct gp_machine *machine = &drive->gp->machine[kind];
+    uint64_t seq = rtrcu_load_acquire(&machine->seq), needed = rtrcu_load_acquire(&machine->needed);
+    if (seq_before(seq, needed))
+        turn_until(drive, kind, seq_before(needed, seq_snap(seq)) ? needed : seq_snap(seq), manner);
+}
+
+/* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
+ * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
+ * have come to be.
+ * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
 static void have_it_turned(struct drive *drive, uint64_t cookie)
 {
     int64_t patience_ns = drive_tick_ns(drive);
     gp_request(drive->gp, GP_NORMAL, cookie);
     while (!gp_reached(drive->gp, GP_NORMAL, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
-        uint32_t turns = rtrcu_load_acquire(&drive->turns[GP_NORMAL]);
         drive_wake(drive, true);
-        if (gp_reached(drive->gp, GP_NORMAL, cookie))
-            return;
-        wait_for_release(drive, GP_NORMAL, turns, patience_ns);
+        rtrcu_fetch_add(&drive->turn_waiters, 1);
+        uint32_t turns = rtrcu_load_acquire(&drive->turns);
+        bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
+        sleep_counted(drive, &drive->turns, turns, &drive->turn_waiters, reached ? 0 : patience_ns);
         patience_ns *= patience_ns < PATIENCE_NS ? 2 : 1;
     }
 }
 
-/* [O10] Waiter half; drive_release_crank() is the other.  The count is read before the crank is tried.
- *  - our attempt first:  who holds the crank releases it later and counts, so the sleep ends or does not begin;
- *  - its release first:  the attempt succeeds.
- * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
-    struct lock *crank = &drive->gp->machine[kind].crank;
+    static const struct drive_manner caller = {.by_caller = true};
     bool deadline = rtrcu_self.state & READER_STATE_DEADLINE;
     if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
         have_it_turned(drive, cookie);
-    while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
-        uint32_t turns = rtrcu_load_acquire(&drive->turns[kind]);
-        if (lock_try(crank)) {
-            turn_for_cookie(drive, kind, cookie);
-        } else if (plat_sched_rt_priority() > 0) {
-            drive_take_crank(drive, kind);
-            turn_for_cookie(drive, kind, cookie);
-        } else {
-            wait_for_release(drive, kind, turns, PLAT_FOREVER);
-        }
-    }
+    turn_until(drive, kind, cookie, &caller);
 }

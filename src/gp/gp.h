@@ -5,7 +5,8 @@
  * Knows: records, leaves, blocked tasks.  Must not know: callbacks, sections, drivers, threads.
  * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.
  *
- * Who turns the crank holds machine.crank for a whole grace period:
+ * Who turns the crank holds machine.crank, for one step or several; one thread may take a grace period up where another
+ * has left it:
  *
  *  state   entered by    leaves when                               to       then
  *  IDLE    gp_end()      somebody turns the crank                  BEGUN    no node owes a report
@@ -35,7 +36,7 @@ enum gp_kind { GP_NORMAL, GP_EXPEDITED, GP_KINDS = READER_KINDS };
 /* What the caller must do once it holds no lock. */
 enum gp_action {
     GP_ACTION_NONE = 0,
-    GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* whoever turns this crank may go on */
+    GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* nobody is in its way any more: one of those who wait is to look */
     GP_ACTION_WAKE_EXPEDITED = 1 << GP_EXPEDITED,
     GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must give a lent priority back */
 };
@@ -47,8 +48,8 @@ struct gp_node {
 struct gp_machine {
     uint64_t seq;        /* atomic: written by the crank */
     uint64_t needed;     /* atomic: the latest cookie somebody asked for */
-    uint32_t event;      /* atomic: the crank sleeps on it; counts wake-ups */
-    uint32_t sleeping;   /* atomic: the crank sleeps or is about to */
+    uint32_t event;      /* atomic: futex of who waits for its end; counts wake-ups and releases of the crank */
+    uint32_t sleeping;   /* atomic: how many sleep on it or are about to */
     uint32_t tasks_came; /* atomic: counts arrivals of parked tasks that it waits for */
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
@@ -92,7 +93,7 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
 /* After a heavy fence: find who is inside.  True if anybody is. */
 bool gp_scan(struct gp *gp, enum gp_kind kind);
 /* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
- * outside is outside for the other kind too, whose crank may sleep: @actions is what is to be done for it. */
+ * outside is outside for the other kind too, whose waiters may all sleep: @actions is what is to be done for it. */
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions);
 /* Look again whether readers without a record are all outside, or were. */
 void gp_poll_anonymous(struct gp *gp, enum gp_kind kind);

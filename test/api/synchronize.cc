@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Grace periods as programs use them: waiting, sharing, cookies of every kind, from one thread to many.
  */
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -8,6 +10,7 @@
 
 #include "../support/replaced.h"
 #include "../support/sync.h"
+#include "../support/variant.h"
 #include "child.h"
 
 namespace
@@ -221,6 +224,41 @@ CHILD(callers_turn_the_crank)
 TEST(SynchronizeChild, CallersTurnTheCrank)
 {
     EXPECT_TRUE(exited_well(test::run_child("callers_turn_the_crank")));
+}
+
+/* A caller that waits for a reader is kept from its CPU, here by a handler: another one needs nothing of it. */
+test::Steps kept, released;
+
+void keep(int)
+{
+    if (rtrcu_self.locks_held != 0)
+        return; /* in the middle of a step, which nobody else can end: the signal comes again */
+    kept.reach(1);
+    released.wait(1);
+}
+
+TEST(SynchronizeHelp, WhoeverElseWaitsGoesOn)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the race detector keeps signals back while their thread is in a system call of the library";
+    struct sigaction action = {};
+    action.sa_handler = keep;
+    ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+    test::Worker reader, other;
+    reader.run([] { rcu_read_lock(); });
+    uint64_t slept = test::stats().gp_slept;
+    std::thread first(synchronize_rcu);
+    ASSERT_TRUE(test::eventually([&] { return test::stats().gp_slept > slept; }));
+    ASSERT_TRUE(test::eventually([&] {
+        pthread_kill(first.native_handle(), SIGUSR1);
+        return kept.at() == 1;
+    }));
+    other.start(synchronize_rcu);
+    reader.run([] { rcu_read_unlock(); });
+    EXPECT_TRUE(test::eventually([&] { return other.is_done(); }));
+    released.reach(1);
+    first.join();
+    other.wait();
 }
 
 } // namespace

@@ -80,7 +80,8 @@
     X(Hurry) \
     X(ShareUsed) \
     X(FullAnonymous) \
-    X(Spin)
+    X(Spin) \
+    X(Help)
 // clang-format on
 
 namespace scenarios

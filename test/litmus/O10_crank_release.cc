@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O10] The release of the crank against one who waits for it: drive_release_crank() and drive_synchronize().
+// [O10] The release of the crank against one who waits for it: drive_release_crank() and turn_until().
 #include "litmus.h"
 
 namespace litmus
@@ -9,26 +9,26 @@ namespace
 {
 
 bool broken;
-uint32_t crank = 1, turns, waiters;
+uint32_t crank = 1, event, sleeping;
 uint32_t wakes, sleeps;
 
 void holder()
 {
     rtrcu_exchange(&crank, 0);
     if (broken)
-        rtrcu_store_relaxed(&turns, 1);
+        rtrcu_store_relaxed(&event, 1);
     else
-        rtrcu_fetch_add(&turns, 1);
-    wakes = rtrcu_load_relaxed(&waiters);
+        rtrcu_fetch_add(&event, 1);
+    wakes = rtrcu_load_relaxed(&sleeping);
 }
 
 void waiter()
 {
-    uint32_t before = rtrcu_load_acquire(&turns), expected = 0;
+    uint32_t before = rtrcu_load_acquire(&event), expected = 0;
     if (rtrcu_compare_exchange(&crank, &expected, 2))
         return;
-    rtrcu_fetch_add(&waiters, 1);
-    sleeps = rtrcu_load_acquire(&turns) == before; // as futex_wait() looks
+    rtrcu_fetch_add(&sleeping, 1);
+    sleeps = rtrcu_load_acquire(&event) == before; // as futex_wait() looks
 }
 
 bool forbidden()

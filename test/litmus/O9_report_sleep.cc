@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O9] The last report against the crank that goes to sleep: drive_perform() and sleep_once().
+// [O9] The last report against the crank that goes to sleep: drive_perform() and look_before_sleep().
 #include "litmus.h"
 
 namespace litmus
@@ -25,7 +25,7 @@ void reporter()
 
 void crank()
 {
-    rtrcu_exchange(&sleeping, 1);
+    rtrcu_fetch_add(&sleeping, 1);
     seen_node = rtrcu_load_acquire(&node);
 }
 

@@ -40,6 +40,69 @@ void crowd_setup()
     sim::thread("waiter3", rtrcu_synchronize);
 }
 
+// A caller that waits for a reader is kept from its CPU (by a handler here): the other who waits goes on without it.
+bool other_is_done;
+bool first_is_kept;
+bool first_is_done;
+
+bool other_has_returned()
+{
+    return rtrcu_load_acquire(&other_is_done);
+}
+
+bool first_waits()
+{
+    return rtrcu_load_acquire(&first_is_kept) || rtrcu_load_acquire(&first_is_done) ||
+           rtrcu_load_relaxed(&rtrcu_domain.gp.machine[GP_NORMAL].sleeping) != 0;
+}
+
+bool first_has_gone_on()
+{
+    return rtrcu_load_acquire(&first_is_kept) || rtrcu_load_acquire(&first_is_done);
+}
+
+void keep_if_asleep()
+{
+    if (!(rtrcu_self.state & READER_STATE_AWAY))
+        return;
+    rtrcu_store_release(&first_is_kept, true);
+    sim::until(other_has_returned);
+}
+
+void read_until_waited_for()
+{
+    rcu_read_lock();
+    use_object();
+    sim::until(first_waits);
+    rcu_read_unlock();
+    stay();
+}
+
+void wait_and_be_kept()
+{
+    synchronize_rcu();
+    rtrcu_store_release(&first_is_done, true);
+}
+
+void wait_without_the_first()
+{
+    sim::until(first_has_gone_on);
+    exchange_and_wait();
+    rtrcu_store_release(&other_is_done, true);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void help_setup()
+{
+    begin();
+    other_is_done = first_is_kept = first_is_done = false;
+    sim::as_thread(sim::thread("reader", read_until_waited_for), register_reader);
+    int first = sim::thread("first", wait_and_be_kept);
+    sim::as_thread(first, register_reader);
+    sim::signal(first, keep_if_asleep);
+    sim::thread("other", wait_without_the_first);
+}
+
 // ---- cookies ----
 
 uint64_t cookie;
@@ -250,12 +313,14 @@ void spin_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk, kExpeditedAlone,
-    kBothKinds, kLend, kShareUsed, kSpin;
+extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk,
+    kExpeditedAlone, kBothKinds, kLend, kShareUsed, kSpin;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
 const sim::Scenario kCrowd = {"crowd", "three who only wait", crowd_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kHelp = {
+    "help", "one who waits is kept from its CPU, another goes on", help_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kCookie = {
     "cookie", "a cookie against others' grace periods", cookie_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kPoll = {
