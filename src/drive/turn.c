@@ -339,10 +339,9 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, 
 
 void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
-    const struct gp_machine *machine = &drive->gp->machine[kind];
-    uint64_t seq = rtrcu_load_acquire(&machine->seq), needed = rtrcu_load_acquire(&machine->needed);
-    if (seq_before(seq, needed))
-        turn_until(drive, kind, seq_before(needed, seq_snap(seq)) ? needed : seq_snap(seq), manner);
+    uint64_t cookie;
+    if (gp_next_needed(drive->gp, kind, &cookie))
+        turn_until(drive, kind, cookie, manner);
 }
 
 /* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever

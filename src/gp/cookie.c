@@ -40,3 +40,11 @@ bool gp_is_needed(const struct gp *gp, enum gp_kind kind)
     const struct gp_machine *machine = &gp->machine[kind];
     return seq_before(rtrcu_load_relaxed(&machine->seq), rtrcu_load_acquire(&machine->needed));
 }
+
+bool gp_next_needed(const struct gp *gp, enum gp_kind kind, uint64_t *cookie)
+{
+    uint64_t seq = rtrcu_load_acquire(&gp->machine[kind].seq);
+    uint64_t needed = rtrcu_load_acquire(&gp->machine[kind].needed);
+    *cookie = seq_before(needed, seq_snap(seq)) ? needed : seq_snap(seq);
+    return seq_before(seq, needed);
+}

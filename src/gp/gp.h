@@ -86,6 +86,8 @@ bool gp_reached(const struct gp *gp, enum gp_kind kind, uint64_t cookie);
 bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie);
 /* Has anybody asked for a grace period that has not passed? */
 bool gp_is_needed(const struct gp *gp, enum gp_kind kind);
+/* If so, the cookie of the latest, or of a full grace period from now if that is earlier. */
+bool gp_next_needed(const struct gp *gp, enum gp_kind kind, uint64_t *cookie);
 
 /* ---- the crank: machine.c; under machine.crank ---- */
 
@@ -95,8 +97,6 @@ bool gp_scan(struct gp *gp, enum gp_kind kind);
 /* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
  * outside is outside for the other kind too, whose waiters may all sleep: @actions is what is to be done for it. */
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions);
-/* Look again whether readers without a record are all outside, or were. */
-void gp_poll_anonymous(struct gp *gp, enum gp_kind kind);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);

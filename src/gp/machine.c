@@ -155,7 +155,8 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     return unfinished;
 }
 
-void gp_poll_anonymous(struct gp *gp, enum gp_kind kind)
+/* Look again whether readers without a record are all outside, or were. */
+static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
     if (machine->anonymous_busy)
@@ -175,7 +176,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
         if (!gp_leaf_owes(gp, kind, i) && !gp_is_clear(gp, kind))
             gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
     }
-    gp_poll_anonymous(gp, kind);
+    poll_anonymous(gp, kind);
     *actions &= ~(1u << kind); /* this crank is us: nobody to wake */
     return asked;
 }
