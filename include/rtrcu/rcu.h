@@ -57,7 +57,8 @@ static inline void rcu_read_lock(void)
  * Context:  the thread that began it, or for a parked task the thread it resumed on.
  * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.
  * Ordering: every access of the section happens before the end of a gp that waited for it. [O1]
- * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.
+ * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.  That of
+ *           an online quiescent-state thread is reported late, by its next call that takes a slow path.
  */
 static inline void rcu_read_unlock(void)
 {

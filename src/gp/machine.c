@@ -53,7 +53,7 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     uint64_t seq = seq_started(machine->seq);
     invariant("INV-GP1", !seq_is_running(machine->seq) && gp_is_clear(gp, kind));
     machine->began_ns = now;
-    rtrcu_store_relaxed(&machine->seq, seq); /* [O2] */
+    rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for who reads this number in place of the end's [O4] */
     rtrcu_fence_full();
 }
 
