@@ -19,12 +19,6 @@
 #include <rtrcu/detail/fence.h>
 #include <rtrcu/detail/reader.h>
 
-/* ---- unwinding ---- */
-
-/* An exception of the program passes through frames of ours that have something to let go.  Whoever throws has brought
- * the compiler's library that does it; weak, so that nobody else needs it. */
-__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
-
 /* ---- fences: membarrier.c ---- */
 
 /* Ask the kernel for expedited membarriers.  0, or -errno: readers must use full fences. */
@@ -105,8 +99,9 @@ struct plat_thread {
 };
 
 /* Make a detached thread at home: at its priority, on the home's CPUs, with all signals blocked that do not tell of
- * a fault of its own. @thread's name, body and argument are filled in. Where a sandbox forbids to set these, it has
- * what its maker has. 0; -errno: there is no room for a thread now. */
+ * a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a sandbox refuses one of
+ * them, that one alone is left out: the priority for an ordinary thread, the CPUs for those of its maker, and its
+ * maker's policy only where none can be set. 0; -errno: there is no room for a thread now. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
 int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);
