@@ -115,40 +115,55 @@ static void block_foreign(pthread_attr_t *attributes)
 
 /* Policy and CPUs are set before the thread runs first: with those of a maker that never leaves its CPU at a real-time
  * priority, it would never come to set its own. */
-static void set_place(pthread_attr_t *attributes, const struct plat_home *home, int priority)
+static void set_policy(pthread_attr_t *attributes, int priority)
 {
     struct sched_param parameter = {.sched_priority = priority};
     pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(attributes, priority ? SCHED_FIFO : SCHED_OTHER);
     pthread_attr_setschedparam(attributes, &parameter);
-    pthread_attr_setaffinity_np(attributes, sizeof(home->cpus), (const cpu_set_t *)&home->cpus);
 }
 
-static int create(struct plat_thread *thread, const struct plat_home *home, bool at_home, int priority)
+/* What is asked of a new thread beside its body: each may be refused. */
+struct place {
+    const struct plat_cpus *cpus; /* NULL: those of its maker */
+    bool inherits;                /* its maker's policy too */
+    int priority;
+};
+
+static int create(struct plat_thread *thread, size_t stack_bytes, struct place place)
 {
     pthread_t handle;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, home->stack_bytes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
     block_foreign(&attributes);
-    if (at_home)
-        set_place(&attributes, home, priority);
+    if (!place.inherits)
+        set_policy(&attributes, place.priority);
+    if (place.cpus)
+        pthread_attr_setaffinity_np(&attributes, sizeof(*place.cpus), (const cpu_set_t *)place.cpus);
     int error = pthread_create(&handle, &attributes, begin, thread);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
+/* Priority, CPUs and policy may be refused each for itself: none of these CPUs is left to us, or a sandbox is in the
+ * way.  What its maker has is the last resort. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
+    const struct place places[] = {
+        {.cpus = &home->cpus, .priority = thread->priority},
+        {.cpus = &home->cpus},
+        {.priority = thread->priority},
+        {.priority = 0},
+        {.cpus = &home->cpus, .inherits = true},
+        {.inherits = true},
+    };
+    int saved = errno, error = EPERM;
     thread->nice = home->nice;
     thread->thread_id = 0;
-    int saved = errno;
-    int error = create(thread, home, true, thread->priority);
-    if (error == EPERM && thread->priority)
-        error = create(thread, home, true, 0);
-    if (error == EPERM || error == EINVAL) /* none of these CPUs is left to us, or a sandbox refuses */
-        error = create(thread, home, false, 0);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && (error == EPERM || error == EINVAL); i++)
+        error = create(thread, home->stack_bytes, places[i]);
     errno = saved;
     return -error;
 }

@@ -316,14 +316,18 @@ TEST(Thread, RunsAtHomeWhateverItsMakerIs)
     }).join();
 }
 
-TEST(Thread, WithoutAUsableCpuItRunsWhereItsMakerDoes)
+TEST(Thread, WithoutAUsableCpuItRunsWhereItsMakerDoesAndAsAnOrdinaryThread)
 {
     plat_home home;
     plat_home_init(&home);
     memset(&home.cpus, 0, sizeof(home.cpus));
-    Seen *seen = made_by_us(home, "elsewhere");
-    seen->steps.reach(2);
-    seen->steps.wait(3);
+    std::thread([&] {
+        (void)plat_sched_set(1, 0); /* where that is allowed */
+        Seen *seen = made_by_us(home, "elsewhere");
+        EXPECT_EQ(seen->policy, SCHED_OTHER);
+        seen->steps.reach(2);
+        seen->steps.wait(3);
+    }).join();
 }
 
 TEST(Thread, NameOfNobodyIsEmpty)
