@@ -108,7 +108,14 @@ static inline void rcu_read_unlock_qs(void)
 /* ---- pointers --------------------------------------------------------------------------------------------------- */
 
 /* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would take any word. */
+#ifdef __cplusplus
+extern "C++" {
+template <typename T> char rtrcu_pointer_only(T *const volatile &);
+}
+#define RTRCU_POINTER_ONLY(p) ((void)sizeof(rtrcu_pointer_only(p)))
+#else
 #define RTRCU_POINTER_ONLY(p) ((void)sizeof(char[__builtin_classify_type(p) == 5 ? 1 : -1]))
+#endif
 
 /* Read a pointer that updaters publish; what it points to may be used until the section ends. */
 #define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(&(p)))
