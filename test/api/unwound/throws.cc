@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A callback throws in a call of its owner, who catches; a plugin of a program in C, or part of a program that brings an
- * unwinder of its own.
+/* A callback throws in a call of its owner, who catches; a plugin of a program in C, or part of a program that brings
+ * an unwinder of its own.
  */
 #include <atomic>
 #include <chrono>
