@@ -4,161 +4,219 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <map>
+#include <numeric>
+#include <random>
 
+#include "command/experiment.h"
 #include "harness/output.h"
-#include "harness/server.h"
 
 namespace bench
 {
 namespace
 {
 
-struct Options {
-    bool quick = false, counts = false, list = false;
-    std::vector<std::string> only;
-    std::string json, here, serve;
-    unsigned rounds = 0;
-    uint64_t seed = 1;
-    int socket = -1;
+class Bench : public lab::Experiment
+{
+  public:
+    Bench()
+    {
+        out.clear(); // it has no page
+    }
+    void declare(lab::Options &options) override;
+    void prepare() override;
+    void print_plan() const override
+    {
+        fmt::print("{} figures, {} rounds, each side of a figure in a process of its own\n", runs_.size(),
+                   rounds_.planned);
+    }
+    bool measure() override;
+    bool measured() const override
+    {
+        return std::any_of(runs_.begin(), runs_.end(), [](const Run &run) { return !run.result.sides[0].empty(); });
+    }
+    std::vector<std::string> left_out() const override;
+    void print_results() override
+    {
+        fmt::print("{}\n{}", table_text(judged()), conditions_text(machine, common.seed, rounds_.planned));
+    }
+    lab::Verdicts judge(bool times) override;
+    void fill(lab::Document &document) override;
+    // Instead of a run; an exit code.
+    std::optional<int> other_use();
+
+  private:
+    struct Run {
+        Result result;
+        std::vector<std::unique_ptr<SideProcess>> sides;
+    };
+    Parameters parameters() const;
+    void select();
+    void round(Run &run);
+    std::vector<Judged> judged() const;
+
+    bool counts_ = false, list_ = false;
+    std::vector<std::string> only_;
+    std::string here_;
+    lab::Rounds rounds_{"rtrcu-bench", 0};
+    std::vector<Run> runs_;
+    std::mt19937_64 random_;
 };
 
-void declare(CLI::App &app, Options &options)
+void Bench::declare(lab::Options &options)
 {
-    app.add_flag("--quick", options.quick, "few short rounds, within 20 s: times are shown and not judged");
-    app.add_flag("--counts", options.counts, "only the figures that are counts, not times");
-    app.add_flag("--list", options.list, "list the figures");
-    app.add_option("--only", options.only, "only these figures; see --list")->delimiter(',');
-    app.add_option("--rounds", options.rounds, "rounds, each of all figures (default 15, quick 3)")
-        ->check(CLI::Range(1, 1000));
-    app.add_option("--seed", options.seed, "decides keys and the order of sides (default 1)");
-    app.add_option("--json", options.json, "write the document there");
-    app.add_option("--here", options.here, "for profilers: one side of a figure in this process, such as pair/0");
-    app.add_option("--serve", options.serve)->group("");
-    app.add_option("--socket", options.socket)->group("");
+    options.flag("--quick", common.quick, "few short rounds, within 20 s: times are shown and not judged");
+    options.flag("--counts", counts_, "only the figures that are counts, not times");
+    options.flag("--list", list_, "list the figures");
+    options.list("--only", only_, "only these figures; see --list");
+    options.count("--rounds", rounds_.planned, "rounds, each of all figures (default 15, quick 3)", 1, 1000);
+    options.seed("--seed", common.seed, "decides keys and the order of sides");
+    options.text("--json", common.json, "write the document there");
+    options.text("--here", here_, "for profilers: one side of a figure in this process, such as pair/0");
 }
 
-int usage(const std::string &message)
+std::optional<int> Bench::other_use()
 {
-    fmt::print(stderr, "rtrcu-bench: {}\n", message);
-    return 2;
-}
-
-std::optional<Parameters> parameters_of(const Options &options)
-{
-    std::vector<int> cpus = lab::cpus_allowed();
-    if (cpus.size() < 2)
-        return std::nullopt;
-    return Parameters{options.quick, options.seed, cpus.front(), cpus.back()};
-}
-
-void list_figures()
-{
-    for (const Figure &figure : all_figures()) {
-        fmt::print("{:<17} {}\n", figure.name, figure.what);
-        for (std::size_t side = 0; side < figure.sides.size(); side++)
-            fmt::print("  {:<17} {}\n", SideName{&figure, side}.text(), figure.sides[side].peer->what);
-    }
-}
-
-bool select(const Options &options, std::vector<const Figure *> &figures, std::string &error)
-{
-    for (const std::string &name : options.only) {
-        auto has_name = [&](const Figure &figure) { return name == figure.name; };
-        if (std::none_of(all_figures().begin(), all_figures().end(), has_name)) {
-            error = fmt::format("no figure is called \"{}\"; --list names them", name);
-            return false;
+    if (list_)
+        for (const Figure &figure : all_figures()) {
+            fmt::print("{:<17} {}\n", figure.name, figure.what);
+            for (std::size_t side = 0; side < figure.sides.size(); side++)
+                fmt::print("  {:<17} {}\n", side_name(figure, side), figure.sides[side].peer->what);
         }
-    }
-    for (const Figure &figure : all_figures()) {
-        const bool named = std::find(options.only.begin(), options.only.end(), figure.name) != options.only.end();
-        if ((options.only.empty() || named) && (figure.counts || !options.counts))
-            figures.push_back(&figure);
-    }
-    if (figures.empty())
-        error = "--counts leaves none of the figures that --only names";
-    return !figures.empty();
+    if (!list_ && here_.empty())
+        return std::nullopt;
+    return list_ ? 0 : run_here(here_, parameters(), rounds_.planned != 0 ? rounds_.planned : 5);
 }
 
-lab::Json arguments_json(const Plan &plan)
+Parameters Bench::parameters() const
 {
-    lab::Json json = {{"seed", plan.parameters.seed}, {"rounds", plan.rounds}, {"quick", plan.parameters.quick}};
-    json["environment"] = lab::Json::object();
+    const std::vector<int> cpus = lab::cpus_allowed();
+    return {common.quick, common.seed, cpus.front(), cpus.back()};
+}
+
+void Bench::prepare()
+{
+    need_two_cpus("one is for the thread that is measured and one for its reader");
+    if (rounds_.planned == 0)
+        rounds_.planned = common.quick ? 3 : 15;
+    rounds_.seed = common.seed;
+    random_.seed(common.seed);
+    select();
+}
+
+void Bench::select()
+{
+    const auto named = [&](const Figure &figure) {
+        return std::find(only_.begin(), only_.end(), figure.name) != only_.end();
+    };
+    for (const std::string &name : only_)
+        if (std::none_of(all_figures().begin(), all_figures().end(),
+                         [&](const Figure &figure) { return name == figure.name; }))
+            throw lab::Refusal(fmt::format("no figure is called \"{}\"; --list names them", name));
+    for (const Figure &figure : all_figures()) {
+        if ((!only_.empty() && !named(figure)) || (counts_ && !figure.counts))
+            continue;
+        Run &run = runs_.emplace_back();
+        run.result.figure = &figure;
+        run.result.sides.resize(figure.sides.size());
+        for (std::size_t side = 0; side < figure.sides.size(); side++)
+            run.sides.push_back(std::make_unique<SideProcess>(figure, side, parameters()));
+    }
+    if (runs_.empty())
+        throw lab::Refusal("--counts leaves none of the figures that --only names");
+}
+
+// The sides in an order that the seed decides anew each time.
+void Bench::round(Run &run)
+{
+    std::vector<std::size_t> order(run.sides.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random_);
+    std::vector<Measured> measured(run.sides.size());
+    for (std::size_t side : order) {
+        const std::optional<Measured> one = run.sides[side]->round();
+        if (!one) {
+            run.result.error =
+                fmt::format("{}: {}", run.result.figure->sides[side].peer->name, run.sides[side]->error());
+            return;
+        }
+        measured[side] = *one;
+    }
+    for (std::size_t side = 0; side < measured.size(); side++)
+        run.result.sides[side].push_back(measured[side]);
+}
+
+bool Bench::measure()
+{
+    std::vector<lab::Turn> turns;
+    for (Run &run : runs_)
+        turns.push_back({run.result.figure->name, 1, &run.result.error, [this, &run](unsigned) { round(run); }});
+    return play(rounds_, turns);
+}
+
+std::vector<Judged> Bench::judged() const
+{
+    std::vector<Judged> all;
+    for (const Run &run : runs_)
+        all.push_back(bench::judge(run.result, common.quick));
+    return all;
+}
+
+std::vector<std::string> Bench::left_out() const
+{
+    std::vector<std::string> texts;
+    for (const Run &run : runs_)
+        if (!run.result.error.empty())
+            texts.push_back(fmt::format("{} left out: {}", run.result.figure->name, run.result.error));
+    return texts;
+}
+
+// What the table says, as far as it fails the run.
+lab::Verdicts Bench::judge(bool)
+{
+    lab::Verdicts verdicts;
+    for (const Judged &one : judged())
+        if (one.verdict == Verdict::missed)
+            verdicts.push_back({lab::Outcome::failed, one.result->figure->name, one.result->figure->what});
+    return verdicts;
+}
+
+void Bench::fill(lab::Document &document)
+{
+    std::map<std::string, std::string> environment, versions;
     for (char **entry = environ; *entry != nullptr; entry++) {
-        std::string text = *entry;
+        const std::string text = *entry;
         if (text.rfind("RTRCU_", 0) == 0)
-            json["environment"][text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+            environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
     }
     for (const Peer *peer : all_peers())
         if (peer != &none_peer)
-            json["versions"][peer->name] = peer->version();
-    return json;
-}
-
-int report(const Plan &plan, const std::vector<Judged> &judged, const lab::Machine &machine, const std::string &json)
-{
-    bool failed = false;
-    fmt::print("{}\n{}", table_text(judged), conditions_text(machine, plan));
-    for (const Judged &one : judged) {
-        failed |= one.verdict == Verdict::missed || !one.result->error.empty();
-        if (!one.result->error.empty())
-            fmt::print(stderr, "rtrcu-bench: {}: {}\n", one.result->figure->name, one.result->error);
-    }
-    if (json.empty())
-        return failed ? 1 : 0;
-    lab::Json document = lab::make_document("bench", machine, arguments_json(plan));
-    document["rows"] = rows_json(judged);
-    std::string error;
-    if (!lab::write_json(json, document, error))
-        return usage(error);
-    return failed ? 1 : 0;
-}
-
-int run_all(const Options &options, const Parameters &parameters)
-{
-    Plan plan{{}, parameters, options.rounds != 0 ? options.rounds : options.quick ? 3 : 15};
-    std::string error;
-    if (!select(options, plan.figures, error))
-        return usage(error);
-    fmt::print("{} figures, {} rounds, each side of a figure in a process of its own\n", plan.figures.size(),
-               plan.rounds);
-    std::fflush(stdout);
-    const lab::Machine machine = lab::read_machine();
-    const std::vector<Result> results = run(plan);
-    std::vector<Judged> judged;
-    for (const Result &result : results)
-        judged.push_back(judge(result, parameters.quick));
-    return report(plan, judged, machine, options.json);
+            versions[peer->name] = peer->version();
+    document.argument("rounds", rounds_.planned);
+    document.argument("environment", environment);
+    document.argument("versions", versions);
+    add_rows(judged(), document);
 }
 
 int main_of(int argc, char **argv)
 {
-    Options options;
+    Bench bench;
     CLI::App app("Benchmarks of rtrcu beside its peers.\n"
                  "Exit codes: 0 no bar was missed, 1 one was or a side failed, 2 wrong usage.",
                  "rtrcu-bench");
-    declare(app, options);
+    lab::Options options(app);
+    bench.declare(options);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return app.exit(error) == 0 ? lab::exit_ok : lab::exit_usage;
     }
-    if (options.list) {
-        list_figures();
-        return 0;
+    try {
+        const std::optional<int> other = bench.other_use();
+        return other ? *other : run_experiment(bench, "bench");
+    } catch (const std::exception &error) {
+        return lab::complain(lab::exit_usage, error.what());
     }
-    const std::optional<Parameters> parameters = parameters_of(options);
-    if (!parameters)
-        return usage("needs two CPUs, one for the thread that is measured and one for its reader; allow it more "
-                     "(taskset, the container's CPU set)");
-    const std::string &one_side = options.serve.empty() ? options.here : options.serve;
-    if (one_side.empty())
-        return run_all(options, *parameters);
-    const std::optional<SideName> side = parse_side(one_side);
-    if (!side)
-        return usage(fmt::format("no side is called \"{}\"; --list names them", one_side));
-    if (!options.serve.empty())
-        return serve(*side, *parameters, options.socket);
-    return run_here(*side, *parameters, options.rounds != 0 ? options.rounds : 5);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // The `rtrcu` program: chooses a sub-command, nothing else.
 #include <rtrcu/rcu.h>
 
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <vector>
 

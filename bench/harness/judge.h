@@ -2,7 +2,7 @@
 // From the rounds of a figure to its medians, their spread, and a verdict.
 #pragma once
 
-#include "harness/runner.h"
+#include "harness/side.h"
 
 namespace bench
 {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "report/table.h"
 
@@ -85,9 +86,9 @@ static void put_spread(lab::Json &row, const std::string &name, const Spread &sp
     row[name + "_p90"] = spread.high;
 }
 
-lab::Json rows_json(const std::vector<Judged> &figures)
+void add_rows(const std::vector<Judged> &figures, lab::Document &document)
 {
-    lab::Json rows = lab::Json::array();
+    lab::Json &rows = document.json()["rows"];
     for (const Judged &judged : figures) {
         const Figure &figure = *judged.result->figure;
         lab::Json row = {{"figure", figure.name}, {"what", figure.what}, {"unit", figure.unit}};
@@ -107,10 +108,9 @@ lab::Json rows_json(const std::vector<Judged> &figures)
             row["error"] = judged.result->error;
         rows.push_back(std::move(row));
     }
-    return rows;
 }
 
-std::string conditions_text(const lab::Machine &machine, const Plan &plan)
+std::string conditions_text(const lab::Machine &machine, uint64_t seed, unsigned rounds)
 {
     std::map<std::string, std::string> versions; // a peer once, whatever its flavour
     for (const Peer *peer : all_peers()) {
@@ -123,8 +123,8 @@ std::string conditions_text(const lab::Machine &machine, const Plan &plan)
     text += "versions ";
     for (const auto &[name, version] : versions)
         text += fmt::format(" {} {}", name, version);
-    text += fmt::format("\nrun       seed {}, {} rounds, interleaved; figures are medians over the rounds\n",
-                        plan.parameters.seed, plan.rounds);
+    text +=
+        fmt::format("\nrun       seed {}, {} rounds, interleaved; figures are medians over the rounds\n", seed, rounds);
     return text;
 }
 

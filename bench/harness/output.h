@@ -9,8 +9,8 @@ namespace bench
 {
 
 std::string table_text(const std::vector<Judged> &figures);
-lab::Json rows_json(const std::vector<Judged> &figures);
+void add_rows(const std::vector<Judged> &figures, lab::Document &document);
 // Machine, seed and versions, a line each.
-std::string conditions_text(const lab::Machine &machine, const Plan &plan);
+std::string conditions_text(const lab::Machine &machine, uint64_t seed, unsigned rounds);
 
 } // namespace bench

@@ -47,7 +47,13 @@ struct Peer {
 };
 
 const std::vector<const Peer *> &all_peers();
-const Peer *find_peer(const std::string &name);
+// For libraries that have none.
+inline bool no_settings(const Settings &settings, std::string &error)
+{
+    if (!settings.empty())
+        error = "this library has no settings";
+    return settings.empty();
+}
 
 extern const Peer none_peer;
 extern const Peer rtrcu_peer, rtrcu_qsbr_peer, rtrcu_deadline_peer;

@@ -12,13 +12,6 @@ namespace bench
 namespace
 {
 
-bool no_settings(const Settings &settings, std::string &error)
-{
-    if (!settings.empty())
-        error = "libck has no settings";
-    return settings.empty();
-}
-
 ck_epoch_t &epoch()
 {
     static ck_epoch_t *one = [] {

@@ -12,10 +12,7 @@ struct None {
     {
         return "";
     }
-    static bool configure(const Settings &, std::string &)
-    {
-        return true;
-    }
+    static constexpr auto configure = no_settings;
     static void begin()
     {
     }
@@ -35,14 +32,6 @@ const std::vector<const Peer *> &all_peers()
         &urcu_memb_peer, &urcu_memb_own_worker_peer, &urcu_qsbr_peer,      &ck_peer, &none_peer,
     };
     return peers;
-}
-
-const Peer *find_peer(const std::string &name)
-{
-    for (const Peer *peer : all_peers())
-        if (name == peer->name)
-            return peer;
-    return nullptr;
 }
 
 } // namespace bench

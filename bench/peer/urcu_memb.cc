@@ -13,13 +13,6 @@ namespace bench
 namespace
 {
 
-bool no_settings(const Settings &settings, std::string &error)
-{
-    if (!settings.empty())
-        error = "liburcu has no settings";
-    return settings.empty();
-}
-
 struct UrcuMemb {
     using Head = urcu_rcu_head;
     static const char *version()

@@ -12,21 +12,12 @@ namespace lab::blocked
 namespace
 {
 
-using Verdicts = std::vector<Verdict>;
-
 constexpr double gain_bar_pct = 46;
 constexpr double acquisitions_bar = 0.01;
 constexpr double share_of_spin = 0.01;
 constexpr double bytes_bar = 128;
 constexpr double preempted_hold_factor = 100;
 constexpr double promotion_allowance = 1.25, allowance_us = 100;
-
-Outcome judged(bool judge_it, bool holds, Outcome otherwise)
-{
-    if (!judge_it)
-        return Outcome::not_judged;
-    return holds ? Outcome::held : otherwise;
-}
 
 std::string pct(const Figure &value, const char *format = "{:+.1f} %")
 {
@@ -35,12 +26,12 @@ std::string pct(const Figure &value, const char *format = "{:+.1f} %")
 
 void judge_throughput(const ListsRow &spin, const ListsRow &node, const ListsRow &percpu, bool times, Verdicts &all)
 {
-    const Figure gain = gain_pct(spin.iterations_per_s_mean, percpu.iterations_per_s_mean);
+    const Figure gain = diff_pct(spin.iterations_per_s_mean, percpu.iterations_per_s_mean);
     all.push_back({judged(times && gain, gain.value_or(0) >= gain_bar_pct, Outcome::failed),
                    "under preemption, percpu has at least 46 % more iterations a second than node-spin",
                    fmt::format("{} against {}: {}; over node {}", number(percpu.iterations_per_s_mean),
                                number(spin.iterations_per_s_mean), pct(gain),
-                               pct(gain_pct(node.iterations_per_s_mean, percpu.iterations_per_s_mean)))});
+                               pct(diff_pct(node.iterations_per_s_mean, percpu.iterations_per_s_mean)))});
 }
 
 void judge_lock(const ListsRow &spin, const ListsRow &percpu, bool times, Verdicts &all)
@@ -116,23 +107,24 @@ void judge_crowd(const Plan &plan, bool times, Verdicts &all)
 
 void judge_counts(const Plan &plan, const std::vector<ListsRow> &rows, Verdicts &all)
 {
-    uint64_t errors = 0, grace_periods = 0, missing = 0;
+    double errors = 0, grace_periods = 0;
+    std::size_t missing = 0;
     for (const ListsRow &row : rows) {
-        errors += row.errors;
-        grace_periods += row.grace_periods;
+        errors += *row.errors;
+        grace_periods += *row.grace_periods;
     }
     for (const Cell &cell : plan.cells)
         missing += !cell.error.empty();
     all.push_back({judged(grace_periods != 0, errors == 0, Outcome::failed),
                    "no reader saw a record after the grace period that retired it",
-                   fmt::format("{} errors over {} grace periods", errors, grace_periods)});
+                   fmt::format("{} errors over {} grace periods", whole(errors), whole(grace_periods))});
     all.push_back({judged(true, missing == 0, Outcome::failed), "no run of any variant was cut short",
                    fmt::format("{} of {} variants", plan.cells.size() - missing, plan.cells.size())});
 }
 
 } // namespace
 
-std::vector<Verdict> judge(const Plan &plan, bool judge_times)
+Verdicts judge(const Plan &plan, bool judge_times)
 {
     Verdicts verdicts;
     const std::vector<ListsRow> rows = lists_rows(plan);

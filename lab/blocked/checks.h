@@ -11,6 +11,6 @@ namespace lab::blocked
 {
 
 // `judge_times` is false in a quick or an interrupted run: counts only.
-std::vector<Verdict> judge(const Plan &plan, bool judge_times);
+Verdicts judge(const Plan &plan, bool judge_times);
 
 } // namespace lab::blocked

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What the experiment and its child program tell each other: a request on the command line, a result as JSON on
-// standard output.
-//
-// Times are nanoseconds.  Fields are the keys.
+// standard output.  Times are nanoseconds.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,9 +12,11 @@ namespace lab::blocked
 
 // Where parked readers are listed; `none`: fibers that only yield, the ceiling of iterations.
 enum class Lists { none, node_spin, node, percpu };
-NLOHMANN_JSON_SERIALIZE_ENUM(
-    Lists, {{Lists::none, "none"}, {Lists::node_spin, "node-spin"}, {Lists::node, "node"}, {Lists::percpu, "percpu"}})
 std::string name_of(Lists lists);
+
+// As JSON, for all of the types below.  from_text() throws what is wrong.
+template <class T> std::string to_text(const T &value);
+template <class T> T from_text(const std::string &text);
 
 // One run: fibers on carriers, beside preemptors, while grace periods pass now and then.
 struct RunRequest {
@@ -33,8 +32,6 @@ struct RunRequest {
     int64_t undisturbed_ns = 0; //
     uint64_t seed = 1;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRequest, lists, readers, carriers, preemptors, cpus, burst_ns, preempted_share,
-                                   gp_pause_ns, throughput_ns, metered_ns, without_gp_ns, undisturbed_ns, seed)
 
 // The leaf's lock in one phase, by who held it: readers (the carriers), or whoever turns the crank.
 struct LockUse {
@@ -42,7 +39,6 @@ struct LockUse {
     double hold_ns = 0, hold_ns_max = 0, wait_ns = 0, wait_ns_max = 0; // sums and maxima
     std::vector<uint64_t> hold_log2;                                   // holds of 2^i to 2^(i+1) ns
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LockUse, acquisitions, hold_ns, hold_ns_max, wait_ns, wait_ns_max, hold_log2)
 
 struct Phase {
     double seconds = 0;
@@ -52,8 +48,6 @@ struct Phase {
     uint64_t promotions = 0;
     double promotion_ns = 0;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Phase, seconds, iterations, preemptor_cpu_s, readers, others, promotions,
-                                   promotion_ns)
 
 struct RunResult {
     Phase throughput;  // preemptors and grace periods, the meter off: what is compared
@@ -63,8 +57,6 @@ struct RunResult {
     std::vector<uint64_t> gp_latency_ns, wake_lateness_ns;
     uint64_t errors = 0; // readers that saw a record after the grace period that retired it
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunResult, throughput, metered, without_gp, undisturbed, gp_latency_ns,
-                                   wake_lateness_ns, errors)
 
 // Who is waited for: tasks parked before a grace period began and tasks parked later, in random order.
 struct OrderRequest {
@@ -72,7 +64,6 @@ struct OrderRequest {
     unsigned rounds = 0, older = 0, later = 0;
     uint64_t seed = 1;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OrderRequest, lists, rounds, older, later, seed)
 
 struct OrderResult {
     uint64_t rounds = 0;
@@ -82,15 +73,12 @@ struct OrderResult {
     uint64_t later_waited_for = 0;  // later ones that it did
     std::vector<uint64_t> found_ns; // from the last older unlock to the end of the grace period
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OrderResult, rounds, ended_early, not_ended, older_not_waited, later_waited_for,
-                                   found_ns)
 
 // What so many parked tasks cost.
 struct CrowdRequest {
     Lists lists = Lists::percpu;
     uint64_t tasks = 0;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrowdRequest, lists, tasks)
 
 struct CrowdResult {
     double bytes_each = 0; // struct rcu_task, and by how much the process grew while they parked
@@ -102,7 +90,5 @@ struct CrowdResult {
     double gp_without_ns = 0;    // a grace period with none parked
     double lock_hold_ns_max = 0; // the longest time that the leaf's lock was held
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrowdResult, bytes_each, park_ns, unlock_ns, promotions, promotion_ns, begin_ns,
-                                   end_ns, gp_without_ns, lock_hold_ns_max)
 
 } // namespace lab::blocked

@@ -1,68 +1,187 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Finds the child program and reads its answers.
-#include "blocked/experiment.h"
-
-#include <filesystem>
+// `rtrcu blocked`: readers that are parked inside their sections, and where they are listed.
+#include <algorithm>
 #include <fmt/format.h>
 
-#include "machine/child.h"
+#include "blocked/ask.h"
+#include "blocked/checks.h"
+#include "blocked/plan.h"
+#include "blocked/rows.h"
+#include "command/experiment.h"
+#include "report/chart.h"
 
-namespace lab::blocked
+namespace lab
 {
-namespace
+namespace blocked
 {
 
-constexpr int64_t to_start_and_end_ns = 30'000'000'000;
+constexpr unsigned full_runs = 100, quick_runs = 5;
 
-template <class Request, class Result>
-bool ask_for(const std::string &program, const char *what, const Request &request, int64_t allowed_ns, Result &result,
-             std::string &error)
+class Blocked : public Experiment
 {
-    std::string answer;
-    if (!run_program({program, what, nlohmann::json(request).dump()}, allowed_ns, answer, error)) {
-        while (!answer.empty() && answer.back() == '\n')
-            answer.pop_back();
-        if (!answer.empty())
-            error = answer; // its own words
-        return false;
+  public:
+    void declare(Options &options) override;
+    void prepare() override;
+    void print_plan() const override;
+    bool measure() override;
+    bool measured() const override
+    {
+        return std::any_of(plan_.cells.begin(), plan_.cells.end(), [](const Cell &cell) { return !cell.runs.empty(); });
     }
-    try {
-        result = nlohmann::json::parse(answer).get<Result>();
-    } catch (const nlohmann::json::exception &failure) {
-        error = fmt::format("{}: an answer that cannot be read: {}", program, failure.what());
-        return false;
+    std::vector<std::string> left_out() const override;
+    void print_results() override;
+    Verdicts judge(bool times) override
+    {
+        return blocked::judge(plan_, times);
     }
-    return true;
-}
+    void fill(Document &document) override;
 
-} // namespace
+  private:
+    void run(Cell &cell, unsigned round);
 
-std::string find_child_program()
+    unsigned runs_ = 0, readers_ = 64, carriers_ = 0, preemptors_ = 32;
+    double burst_ms_ = 1, preempted_pct_ = 60;
+    std::string program_;
+    Plan plan_;
+};
+
+void Blocked::declare(Options &options)
 {
-    std::error_code failure;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
-    for (const auto &place : {folder / "rtrcu-blocked-child", folder / "../libexec/rtrcu/rtrcu-blocked-child",
-                              std::filesystem::path(LAB_CHILD_INSTALLED)})
-        if (std::filesystem::exists(place, failure))
-            return place;
-    return {};
+    options.count("--runs", runs_, "runs of each variant; 100 by default, 5 with --quick", 1, 10'000);
+    options.count("--readers", readers_, "reader fibers", 1, 100'000);
+    options.count("--carriers", carriers_, "threads that carry them; one a CPU by default", 1, 16);
+    options.count("--preemptors", preemptors_, "SCHED_FIFO threads that preempt the carriers", 1, 1'000);
+    options.number("--burst-ms", burst_ms_, "mean time that a preemptor keeps a CPU", 0.05, 50);
+    options.number("--preempted", preempted_pct_, "per cent of each CPU that all of them take, about", 1, 85);
+    options.text("--out", out, "directory for blocked.html");
 }
 
-bool ask(const std::string &program, const RunRequest &request, RunResult &result, std::string &error)
+void Blocked::prepare()
 {
-    const int64_t phases = request.throughput_ns + request.metered_ns + request.without_gp_ns + request.undisturbed_ns;
-    return ask_for(program, "run", request, phases + to_start_and_end_ns, result, error);
+    need_realtime("nothing would preempt the readers");
+    need_two_cpus("nobody would want a lock whose holder is preempted");
+    program_ = find_child_program();
+    if (program_.empty())
+        throw Refusal("rtrcu-blocked-child was not found beside this program, nor where it would be installed: build "
+                      "it (make build), or install the program anew (make install)");
+    RunRequest request = usual_request();
+    request.cpus = machine.cpus_allowed;
+    request.readers = readers_;
+    request.carriers =
+        carriers_ != 0 ? carriers_ : static_cast<unsigned>(std::min<std::size_t>(request.cpus.size(), 16));
+    request.preemptors = preemptors_;
+    request.burst_ns = static_cast<int64_t>(burst_ms_ * 1e6);
+    request.preempted_share = preempted_pct_ / 100;
+    request.seed = common.seed;
+    const unsigned usual = common.quick ? quick_runs : full_runs;
+    plan_ = make_plan(runs_ != 0 ? runs_ : usual, common.seconds, request);
 }
 
-bool ask(const std::string &program, const OrderRequest &request, OrderResult &result, std::string &error)
+void Blocked::print_plan() const
 {
-    constexpr int64_t a_round_ns = 50'000'000;
-    return ask_for(program, "order", request, request.rounds * a_round_ns + to_start_and_end_ns, result, error);
+    const RunRequest &request = plan_.request;
+    fmt::print("Readers that are parked inside their sections: on the node's list or on their thread's own?\n\n");
+    fmt::print("  {} reader fibers on {} carrier threads; an iteration: lock, park inside, unlock\n", request.readers,
+               request.carriers);
+    fmt::print("  {} SCHED_FIFO threads preempt the carriers, {:.2f} ms at a time on average, for about {:.0f} % of "
+               "each CPU\n",
+               request.preemptors, burst_ms_, preempted_pct_);
+    fmt::print("  lists: node-spin (as in 2026), node (priority-inheriting), percpu; and the same fibers without "
+               "sections, the ceiling\n");
+    fmt::print("  {} runs of each in turn, of the ceiling half as many, {:.2f} s a run: {:.0f} s in all; then who is "
+               "waited for, and crowds of parked tasks; seed {}\n\n",
+               plan_.runs, seconds_a_run(request), seconds_a_run(request) * total_runs(plan_), request.seed);
 }
 
-bool ask(const std::string &program, const CrowdRequest &request, CrowdResult &result, std::string &error)
+void Blocked::run(Cell &cell, unsigned round)
 {
-    return ask_for(program, "crowd", request, to_start_and_end_ns, result, error);
+    RunRequest request = plan_.request;
+    request.lists = cell.lists;
+    request.seed = common.seed * 1'000 + round;
+    RunResult result;
+    if (ask(program_, request, result, cell.error))
+        cell.runs.push_back(std::move(result));
 }
 
-} // namespace lab::blocked
+bool Blocked::measure()
+{
+    std::vector<Turn> runs, others;
+    for (Cell &cell : plan_.cells)
+        runs.push_back({name_of(cell.lists), seconds_a_run(plan_.request), &cell.error,
+                        [this, &cell](unsigned round) { run(cell, round); }, every(cell.lists)});
+    for (OrderCell &cell : plan_.orders)
+        others.push_back({"who is waited for, " + name_of(cell.request.lists), 0.2, &cell.error,
+                          [this, &cell](unsigned) { (void)ask(program_, cell.request, cell.result, cell.error); }});
+    for (CrowdCell &cell : plan_.crowds)
+        others.push_back({fmt::format("{} parked tasks", cell.request.tasks), 0.2, &cell.error,
+                          [this, &cell](unsigned) { (void)ask(program_, cell.request, cell.result, cell.error); }});
+    Rounds rounds{"measuring", plan_.runs, common.seed}, once{"the parts", 1, common.seed};
+    return play(rounds, runs) && play(once, others);
+}
+
+void Blocked::print_results()
+{
+    fmt::print("Iterations under preemption, and how long grace periods took (floor: how late the caller woke)\n\n{}\n",
+               lists_table(plan_, iterations));
+    fmt::print("The node's lock under preemption: acquisitions by readers while no grace period waits and with grace "
+               "periods, their time in it and waiting for it, and how long it was held\n\n{}\n",
+               lists_table(plan_, leaf_lock));
+    std::vector<Strip> strips;
+    for (const Cell &cell : plan_.cells)
+        if (cell.lists != Lists::none)
+            strips.push_back({name_of(cell.lists), gp_latencies(cell)});
+    fmt::print("{}\n", density_chart("How long grace periods took, under preemption", strips, 60));
+    fmt::print("Who is waited for: tasks parked before and after a grace period's beginning, unlocked in random "
+               "order\n\n{}\n",
+               table_text(0, order_rows(plan_)));
+    fmt::print("Crowds of parked tasks (begin: until the last is waited for; end: from the last unlock)\n\n{}\n",
+               table_text(0, crowd_rows(plan_)));
+}
+
+std::vector<std::string> Blocked::left_out() const
+{
+    std::vector<std::string> texts;
+    const auto say = [&texts](const std::string &what, const std::string &error) {
+        if (!error.empty())
+            texts.push_back(fmt::format("{} left out: {}", what, error));
+    };
+    for (const Cell &cell : plan_.cells)
+        say(fmt::format("{} after {} runs", name_of(cell.lists), cell.runs.size()), cell.error);
+    for (const OrderCell &cell : plan_.orders)
+        say("who is waited for, " + name_of(cell.request.lists), cell.error);
+    for (const CrowdCell &cell : plan_.crowds)
+        say(fmt::format("{} parked tasks, {}", cell.request.tasks, name_of(cell.request.lists)), cell.error);
+    return texts;
+}
+
+void Blocked::fill(Document &document)
+{
+    const RunRequest &request = plan_.request;
+    document.argument("runs", plan_.runs);
+    document.argument("readers", request.readers);
+    document.argument("carriers", request.carriers);
+    document.argument("preemptors", request.preemptors);
+    document.argument("burst_ms", burst_ms_);
+    document.argument("preempted_pct", preempted_pct_);
+    document.argument("gp_pause_ms", request.gp_pause_ns / 1'000'000);
+    document.argument("throughput_ms", request.throughput_ns / 1'000'000);
+    document.argument("metered_ms", request.metered_ns / 1'000'000);
+    document.argument("without_gp_ms", request.without_gp_ns / 1'000'000);
+    document.argument("undisturbed_ms", request.undisturbed_ns / 1'000'000);
+    document.rows(lists_rows(plan_));
+    document.rows(order_rows(plan_));
+    document.rows(crowd_rows(plan_));
+    for (const Cell &cell : plan_.cells)
+        document.curve(make_curve(cell));
+}
+
+} // namespace blocked
+
+Registration add_blocked(CLI::App &application)
+{
+    return add_experiment<blocked::Blocked>(
+        application, "blocked",
+        "readers that are parked inside their sections, on the node's list or on their thread's own");
+}
+
+} // namespace lab

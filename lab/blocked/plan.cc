@@ -66,17 +66,16 @@ Plan make_plan(unsigned runs, double seconds, const RunRequest &request)
     return plan;
 }
 
-bool takes_part(Lists lists, unsigned round)
+unsigned every(Lists lists)
 {
-    return lists != Lists::none || round % 2 == 0;
+    return lists == Lists::none ? 2 : 1;
 }
 
 double total_runs(const Plan &plan)
 {
     double total = 0;
     for (const Cell &cell : plan.cells)
-        for (unsigned round = 0; round < plan.runs; round++)
-            total += takes_part(cell.lists, round) ? 1 : 0;
+        total += (plan.runs + every(cell.lists) - 1) / every(cell.lists);
     return total;
 }
 

@@ -43,7 +43,7 @@ Plan make_plan(unsigned runs, double seconds, const RunRequest &request);
 double seconds_a_run(const RunRequest &request);
 
 // The ceiling is measured in every second round only.
-bool takes_part(Lists lists, unsigned round);
+unsigned every(Lists lists);
 double total_runs(const Plan &plan);
 
 const Cell *find_cell(const Plan &plan, Lists lists);

@@ -35,20 +35,9 @@ Phase sum_of(const Cell &cell, Phase RunResult::*which)
     return sum;
 }
 
-Figure share(double part, double whole)
-{
-    return whole > 0 ? Figure(part / whole) : std::nullopt;
-}
-
-Figure times(const Figure &value, double factor)
-{
-    return value ? Figure(*value * factor) : std::nullopt;
-}
-
 Figure quantile_us(const std::vector<uint64_t> &ns, double quantile)
 {
-    const auto value = Samples(ns).quantile(quantile);
-    return value ? Figure(static_cast<double>(*value) / 1e3) : std::nullopt;
+    return scaled(Samples(ns).quantile(quantile), 1e-3);
 }
 
 double count(uint64_t value)
@@ -62,7 +51,7 @@ void fill_iterations(const Cell &cell, ListsRow &row)
     double sum = 0, squares = 0;
     for (double rate : rates)
         sum += rate;
-    row.iterations_per_s_mean = share(sum, count(rates.size()));
+    row.iterations_per_s_mean = ratio(sum, count(rates.size()));
     for (double rate : rates)
         squares += (rate - *row.iterations_per_s_mean) * (rate - *row.iterations_per_s_mean);
     if (rates.size() > 1)
@@ -73,7 +62,7 @@ void fill_lock(const Cell &cell, unsigned carriers, ListsRow &row)
 {
     const Phase metered = sum_of(cell, &RunResult::metered), without_gp = sum_of(cell, &RunResult::without_gp),
                 undisturbed = sum_of(cell, &RunResult::undisturbed);
-    const auto mean_us = [](double ns, uint64_t acquisitions) { return times(share(ns, count(acquisitions)), 1e-3); };
+    const auto mean_us = [](double ns, uint64_t acquisitions) { return scaled(ratio(ns, count(acquisitions)), 1e-3); };
     const auto both_us = [&](const Phase &phase) {
         return mean_us(phase.readers.hold_ns + phase.others.hold_ns,
                        phase.readers.acquisitions + phase.others.acquisitions);
@@ -82,7 +71,7 @@ void fill_lock(const Cell &cell, unsigned carriers, ListsRow &row)
         return std::max(phase.readers.hold_ns_max, phase.others.hold_ns_max) / 1e3;
     };
     const auto lock_pct = [&](const Phase &phase) {
-        return times(share(phase.readers.hold_ns + phase.readers.wait_ns, phase.seconds * carriers * 1e9), 100);
+        return scaled(ratio(phase.readers.hold_ns + phase.readers.wait_ns, phase.seconds * carriers * 1e9), 100);
     };
     row.lock_hold_us_mean = both_us(metered);
     row.lock_hold_us_max = max_us(metered);
@@ -94,81 +83,10 @@ void fill_lock(const Cell &cell, unsigned carriers, ListsRow &row)
     row.reader_wait_us_max = metered.readers.wait_ns_max / 1e3;
     row.reader_lock_pct = lock_pct(metered);
     row.reader_lock_pct_without_gp = lock_pct(without_gp);
-    row.lock_acquisitions_per_iteration = share(count(without_gp.readers.acquisitions), count(without_gp.iterations));
-    row.lock_acquisitions_per_iteration_with_gp = share(count(metered.readers.acquisitions), count(metered.iterations));
-    row.promotions = metered.promotions;
-    row.promotion_ns = share(metered.promotion_ns, count(metered.promotions));
-}
-
-Json to_json(const ListsRow &row, const Plan &plan)
-{
-    return {{"table", "lists"},
-            {"lists", name_of(row.lists)},
-            {"readers", plan.request.readers},
-            {"carriers", plan.request.carriers},
-            {"preemptors", plan.request.preemptors},
-            {"runs", row.runs},
-            {"iterations_per_s_mean", or_null(row.iterations_per_s_mean)},
-            {"iterations_per_s_stddev", or_null(row.iterations_per_s_stddev)},
-            {"lock_hold_us_mean", or_null(row.lock_hold_us_mean)},
-            {"lock_hold_us_max", or_null(row.lock_hold_us_max)},
-            {"lock_acquisitions_per_iteration", or_null(row.lock_acquisitions_per_iteration)},
-            {"promotions", row.promotions},
-            {"gp_latency_us_p50", or_null(row.gp_latency_us_p50)},
-            {"gp_latency_us_p99", or_null(row.gp_latency_us_p99)},
-            {"floor_us_p50", or_null(row.floor_us_p50)},
-            {"floor_us_p99", or_null(row.floor_us_p99)},
-            {"preempted_pct", or_null(row.preempted_pct)},
-            {"reader_hold_us_mean", or_null(row.reader_hold_us_mean)},
-            {"reader_hold_us_max", or_null(row.reader_hold_us_max)},
-            {"unpreempted_hold_us_mean", or_null(row.unpreempted_hold_us_mean)},
-            {"unpreempted_hold_us_max", or_null(row.unpreempted_hold_us_max)},
-            {"reader_wait_us_mean", or_null(row.reader_wait_us_mean)},
-            {"reader_wait_us_max", or_null(row.reader_wait_us_max)},
-            {"reader_lock_pct", or_null(row.reader_lock_pct)},
-            {"reader_lock_pct_without_gp", or_null(row.reader_lock_pct_without_gp)},
-            {"lock_acquisitions_per_iteration_with_gp", or_null(row.lock_acquisitions_per_iteration_with_gp)},
-            {"promotion_ns", or_null(row.promotion_ns)},
-            {"grace_periods", row.grace_periods},
-            {"reader_errors", row.errors}};
-}
-
-void add_order_rows(const Plan &plan, Json &rows)
-{
-    for (const OrderCell &cell : plan.orders) {
-        if (cell.result.rounds == 0)
-            continue;
-        rows.push_back({{"table", "order"},
-                        {"lists", name_of(cell.request.lists)},
-                        {"rounds", cell.result.rounds},
-                        {"older", cell.request.older},
-                        {"later", cell.request.later},
-                        {"ended_early", cell.result.ended_early},
-                        {"not_ended", cell.result.not_ended},
-                        {"older_not_waited", cell.result.older_not_waited},
-                        {"later_waited_for", cell.result.later_waited_for},
-                        {"found_us_p50", or_null(quantile_us(cell.result.found_ns, 0.5))}});
-    }
-}
-
-void add_crowd_rows(const Plan &plan, Json &rows)
-{
-    for (const CrowdCell &cell : plan.crowds) {
-        const CrowdResult &result = cell.result;
-        if (result.bytes_each == 0)
-            continue;
-        rows.push_back({{"table", "parked"},
-                        {"lists", name_of(cell.request.lists)},
-                        {"tasks", cell.request.tasks},
-                        {"bytes_each", result.bytes_each},
-                        {"park_ns", result.park_ns},
-                        {"unlock_ns", result.unlock_ns},
-                        {"promotion_ns_each", or_null(share(result.promotion_ns, count(result.promotions)))},
-                        {"begin_us", result.begin_ns / 1e3},
-                        {"end_us", result.end_ns / 1e3},
-                        {"gp_without_us", result.gp_without_ns / 1e3},
-                        {"lock_hold_us_max", result.lock_hold_ns_max / 1e3}});
-    }
+    row.lock_acquisitions_per_iteration = ratio(count(without_gp.readers.acquisitions), count(without_gp.iterations));
+    row.lock_acquisitions_per_iteration_with_gp = ratio(count(metered.readers.acquisitions), count(metered.iterations));
+    row.promotions = count(metered.promotions);
+    row.promotion_ns = ratio(metered.promotion_ns, count(metered.promotions));
 }
 
 } // namespace
@@ -193,19 +111,24 @@ std::vector<uint64_t> gp_latencies(const Cell &cell)
 ListsRow make_row(const Cell &cell, unsigned carriers, std::size_t cpus)
 {
     ListsRow row;
-    row.lists = cell.lists;
-    row.runs = cell.runs.size();
+    row.table = "lists";
+    row.lists = name_of(cell.lists);
+    row.label = cell.lists == Lists::none ? "no sections" : name_of(cell.lists);
+    row.carriers = carriers;
+    row.runs = count(cell.runs.size());
     fill_iterations(cell, row);
     const Phase throughput = sum_of(cell, &RunResult::throughput);
-    row.preempted_pct = times(share(throughput.preemptor_cpu_s, throughput.seconds * count(cpus)), 100);
+    row.preempted_pct = scaled(ratio(throughput.preemptor_cpu_s, throughput.seconds * count(cpus)), 100);
     fill_lock(cell, carriers, row);
     std::vector<uint64_t> lateness;
+    uint64_t errors = 0;
     for (const RunResult &run : cell.runs) {
-        row.errors += run.errors;
+        errors += run.errors;
         lateness.insert(lateness.end(), run.wake_lateness_ns.begin(), run.wake_lateness_ns.end());
     }
     const std::vector<uint64_t> latencies = gp_latencies(cell);
-    row.grace_periods = latencies.size();
+    row.errors = count(errors);
+    row.grace_periods = count(latencies.size());
     row.gp_latency_us_p50 = quantile_us(latencies, 0.5);
     row.gp_latency_us_p99 = quantile_us(latencies, 0.99);
     row.floor_us_p50 = quantile_us(lateness, 0.5);
@@ -216,33 +139,105 @@ ListsRow make_row(const Cell &cell, unsigned carriers, std::size_t cpus)
 std::vector<ListsRow> lists_rows(const Plan &plan)
 {
     std::vector<ListsRow> rows;
-    for (const Cell &cell : plan.cells)
-        if (!cell.runs.empty())
-            rows.push_back(make_row(cell, plan.request.carriers, plan.request.cpus.size()));
+    for (const Cell &cell : plan.cells) {
+        if (cell.runs.empty())
+            continue;
+        ListsRow &row = rows.emplace_back(make_row(cell, plan.request.carriers, plan.request.cpus.size()));
+        row.readers = plan.request.readers;
+        row.preemptors = plan.request.preemptors;
+    }
+    if (const ListsRow *spin = find_row(rows, Lists::node_spin))
+        for (Lists lists : {Lists::node, Lists::percpu})
+            if (auto *row = const_cast<ListsRow *>(find_row(rows, lists)))
+                row->over_spin_pct = diff_pct(spin->iterations_per_s_mean, row->iterations_per_s_mean);
     return rows;
+}
+
+std::vector<OrderRow> order_rows(const Plan &plan)
+{
+    std::vector<OrderRow> rows;
+    for (const OrderCell &cell : plan.orders) {
+        const OrderResult &result = cell.result;
+        if (result.rounds == 0)
+            continue;
+        OrderRow &row = rows.emplace_back();
+        row.table = "order";
+        row.lists = name_of(cell.request.lists);
+        row.rounds = count(result.rounds);
+        row.older = cell.request.older;
+        row.later = cell.request.later;
+        row.ended_early = count(result.ended_early);
+        row.not_ended = count(result.not_ended);
+        row.older_not_waited = count(result.older_not_waited);
+        row.later_waited_for = count(result.later_waited_for);
+        row.found_us_p50 = quantile_us(result.found_ns, 0.5);
+    }
+    return rows;
+}
+
+std::vector<CrowdRow> crowd_rows(const Plan &plan)
+{
+    std::vector<CrowdRow> rows;
+    for (const CrowdCell &cell : plan.crowds) {
+        const CrowdResult &result = cell.result;
+        if (result.bytes_each == 0)
+            continue;
+        CrowdRow &row = rows.emplace_back();
+        row.table = "parked";
+        row.lists = name_of(cell.request.lists);
+        row.tasks = count(cell.request.tasks);
+        row.bytes_each = result.bytes_each;
+        row.park_ns = result.park_ns;
+        row.unlock_ns = result.unlock_ns;
+        row.promotion_ns_each = ratio(result.promotion_ns, count(result.promotions));
+        row.begin_us = result.begin_ns / 1e3;
+        row.end_us = result.end_ns / 1e3;
+        row.gp_without_us = result.gp_without_ns / 1e3;
+        row.lock_hold_us_max = result.lock_hold_ns_max / 1e3;
+    }
+    return rows;
+}
+
+ListsCurve make_curve(const Cell &cell)
+{
+    constexpr std::size_t curve_points = 300;
+    ListsCurve curve;
+    curve.lists = name_of(cell.lists);
+    curve.iterations_per_s = iterations_per_s(cell);
+    for (const RunResult &result : cell.runs)
+        for (const LockUse *use : {&result.metered.readers, &result.metered.others}) {
+            curve.hold_log2.resize(std::max(curve.hold_log2.size(), use->hold_log2.size()));
+            for (std::size_t i = 0; i < use->hold_log2.size(); i++)
+                curve.hold_log2[i] += use->hold_log2[i];
+        }
+    curve.cdf = Samples(gp_latencies(cell)).cdf(curve_points);
+    return curve;
 }
 
 const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists)
 {
     for (const ListsRow &row : rows)
-        if (row.lists == lists)
+        if (row.lists == name_of(lists))
             return &row;
     return nullptr;
 }
 
-Figure gain_pct(const Figure &before, const Figure &after)
+std::string lists_table(const Plan &plan, int which)
 {
-    return before && after && *before > 0 ? Figure(100 * (*after / *before - 1)) : std::nullopt;
-}
-
-Json all_rows(const Plan &plan)
-{
-    Json rows = Json::array();
+    Table table;
+    add_columns(table, which, ListsRow());
+    if (which == iterations) {
+        table.row({"2026: node", "100", "66,980"});
+        table.row({"2026: per CPU", "100", "97,719", "", "+46%"});
+    } else {
+        table.row({"2026: node", "", "", "", "", "1,069", "", "", "", "", "", "about 4"});
+        table.row({"2026: per CPU", "", "", "", "", "about 0"});
+    }
+    table.rule();
     for (const ListsRow &row : lists_rows(plan))
-        rows.push_back(to_json(row, plan));
-    add_order_rows(plan, rows);
-    add_crowd_rows(plan, rows);
-    return rows;
+        if (which == iterations || row.lists != name_of(Lists::none))
+            table.row(cells_of(which, row));
+    return table.text();
 }
 
 } // namespace lab::blocked

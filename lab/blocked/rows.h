@@ -1,52 +1,96 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Rows and tables of the blocked experiment.
+// Rows of the blocked experiment, and their tables.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "blocked/plan.h"
-#include "measure/figure.h"
-#include "report/document.h"
+#include "report/row.h"
 
 namespace lab::blocked
 {
 
+constexpr int iterations = 0, leaf_lock = 1; // the tables of the lists
+
 // One variant, over all its runs.
-struct ListsRow {
-    Lists lists = Lists::percpu;
-    uint64_t runs = 0;
-    Figure iterations_per_s_mean, iterations_per_s_stddev;
-    Figure preempted_pct; // of the CPUs' time, as it came out
-    // The leaf's lock beside preemptors and grace periods: of whoever held it, of readers alone, and without
-    // preemption.
-    Figure lock_hold_us_mean, lock_hold_us_max, reader_hold_us_mean, reader_hold_us_max;
-    Figure unpreempted_hold_us_mean, unpreempted_hold_us_max;
-    Figure reader_wait_us_mean, reader_wait_us_max;
-    Figure reader_lock_pct; // of the carriers' time: held and waited for
+struct ListsRow : Fields {
+    Text label{*this, nullptr, {every_table, "lists"}};
+    Text table{*this, "table"}, lists{*this, "lists"};
+    Count readers{*this, "readers"}, carriers{*this, "carriers"}, preemptors{*this, "preemptors"};
+    Count runs{*this, "runs", {iterations, "runs"}};
+    Number iterations_per_s_mean{*this, "iterations_per_s_mean", {iterations, "iterations/s"}};
+    Number iterations_per_s_stddev{*this, "iterations_per_s_stddev", {iterations, "+-"}};
+    Number over_spin_pct{*this, nullptr, {iterations, "over node-spin", "{:+.0f}%"}};
+    Number preempted_pct{*this, "preempted_pct", {iterations, "preempted %"}}; // of the CPUs' time, as it came out
+    Count grace_periods{*this, "grace_periods", {iterations, "gps"}}, errors{*this, "reader_errors"};
+    Number gp_latency_us_p50{*this, "gp_latency_us_p50", {iterations, "gp p50 us"}};
+    Number gp_latency_us_p99{*this, "gp_latency_us_p99", {iterations, "gp p99 us"}};
+    Number floor_us_p50{*this, "floor_us_p50", {iterations, "floor p50 us"}};
+    Number floor_us_p99{*this, "floor_us_p99", {iterations, "floor p99 us"}};
     // While no grace period waits, and with grace periods now and then.
-    Figure lock_acquisitions_per_iteration, lock_acquisitions_per_iteration_with_gp;
-    Figure reader_lock_pct_without_gp;
-    uint64_t promotions = 0;
-    Figure promotion_ns; // each, as measured beside preemptors
-    uint64_t grace_periods = 0, errors = 0;
-    Figure gp_latency_us_p50, gp_latency_us_p99, floor_us_p50, floor_us_p99;
+    Number lock_acquisitions_per_iteration{
+        *this, "lock_acquisitions_per_iteration", {leaf_lock, "locks/iteration", "{:.5f}"}};
+    Number lock_acquisitions_per_iteration_with_gp{
+        *this, "lock_acquisitions_per_iteration_with_gp", {leaf_lock, "with gps", "{:.5f}"}};
+    // Of the carriers' time: held and waited for.
+    Number reader_lock_pct_without_gp{*this, "reader_lock_pct_without_gp", {leaf_lock, "readers' %"}};
+    Number reader_lock_pct{*this, "reader_lock_pct", {leaf_lock, "with gps "}};
+    // The leaf's lock beside preemptors and grace periods: of whoever held it, of readers alone, without preemption.
+    Number lock_hold_us_mean{*this, "lock_hold_us_mean", {leaf_lock, "hold us"}};
+    Number lock_hold_us_max{*this, "lock_hold_us_max", {leaf_lock, "max"}};
+    Number reader_hold_us_mean{*this, "reader_hold_us_mean", {leaf_lock, "of readers"}};
+    Number reader_hold_us_max{*this, "reader_hold_us_max", {leaf_lock, "max "}};
+    Number reader_wait_us_mean{*this, "reader_wait_us_mean", {leaf_lock, "wait us"}};
+    Number reader_wait_us_max{*this, "reader_wait_us_max", {leaf_lock, "max  "}};
+    Number unpreempted_hold_us_mean{*this, "unpreempted_hold_us_mean", {leaf_lock, "unpreempted"}};
+    Number unpreempted_hold_us_max{*this, "unpreempted_hold_us_max"};
+    Count promotions{*this, "promotions", {leaf_lock, "promoted"}};
+    Number promotion_ns{*this, "promotion_ns"}; // each, as measured beside preemptors
+};
+
+// Who is waited for.
+struct OrderRow : Fields {
+    Text table{*this, "table"}, lists{*this, "lists", {0, "lists"}};
+    Count rounds{*this, "rounds", {0, "rounds"}}, older{*this, "older", {0, "older"}};
+    Count later{*this, "later", {0, "later"}}, ended_early{*this, "ended_early", {0, "ended early"}};
+    Count not_ended{*this, "not_ended", {0, "not ended"}};
+    Count older_not_waited{*this, "older_not_waited", {0, "older not waited for"}};
+    Count later_waited_for{*this, "later_waited_for", {0, "later waited for"}};
+    Number found_us_p50{*this, "found_us_p50", {0, "found after us p50"}};
+};
+
+// What so many parked tasks cost.
+struct CrowdRow : Fields {
+    Text table{*this, "table"}, lists{*this, "lists", {0, "lists"}};
+    Count tasks{*this, "tasks", {0, "parked"}};
+    Number bytes_each{*this, "bytes_each", {0, "bytes each"}}, park_ns{*this, "park_ns", {0, "park ns"}};
+    Number unlock_ns{*this, "unlock_ns", {0, "unlock ns"}};
+    Number promotion_ns_each{*this, "promotion_ns_each", {0, "promotion ns each"}};
+    Number begin_us{*this, "begin_us", {0, "begin us"}}, end_us{*this, "end_us", {0, "end us"}};
+    Number gp_without_us{*this, "gp_without_us", {0, "gp with none us"}};
+    Number lock_hold_us_max{*this, "lock_hold_us_max", {0, "lock hold max us"}};
+};
+
+// What the page draws of a variant.
+struct ListsCurve : Fields {
+    Text lists{*this, "lists"};
+    Numbers iterations_per_s{*this, "iterations_per_s"};
+    Counts hold_log2{*this, "hold_log2"};
+    Curve cdf{*this, "cdf"};
 };
 
 ListsRow make_row(const Cell &cell, unsigned carriers, std::size_t cpus);
 std::vector<ListsRow> lists_rows(const Plan &plan);
+std::vector<OrderRow> order_rows(const Plan &plan);
+std::vector<CrowdRow> crowd_rows(const Plan &plan);
+ListsCurve make_curve(const Cell &cell);
 const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists);
-// By how much more `after` is than `before`, per cent.
-Figure gain_pct(const Figure &before, const Figure &after);
 
 std::vector<double> iterations_per_s(const Cell &cell);
 std::vector<uint64_t> gp_latencies(const Cell &cell);
 
-std::string lists_table(const Plan &plan);
-std::string lock_table(const Plan &plan);
-std::string order_table(const Plan &plan);
-std::string crowd_table(const Plan &plan);
-
-Json all_rows(const Plan &plan);
+// The document's figures first: it gives no standard deviation.
+std::string lists_table(const Plan &plan, int which);
 
 } // namespace lab::blocked

@@ -4,18 +4,24 @@
 // A sub-command is one file: a function that adds it to the application and says what to run when it was chosen.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 
-#include "report/document.h"
+namespace CLI
+{
+class App;
+}
 
 namespace lab
 {
 
+class Document;
+
 constexpr int exit_ok = 0;
 constexpr int exit_check_failed = 1;
 constexpr int exit_usage = 2;
+constexpr int exit_interrupted = 130; // what was completed is reported
 
 struct CommonOptions {
     bool quick = false;
@@ -23,20 +29,20 @@ struct CommonOptions {
     uint64_t seed = 1;
     std::string json;
 };
-void add_common_options(CLI::App &command, CommonOptions &options);
+CLI::App *add_command(CLI::App &application, const char *name, const char *what);
+CLI::App *add_command(CLI::App &application, const char *name, const char *what, CommonOptions &options);
 
 // Set by Ctrl-C once catch_interrupt() was called; a second Ctrl-C ends the program at once.
 void catch_interrupt();
 bool interrupted();
 
-// Prints "rtrcu: message" on standard error and returns the code.
+// Prints the program's name and the message on standard error and returns the code.
 int complain(int code, const std::string &message);
 
+// The common arguments, which come first.
+void add_arguments(const CommonOptions &options, Document &document);
 // Writes the document when a file was named; what a command returns, unless that fails.
-int finish(const CommonOptions &options, const Json &document, int code);
-
-// The arguments as JSON, common ones first.
-Json common_arguments(const CommonOptions &options);
+int finish(const CommonOptions &options, const Document &document, int code);
 
 using Runner = std::function<int()>;
 struct Registration {

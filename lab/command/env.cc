@@ -10,6 +10,7 @@
 #include "machine/machine.h"
 #include "machine/realtime.h"
 #include "measure/quantile.h"
+#include "report/document.h"
 #include "report/table.h"
 #include "workload/inputs.h"
 
@@ -18,8 +19,15 @@ namespace lab
 namespace
 {
 
-struct Fact {
-    std::string name, value, note;
+struct Fact : Fields {
+    Text name{*this, "name", {0, "what"}}, value{*this, "value", {0, "value"}}, note{*this, "note", {0, "note"}};
+    Fact() = default;
+    Fact(const std::string &fact_name, const std::string &fact_value, const std::string &fact_note)
+    {
+        name = fact_name;
+        value = fact_value;
+        note = fact_note;
+    }
 };
 
 std::string yes(bool value)
@@ -129,16 +137,10 @@ int run(const CommonOptions &options)
     input_facts(options, facts);
     library_facts(facts);
 
-    Table table;
-    table.column("what", Table::Align::left);
-    table.column("value", Table::Align::left);
-    table.column("note", Table::Align::left);
-    Json document = make_document("env", machine, common_arguments(options));
-    for (const Fact &fact : facts) {
-        table.row({fact.name, fact.value, fact.note});
-        document["rows"].push_back({{"name", fact.name}, {"value", fact.value}, {"note", fact.note}});
-    }
-    fmt::print("{}", table.text());
+    Document document("env", machine);
+    add_arguments(options, document);
+    document.rows(facts);
+    fmt::print("{}", table_text(0, facts));
     return finish(options, document, exit_ok);
 }
 
@@ -147,8 +149,8 @@ int run(const CommonOptions &options)
 Registration add_env(CLI::App &application)
 {
     auto options = std::make_shared<CommonOptions>();
-    CLI::App *command = application.add_subcommand("env", "what this machine is and permits, and where the inputs are");
-    add_common_options(*command, *options);
+    CLI::App *command =
+        add_command(application, "env", "what this machine is and permits, and where the inputs are", *options);
     return {command, [options] { return run(*options); }};
 }
 

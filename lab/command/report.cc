@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "command/command.h"
+#include "command/options.h"
 #include "report/campaign.h"
 
 namespace lab
@@ -33,8 +35,8 @@ int run(const std::vector<std::string> &files)
 Registration add_report(CLI::App &application)
 {
     auto files = std::make_shared<std::vector<std::string>>();
-    CLI::App *command = application.add_subcommand("report", "one table out of the results of torture runs");
-    command->add_option("file", *files, "files that `rtrcu torture --json` has written")->required();
+    CLI::App *command = add_command(application, "report", "one table out of the results of torture runs");
+    Options(*command).files("file", *files, "files that `rtrcu torture --json` has written");
     return {command, [files] { return run(*files); }};
 }
 

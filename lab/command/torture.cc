@@ -2,16 +2,17 @@
 // `rtrcu torture`: plays scenarios, each in a process of its own, and says whether the library stood them.
 #include <rtrcu/rcu.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <sstream>
 
 #include "command/command.h"
-#include "machine/machine.h"
-#include "report/table.h"
+#include "report/document.h"
 #include "torture/process.h"
 
 namespace lab
@@ -19,7 +20,6 @@ namespace lab
 namespace
 {
 
-using torture::Outcome;
 using torture::RunOptions;
 using torture::Scenario;
 
@@ -130,12 +130,12 @@ RunOptions run_options(const TortureOptions &options)
     return run;
 }
 
-bool is_good(const Wanted &wanted, const Outcome &outcome)
+bool is_good(const Wanted &wanted, const torture::Outcome &outcome)
 {
     return outcome.failed() == wanted.is_control || (outcome.skipped && !outcome.failed());
 }
 
-std::string verdict(const Wanted &wanted, const Outcome &outcome)
+std::string verdict(const Wanted &wanted, const torture::Outcome &outcome)
 {
     if (outcome.skipped && !outcome.failed())
         return "SKIPPED (see the message)";
@@ -144,82 +144,81 @@ std::string verdict(const Wanted &wanted, const Outcome &outcome)
     return outcome.failed() ? "FAILURE" : "SUCCESS";
 }
 
-Json row_of(const Wanted &wanted, const Outcome &outcome)
-{
-    const auto &totals = outcome.totals;
-    return {{"scenario", outcome.scenario},
-            {"seconds", outcome.seconds},
-            {"reads", totals.reads},
-            {"updates", totals.updates},
-            {"grace_periods", outcome.grace_periods},
-            {"pipe", totals.pipe},
-            {"near_misses", totals.near_misses},
-            {"errors", totals.errors},
-            {"result", is_good(wanted, outcome) ? "SUCCESS" : "FAILURE"},
-            {"must_fail", wanted.is_control},
-            {"skipped", outcome.skipped},
-            {"seed", outcome.seed},
-            {"failed_checks", outcome.failed_checks},
-            {"first_error_s", outcome.first_error_s},
-            {"callbacks", outcome.callbacks},
-            {"forks", outcome.forks},
-            {"stalls_reported", outcome.stalls},
-            {"reconfigurations", outcome.reconfigurations}};
-}
-
-// What has been played so far; run i is of scenario i % wanted.size().
-struct Results {
-    std::vector<Outcome> outcomes;
-    std::vector<std::string> replays; // of what failed
-    Json document;
-    bool good = true, failed = false, interrupted = false;
+struct TortureRow : Fields {
+    Text scenario{*this, "scenario", {0, "scenario"}};
+    Whole seed{*this, "seed", {0, "seed", "{:.0f}"}};
+    Number seconds{*this, "seconds", {0, "s", "{:.1f}"}};
+    Whole reads{*this, "reads", {0, "reads"}}, updates{*this, "updates", {0, "updates"}};
+    Whole grace_periods{*this, "grace_periods", {0, "grace periods"}}, callbacks{*this, "callbacks", {0, "callbacks"}};
+    Counts pipe{*this, "pipe"};
+    Whole fresh{*this, nullptr, {0, "age 0"}}, one_old{*this, nullptr, {0, "age 1"}},
+        older{*this, nullptr, {0, "older"}};
+    Whole near_misses{*this, "near_misses", {0, "near"}}, errors{*this, "errors"};
+    Text result{*this, "result"}, verdict{*this, nullptr, {0, "result"}};
+    Flag must_fail{*this, "must_fail"}, skipped{*this, "skipped"};
+    Texts failed_checks{*this, "failed_checks"};
+    Number first_error_s{*this, "first_error_s"};
+    Whole forks{*this, "forks"}, stalls_reported{*this, "stalls_reported"};
+    Whole reconfigurations{*this, "reconfigurations"};
 };
 
-void print_table(const std::vector<Wanted> &wanted, const std::vector<Outcome> &outcomes)
+TortureRow row_of(const Wanted &wanted, const torture::Outcome &outcome)
 {
-    Table table;
-    table.column("scenario", Table::Align::left);
-    for (const char *title :
-         {"seed", "s", "reads", "updates", "grace periods", "callbacks", "age 0", "age 1", "older", "near"})
-        table.column(title);
-    table.column("result", Table::Align::left);
-    for (std::size_t i = 0; i < outcomes.size(); i++) {
-        const Outcome &outcome = outcomes[i];
-        uint64_t older = 0;
-        for (std::size_t age = 2; age < outcome.totals.pipe.size(); age++)
-            older += outcome.totals.pipe[age];
-        auto text = [](uint64_t value) { return whole(static_cast<double>(value)); };
-        std::string result = verdict(wanted[i % wanted.size()], outcome);
-        if (!outcome.failed_checks.empty())
-            result += fmt::format(": {}", fmt::join(outcome.failed_checks, " "));
-        table.row({outcome.scenario, fmt::format("{}", outcome.seed), fmt::format("{:.1f}", outcome.seconds),
-                   text(outcome.totals.reads), text(outcome.totals.updates), text(outcome.grace_periods),
-                   text(outcome.callbacks), text(outcome.totals.pipe[0]), text(outcome.totals.pipe[1]), text(older),
-                   text(outcome.totals.near_misses), result});
-    }
-    fmt::print("{}", table.text());
+    const auto &totals = outcome.totals;
+    TortureRow row;
+    row.scenario = outcome.scenario;
+    row.seed = outcome.seed;
+    row.seconds = outcome.seconds;
+    row.reads = totals.reads;
+    row.updates = totals.updates;
+    row.grace_periods = outcome.grace_periods;
+    row.callbacks = outcome.callbacks;
+    row.pipe.assign(totals.pipe.begin(), totals.pipe.end());
+    row.fresh = totals.pipe[0];
+    row.one_old = totals.pipe[1];
+    row.older = std::accumulate(totals.pipe.begin() + 2, totals.pipe.end(), uint64_t{0});
+    row.near_misses = totals.near_misses;
+    row.errors = totals.errors;
+    row.result = is_good(wanted, outcome) ? "SUCCESS" : "FAILURE";
+    row.verdict = verdict(wanted, outcome);
+    if (!outcome.failed_checks.empty())
+        row.verdict += fmt::format(": {}", fmt::join(outcome.failed_checks, " "));
+    row.must_fail = wanted.is_control;
+    row.skipped = outcome.skipped;
+    row.failed_checks = outcome.failed_checks;
+    row.first_error_s = outcome.first_error_s;
+    row.forks = outcome.forks;
+    row.stalls_reported = outcome.stalls;
+    row.reconfigurations = outcome.reconfigurations;
+    return row;
 }
+
+// What has been played so far.
+struct Results {
+    std::vector<TortureRow> rows;
+    std::vector<std::string> replays; // of what failed
+    bool good = true, failed = false, interrupted = false;
+};
 
 // Every scenario with one seed.
 void play_seed(const std::vector<Wanted> &wanted, const RunOptions &run, Progress &progress, Results &results)
 {
     for (const Wanted &one : wanted) {
-        progress.at(run.seconds * static_cast<double>(results.outcomes.size()),
+        progress.at(run.seconds * static_cast<double>(results.rows.size()),
                     fmt::format("{} seed {}", one.scenario.name, run.seed));
-        Outcome outcome = torture::run_in_process(one.scenario, one.arguments, run, interrupted);
+        const torture::Outcome outcome = torture::run_in_process(one.scenario, one.arguments, run, interrupted);
         if (outcome.interrupted) {
             results.good = false;
             results.interrupted = true;
             return;
         }
         results.failed |= outcome.failed();
-        results.document["rows"].push_back(row_of(one, outcome));
+        results.rows.push_back(row_of(one, outcome));
         if (!is_good(one, outcome)) {
             results.good = false;
             results.replays.push_back(fmt::format("torture --seed {} --seconds {:.3g} {}", run.seed, run.seconds,
                                                   fmt::join(one.arguments, " ")));
         }
-        results.outcomes.push_back(std::move(outcome));
     }
 }
 
@@ -238,8 +237,6 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
                run.seconds, seeds);
     fflush(stdout);
     Results results;
-    results.document = make_document("torture", read_machine(), common_arguments(options.common));
-    results.document["args"]["seeds"] = {first, last};
     {
         Progress progress("torture", run.seconds * runs);
         catch_interrupt();
@@ -248,13 +245,17 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
             play_seed(wanted, run, progress, results);
         }
     }
-    print_table(wanted, results.outcomes);
+    fmt::print("{}", table_text(0, results.rows));
     for (const std::string &replay : results.replays)
         fmt::print("Failed; replay with: {}\n", replay);
     fmt::print("End of test: {}\n", results.good ? "SUCCESS" : "FAILURE");
     fflush(stdout);
     const bool as_asked = options.expect_failure ? results.failed : results.good;
-    return finish(options.common, results.document, as_asked ? exit_ok : exit_check_failed);
+    Document document("torture", read_machine());
+    add_arguments(options.common, document);
+    document.argument("seeds", std::vector<uint64_t>{first, last});
+    document.rows(results.rows);
+    return finish(options.common, document, as_asked ? exit_ok : exit_check_failed);
 }
 
 int run(const TortureOptions &options)
@@ -279,9 +280,8 @@ int run(const TortureOptions &options)
 Registration add_torture(CLI::App &application)
 {
     auto options = std::make_shared<TortureOptions>();
-    CLI::App *command =
-        application.add_subcommand("torture", "the proof: readers, writers and disturbers of every kind");
-    add_common_options(*command, options->common);
+    CLI::App *command = add_command(application, "torture", "the proof: readers, writers and disturbers of every kind",
+                                    options->common);
     command->get_option("--seconds")->description("how long each scenario is played (default: 30)");
     command->add_option("--hours", options->hours, "how long all scenarios and seeds take together")
         ->check(CLI::Range(0.01, 1000.0))

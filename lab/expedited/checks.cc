@@ -12,24 +12,15 @@ namespace lab::expedited
 namespace
 {
 
-using Verdicts = std::vector<Verdict>;
-
 // Quiet: the mean; the maximum there, and both beside outside load.
 constexpr double mean_down_by_pct = -94, down_by_pct = -98;
 constexpr double p99_limit_ns = 1e6;
 constexpr double p50_share_of_liburcu = 1.0 / 50;
 constexpr double rates_equal = 0.9, throughput_kept = 0.95;
 
-Outcome judged(bool judge_it, bool holds, Outcome otherwise)
-{
-    if (!judge_it)
-        return Outcome::not_judged;
-    return holds ? Outcome::held : otherwise;
-}
-
 std::string ns_text(const Figure &ns)
 {
-    return number(ns ? Figure(*ns / 1000) : std::nullopt) + " us";
+    return number(scaled(ns, 1e-3)) + " us";
 }
 
 // Maximum and mean, workqueue against kthread.  With boosting, as the document had it, it is a bar.
@@ -40,7 +31,7 @@ void judge_worker(const Plan &plan, Group group, bool times, bool boost, Verdict
     const Outcome otherwise = boost ? Outcome::failed : Outcome::not_reproduced;
     struct {
         const char *name;
-        Figure Summary::*figure;
+        Compared Summary::*figure;
         double bar_pct;
     } const figures[] = {{"maximum", &Summary::max_ns, down_by_pct},
                          {"mean", &Summary::avg_ns, group == Group::loaded ? down_by_pct : mean_down_by_pct}};
@@ -68,30 +59,31 @@ void judge_busy(const Plan &plan, bool times, Verdicts &verdicts)
         {judged(times && ours.p50_ns && theirs.p50_ns,
                 ours.p50_ns.value_or(0) <= theirs.p50_ns.value_or(0) * p50_share_of_liburcu, Outcome::failed),
          "16 busy readers, with boosting: p50 is at most a fiftieth of liburcu-memb's",
-         fmt::format("{} against {} ({} samples)", ns_text(ours.p50_ns), ns_text(theirs.p50_ns), theirs.count)});
+         fmt::format("{} against {} ({} samples)", ns_text(ours.p50_ns), ns_text(theirs.p50_ns), whole(theirs.count))});
     for (unsigned readers : {16u, 64u}) {
         const BusyRow row = busy(plan, readers, Call::expedited, true);
         verdicts.push_back(
             {judged(times && row.p99_ns, row.p99_ns.value_or(0) <= p99_limit_ns, Outcome::failed),
              fmt::format("{} busy readers, with boosting: p99 is at most 1 ms", readers),
-             fmt::format("{} over {} samples, max {}", ns_text(row.p99_ns), row.count, ns_text(row.max_ns))});
+             fmt::format("{} over {} samples, max {}", ns_text(row.p99_ns), whole(row.count), ns_text(row.max_ns))});
     }
     const BusyRow plain = busy(plan, 64, Call::expedited, false);
-    verdicts.push_back({judged(times && plain.max_ns, plain.max_ns.value_or(0) >= 1e9, Outcome::not_reproduced),
-                        "64 busy readers, without boosting: grace periods take a second or more",
-                        fmt::format("p50 {}, max {}, {} of {} cut short by the end of the experiment",
-                                    ns_text(plain.p50_ns), ns_text(plain.max_ns), plain.unfinished, plain.count)});
+    verdicts.push_back(
+        {judged(times && plain.max_ns, plain.max_ns.value_or(0) >= 1e9, Outcome::not_reproduced),
+         "64 busy readers, without boosting: grace periods take a second or more",
+         fmt::format("p50 {}, max {}, {} of {} cut short by the end of the experiment", ns_text(plain.p50_ns),
+                     ns_text(plain.max_ns), whole(plain.unfinished), whole(plain.count))});
 }
 
 void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &verdicts)
 {
     const std::vector<ThroughputRow> rows = throughput_rows(plan);
     for (const ThroughputRow &row : rows) {
-        if (!row.boost)
+        if (!*row.boost)
             continue;
         Figure without_rate;
         for (const ThroughputRow &other : rows)
-            if (!other.boost && other.readers == row.readers)
+            if (!*other.boost && *other.readers == *row.readers)
                 without_rate = other.grace_periods_per_s;
         // The bar is about an equal rate of grace periods.  With more readers than CPUs the run without boosting
         // reaches a tenth of it, and has less to do: shown, not judged.
@@ -102,10 +94,9 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
             {judged(times && row.ratio && equal, row.ratio.value_or(0) >= throughput_kept, Outcome::failed),
              fmt::format("{} busy readers ({}), 1,000 requests a second: throughput with boosting is at "
                          "least 95 % of that without",
-                         row.readers, which),
-             fmt::format("{} %; grace periods a second: {} with, {} without",
-                         number(row.ratio ? Figure(*row.ratio * 100) : std::nullopt), number(row.grace_periods_per_s),
-                         number(without_rate))});
+                         *row.readers, which),
+             fmt::format("{} %; grace periods a second: {} with, {} without", number(scaled(row.ratio, 100)),
+                         number(row.grace_periods_per_s), number(without_rate))});
     }
 }
 
@@ -126,22 +117,21 @@ void judge_counts(const Plan &plan, Verdicts &verdicts)
         else if (cell.group == Group::busy && cell.variant.readers >= 16)
             boosts_on += cell.sum.boosts;
     }
-    auto outcome = [](bool holds) { return holds ? Outcome::held : Outcome::failed; };
-    verdicts.push_back({outcome(errors == 0), "no reader saw a record after the grace period that retired it",
+    verdicts.push_back({judged(true, errors == 0), "no reader saw a record after the grace period that retired it",
                         fmt::format("{} errors", errors)});
-    verdicts.push_back({outcome(calls != 0 && ended != 0), "calls returned and grace periods ended",
+    verdicts.push_back({judged(true, calls != 0 && ended != 0), "calls returned and grace periods ended",
                         fmt::format("{} calls, {} expedited grace periods", calls, ended)});
     verdicts.push_back(
-        {outcome(boosts_off == 0 && boosts_on != 0),
+        {judged(true, boosts_off == 0 && boosts_on != 0),
          "readers were lent a priority where boosting is on and they outnumber the CPUs, and nowhere else",
          fmt::format("{} times with 16 readers and more, {} times with boosting off", boosts_on, boosts_off)});
-    verdicts.push_back({outcome(refused == 0), "the kernel refused no real-time scheduling and no lending",
+    verdicts.push_back({judged(true, refused == 0), "the kernel refused no real-time scheduling and no lending",
                         fmt::format("{} refusals", refused)});
 }
 
 } // namespace
 
-std::vector<Verdict> judge(const Plan &plan, unsigned cpus, bool judge_times)
+Verdicts judge(const Plan &plan, unsigned cpus, bool judge_times)
 {
     Verdicts verdicts;
     judge_counts(plan, verdicts);

@@ -11,6 +11,6 @@ namespace lab::expedited
 {
 
 // `judge_times` is false in a quick or an interrupted run: counts only.
-std::vector<Verdict> judge(const Plan &plan, unsigned cpus, bool judge_times);
+Verdicts judge(const Plan &plan, unsigned cpus, bool judge_times);
 
 } // namespace lab::expedited

@@ -1,241 +1,162 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The critical caller, what it calls, and how an experiment ends in bounded time.
-#include "expedited/experiment.h"
-
-#include <rtrcu/rcu.h>
-#include <semaphore.h>
-
+// `rtrcu expedited`: how long a critical caller waits for a grace period, and who should run it.
+#include <algorithm>
 #include <fmt/format.h>
-#include <memory>
-#include <random>
-#include <stdexcept>
 
-#include "expedited/outside.h"
-#include "machine/child.h"
-#include "machine/realtime.h"
-#include "measure/clock.h"
+#include "command/experiment.h"
+#include "expedited/checks.h"
+#include "expedited/plan.h"
+#include "expedited/rows.h"
 
-namespace lab::expedited
+namespace lab
 {
-namespace
+namespace expedited
 {
 
-// A real-time thread that has not slept for so long is stuck: the kernel ends the process.
-constexpr int stuck_ms = 1000;
+constexpr double between_experiments_s = 0.1;
 
-// The echo of a round trip: a thread of the caller's priority that answers every post.
-class Echo
+class Expedited : public Experiment
 {
   public:
-    Echo()
+    void declare(Options &options) override
     {
-        sem_init(&asked_, 0, 0);
-        sem_init(&answered_, 0, 0);
-        thread_ = std::thread([this] {
-            (void)enter_fifo(caller_priority);
-            for (;;) { // ends with the destructor's post
-                wait(asked_);
-                if (stop_.load())
-                    return;
-                sem_post(&answered_);
-            }
-        });
+        options.texts("--set", set_, "NAME=VALUE of the library's configuration, for every variant of it");
+        options.text("--out", out, "directory for expedited.html");
     }
-    ~Echo()
+    void prepare() override;
+    void print_plan() const override;
+    bool measure() override;
+    bool measured() const override
     {
-        stop_ = true;
-        sem_post(&asked_);
-        thread_.join();
-        sem_destroy(&asked_);
-        sem_destroy(&answered_);
+        return std::any_of(plan_.cells.begin(), plan_.cells.end(),
+                           [](const Cell &cell) { return cell.experiments != 0; });
     }
-    Echo(const Echo &) = delete;
-    Echo &operator=(const Echo &) = delete;
-
-    void round_trip()
+    std::vector<std::string> left_out() const override;
+    void print_results() override;
+    Verdicts judge(bool times) override
     {
-        sem_post(&asked_);
-        wait(answered_);
+        return expedited::judge(plan_, static_cast<unsigned>(machine.cpus_allowed.size()), times);
     }
+    void fill(Document &document) override;
 
   private:
-    static void wait(sem_t &semaphore)
+    const GroupPlan &group(Group which) const
     {
-        while (sem_wait(&semaphore) != 0)
-            ;
+        return plan_.group[static_cast<int>(which)];
     }
-    sem_t asked_, answered_;
-    std::atomic<bool> stop_{false};
-    std::thread thread_;
+    double seconds_of(Group which) const
+    {
+        return static_cast<double>(group(which).duration_ns) / 1e9;
+    }
+    void run(Cell &cell, unsigned experiment);
+
+    std::vector<std::string> set_;
+    ExperimentOptions experiment_;
+    Plan plan_;
 };
 
-class Caller
+void Expedited::prepare()
 {
-  public:
-    Caller(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record)
-        : variant_(variant), options_(options), record_(record)
-    {
-        if (variant.call == Call::round_trip)
-            echo_ = std::make_unique<Echo>();
-    }
-    // The caller's thread.
-    void run(Load &load)
-    {
-        const bool fifo = enter_fifo(caller_priority);
-        if (!fifo)
-            throw std::runtime_error(realtime_refusal());
-        std::minstd_rand random(static_cast<unsigned>(options_.seed + 1));
-        std::uniform_int_distribution<int64_t> pause(pause_between_ns / 2, pause_between_ns * 3 / 2);
-        const int64_t end = now_ns() + options_.duration_ns;
-        int64_t due = now_ns();
-        while (now_ns() < end && !stop_) {
-            if (variant_.call == Call::request) {
-                due += pause_between_ns;
-                const timespec when = to_timespec(due);
-                clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
-                (void)start_poll_synchronize_rcu_expedited();
-                record_.outcomes->requests++;
-                continue;
-            }
-            pause_ns(pause(random));
-            measure(load, end);
-        }
-    }
-    // By whoever watches the time, before the readers are stopped.
-    void stop()
-    {
-        stop_ = true;
-    }
-    // In an ordinary thread before there is any load: makes what the library makes at its first use.
-    void call_once()
-    {
-        switch (variant_.call) {
-        case Call::expedited:
-        case Call::request:
-            synchronize_rcu_expedited();
-            break;
-        case Call::liburcu:
-            liburcu_synchronize();
-            break;
-        case Call::round_trip:
-            echo_->round_trip();
-            break;
-        }
-    }
-
-  private:
-    // Replaces the readers' record, waits, and poisons the old one: what a reader must not see.
-    void measure(Load &load, int64_t end)
-    {
-        Settings *old = load.replace(++generation_);
-        const int64_t begin = now_ns();
-        call_once();
-        const int64_t took = now_ns() - begin;
-        record_.latency_ns.push(static_cast<uint64_t>(took));
-        record_.outcomes->unfinished += begin + took > end && stop_;
-        if (variant_.call == Call::round_trip)
-            return load.keep(old);
-        old->poison();
-        delete old;
-    }
-
-    const Variant &variant_;
-    const ExperimentOptions &options_;
-    ExperimentRecord &record_;
-    std::unique_ptr<Echo> echo_;
-    std::atomic<bool> stop_{false};
-    uint64_t generation_ = 0;
-};
-
-struct rtrcu_stats library_stats()
-{
-    struct rtrcu_stats stats {
-    };
-    stats.size = sizeof(stats);
-    (void)rtrcu_stats(&stats);
-    return stats;
+    experiment_.settings = parse_settings(set_);
+    need_realtime("a critical caller without it means nothing");
+    need_two_cpus("readers would never run beside the caller");
+    experiment_.cpus = machine.cpus_allowed;
+    plan_ = make_plan(common.quick, seconds_or(12, 120), static_cast<unsigned>(experiment_.cpus.size()));
 }
 
-void configure(const Variant &variant, const ExperimentOptions &options)
+void Expedited::print_plan() const
 {
-    const Peer &peer = variant.call == Call::liburcu ? urcu_memb_peer : rtrcu_peer;
-    PeerSettings settings;
-    if (&peer == &rtrcu_peer) {
-        settings = {{"exp_worker", variant.workqueue ? "workqueue" : "kthread"}, {"boost", variant.boost ? "1" : "0"}};
-        settings.insert(settings.end(), options.settings.begin(), options.settings.end());
+    const Variant &variant = plan_.cells.front().variant;
+    fmt::print("A critical thread waits for expedited grace periods beside ordinary load: who should run them?\n\n");
+    fmt::print("  the caller: SCHED_FIFO {}, a low priority; between two calls it sleeps for 0.5 to 1.5 ms\n",
+               caller_priority);
+    fmt::print("  the tables of 2022: {} hogs a CPU and {} readers with short sections, all SCHED_OTHER; worker "
+               "workqueue (SCHED_OTHER) against kthread (SCHED_FIFO)\n    {} experiments of {:.2f} s each, variants in "
+               "turn, a process each\n",
+               variant.hogs_a_cpu, variant.readers, group(Group::worker).experiments, seconds_of(Group::worker));
+    fmt::print("  the same beside outside load, 2 hogs a CPU and a writer of files in sessions of their own: {} "
+               "experiments of {:.2f} s each\n",
+               group(Group::loaded).experiments, seconds_of(Group::loaded));
+    fmt::print("  busy readers, inside a section most of the time: {} experiments of {:.2f} s each\n",
+               group(Group::busy).experiments, seconds_of(Group::busy));
+    fmt::print("  their throughput at 1,000 requests a second: {} experiments of {:.2f} s each\n",
+               group(Group::throughput).experiments, seconds_of(Group::throughput));
+    fmt::print("  floor: the same caller wakes a SCHED_FIFO thread and waits for its answer; seed {}\n\n", common.seed);
+}
+
+void Expedited::run(Cell &cell, unsigned experiment)
+{
+    ExperimentOptions options = experiment_;
+    options.duration_ns = group(cell.group).duration_ns;
+    options.seed = common.seed * 1000 + experiment;
+    ExperimentRecord record(static_cast<std::size_t>(2 * options.duration_ns / pause_between_ns) + 64);
+    if (run_experiment(cell.variant, options, record, cell.error))
+        cell.add(record);
+}
+
+bool Expedited::measure()
+{
+    for (Group which : {Group::worker, Group::loaded, Group::busy, Group::throughput}) {
+        static constexpr const char *names[groups] = {"quiet", "busy readers", "throughput", "loaded"};
+        std::vector<Turn> turns;
+        for (Cell &cell : plan_.cells)
+            if (cell.group == which)
+                turns.push_back({cell.variant.label(), seconds_of(which) + between_experiments_s, &cell.error,
+                                 [this, &cell](unsigned experiment) { run(cell, experiment); }});
+        Rounds rounds{names[static_cast<int>(which)], group(which).experiments, common.seed};
+        if (!play(rounds, turns))
+            return false;
     }
-    std::string error;
-    if (!peer.start(settings, error))
-        throw std::runtime_error(error);
+    return true;
 }
 
-void run_in_this_process(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record)
+void Expedited::print_results()
 {
-    limit_realtime_ms(stuck_ms);
-    configure(variant, options);
-    const Peer &peer = variant.call == Call::liburcu ? urcu_memb_peer : rtrcu_peer;
-    Caller caller(variant, options, record);
-    caller.call_once();
-    Load load(peer, options.cpus, variant.hogs_a_cpu, variant.readers, variant.shape);
-    const struct rtrcu_stats before = library_stats();
-    const uint64_t sections = load.sections();
-    const int64_t begin = now_ns();
-    std::exception_ptr failure;
-    std::atomic<bool> done{false};
-    std::thread thread([&] {
-        try {
-            caller.run(load);
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        done = true;
-    });
-    while (!done && now_ns() < begin + options.duration_ns + pause_between_ns * 2)
-        pause_ns(pause_between_ns * 2);
-    Outcomes &outcomes = *record.outcomes;
-    outcomes.wall_ns = now_ns() - begin;
-    outcomes.sections = load.sections() - sections;
-    const struct rtrcu_stats after = library_stats();
-    caller.stop();
-    load.stop(); // a call under way ends as soon as the readers have left
-    thread.join();
-    if (failure)
-        std::rethrow_exception(failure);
-    outcomes.errors = load.errors();
-    outcomes.expedited = after.exp_completed - before.exp_completed;
-    outcomes.boosts = after.boosts - before.boosts;
-    outcomes.boost_ns_max = after.boost_ns_max;
-    outcomes.boost_refused = after.boost_refused - before.boost_refused;
-    outcomes.rt_refused = after.rt_refused;
+    for (Group which : {Group::worker, Group::loaded})
+        fmt::print("{}\n\n{}\n{}\n",
+                   which == Group::loaded ? "Beside hogs and writers of another process group"
+                                          : "Nothing runs beside the experiment",
+                   document_table(plan_, which, durations), document_table(plan_, which, ranges));
+    fmt::print("Busy readers on {} CPUs, synchronize_rcu_expedited() beside liburcu-memb's synchronize_rcu() "
+               "(unfinished: cut short by the end of the experiment; lent: times)\n\n{}\n",
+               machine.cpus_allowed.size(),
+               table_text<BusyRow>(0, busy_rows(plan_), [](const BusyRow &row) { return whole(row.readers); }));
+    fmt::print("What readers got done while grace periods were asked for, and not waited for, 1,000 times a second\n\n"
+               "{}\n",
+               table_text(0, throughput_rows(plan_)));
 }
 
-} // namespace
-
-std::string Variant::label() const
+std::vector<std::string> Expedited::left_out() const
 {
-    const std::string readers_text = fmt::format("{} readers", readers);
-    switch (call) {
-    case Call::expedited:
-        return fmt::format("{}{}, {}{}", workqueue ? "workqueue" : "kthread", boost ? ", boost" : "", readers_text,
-                           outside ? ", loaded" : "");
-    case Call::liburcu:
-        return "liburcu-memb, " + readers_text;
-    case Call::round_trip:
-        return outside ? "floor, loaded" : "floor";
-    case Call::request:
-        return fmt::format("requests{}, {}", boost ? ", boost" : "", readers_text);
-    }
-    return "?";
+    std::vector<std::string> texts;
+    for (const Cell &cell : plan_.cells)
+        if (!cell.error.empty())
+            texts.push_back(fmt::format("{} left out after {} experiments: {}", cell.variant.label(), cell.experiments,
+                                        cell.error));
+    return texts;
 }
 
-bool run_experiment(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record,
-                    std::string &error)
+void Expedited::fill(Document &document)
 {
-    constexpr int64_t to_start_and_end_ns = 20'000'000'000;
-    const std::unique_ptr<OutsideLoad> outside =
-        variant.outside ? std::make_unique<OutsideLoad>(static_cast<unsigned>(options.cpus.size())) : nullptr;
-    return run_in_child([&] { run_in_this_process(variant, options, record); },
-                        options.duration_ns + to_start_and_end_ns, error);
+    document.argument("set", set_);
+    document.argument("caller_priority", caller_priority);
+    document.argument("experiments", group(Group::worker).experiments);
+    document.argument("experiment_ms", group(Group::worker).duration_ns / 1'000'000);
+    document.argument("busy_ms", group(Group::busy).duration_ns / 1'000'000);
+    document.rows(worker_rows(plan_));
+    document.rows(busy_rows(plan_));
+    document.rows(throughput_rows(plan_));
+    for (const WorkerCurve &curve : worker_curves(plan_))
+        document.curve(curve);
 }
 
-} // namespace lab::expedited
+} // namespace expedited
+
+Registration add_expedited(CLI::App &application)
+{
+    return add_experiment<expedited::Expedited>(
+        application, "expedited",
+        "how long a critical caller waits for a grace period, by who runs it and with readers boosted or not");
+}
+
+} // namespace lab

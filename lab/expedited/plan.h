@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "expedited/experiment.h"
+#include "expedited/child.h"
 
 namespace lab::expedited
 {

@@ -7,41 +7,54 @@
 
 #include "expedited/plan.h"
 #include "expedited/summary.h"
-#include "report/document.h"
 
 namespace lab::expedited
 {
 
 // Latency against many busy readers.
-struct BusyRow {
-    std::string peer; // rtrcu, liburcu-memb
-    unsigned readers = 0;
-    bool boost = false;
-    uint64_t count = 0, unfinished = 0, boosts = 0;
-    Figure p50_ns, p99_ns, max_ns; // p99 from 1,000 samples up
+struct BusyRow : Fields {
+    Text table{*this, "table"}, peer{*this, "peer"}; // rtrcu, liburcu-memb
+    Count readers{*this, "readers", {0, "busy readers"}};
+    Text label{*this, nullptr, {0, ""}};
+    Flag boost{*this, "boost"};
+    Count count{*this, "count", {0, "samples"}}, unfinished{*this, "unfinished", {0, "unfinished"}};
+    Number p50_ns{*this, "p50_ns", {0, "p50 us", nullptr, 1e-3}};
+    Number p99_ns{*this, "p99_ns", {0, "p99 us", nullptr, 1e-3}}; // from 1,000 samples up
+    Number max_ns{*this, "max_ns", {0, "max us", nullptr, 1e-3}};
+    Count boosts{*this, "boosts", {0, "lent"}};
 };
 
 // What readers got done.
-struct ThroughputRow {
-    unsigned readers = 0;
-    bool boost = false;
-    Figure sections_per_s; // median of the experiments
-    Figure spread_pct;     // half the distance of its quartiles
-    Figure requests_per_s, grace_periods_per_s, boosts_per_s;
-    Figure ratio; // of the boosted run: of each pair of neighbours in time, median
+struct ThroughputRow : Fields {
+    Text table{*this, "table"};
+    Count readers{*this, "readers", {0, "busy readers"}};
+    Text label{*this, nullptr, {0, ""}};
+    Flag boost{*this, "boost"};
+    Number sections_per_s{*this, "sections_per_s", {0, "sections/s"}}; // median of the experiments
+    Number spread_pct{*this, "spread_pct", {0, "+-%"}};                // half the distance of its quartiles
+    Number requests_per_s{*this, "requests_per_s", {0, "requests/s"}};
+    Number grace_periods_per_s{*this, "grace_periods_per_s", {0, "gps/s"}};
+    Number boosts_per_s{*this, "boosts_per_s", {0, "lent/s"}};
+    // Of the boosted run: of each pair of neighbours in time, median.
+    Number ratio{*this, "ratio", {0, "with/without", "{:.1f}%", 100}};
+};
+
+// What the page draws of a variant.
+struct WorkerCurve : Fields {
+    Text worker{*this, "worker"};
+    Flag boost{*this, "boost"};
+    Curve cdf{*this, "cdf"};
 };
 
 BusyRow make_busy_row(const Cell &cell);
 std::vector<BusyRow> busy_rows(const Plan &plan);
 std::vector<ThroughputRow> throughput_rows(const Plan &plan);
 Summary summary_of(const Cell *cell); // empty for nullptr
+// One row a worker and boost, with what differs from the workqueue in per cent.
+std::vector<Summary> worker_rows(const Plan &plan);
+std::vector<WorkerCurve> worker_curves(const Plan &plan);
 
-// Both tables of the document, then the same rows of this run; in the environment of Group::worker or Group::loaded.
-std::string duration_table(const Plan &plan, Group group);
-std::string range_table(const Plan &plan, Group group);
-std::string busy_table(const std::vector<BusyRow> &rows);
-std::string throughput_table(const std::vector<ThroughputRow> &rows);
-
-Json all_rows(const Plan &plan);
+// A table of the document, then the same rows of this run; in the environment of Group::worker or Group::loaded.
+std::string document_table(const Plan &plan, Group group, int which);
 
 } // namespace lab::expedited

@@ -5,32 +5,48 @@
 #include <cstdint>
 #include <vector>
 
-#include "measure/figure.h"
+#include "report/row.h"
 
 namespace lab::expedited
 {
 
+constexpr int durations = 0, ranges = 1; // the tables; the document has a line for each figure
+
+// A figure, and by how much it differs from another row's in per cent of that.
+struct Compared : Number {
+    Number diff;
+    Compared(Fields &row, const char *key, const char *diff_key, const Column &column)
+        : Number(row, key, column), diff(row, diff_key)
+    {
+    }
+    using Number::operator=;
+};
+
 // First table: all experiments together; second table: the extremes of each.  Nanoseconds.
-struct Summary {
-    uint64_t experiments = 0, count = 0;
-    Figure min_ns, q1_ns, median_ns, q3_ns, max_ns, avg_ns, stddev_ns;
-    Figure largest_max_ns, smallest_max_ns, range_of_max_ns, largest_min_ns, smallest_min_ns, range_of_min_ns;
+struct Summary : Fields {
+    Text table{*this, "table"}, environment{*this, "environment"}, worker{*this, "worker"};
+    Flag boost{*this, "boost"};
+    Count experiments{*this, "experiments", {ranges, "Total No. of Experiments"}};
+    Count count{*this, "count", {durations, "Count"}};
+    Compared min_ns{*this, "min_ns", "min_ns_diff_pct", {durations, "Min Duration       (ns)"}};
+    Compared q1_ns{*this, "q1_ns", "q1_ns_diff_pct", {durations, "Q1                 (ns)"}};
+    Compared median_ns{*this, "median_ns", "median_ns_diff_pct", {durations, "Q2 - Median        (ns)"}};
+    Compared q3_ns{*this, "q3_ns", "q3_ns_diff_pct", {durations, "Q3                 (ns)"}};
+    Compared max_ns{*this, "max_ns", "max_ns_diff_pct", {durations, "Max Duration       (ns)"}};
+    Compared avg_ns{*this, "avg_ns", "avg_ns_diff_pct", {durations, "Avg Duration       (ns)"}};
+    Compared stddev_ns{*this, "stddev_ns", "stddev_ns_diff_pct", {durations, "Standard Deviation (ns)"}};
+    Compared largest_max_ns{*this, "largest_max_ns", "largest_max_ns_diff_pct", {ranges, "Largest  Maximum   (ns)"}};
+    Compared smallest_max_ns{*this, "smallest_max_ns", "smallest_max_ns_diff_pct", {ranges, "Smallest Maximum   (ns)"}};
+    Compared range_of_max_ns{*this, "range_of_max_ns", "range_of_max_ns_diff_pct", {ranges, "Range of Maximums  (ns)"}};
+    Compared largest_min_ns{*this, "largest_min_ns", "largest_min_ns_diff_pct", {ranges, "Largest  Minimum   (ns)"}};
+    Compared smallest_min_ns{*this, "smallest_min_ns", "smallest_min_ns_diff_pct", {ranges, "Smallest Minimum   (ns)"}};
+    Compared range_of_min_ns{*this, "range_of_min_ns", "range_of_min_ns_diff_pct", {ranges, "Range of Minimums  (ns)"}};
+    Count expedited{*this, "expedited"}, boosts{*this, "boosts"}, rt_refused{*this, "rt_refused"};
+    Count errors{*this, "reader_errors"};
 };
 
 // Experiments without a sample are not counted.
 Summary summarise(const std::vector<std::vector<uint64_t>> &experiments);
-
-// By how much `after` differs from `before`, in per cent of `before`.
-Figure diff_pct(const Figure &before, const Figure &after);
-
-// The figures in the order of the tables, for whoever goes through all of them.
-struct SummaryField {
-    const char *key;   // in JSON
-    const char *title; // in the document
-    Figure Summary::*figure;
-    bool has_diff; // in the document
-};
-const std::vector<SummaryField> &duration_fields();
-const std::vector<SummaryField> &range_fields();
+void fill_diffs(Summary &summary, const Summary &before);
 
 } // namespace lab::expedited

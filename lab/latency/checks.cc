@@ -8,21 +8,12 @@
 #include "measure/callback_meter.h"
 #include "report/table.h"
 
-namespace lab
+namespace lab::latency
 {
 namespace
 {
 
-using Verdicts = std::vector<Verdict>;
-
 const std::vector<std::string> cures = {"krcud", "throttle", "direct", "inline", "daemon"};
-
-Outcome judged(bool judge, bool holds, Outcome otherwise)
-{
-    if (!judge)
-        return Outcome::not_judged;
-    return holds ? Outcome::held : otherwise;
-}
 
 // The interrupt that announces the due time falls into every overrun, and the kernel books it on the loop.
 double interrupt_us(const CheckInput &input)
@@ -127,7 +118,7 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
         double served = *row.ops_per_s / *stock->ops_per_s;
         verdicts.push_back(
             {judged(input.judge_times, served >= 0.95, Outcome::failed),
-             fmt::format("{}: throughput at least 95 % of unbounded's", row.label()),
+             fmt::format("{}: throughput at least 95 % of unbounded's", row.label),
              fmt::format("{:.1f} % ({} operations/s at {:.0f} % of a CPU against {:.0f} %)", served * 100,
                          whole(row.ops_per_s), *row.utilisation * 100, *stock->utilisation * 100)});
     }
@@ -146,7 +137,7 @@ void judge_control(const CheckInput &input, Verdicts &verdicts)
         double ratio = *row.round_p99_us / *row.floor_round_p99_us;
         if (!worst || ratio > *worst) {
             worst = ratio;
-            who = row.label();
+            who = row.label;
         }
     }
     if (!worst)
@@ -159,7 +150,7 @@ void judge_control(const CheckInput &input, Verdicts &verdicts)
 
 } // namespace
 
-std::vector<Verdict> judge_latency(const CheckInput &input)
+Verdicts judge_latency(const CheckInput &input)
 {
     Verdicts verdicts;
     judge_prediction(input, verdicts);
@@ -170,4 +161,4 @@ std::vector<Verdict> judge_latency(const CheckInput &input)
     return verdicts;
 }
 
-} // namespace lab
+} // namespace lab::latency

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The variant's process: what it sets up, what it obeys, and how the parent watches it.
+// The variant's process: what it sets up, and what it obeys.
 #include "latency/child.h"
 
 #include <malloc.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fmt/format.h>
 #include <optional>
-#include <system_error>
+#include <stdexcept>
 
 #include "machine/realtime.h"
 #include "measure/clock.h"
 #include "measure/quantile.h"
 #include "probe/companion.h"
 
-namespace lab
+namespace lab::latency
 {
 
 // A round's companions need this long to be at their places before the first probe is due.
@@ -37,28 +29,8 @@ VariantProcess::VariantProcess(const Variant &variant, const Inputs &inputs, con
 {
 }
 
-VariantProcess::~VariantProcess()
-{
-    if (pid_ <= 0)
-        return;
-    close(socket_);
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-}
-
 bool VariantProcess::start()
 {
-    int sockets[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-        throw std::system_error(errno, std::generic_category(), "socketpair");
-    fflush(nullptr);
-    pid_ = fork();
-    if (pid_ < 0)
-        throw std::system_error(errno, std::generic_category(), "fork");
-    socket_ = sockets[pid_ == 0 ? 1 : 0];
-    close(sockets[pid_ == 0 ? 0 : 1]);
-    if (pid_ == 0)
-        run_child();
     return ask({Command::start, {}}, 20'000'000'000);
 }
 
@@ -72,89 +44,25 @@ bool VariantProcess::round(const LoopParameters &parameters)
     return ask({Command::round, parameters}, parameters.warm_up_ns + parameters.measure_ns + 10'000'000'000);
 }
 
-static std::string describe_end(int status)
-{
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        return fmt::format(
-            "the loop ran for {} ms without sleeping and was ended: the work does not fit; lower --work-us", stuck_ms);
-    if (WIFSIGNALED(status))
-        return fmt::format("the process was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return fmt::format("the process ended with status {}", WEXITSTATUS(status));
-}
-
+// Whoever does not answer is ended, and the run goes on without it.
 bool VariantProcess::ask(const Command &command, int64_t allowed_ns)
 {
-    if (!usable())
-        return false;
-    bool ok = false;
-    pollfd readable{socket_, POLLIN, 0};
-    const int64_t end = now_ns() + allowed_ns;
-    int ready = -1;
-    if (send(socket_, &command, sizeof(command), MSG_NOSIGNAL) == sizeof(command)) {
-        do
-            ready = poll(&readable, 1, static_cast<int>(std::max<int64_t>(end - now_ns(), 0) / 1'000'000));
-        while (ready < 0 && errno == EINTR);
-    }
-    if (ready > 0 && recv(socket_, &ok, sizeof(ok), 0) == sizeof(ok)) {
-        if (!ok)
-            error_ = record_->sum().error;
-        return ok;
-    }
-    // The watchdog: whoever does not answer is ended, and the run goes on without it.
-    if (ready == 0)
-        error_ = fmt::format("no answer within {:.0f} s", static_cast<double>(allowed_ns) / 1e9);
-    int status = 0;
-    if (ready == 0)
-        kill(pid_, SIGKILL);
-    if (waitpid(pid_, &status, 0) == pid_ && error_.empty())
-        error_ = describe_end(status);
-    close(socket_);
-    pid_ = -1;
-    return false;
+    const bool ok = process_.ask(command, allowed_ns).has_value();
+    error = process_.error();
+    return ok;
 }
 
-void VariantProcess::run_child()
+// In the child, until its process is ended.
+void VariantProcess::obey(const Command &command)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN); // the parent decides when to stop
-    limit_realtime_ms(stuck_ms);
-    // Freed memory stays with the process and grown memory grows by much: brk() and mmap() are not what is measured.
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 64 << 20);
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    Command command{};
-    while (recv(socket_, &command, sizeof(command), 0) == sizeof(command)) {
-        bool ok = obey(command);
-        if (send(socket_, &ok, sizeof(ok), MSG_NOSIGNAL) != sizeof(ok))
-            break;
+    switch (command.kind) {
+    case Command::start:
+        return set_up();
+    case Command::calibrate:
+        return run_calibration();
+    case Command::round:
+        return run_round(command.parameters);
     }
-    _exit(0);
-}
-
-bool VariantProcess::obey(const Command &command)
-{
-    std::string error;
-    try {
-        switch (command.kind) {
-        case Command::start:
-            if (set_up(error))
-                return true;
-            break;
-        case Command::calibrate:
-            run_calibration();
-            return true;
-        case Command::round:
-            if (run_round(command.parameters))
-                return true;
-            error = realtime_refusal();
-            break;
-        }
-    } catch (const std::exception &exception) {
-        error = exception.what();
-    }
-    Totals &sum = record_->sum();
-    snprintf(sum.error, sizeof(sum.error), "%s", error.empty() ? "failed" : error.c_str());
-    return false;
 }
 
 static void fault_in_heap()
@@ -167,14 +75,20 @@ static void fault_in_heap()
         std::free(object);
 }
 
-bool VariantProcess::set_up(std::string &error)
+void VariantProcess::set_up()
 {
+    limit_realtime_ms(stuck_ms);
+    // Freed memory stays with the process and grown memory grows by much: brk() and mmap() are not what is measured.
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_TOP_PAD, 64 << 20);
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
     const Peer &peer = *variant_.policy->peer;
     PeerSettings settings = variant_.policy->settings;
     if (&peer == &rtrcu_peer || &peer == &rtrcu_direct_peer)
         settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
-    if (!peer.start(settings, error))
-        return false;
+    std::string why;
+    if (!peer.start(settings, why))
+        throw std::runtime_error(why);
     peer.thread_begin(ThreadRole::deadline_loop);
     peer.online();
     if (variant_.workload == "dcache")
@@ -194,7 +108,6 @@ bool VariantProcess::set_up(std::string &error)
     loop_ = std::make_unique<DeadlineLoop>(peer, *workload_, *record_);
     // From here on this thread is the loop; what the back-end made before may run anywhere.
     pin_to_cpus({options_.loop_cpu});
-    return true;
 }
 
 // Time of one operation with nothing in the way: the median of many short tries, so that neither a warm cache nor a
@@ -247,7 +160,7 @@ static void note_invocations(VariantRecord &record, std::size_t first, const Pee
         record.invocations.push({backlog_max, p99_us});
 }
 
-bool VariantProcess::run_round(LoopParameters parameters)
+void VariantProcess::run_round(LoopParameters parameters)
 {
     const Peer &peer = *variant_.policy->peer;
     parameters.cpu = options_.loop_cpu;
@@ -256,7 +169,6 @@ bool VariantProcess::run_round(LoopParameters parameters)
     const int64_t measure_ns = begin_ns + parameters.warm_up_ns;
     const PeerCounters before = peer.counters();
     const std::size_t backlog_before = record_->backlog.count();
-    bool ran = false;
     {
         std::optional<KeepAwake> awake;
         if (options_.keep_awake)
@@ -268,7 +180,8 @@ bool VariantProcess::run_round(LoopParameters parameters)
             workload_->allow_removals(INT64_MAX);
         else
             reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, options_.other_cpus);
-        ran = loop_->run(parameters, begin_ns);
+        if (!loop_->run(parameters, begin_ns))
+            throw std::runtime_error(realtime_refusal());
         record_->sum().bursts += reader ? reader->bursts() : 0;
     }
     if (peer.between_rounds != nullptr)
@@ -281,7 +194,6 @@ bool VariantProcess::run_round(LoopParameters parameters)
     sum.budget_stops += after.budget_stops - before.budget_stops;
     sum.over_qmax += after.over_qmax - before.over_qmax;
     sum.limit_raised += after.limit_raised - before.limit_raised;
-    return ran;
 }
 
-} // namespace lab
+} // namespace lab::latency

@@ -4,17 +4,16 @@
 // The parent stays an ordinary single thread that never uses the library, so that a fork copies nothing that matters.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
 
 #include "latency/plan.h"
+#include "machine/child.h"
 #include "probe/loop.h"
 #include "probe/record.h"
 #include "workload/workload.h"
 
-namespace lab
+namespace lab::latency
 {
 
 struct ChildOptions {
@@ -33,10 +32,6 @@ class VariantProcess
   public:
     VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options, std::size_t samples,
                    std::size_t milliseconds);
-    ~VariantProcess(); // ends the process
-    VariantProcess(const VariantProcess &) = delete;
-    VariantProcess &operator=(const VariantProcess &) = delete;
-
     // Each waits for the child, no longer than a bound; false with error() when it failed, hung or died.
     bool start();
     bool calibrate();
@@ -50,14 +45,8 @@ class VariantProcess
     {
         return *record_;
     }
-    const std::string &error() const
-    {
-        return error_;
-    }
-    bool usable() const
-    {
-        return error_.empty();
-    }
+    // Empty while it can go on.
+    std::string error;
 
   private:
     struct Command {
@@ -65,23 +54,23 @@ class VariantProcess
         LoopParameters parameters;
     };
     bool ask(const Command &command, int64_t allowed_ns);
-    [[noreturn]] void run_child();
-    bool obey(const Command &command);
-    bool set_up(std::string &error);
+    void obey(const Command &command);
+    void set_up();
     void run_calibration();
-    bool run_round(LoopParameters parameters);
+    void run_round(LoopParameters parameters);
 
     const Variant variant_;
     const Inputs &inputs_;
     const ChildOptions options_;
     std::unique_ptr<VariantRecord> record_;
-    std::string error_;
-    pid_t pid_ = -1;
-    int socket_ = -1;
+    Server<Command, char> process_{[this](const Command &command) {
+        obey(command);
+        return '!';
+    }};
 
     // In the child.
     std::unique_ptr<Workload> workload_;
     std::unique_ptr<DeadlineLoop> loop_;
 };
 
-} // namespace lab
+} // namespace lab::latency

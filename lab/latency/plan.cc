@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace lab
+#include "report/table.h"
+
+namespace lab::latency
 {
 
 const std::vector<PolicyRow> &policy_table()
@@ -51,9 +53,9 @@ const PolicyRow *find_policy(const std::string &name)
 std::string Variant::label() const
 {
     std::string text = fmt::format("{} {}", workload, policy->name);
-    if (workload == "flood" && burst != flood_burst)
-        text += fmt::format(" {}", burst);
-    return fifo ? text : text + " other";
+    if (burst != 0 && burst != flood_burst)
+        text += " " + whole(static_cast<double>(burst));
+    return fifo ? text : text + " (SCHED_OTHER)";
 }
 
 static const std::vector<std::string> all_workloads = {"dcache", "route", "flood"};
@@ -117,4 +119,4 @@ bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::stri
     return true;
 }
 
-} // namespace lab
+} // namespace lab::latency

@@ -7,7 +7,7 @@
 
 #include "peer/peer.h"
 
-namespace lab
+namespace lab::latency
 {
 
 struct PolicyRow {
@@ -47,4 +47,4 @@ struct PlanOptions {
 // False with a message for a name that does not exist.
 bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::string &error);
 
-} // namespace lab
+} // namespace lab::latency

@@ -2,9 +2,10 @@
 // Makes rows from records.
 #include "latency/rows.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
-namespace lab
+namespace lab::latency
 {
 
 template <class Source, class Pick> static Samples collect(const Source &source, Pick pick)
@@ -20,33 +21,14 @@ Samples loop_lateness(const VariantRecord &record)
     return collect(record.loop, [](const ProbeSample &sample) { return sample.late_ns; });
 }
 
-Samples thread_lateness(const VariantRecord &record)
-{
-    return collect(record.thread, [](uint32_t late_ns) { return late_ns; });
-}
-
 Samples overrun_cpu(const VariantRecord &record)
 {
     return collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_cpu_ns; });
 }
 
-static Figure scaled(std::optional<uint64_t> value, double scale)
-{
-    if (!value)
-        return std::nullopt;
-    return static_cast<double>(*value) * scale;
-}
-
-static Figure micro(std::optional<uint64_t> ns)
+static Figure micro(const std::optional<uint64_t> &ns)
 {
     return scaled(ns, 1e-3);
-}
-
-static Figure ratio(double a, double b)
-{
-    if (b <= 0)
-        return std::nullopt;
-    return a / b;
 }
 
 static void fill_lateness(Row &row, const Samples &late)
@@ -65,9 +47,9 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
     Samples a_gp = collect(record.callbacks_a_gp, [](uint32_t value) { return value; });
     Samples batches = collect(record.batches, [](uint32_t value) { return value; });
     row.callbacks = static_cast<double>(sum.callbacks);
-    row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5), 1);
-    row.callbacks_per_gp_max = scaled(a_gp.max(), 1);
-    row.batch_max = scaled(batches.max(), 1);
+    row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5));
+    row.callbacks_per_gp_max = scaled(a_gp.max());
+    row.batch_max = scaled(batches.max());
     // Where callbacks run at once, what lies between two of them is work.
     if (sum.callback_ns > 0 && variant.policy->peer != &none_peer && !variant.policy->peer->single_reader)
         row.callback_ns = sum.callback_ns;
@@ -100,7 +82,7 @@ static void fill_overrun(Row &row, const VariantRecord &record)
             hit.push_back(record.loop[i].overrun_cpu_ns);
     row.overrun_cpu_us_full = micro(Samples(std::move(hit)).quantile_of_few(0.95));
     row.overrun_callbacks_max =
-        scaled(collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_callbacks; }).max(), 1);
+        scaled(collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_callbacks; }).max());
 }
 
 // A machine that stops for milliseconds spoils a few rounds, not the median over them.
@@ -138,7 +120,11 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
     row.probe = probe;
     row.scheduling = record.sum().fifo ? "fifo" : "other";
     row.burst = variant.burst;
-    fill_lateness(row, probe == "loop" ? loop_lateness(record) : thread_lateness(record));
+    row.label = variant.label();
+    if (probe == "loop")
+        fill_lateness(row, loop_lateness(record));
+    else
+        fill_lateness(row, collect(record.thread, [](uint32_t late_ns) { return late_ns; }));
     fill_callbacks(row, variant, record);
     if (probe == "loop")
         fill_overrun(row, record);
@@ -146,14 +132,6 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
         row.round_p99_us = median_round_p99(record);
     fill_throughput(row, record);
     return row;
-}
-
-std::string Row::label() const
-{
-    std::string text = workload + " " + policy;
-    if (burst != 0 && burst != flood_burst)
-        text += fmt::format(" {}", whole(static_cast<double>(burst)));
-    return scheduling == "other" ? text + " (SCHED_OTHER)" : text;
 }
 
 const Row *find_row(const std::vector<Row> &rows, const std::string &workload, const std::string &policy,
@@ -178,54 +156,47 @@ void fill_floors(std::vector<Row> &rows)
             row.floor_p999_us = floor->p999_us;
             row.floor_round_p99_us = floor->round_p99_us;
         }
+        for (const Row &other : rows)
+            if (row.probe == "loop" && other.probe == "thread" && other.label == row.label)
+                row.control_p99_us = other.p99_us;
     }
 }
 
-Json to_json(const Row &row)
+VariantCurve make_curve(const Variant &variant, const VariantRecord &record)
 {
-    Json json = {{"workload", row.workload},     {"policy", row.policy}, {"probe", row.probe},
-                 {"scheduling", row.scheduling}, {"burst", row.burst},   {"samples", row.samples}};
-    const std::pair<const char *, const Figure &> figures[] = {
-        {"p50_us", row.p50_us},
-        {"p99_us", row.p99_us},
-        {"p999_us", row.p999_us},
-        {"p9999_us", row.p9999_us},
-        {"max_us", row.max_us},
-        {"floor_p99_us", row.floor_p99_us},
-        {"floor_p999_us", row.floor_p999_us},
-        {"round_p99_us", row.round_p99_us},
-        {"floor_round_p99_us", row.floor_round_p99_us},
-        {"callbacks", row.callbacks},
-        {"callbacks_per_gp_p50", row.callbacks_per_gp_p50},
-        {"callbacks_per_gp_max", row.callbacks_per_gp_max},
-        {"batch_max", row.batch_max},
-        {"callback_ns", row.callback_ns},
-        {"overrun_us_p99", row.overrun_us_p99},
-        {"overrun_us_p999", row.overrun_us_p999},
-        {"overrun_us_p9999", row.overrun_us_p9999},
-        {"overrun_us_max", row.overrun_us_max},
-        {"overrun_cpu_us_p999", row.overrun_cpu_us_p999},
-        {"overrun_cpu_us_p9999", row.overrun_cpu_us_p9999},
-        {"overrun_cpu_us_max", row.overrun_cpu_us_max},
-        {"overrun_cpu_us_full", row.overrun_cpu_us_full},
-        {"overrun_callbacks_max", row.overrun_callbacks_max},
-        {"backlog_max", row.backlog_max},
-        {"ops_per_s", row.ops_per_s},
-        {"ops_per_loop_cpu_s", row.ops_per_loop_cpu_s},
-        {"utilisation", row.utilisation},
-        {"process_cpus", row.process_cpus},
-        {"grace_periods", row.grace_periods},
-        {"deadline_stops", row.deadline_stops},
-        {"budget_stops", row.budget_stops},
-        {"over_qmax", row.over_qmax},
-        {"limit_raised", row.limit_raised},
-        {"bursts", row.bursts},
-        {"work_events_lost", row.work_events_lost},
-        {"rounds", row.rounds},
-    };
-    for (const auto &[name, figure] : figures)
-        json[name] = or_null(figure);
-    return json;
+    constexpr std::size_t curve_points = 400, backlog_points = 2000;
+    VariantCurve curve;
+    curve.label = variant.label();
+    curve.workload = variant.workload;
+    curve.policy = variant.policy->name;
+    curve.burst = variant.burst;
+    curve.fifo = variant.fifo;
+    curve.cdf = loop_lateness(record).cdf(curve_points, 1e-3);
+    // The largest of each stretch: a spike is the point of the plot.
+    const std::size_t count = record.backlog.count(), stretch = count / backlog_points + 1;
+    for (std::size_t i = 0; i < count; i += stretch) {
+        BacklogSample peak = record.backlog[i];
+        for (std::size_t j = i; j < std::min(i + stretch, count); j++)
+            if (record.backlog[j].backlog > peak.backlog)
+                peak = record.backlog[j];
+        curve.backlog.emplace_back(peak.at_ms, peak.backlog);
+    }
+    for (std::size_t i = 0; i < record.invocations.count(); i++)
+        curve.invocations.emplace_back(record.invocations[i].backlog_max, record.invocations[i].p99_us);
+    return curve;
 }
 
-} // namespace lab
+std::string rows_table(const std::vector<Row> &rows, int which)
+{
+    Table table;
+    add_columns(table, which, Row());
+    for (const Row &row : rows) {
+        if (row.probe != "loop" || (which == reclaimed && row.policy == "none"))
+            continue;
+        table.group(row.workload);
+        table.row(cells_of(which, row));
+    }
+    return table.text();
+}
+
+} // namespace lab::latency

@@ -6,49 +6,74 @@
 #include <vector>
 
 #include "latency/plan.h"
-#include "measure/figure.h"
 #include "measure/quantile.h"
 #include "probe/record.h"
-#include "report/document.h"
-#include "report/table.h"
+#include "report/row.h"
 
-namespace lab
+namespace lab::latency
 {
 
-// One row: a variant under one of the two probes.  Times in microseconds unless the name says otherwise.
-struct Row {
-    std::string workload, policy, probe, scheduling;
-    uint64_t burst = 0;
-    uint64_t samples = 0;
-    Figure p50_us, p99_us, p999_us, p9999_us, max_us, floor_p99_us, floor_p999_us;
-    Figure round_p99_us, floor_round_p99_us; // of the control: p99 of a round, the median over the rounds
-    Figure callbacks, callbacks_per_gp_p50, callbacks_per_gp_max, batch_max, callback_ns;
-    Figure overrun_us_p99, overrun_us_p999, overrun_us_p9999, overrun_us_max;
-    Figure overrun_cpu_us_p999, overrun_cpu_us_p9999, overrun_cpu_us_max, overrun_callbacks_max;
-    Figure overrun_cpu_us_full; // of the due times that a batch ran into, the 95th percentile: nearly a whole batch
-    Figure backlog_max, ops_per_s, ops_per_loop_cpu_s, utilisation, process_cpus;
-    Figure grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, bursts, work_events_lost, rounds;
+constexpr int lateness = 0, reclaimed = 1; // the tables
 
-    std::string label() const;
+// One row: a variant under one of the two probes.  Times in microseconds unless the name says otherwise.
+struct Row : Fields {
+    Text label{*this, nullptr, {every_table, "workload, policy"}};
+    Text workload{*this, "workload"}, policy{*this, "policy"}, probe{*this, "probe"}, scheduling{*this, "scheduling"};
+    Count burst{*this, "burst"};
+    Count samples{*this, "samples", {lateness, "samples"}};
+    Number p50_us{*this, "p50_us", {lateness, "p50"}}, p99_us{*this, "p99_us", {lateness, "p99"}};
+    Number p999_us{*this, "p999_us", {lateness, "p99.9"}}, p9999_us{*this, "p9999_us", {lateness, "p99.99"}};
+    Number max_us{*this, "max_us", {lateness, "max"}};
+    Number floor_p99_us{*this, "floor_p99_us", {lateness, "floor p99"}};
+    Number floor_p999_us{*this, "floor_p999_us", {lateness, "p99.9"}};
+    // Of the control: p99 of a round, the median over the rounds.
+    Number round_p99_us{*this, "round_p99_us"}, floor_round_p99_us{*this, "floor_round_p99_us"};
+    Number control_p99_us{*this, nullptr, {lateness, "control p99"}};
+    Count callbacks{*this, "callbacks", {reclaimed, "callbacks"}};
+    Count callbacks_per_gp_p50{*this, "callbacks_per_gp_p50", {reclaimed, "gp p50"}};
+    Count callbacks_per_gp_max{*this, "callbacks_per_gp_max", {reclaimed, "gp max"}};
+    Count batch_max{*this, "batch_max"};
+    Number callback_ns{*this, "callback_ns", {reclaimed, "ns"}};
+    Number overrun_us_p99{*this, "overrun_us_p99"},
+        overrun_us_p999{*this, "overrun_us_p999", {reclaimed, "over p99.9"}};
+    Number overrun_us_p9999{*this, "overrun_us_p9999"}, overrun_us_max{*this, "overrun_us_max", {reclaimed, "max"}};
+    Number overrun_cpu_us_p999{*this, "overrun_cpu_us_p999", {reclaimed, "cpu p99.9"}};
+    Number overrun_cpu_us_p9999{*this, "overrun_cpu_us_p9999"};
+    Number overrun_cpu_us_max{*this, "overrun_cpu_us_max", {reclaimed, "max"}};
+    // Of the due times that a batch ran into, the 95th percentile: nearly a whole batch.
+    Number overrun_cpu_us_full{*this, "overrun_cpu_us_full"};
+    Count overrun_callbacks_max{*this, "overrun_callbacks_max", {reclaimed, "late"}};
+    Count backlog_max{*this, "backlog_max", {reclaimed, "backlog"}};
+    Number utilisation{*this, "utilisation", {lateness, "util", "{:.0f} %", 100}};
+    Number ops_per_s{*this, "ops_per_s", {lateness, "kops/s", nullptr, 1e-3}};
+    Number ops_per_loop_cpu_s{*this, "ops_per_loop_cpu_s"}, process_cpus{*this, "process_cpus"};
+    Count grace_periods{*this, "grace_periods"}, deadline_stops{*this, "deadline_stops"};
+    Count budget_stops{*this, "budget_stops"}, over_qmax{*this, "over_qmax"}, limit_raised{*this, "limit_raised"};
+    Count bursts{*this, "bursts"}, work_events_lost{*this, "work_events_lost"}, rounds{*this, "rounds"};
+};
+
+// What the page draws of a variant.
+struct VariantCurve : Fields {
+    Text label{*this, "label"}, workload{*this, "workload"}, policy{*this, "policy"};
+    Count burst{*this, "burst"};
+    Flag fifo{*this, "fifo"};
+    Curve cdf{*this, "cdf"}, backlog{*this, "backlog"}, invocations{*this, "invocations"};
 };
 
 // The row of a variant under probe "loop" or "thread".
 Row make_row(const Variant &variant, const VariantRecord &record, const std::string &probe);
+VariantCurve make_curve(const Variant &variant, const VariantRecord &record);
 
-// Fill in the floor: the same workload and probe with policy none.
+// Fill in what other rows say: the floor, which is the same workload and probe with policy none, and the control.
 void fill_floors(std::vector<Row> &rows);
-
-Json to_json(const Row &row);
 
 const Row *find_row(const std::vector<Row> &rows, const std::string &workload, const std::string &policy,
                     const std::string &probe, uint64_t burst = 0);
 
 Samples loop_lateness(const VariantRecord &record);
-Samples thread_lateness(const VariantRecord &record);
 Samples overrun_cpu(const VariantRecord &record);
 
-// The measured rows as a table for the terminal.
-std::string latency_table(const std::vector<Row> &rows);
-std::string callback_table(const std::vector<Row> &rows);
+// The loop's rows as a table for the terminal.
+std::string rows_table(const std::vector<Row> &rows, int which);
 
-} // namespace lab
+} // namespace lab::latency

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The child's frame, and the parent's watch over it: a pipe that ends when the child does.
+// The child's frame, and the parent's watch over it: a socket or a pipe that ends when the child does.
 #include "machine/child.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <fmt/format.h>
 #include <system_error>
@@ -22,22 +24,8 @@ namespace lab
 namespace
 {
 
-[[noreturn]] void run_and_exit(const std::function<void()> &work, int report)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN); // the parent decides when to stop
-    int status = 0;
-    try {
-        work();
-    } catch (const std::exception &exception) {
-        const char *text = exception.what();
-        if (write(report, text, strlen(text)) < 0)
-            perror("write");
-        status = 1;
-    }
-    fflush(nullptr);
-    _exit(status);
-}
+constexpr std::size_t message_max = 4096;
+constexpr char done = 'y', failed = 'n'; // the first byte of an answer; the answer or the error follows
 
 std::string describe(int status)
 {
@@ -48,24 +36,49 @@ std::string describe(int status)
     return fmt::format("the process ended with status {}", WEXITSTATUS(status));
 }
 
-// What the child reports until it ends; nothing may come.  False when the time is up.
-bool read_report(int report, int64_t end_ns, std::string &text)
+std::string late(int64_t allowed_ns)
+{
+    return fmt::format("no end within {:.1f} s; the process was killed", static_cast<double>(allowed_ns) / 1e9);
+}
+
+// A message or a part of a stream; nothing at its end.  -1 when the time is up.
+ssize_t receive(int descriptor, int64_t end_ns, char *bytes, std::size_t size)
 {
     for (;;) { // ends with the child or the time
-        pollfd readable{report, POLLIN, 0};
+        pollfd readable{descriptor, POLLIN, 0};
         const int64_t left_ms = (end_ns - now_ns()) / 1'000'000;
-        const int ready = left_ms <= 0 ? 0 : poll(&readable, 1, static_cast<int>(left_ms) + 1);
+        const int ready = left_ms < 0 ? 0 : poll(&readable, 1, static_cast<int>(left_ms) + 1);
         if (ready == 0)
-            return false;
+            return -1;
         if (ready < 0)
             continue; // interrupted
-        char part[256];
-        const ssize_t size = read(report, part, sizeof(part));
-        if (size == 0)
-            return true;
-        if (size > 0)
-            text.append(part, static_cast<std::size_t>(size));
+        const ssize_t got = read(descriptor, bytes, size);
+        if (got >= 0 || errno != EINTR)
+            return std::max<ssize_t>(got, 0);
     }
+}
+
+// The child's end of `ends` is the second one.
+pid_t fork_child(const int (&ends)[2])
+{
+    fflush(nullptr);
+    const pid_t pid = fork();
+    if (pid < 0)
+        throw std::system_error(errno, std::generic_category(), "fork");
+    close(ends[pid == 0 ? 0 : 1]);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGINT, SIG_IGN); // the parent decides when to stop
+    }
+    return pid;
+}
+
+int wait_for(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
 }
 
 [[noreturn]] void execute(const std::vector<std::string> &words, int output)
@@ -74,59 +87,114 @@ bool read_report(int report, int64_t end_ns, std::string &text)
     for (const std::string &word : words)
         arguments.push_back(const_cast<char *>(word.c_str()));
     arguments.push_back(nullptr);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN); // the parent decides when to stop
     dup2(output, STDOUT_FILENO);
     execv(arguments[0], arguments.data());
     perror(arguments[0]);
     _exit(127);
 }
 
-// Forks; `in_child` gets the writing end of a pipe and does not return.  What it writes becomes `report`.
-bool watch(const std::function<void(int)> &in_child, int64_t allowed_ns, std::string &report, std::string &error)
+} // namespace
+
+void Child::run(int socket)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        throw std::system_error(errno, std::generic_category(), "pipe2");
-    fflush(nullptr);
-    const pid_t child = fork();
-    if (child < 0)
-        throw std::system_error(errno, std::generic_category(), "fork");
-    if (child == 0) {
-        close(ends[0]);
-        in_child(ends[1]);
+    std::array<char, message_max> request;
+    ssize_t size = 0;
+    while ((size = recv(socket, request.data(), request.size(), 0)) > 0) {
+        std::string answer;
+        char outcome = done;
+        try {
+            obey_({request.data(), static_cast<std::size_t>(size)}, answer);
+        } catch (const std::exception &exception) {
+            outcome = failed;
+            answer = exception.what();
+        }
+        fflush(nullptr);
+        answer = (outcome + answer).substr(0, message_max);
+        if (send(socket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0)
+            break;
     }
-    close(ends[1]);
-    const bool ended = read_report(ends[0], now_ns() + allowed_ns, report);
-    close(ends[0]);
-    if (!ended) {
-        kill(child, SIGKILL);
-        report.clear();
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!ended)
-        error = fmt::format("no end within {:.1f} s; the process was killed", static_cast<double>(allowed_ns) / 1e9);
-    else if (status != 0)
-        error = describe(status);
-    return ended && status == 0;
+    _exit(0);
 }
 
-} // namespace
+bool Child::ask(std::string_view request, std::string &answer, int64_t allowed_ns)
+{
+    if (!error_.empty())
+        return false;
+    if (pid_ < 0) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+            throw std::system_error(errno, std::generic_category(), "socketpair");
+        pid_ = fork_child(ends);
+        if (pid_ == 0)
+            run(ends[1]);
+        socket_ = ends[0];
+    }
+    std::array<char, message_max> bytes;
+    ssize_t got = 0;
+    if (send(socket_, request.data(), request.size(), MSG_NOSIGNAL) >= 0)
+        got = receive(socket_, now_ns() + allowed_ns, bytes.data(), bytes.size());
+    if (got < 0)
+        return fail(late(allowed_ns));
+    if (got == 0) {
+        const int status = wait_for(pid_);
+        pid_ = -1;
+        return fail(describe(status));
+    }
+    answer.assign(bytes.data() + 1, static_cast<std::size_t>(got) - 1);
+    return bytes[0] == done || fail(answer.empty() ? "failed" : answer);
+}
+
+bool Child::fail(std::string why)
+{
+    error_ = std::move(why);
+    end();
+    return false;
+}
+
+void Child::end()
+{
+    if (socket_ >= 0)
+        close(socket_);
+    socket_ = -1;
+    if (pid_ > 0) {
+        kill(pid_, SIGKILL);
+        (void)wait_for(pid_);
+    }
+    pid_ = -1;
+}
 
 bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error)
 {
-    std::string report;
-    const bool done = watch([&](int end) { run_and_exit(work, end); }, allowed_ns, report, error);
-    if (!report.empty())
-        error = report;
-    return done;
+    Child child([&work](std::string_view, std::string &) { work(); });
+    std::string nothing;
+    const bool ok = child.ask("?", nothing, allowed_ns);
+    if (!ok)
+        error = child.error();
+    return ok;
 }
 
 bool run_program(const std::vector<std::string> &words, int64_t allowed_ns, std::string &output, std::string &error)
 {
-    return watch([&](int end) { execute(words, end); }, allowed_ns, output, error);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        throw std::system_error(errno, std::generic_category(), "pipe2");
+    const pid_t pid = fork_child(ends);
+    if (pid == 0)
+        execute(words, ends[1]);
+    const int64_t end_ns = now_ns() + allowed_ns;
+    output.clear();
+    std::array<char, message_max> bytes;
+    ssize_t got = 0;
+    while ((got = receive(ends[0], end_ns, bytes.data(), bytes.size())) > 0)
+        output.append(bytes.data(), static_cast<std::size_t>(got));
+    close(ends[0]);
+    if (got < 0)
+        kill(pid, SIGKILL);
+    const int status = wait_for(pid);
+    if (got == 0 && status == 0)
+        return true;
+    error = got < 0 ? late(allowed_ns) : describe(status);
+    return false;
 }
 
 } // namespace lab

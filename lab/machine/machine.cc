@@ -78,23 +78,6 @@ Machine read_machine()
     return machine;
 }
 
-nlohmann::ordered_json to_json(const Machine &machine)
-{
-    return {{"cpu_model", machine.cpu_model},
-            {"architecture", machine.architecture},
-            {"cpus", machine.cpus_allowed.size()},
-            {"memory_mb", machine.memory_mb},
-            {"kernel", machine.kernel},
-            {"hypervisor", machine.hypervisor},
-            {"clock_source", machine.clock_source},
-            {"clock_read_ns", machine.clock_read_ns},
-            {"thread_cpu_read_ns", machine.thread_cpu_read_ns},
-            {"membarrier_expedited", machine.membarrier_expedited},
-            {"rseq", machine.rseq},
-            {"realtime_permitted", machine.realtime_permitted},
-            {"realtime_limits", machine.realtime_limits}};
-}
-
 static int armed_timer(int64_t period_ns)
 {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@ struct Machine {
 };
 
 Machine read_machine();
-nlohmann::ordered_json to_json(const Machine &machine);
 
 // Lateness of a sleep to an absolute time, in nanoseconds: the floor under every latency measured on this machine.
 // Runs on `cpu` for `seconds`; as SCHED_FIFO where permitted and asked for.

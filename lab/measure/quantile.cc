@@ -52,9 +52,9 @@ double Samples::mean() const
     return std::accumulate(values_.begin(), values_.end(), 0.0) / static_cast<double>(values_.size());
 }
 
-std::vector<std::pair<uint64_t, double>> Samples::cdf(std::size_t points) const
+std::vector<std::pair<double, double>> Samples::cdf(std::size_t points, double scale) const
 {
-    std::vector<std::pair<uint64_t, double>> curve;
+    std::vector<std::pair<double, double>> curve;
     if (values_.empty() || points < 2)
         return curve;
     const auto size = static_cast<double>(values_.size());
@@ -67,7 +67,7 @@ std::vector<std::pair<uint64_t, double>> Samples::cdf(std::size_t points) const
         if (rank == previous)
             continue;
         previous = rank;
-        curve.emplace_back(values_[rank - 1], static_cast<double>(rank) / size);
+        curve.emplace_back(static_cast<double>(values_[rank - 1]) * scale, static_cast<double>(rank) / size);
     }
     return curve;
 }

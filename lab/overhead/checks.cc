@@ -13,25 +13,16 @@ namespace lab::overhead
 namespace
 {
 
-using Verdicts = std::vector<Verdict>;
-
 const char *const engines[] = {"ltimer", "sched", "poll", "kthread"};
 // As measured in 2002, each with the feature that the document names.
 const char *const engines_of_2002[] = {"ltimer", "sched/global counter", "poll/global queue"};
 // Who does the same work misses the cache as often; more than this apart and the figures are about other work.
 constexpr double same_work_within = 1.15;
 
-Outcome judged(bool judge, bool holds, Outcome otherwise)
-{
-    if (!judge)
-        return Outcome::not_judged;
-    return holds ? Outcome::held : otherwise;
-}
-
 // Judged as they were: nothing to judge where a row is missing.
 Outcome bar(const CheckInput &input, bool known, bool holds)
 {
-    return judged(input.judge_times && known, holds, Outcome::failed);
+    return judged(input.judge_times && known, holds);
 }
 
 Outcome finding(const CheckInput &input, bool known, bool holds)
@@ -41,19 +32,19 @@ Outcome finding(const CheckInput &input, bool known, bool holds)
 
 // "ltimer 41.2, sched 40.8" of one figure.
 template <class Labels>
-std::string list(const CheckInput &input, const Labels &labels, const char *environment, Figure Row::*figure)
+std::string list(const CheckInput &input, const Labels &labels, const char *environment, Number Row::*figure)
 {
     std::vector<std::string> parts;
     for (const auto &label : labels)
         if (const Row *row = find_row(input.rows, label, environment))
-            parts.push_back(fmt::format("{} {}", row->label(), number(row->*figure)));
+            parts.push_back(fmt::format("{} {}", row->label, number(row->*figure)));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Figure figure_of(const CheckInput &input, const char *label, const char *environment, Figure Row::*figure)
+Figure figure_of(const CheckInput &input, const char *label, const char *environment, Number Row::*figure)
 {
     const Row *row = find_row(input.rows, label, environment);
-    return row != nullptr ? row->*figure : std::nullopt;
+    return row != nullptr ? Figure(row->*figure) : std::nullopt;
 }
 
 void judge_rare(const CheckInput &input, Verdicts &verdicts)
@@ -171,7 +162,7 @@ void conclude_global_counter(const CheckInput &input, Verdicts &verdicts)
 
 } // namespace
 
-std::vector<Verdict> judge_bars(const CheckInput &input)
+Verdicts judge_bars(const CheckInput &input)
 {
     Verdicts verdicts;
     judge_rare(input, verdicts);
@@ -180,7 +171,7 @@ std::vector<Verdict> judge_bars(const CheckInput &input)
     return verdicts;
 }
 
-std::vector<Verdict> judge_conclusions(const CheckInput &input)
+Verdicts judge_conclusions(const CheckInput &input)
 {
     Verdicts verdicts;
     conclude_updates_more_than_rare(input, verdicts);

@@ -11,13 +11,13 @@ namespace lab::overhead
 {
 
 struct CheckInput {
-    const std::vector<Row> &rows;
+    const std::vector<Row> rows;
     bool judge_times; // false in a quick or an interrupted run: counts only
 };
 
 // The project's own bars: a failure of these fails the command.
-std::vector<Verdict> judge_bars(const CheckInput &input);
+Verdicts judge_bars(const CheckInput &input);
 // The document's conclusions: held or not reproduced.
-std::vector<Verdict> judge_conclusions(const CheckInput &input);
+Verdicts judge_conclusions(const CheckInput &input);
 
 } // namespace lab::overhead

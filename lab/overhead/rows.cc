@@ -36,6 +36,30 @@ void Total::add(const RoundResult &result)
         ticks[{result.functions[i].name, result.functions[i].work}] += result.functions[i].ticks;
 }
 
+double Total::ticks_a_million_packets(const std::pair<std::string, Work> &function) const
+{
+    const auto found = ticks.find(function);
+    return found == ticks.end() || packets == 0
+               ? 0
+               : static_cast<double>(found->second) * 1e6 / static_cast<double>(packets);
+}
+
+std::vector<FunctionRow> function_rows(const Total &total)
+{
+    std::vector<FunctionRow> rows;
+    for (const auto &[function, ticks] : total.ticks) {
+        FunctionRow &row = rows.emplace_back();
+        row.engine = total.engine->name;
+        row.variant = total.engine->variant;
+        row.environment = total.environment->name;
+        row.function = function.first;
+        row.work = work_name(function.second);
+        row.ticks = static_cast<double>(ticks);
+        row.ticks_per_million_packets = total.ticks_a_million_packets(function);
+    }
+    return rows;
+}
+
 bool queues_callback(const std::string &function)
 {
     for (const char *prefix : {"retire_", "counted_reclaim", "GlobalQueue::enqueue", "rtrcu_call", "callback_enqueue",
@@ -43,16 +67,6 @@ bool queues_callback(const std::string &function)
         if (function.rfind(prefix, 0) == 0)
             return true;
     return false;
-}
-
-// Half the distance between the quartiles of the rounds, of their median.
-static Figure spread_pct(std::vector<double> values)
-{
-    if (values.size() < 2)
-        return std::nullopt;
-    std::sort(values.begin(), values.end());
-    const double low = values[values.size() / 4], high = values[values.size() - 1 - values.size() / 4];
-    return 50 * (high - low) / values[values.size() / 2];
 }
 
 // The share of samples in each kind of work, of the CPU time that was sampled.
@@ -70,7 +84,7 @@ static void fill_shares(const Total &total, double packets, Row &row)
     }
     if (!total.sampled_all_threads) // what was not sampled are the library's threads
         ns[static_cast<std::size_t>(Work::rcu)] += static_cast<double>(total.process_cpu_ns - total.forwarder_cpu_ns);
-    Figure *figures[work_kinds] = {&row.lookup_ns, &row.update_ns, &row.rcu_ns, &row.traffic_ns, &row.other_ns};
+    Number *figures[work_kinds] = {&row.lookup_ns, &row.update_ns, &row.rcu_ns, &row.traffic_ns, &row.other_ns};
     for (std::size_t i = 0; i < work_kinds; i++)
         *figures[i] = ns[i] / packets;
     if (total.expired > 100 && total.engine->guard == Guard::rcu)
@@ -83,6 +97,7 @@ Row make_row(const Total &total)
     row.engine = total.engine->name;
     row.variant = total.engine->variant;
     row.environment = total.environment->name;
+    row.label = total.engine->label();
     row.rounds = total.rounds;
     if (total.packets == 0)
         return row;
@@ -103,26 +118,23 @@ Row make_row(const Total &total)
     row.grace_periods_per_s = static_cast<double>(total.grace_periods) / seconds;
     row.over_qmax = static_cast<double>(total.over_qmax);
     const Samples waits(total.waited_ns);
-    if (auto p50 = waits.quantile(0.5))
-        row.gp_latency_us_p50 = static_cast<double>(*p50) / 1000;
-    if (auto p99 = waits.quantile(0.99))
-        row.gp_latency_us_p99 = static_cast<double>(*p99) / 1000;
+    row.gp_latency_us_p50 = scaled(waits.quantile(0.5), 1e-3);
+    row.gp_latency_us_p99 = scaled(waits.quantile(0.99), 1e-3);
     return row;
 }
 
 const Row *find_row(const std::vector<Row> &rows, const std::string &label, const std::string &environment)
 {
     for (const Row &row : rows)
-        if (row.label() == label && row.environment == environment)
+        if (row.label == label && row.environment == environment)
             return &row;
     return nullptr;
 }
 
+// What is saved.
 static Figure gain_pct(const Figure &base, const Figure &ours)
 {
-    if (!base || !ours || *base <= 0)
-        return std::nullopt;
-    return 100 * (*base - *ours) / *base;
+    return scaled(diff_pct(base, ours), -1);
 }
 
 void fill_gains(std::vector<Row> &rows)

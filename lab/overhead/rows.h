@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "measure/figure.h"
 #include "overhead/round.h"
+#include "report/row.h"
 
 namespace lab::overhead
 {
@@ -29,30 +29,53 @@ struct Total {
     std::map<std::pair<std::string, Work>, uint64_t> ticks;
 
     void add(const RoundResult &result);
+    // 0 where the function was not seen.
+    double ticks_a_million_packets(const std::pair<std::string, Work> &function) const;
 };
 
-struct Row {
-    std::string engine, variant, environment;
-    Figure packets_per_s, cpu_ns_per_packet, cpu_spread_pct;
-    Figure lookup_ns, update_ns, rcu_ns, traffic_ns, other_ns; // CPU nanoseconds a packet, by share of samples
-    Figure rcu_threads_ns;                                     // exact: of the library's threads
-    Figure call_rcu_ns;                                        // to queue a callback, a callback
-    Figure net_gain_pct;                                       // CPU a packet against base with one lock
-    Figure net_gain_chain_locks_pct;                           // against base with a lock a chain
-    Figure document_gain_pct; // as the document counts: lookup saved, less the cost of RCU, of base's lookup
-    Figure gp_latency_us_p50, gp_latency_us_p99, backlog_max;
-    Figure callbacks_per_s, grace_periods_per_s, misses_per_packet, over_qmax, samples, samples_lost, rounds;
+constexpr int cost = 0, callbacks = 1; // the tables
 
-    std::string label() const
-    {
-        return variant.empty() ? engine : engine + "/" + variant;
-    }
+struct Row : Fields {
+    Text label{*this, nullptr, {every_table, "engine"}};
+    Text engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
+    Number packets_per_s{*this, "packets_per_s", {cost, "packets/s"}};
+    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}};
+    Number cpu_spread_pct{*this, "cpu_spread_pct", {cost, "+-%"}};
+    // CPU nanoseconds a packet, by share of samples.
+    Number lookup_ns{*this, "lookup_ns", {cost, "lookup"}}, update_ns{*this, "update_ns", {cost, "update"}};
+    Number rcu_ns{*this, "rcu_ns", {cost, "rcu"}}, traffic_ns{*this, "traffic_ns", {cost, "traffic"}};
+    Number other_ns{*this, "other_ns", {cost, "other"}};
+    // CPU a packet against base with one lock, and with a lock a chain.
+    Number net_gain_pct{*this, "net_gain_pct", {cost, "gain %"}};
+    Number net_gain_chain_locks_pct{*this, "net_gain_chain_locks_pct", {cost, "over chain locks %"}};
+    // As the document counts: lookup saved, less the cost of RCU, of base's lookup.
+    Number document_gain_pct{*this, "document_gain_pct", {cost, "as 2002 counts %"}};
+    Number gp_latency_us_p50{*this, "gp_latency_us_p50", {callbacks, "gp latency us p50"}};
+    Number gp_latency_us_p99{*this, "gp_latency_us_p99", {callbacks, "p99"}};
+    Number callbacks_per_s{*this, "callbacks_per_s", {callbacks, "callbacks/s"}};
+    Number grace_periods_per_s{*this, "grace_periods_per_s", {callbacks, "gps/s"}};
+    Count backlog_max{*this, "backlog_max", {callbacks, "backlog max"}};
+    Count over_qmax{*this, "over_qmax", {callbacks, "over qmax"}};
+    Number call_rcu_ns{*this, "call_rcu_ns", {callbacks, "call_rcu ns"}}; // to queue a callback, a callback
+    // Exact: of the library's threads.
+    Number rcu_threads_ns{*this, "rcu_threads_ns", {callbacks, "rcu threads ns/packet"}};
+    Number misses_per_packet{*this, "misses_per_packet"};
+    Count samples{*this, "samples"}, samples_lost{*this, "samples_lost"}, rounds{*this, "rounds"};
+};
+
+// A function's samples under an engine.
+struct FunctionRow : Fields {
+    Text engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
+    Text function{*this, "function"}, work{*this, "work"};
+    Count ticks{*this, "ticks"};
+    Number ticks_per_million_packets{*this, "ticks_per_million_packets"};
 };
 
 constexpr const char *base_one_lock = "base/one lock";
 constexpr const char *base_chain_locks = "base/chain locks";
 
 Row make_row(const Total &total);
+std::vector<FunctionRow> function_rows(const Total &total);
 // Fill in what compares a row with those of base in its environment.
 void fill_gains(std::vector<Row> &rows);
 const Row *find_row(const std::vector<Row> &rows, const std::string &label, const std::string &environment);

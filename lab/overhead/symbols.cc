@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Reads the ELF symbol table of the running program and sorts functions into kinds of work.
+// Asks libdw for the functions of the running program and sorts them into kinds of work.
 #include "overhead/symbols.h"
 
 #include <cxxabi.h>
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 namespace lab::overhead
@@ -20,43 +16,13 @@ namespace lab::overhead
 namespace
 {
 
-using Image = std::vector<char>;
-
-Image own_image()
+// The files themselves say enough: nobody looks for separate ones, nor asks a server.
+int find_no_debuginfo(Dwfl_Module *, void **, const char *, Dwarf_Addr, const char *, const char *, GElf_Word, char **)
 {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
-    return Image(std::istreambuf_iterator<char>(file), {});
+    return -1;
 }
 
-// Where the program was loaded, to be added to the addresses of its file.
-uint64_t load_address()
-{
-    uint64_t address = 0;
-    dl_iterate_phdr(
-        [](dl_phdr_info *info, std::size_t, void *result) {
-            *static_cast<uint64_t *>(result) = info->dlpi_addr;
-            return 1; // the first is the program
-        },
-        &address);
-    return address;
-}
-
-// A part of the image as an array; nothing where the file is shorter than it says.
-template <class T> std::vector<T> part(const Image &image, uint64_t offset, uint64_t bytes)
-{
-    if (offset > image.size() || bytes > image.size() - offset)
-        return {};
-    std::vector<T> items(bytes / sizeof(T));
-    std::memcpy(items.data(), image.data() + offset, items.size() * sizeof(T));
-    return items;
-}
-
-std::string text_at(const std::vector<char> &strings, std::size_t offset)
-{
-    if (offset >= strings.size())
-        return {};
-    return std::string(strings.data() + offset, strnlen(strings.data() + offset, strings.size() - offset));
-}
+constexpr Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, find_no_debuginfo, nullptr, nullptr};
 
 std::string demangled(const char *name)
 {
@@ -106,7 +72,7 @@ std::string short_name(const std::string &demangled)
     return flat;
 }
 
-Work classify(const std::string &name, const std::string &source)
+Work classify(const std::string &name, bool from_c)
 {
     auto begins = [&](std::initializer_list<std::string_view> prefixes) {
         return std::any_of(prefixes.begin(), prefixes.end(),
@@ -124,66 +90,36 @@ Work classify(const std::string &name, const std::string &source)
     if (begins({"forward", "PacketSource::"}))
         return Work::traffic;
     // The library is C; so are the symbols that the tool chain adds, but nobody spends time in those.
-    const bool from_c = source.size() > 2 && source.compare(source.size() - 2, 2, ".c") == 0;
-    if (from_c || begins({"rtrcu_", "gp_", "drive_", "callback_", "section_", "reader_", "blocked_", "cbqueue_",
-                          "plat_", "lock_", "watch_", "api_"}))
+    if (from_c)
         return Work::rcu;
     return Work::other;
 }
 
-Symbols::Symbols()
+Symbols::Symbols() : modules_(dwfl_begin(&callbacks), dwfl_end)
 {
-    const Image image = own_image();
-    const auto headers = part<ElfW(Ehdr)>(image, 0, sizeof(ElfW(Ehdr)));
-    if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0)
+    if (modules_ == nullptr)
         return;
-    const auto sections = part<ElfW(Shdr)>(image, headers[0].e_shoff, headers[0].e_shnum * sizeof(ElfW(Shdr)));
-    const uint64_t loaded = headers[0].e_type == ET_DYN ? load_address() : 0;
-    for (const auto &section : sections) {
-        if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size())
-            continue;
-        const auto &strings_section = sections[section.sh_link];
-        const auto strings = part<char>(image, strings_section.sh_offset, strings_section.sh_size);
-        std::string source;
-        for (const auto &entry : part<ElfW(Sym)>(image, section.sh_offset, section.sh_size)) {
-            const unsigned char type = entry.st_info & 0xf, binding = entry.st_info >> 4;
-            if (type == STT_FILE)
-                source = text_at(strings, entry.st_name);
-            if (type == STT_FUNC && entry.st_size != 0)
-                symbols_.push_back({loaded + entry.st_value, loaded + entry.st_value + entry.st_size,
-                                    text_at(strings, entry.st_name), binding == STB_LOCAL ? source : ""});
-        }
-    }
-    std::sort(symbols_.begin(), symbols_.end(), [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
-}
-
-const Symbols::Symbol *Symbols::symbol_at(uint64_t address) const
-{
-    auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
-                                  [](uint64_t value, const Symbol &symbol) { return value < symbol.begin; });
-    if (after == symbols_.begin() || address >= (after - 1)->end)
-        return nullptr;
-    return &*(after - 1);
+    (void)dwfl_linux_proc_report(modules_.get(), getpid());
+    (void)dwfl_report_end(modules_.get(), nullptr, nullptr);
+    const auto own = reinterpret_cast<uint64_t>(&demangled);
+    program_ = dwfl_addrmodule(modules_.get(), own);
+    named_ = program_ != nullptr && dwfl_module_addrname(program_, own) != nullptr;
 }
 
 Function Symbols::find(uint64_t address) const
 {
-    if (const Symbol *symbol = symbol_at(address)) {
-        // Functions of C are local to a file or have plain names; both are short already.
-        std::string name = short_name(demangled(symbol->name.c_str()));
-        return {name, classify(name, symbol->source)};
-    }
-    Dl_info info{};
-    if (dladdr(reinterpret_cast<void *>(address), &info) == 0 || info.dli_fname == nullptr)
+    Dwfl_Module *module = modules_ != nullptr ? dwfl_addrmodule(modules_.get(), address) : nullptr;
+    if (module == nullptr)
         return {"[unknown]", Work::other};
-    if (info.dli_sname != nullptr) {
-        std::string name = short_name(demangled(info.dli_sname));
-        return {name, classify(name, "")};
+    if (const char *symbol = dwfl_module_addrname(module, address)) {
+        const bool mangled = std::strncmp(symbol, "_Z", 2) == 0;
+        const std::string name = short_name(demangled(symbol));
+        return {name, classify(name, module == program_ && !mangled)};
     }
-    const char *slash = std::strrchr(info.dli_fname, '/');
-    std::string file = fmt::format("[{}]", slash != nullptr ? slash + 1 : info.dli_fname);
+    const std::string path = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    const std::string file = "[" + path.substr(path.rfind('/') + 1) + "]";
     // Of the C library's unnamed parts only malloc and free do much here.
-    return {file, classify(file, "")};
+    return {file, classify(file, false)};
 }
 
 } // namespace lab::overhead

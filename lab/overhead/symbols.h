@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+struct Dwfl;
+struct Dwfl_Module;
 
 namespace lab::overhead
 {
@@ -28,27 +32,23 @@ struct Function {
 class Symbols
 {
   public:
-    // Reads the symbol table of the running program.  Where that was stripped, names are coarse; named() says so.
+    // Of the running program and its libraries.  Where the program was stripped, names are coarse; named() says so.
     Symbols();
     Function find(uint64_t address) const;
     bool named() const
     {
-        return !symbols_.empty();
+        return named_;
     }
 
   private:
-    struct Symbol {
-        uint64_t begin, end; // run-time addresses
-        std::string name;    // as in the table
-        std::string source;  // the file a local symbol comes from, as the table says
-    };
-    const Symbol *symbol_at(uint64_t address) const;
-    std::vector<Symbol> symbols_; // by begin
+    std::unique_ptr<Dwfl, void (*)(Dwfl *)> modules_;
+    Dwfl_Module *program_ = nullptr;
+    bool named_ = false;
 };
 
 // "lab::RouteCache<lab::overhead::RcuSync>::miss(unsigned long, ...)" -> "RouteCache::miss"; suffixes of clones go too.
 std::string short_name(const std::string &demangled);
-// From the short name and, for local symbols, the source file.
-Work classify(const std::string &name, const std::string &source);
+// From the short name, and whether it is one of the program's C functions.
+Work classify(const std::string &name, bool from_c);
 
 } // namespace lab::overhead

@@ -41,21 +41,8 @@ void free_kept()
 const Peer none_peer = {
     .name = "none",
     .what = "no reclamation while the clock runs; freed between rounds",
-    .start = [](const PeerSettings &, std::string &) { return true; },
-    .thread_begin = [](ThreadRole) {},
-    .thread_end = [] {},
-    .section = [](ThreadRole) -> Section {
-        return {[] {}, [] {}};
-    },
     .retire = retire,
-    .offline = [] {},
-    .online = [] {},
-    .turn = [](int64_t) {},
-    .runs_callbacks_in_turn = false,
-    .single_reader = false,
-    .grace_period_number = nullptr,
     .between_rounds = free_kept,
-    .counters = [] { return PeerCounters{}; },
 };
 
 } // namespace lab

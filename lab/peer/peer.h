@@ -2,7 +2,7 @@
 // Reclamation back-ends, as rows of one table of functions: the same workload runs over each.
 //
 // An object that is reclaimed carries a RetiredHead, large enough for the head of any back-end.  Adding a back-end
-// means one file and one row in table.cc.
+// means one file.
 #pragma once
 
 #include <array>
@@ -44,33 +44,31 @@ struct Peer {
     const char *what; // for the reader of the report
 
     // Once a process, before any other call, from the one thread.  False with a reason when it cannot run.
-    bool (*start)(const PeerSettings &settings, std::string &error);
-    void (*thread_begin)(ThreadRole role);
-    void (*thread_end)();
-    Section (*section)(ThreadRole role);
+    bool (*start)(const PeerSettings &settings, std::string &error) = [](const PeerSettings &, std::string &) {
+        return true;
+    };
+    void (*thread_begin)(ThreadRole role) = [](ThreadRole) {};
+    void (*thread_end)() = [] {};
+    Section (*section)(ThreadRole role) = [](ThreadRole) -> Section { return {[] {}, [] {}}; };
 
     // Hand over an object that no new reader can find.
     void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
 
     // The loop's calls: before it sleeps, after it woke, and once a turn with the time of its next event.  turn() is
     // the only one that may run callbacks, where the back-end runs any in the loop at all.
-    void (*offline)();
-    void (*online)();
-    void (*turn)(int64_t next_due_ns);
-    bool runs_callbacks_in_turn;
+    void (*offline)() = [] {};
+    void (*online)() = [] {};
+    void (*turn)(int64_t next_due_ns) = [](int64_t) {};
+    bool runs_callbacks_in_turn = false;
     // Only meaningful while the loop is the one reader of the process: no companion may read.
-    bool single_reader;
+    bool single_reader = false;
 
     // A number that changes with every grace period, cheap and lock-free; nullptr where the back-end has none.
-    uint64_t (*grace_period_number)();
+    uint64_t (*grace_period_number)() = nullptr;
     // What is left to do between rounds, when no reader runs and nothing is measured; nullptr where that is nothing.
-    void (*between_rounds)();
-    // The back-end's counters, or zeroes.
-    PeerCounters (*counters)();
+    void (*between_rounds)() = nullptr;
+    PeerCounters (*counters)() = [] { return PeerCounters{}; };
 };
-
-const std::vector<const Peer *> &all_peers();
-const Peer *find_peer(const std::string &name);
 
 extern const Peer rtrcu_peer;
 extern const Peer rtrcu_direct_peer;

@@ -44,14 +44,6 @@ const Peer urcu_memb_peer = {
         return {[] { urcu_memb_read_lock(); }, [] { urcu_memb_read_unlock(); }};
     },
     .retire = retire,
-    .offline = [] {},
-    .online = [] {},
-    .turn = [](int64_t) {},
-    .runs_callbacks_in_turn = false,
-    .single_reader = false,
-    .grace_period_number = nullptr,
-    .between_rounds = nullptr,
-    .counters = [] { return PeerCounters{}; },
 };
 
 } // namespace lab

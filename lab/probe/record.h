@@ -45,9 +45,7 @@ struct Totals {
     double work_ns_per_operation; // calibration
     // The library's own counters over the measured time.
     uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised;
-    bool fifo;       // the loop ran as SCHED_FIFO
-    bool failed;     // the child could not go on
-    char error[256]; // why
+    bool fifo; // the loop ran as SCHED_FIFO
 };
 
 struct VariantRecord {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/document.h"
+#include "report/row.h"
 
 namespace lab
 {

@@ -1,43 +1,172 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The JSON document and the progress line.
+// The JSON document, the page that a script makes of it, and the progress line.
 #include "report/document.h"
 
 #include <rtrcu/rcu.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "measure/clock.h"
 
 namespace lab
 {
 
-Json make_document(const std::string &experiment, const Machine &machine, const Json &arguments)
+static Json to_json(const Machine &machine)
 {
-    return {{"experiment", experiment},
-            {"version", rtrcu_version()},
-            {"machine", to_json(machine)},
-            {"args", arguments},
-            {"rows", Json::array()}};
+    return {{"cpu_model", machine.cpu_model},
+            {"architecture", machine.architecture},
+            {"cpus", machine.cpus_allowed.size()},
+            {"memory_mb", machine.memory_mb},
+            {"kernel", machine.kernel},
+            {"hypervisor", machine.hypervisor},
+            {"clock_source", machine.clock_source},
+            {"clock_read_ns", machine.clock_read_ns},
+            {"thread_cpu_read_ns", machine.thread_cpu_read_ns},
+            {"membarrier_expedited", machine.membarrier_expedited},
+            {"rseq", machine.rseq},
+            {"realtime_permitted", machine.realtime_permitted},
+            {"realtime_limits", machine.realtime_limits}};
 }
 
-Json or_null(const Figure &figure)
+Document::Document(const std::string &experiment, const Machine &machine)
+    : json_(std::make_unique<Json>(Json{{"experiment", experiment},
+                                        {"version", rtrcu_version()},
+                                        {"machine", to_json(machine)},
+                                        {"args", Json::object()},
+                                        {"rows", Json::array()}})),
+      curves_(std::make_unique<Json>(Json::array()))
 {
-    return figure ? Json(*figure) : Json(nullptr);
 }
 
-bool write_json(const std::string &file_name, const Json &document, std::string &error)
+Document::~Document() = default;
+
+void Document::argument(const char *key, const std::string &value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::argument(const char *key, const std::vector<std::string> &value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::argument(const char *key, const std::vector<uint64_t> &value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::argument(const char *key, const std::map<std::string, std::string> &value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::argument(const char *key, double value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::argument(const char *key, bool value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::whole_argument(const char *key, int64_t value)
+{
+    (*json_)["args"][key] = value;
+}
+
+void Document::row(const Fields &row)
+{
+    (*json_)["rows"].push_back(to_json(row));
+}
+
+void Document::curve(const Fields &curve)
+{
+    curves_->push_back(to_json(curve));
+}
+
+static bool write_json(const std::string &file_name, const Json &json, std::string &error)
 {
     std::ofstream file(file_name);
-    file << document.dump(1) << '\n';
+    file << json.dump(1) << '\n';
     file.close();
     if (!file)
         error = fmt::format("{}: cannot be written ({}); name a file in a directory that exists", file_name,
                             std::strerror(errno));
     return static_cast<bool>(file);
+}
+
+bool Document::write(const std::string &file_name, std::string &error) const
+{
+    return write_json(file_name, *json_, error);
+}
+
+// The scripts stand beside each other: in the source tree, or where they were installed.
+static std::string find_script(const std::string &stem)
+{
+    std::error_code failure;
+    for (const char *folder : {LAB_SCRIPTS, LAB_SCRIPTS_INSTALLED}) {
+        const auto script = std::filesystem::path(folder) / (stem + "_html.py");
+        if (std::filesystem::exists(script, failure))
+            return script;
+    }
+    return {};
+}
+
+// What the script says when there is nothing to plot with.
+constexpr int no_plots = 3;
+
+// The script's exit code, or -1 where the interpreter did not run or did not end by itself.
+static int run_script(const char *python, const std::string &script, const std::string &data, const std::string &page)
+{
+    std::string words[] = {python, script, data, page};
+    char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    pid_t child = -1;
+    int status = 0;
+    if (posix_spawnp(&child, python, nullptr, nullptr, arguments, environ) != 0 ||
+        waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
+
+std::string Document::write_page(const std::string &directory, const Verdicts &verdicts) const
+{
+    const std::string stem = json_->at("experiment");
+    std::error_code failure;
+    std::filesystem::create_directories(directory, failure);
+    if (failure)
+        return fmt::format("no page: {}: {}; name another directory with --out", directory, failure.message());
+    Json data = *json_;
+    data["curves"] = *curves_;
+    data["verdicts"] = Json::array();
+    for (const Verdict &verdict : verdicts)
+        data["verdicts"].push_back(
+            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
+    const std::string file = fmt::format("{}/{}.json", directory, stem),
+                      page = fmt::format("{}/{}.html", directory, stem);
+    std::string error;
+    if (!write_json(file, data, error))
+        return "no page: " + error;
+    const std::string script = find_script(stem);
+    if (script.empty())
+        return fmt::format("no page: the plotting script was not found; the data is in {}", file);
+    // The distribution's interpreter is the one that its matplotlib belongs to; another may come first in the path.
+    int code = run_script("/usr/bin/python3", script, file, page);
+    if (code != 0)
+        code = run_script("python3", script, file, page);
+    if (code == no_plots)
+        return fmt::format("page: {}, without plots: install python3-matplotlib", page);
+    if (code != 0)
+        return fmt::format("no page: python3 did not run the plotting script; the data is in {}", file);
+    return fmt::format("page with plots: {}", page);
 }
 
 Progress::Progress(std::string what, double total) : what_(std::move(what)), total_(total), terminal_(isatty(2) != 0)

@@ -1,25 +1,65 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The JSON document of an experiment, and progress on standard error.
+// The JSON document of an experiment, the page that is drawn of it, and progress on standard error.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "machine/machine.h"
-#include "measure/figure.h"
+#include "report/row.h"
+#include "report/verdict.h"
 
 namespace lab
 {
 
-using Json = nlohmann::ordered_json;
-
-Json or_null(const Figure &figure);
-
 // {"experiment","version","machine","args","rows":[]}; rows are flat objects.
-Json make_document(const std::string &experiment, const Machine &machine, const Json &arguments);
+class Document
+{
+  public:
+    Document(const std::string &experiment, const Machine &machine);
+    ~Document();
+    Document(const Document &) = delete;
+    Document &operator=(const Document &) = delete;
 
-// Write as text; false with a message that names the file.
-bool write_json(const std::string &file_name, const Json &document, std::string &error);
+    void argument(const char *key, const std::string &value);
+    void argument(const char *key, const std::vector<std::string> &value);
+    void argument(const char *key, const std::vector<uint64_t> &value);
+    void argument(const char *key, const std::map<std::string, std::string> &value);
+    void argument(const char *key, double value);
+    void argument(const char *key, bool value);
+    template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
+    void argument(const char *key, Integer value)
+    {
+        whole_argument(key, static_cast<int64_t>(value));
+    }
+    void row(const Fields &row);
+    template <class Rows> void rows(const Rows &all)
+    {
+        for (const auto &one : all)
+            row(one);
+    }
+    // For the page alone.
+    void curve(const Fields &curve);
+    Json &json()
+    {
+        return *json_;
+    }
+
+    // Write as text; false with a message that names the file.
+    bool write(const std::string &file_name, std::string &error) const;
+    // Writes DIRECTORY/EXPERIMENT.json and has EXPERIMENT_html.py make DIRECTORY/EXPERIMENT.html of it.  Returns a
+    // sentence for the user: what was written, or why not and what to do.  The page is a convenience: its failure fails
+    // nothing.
+    std::string write_page(const std::string &directory, const Verdicts &verdicts) const;
+
+  private:
+    void whole_argument(const char *key, int64_t value);
+    const std::unique_ptr<Json> json_, curves_;
+};
 
 // Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere.
 class Progress

@@ -38,6 +38,13 @@ void Table::rule()
         rows_.emplace_back();
 }
 
+void Table::group(const std::string &name)
+{
+    if (name != group_)
+        rule();
+    group_ = name;
+}
+
 std::string Table::text() const
 {
     std::vector<std::size_t> widths;

@@ -16,6 +16,8 @@ class Table
     void column(std::string title, Align align = Align::right);
     void row(std::vector<std::string> cells);
     void rule(); // a line between groups of rows
+    // A rule, where the group is another than that of the row before.
+    void group(const std::string &name);
     std::string text() const;
 
   private:
@@ -25,6 +27,7 @@ class Table
     };
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_; // an empty row is a rule
+    std::string group_;
 };
 
 // Columns a terminal shows for UTF-8 text without combining or wide characters.

@@ -7,7 +7,7 @@
 namespace lab
 {
 
-static const char *outcome_name(Outcome outcome)
+const char *outcome_name(Outcome outcome)
 {
     switch (outcome) {
     case Outcome::held:
@@ -35,15 +35,6 @@ std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judg
 {
     return fmt::format("What it must show{}:\n{}", times_judged ? "" : " (counts only: times are judged in a full run)",
                        verdict_text(verdicts));
-}
-
-Json to_json(const std::vector<Verdict> &verdicts)
-{
-    Json list = Json::array();
-    for (const Verdict &verdict : verdicts)
-        list.push_back(
-            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
-    return list;
 }
 
 } // namespace lab

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "report/document.h"
-
 namespace lab
 {
 
@@ -23,6 +21,16 @@ struct Verdict {
     std::string figures;
 };
 
+using Verdicts = std::vector<Verdict>;
+
+// `otherwise`: what it is where it does not hold.
+inline Outcome judged(bool judge_it, bool holds, Outcome otherwise = Outcome::failed)
+{
+    if (!judge_it)
+        return Outcome::not_judged;
+    return holds ? Outcome::held : otherwise;
+}
+
 inline bool any_failed(const std::vector<Verdict> &verdicts)
 {
     for (const Verdict &verdict : verdicts)
@@ -34,6 +42,6 @@ inline bool any_failed(const std::vector<Verdict> &verdicts)
 std::string verdict_text(const std::vector<Verdict> &verdicts);
 // The same under its heading, which says when times were not judged.
 std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judged);
-Json to_json(const std::vector<Verdict> &verdicts);
+const char *outcome_name(Outcome outcome);
 
 } // namespace lab

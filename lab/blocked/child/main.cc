@@ -8,16 +8,15 @@
 
 #include "blocked/child/parts.h"
 
-using lab::blocked::Lists;
-
-static nlohmann::json answer(const std::string &what, const nlohmann::json &request)
+static std::string answer(const std::string &what, const std::string &request)
 {
+    using namespace lab::blocked;
     if (what == "run")
-        return lab::blocked::run(request);
+        return to_text(run(from_text<RunRequest>(request)));
     if (what == "order")
-        return lab::blocked::check_order(request);
+        return to_text(check_order(from_text<OrderRequest>(request)));
     if (what == "crowd")
-        return lab::blocked::measure_crowd(request);
+        return to_text(measure_crowd(from_text<CrowdRequest>(request)));
     throw std::runtime_error("no such request: " + what + "; allowed are run, order, crowd");
 }
 
@@ -28,7 +27,7 @@ int main(int argc, char **argv)
         return 2;
     }
     try {
-        puts(answer(argv[1], nlohmann::json::parse(argv[2])).dump().c_str());
+        puts(answer(argv[1], argv[2]).c_str());
     } catch (const std::exception &failure) {
         puts(failure.what()); // the parent's error message
         return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The blocked experiment: what goes to its child and back, rows, verdicts that can fail, the time of its phases.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "blocked/checks.h"
 #include "blocked/plan.h"
@@ -80,14 +81,14 @@ TEST(BlockedExchange, RequestsAndResultsSurviveTheirText)
     RunRequest request = usual_request();
     request.lists = Lists::node_spin;
     request.cpus = {1, 3};
-    const auto text = nlohmann::json(request).dump();
+    const std::string text = to_text(request);
     EXPECT_NE(text.find("node-spin"), std::string::npos);
-    const auto copy = nlohmann::json::parse(text).get<RunRequest>();
+    const auto copy = from_text<RunRequest>(text);
     EXPECT_EQ(copy.lists, Lists::node_spin);
     EXPECT_EQ(copy.cpus, request.cpus);
     EXPECT_EQ(copy.burst_ns, request.burst_ns);
     const RunResult run = run_of(1000, 5, 6);
-    const auto result = nlohmann::json::parse(nlohmann::json(run).dump()).get<RunResult>();
+    const auto result = from_text<RunResult>(to_text(run));
     EXPECT_EQ(result.metered.readers.acquisitions, 5u);
     EXPECT_EQ(result.without_gp.readers.acquisitions, 6u);
     EXPECT_EQ(result.gp_latency_ns, run.gp_latency_ns);
@@ -118,9 +119,9 @@ TEST(BlockedPlan, SecondsAreShared)
 TEST(BlockedRows, TheContractsKeysAreThere)
 {
     Json found;
-    for (const Json &row : all_rows(good_plan()))
-        if (row.at("table") == "lists" && row.at("lists") == "percpu")
-            found = row;
+    for (const ListsRow &row : lists_rows(good_plan()))
+        if (row.lists == "percpu")
+            found = to_json(row);
     for (const char *key : {"lists", "readers", "carriers", "preemptors", "runs", "iterations_per_s_mean",
                             "iterations_per_s_stddev", "lock_hold_us_mean", "lock_hold_us_max",
                             "lock_acquisitions_per_iteration", "promotions", "gp_latency_us_p50", "gp_latency_us_p99"})

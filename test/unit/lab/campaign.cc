@@ -3,6 +3,7 @@
 #include "report/campaign.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace
 {

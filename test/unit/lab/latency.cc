@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The latency experiment's plan, the shape of its rows, and that its checks can fail.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "latency/checks.h"
 #include "latency/plan.h"
@@ -8,6 +9,7 @@
 #include "verdicts.h"
 
 using namespace lab;
+using namespace lab::latency;
 
 static std::vector<Variant> plan_of(const PlanOptions &options)
 {
@@ -127,6 +129,7 @@ static Row flood_row(const char *policy, double late, double overrun_us)
     Row row;
     row.workload = "flood";
     row.policy = policy;
+    row.label = std::string("flood ") + policy;
     row.probe = "loop";
     row.scheduling = "fifo";
     row.burst = flood_burst;

@@ -31,16 +31,16 @@ TEST(OverheadSymbols, NamesAreShort)
 
 TEST(OverheadSymbols, WorkIsSorted)
 {
-    EXPECT_EQ(classify("route_packet", ""), Work::lookup);
-    EXPECT_EQ(classify("ReadWriteLock::read_lock_slowly", ""), Work::lookup);
-    EXPECT_EQ(classify("ReadWriteLock::write_lock_slowly", ""), Work::update);
-    EXPECT_EQ(classify("RouteCache::miss", ""), Work::update);
-    EXPECT_EQ(classify("[libc.so.6]", ""), Work::update);
-    EXPECT_EQ(classify("rtrcu_call", ""), Work::rcu);
-    EXPECT_EQ(classify("turn", "turn.c"), Work::rcu);
-    EXPECT_EQ(classify("turn", "turn.cc"), Work::other);
-    EXPECT_EQ(classify("GlobalQueue::enqueue", ""), Work::rcu);
-    EXPECT_EQ(classify("forwarder_body", ""), Work::traffic);
+    EXPECT_EQ(classify("route_packet", false), Work::lookup);
+    EXPECT_EQ(classify("ReadWriteLock::read_lock_slowly", false), Work::lookup);
+    EXPECT_EQ(classify("ReadWriteLock::write_lock_slowly", false), Work::update);
+    EXPECT_EQ(classify("RouteCache::miss", false), Work::update);
+    EXPECT_EQ(classify("[libc.so.6]", false), Work::update);
+    EXPECT_EQ(classify("rtrcu_call", true), Work::rcu);
+    EXPECT_EQ(classify("turn", true), Work::rcu);
+    EXPECT_EQ(classify("turn", false), Work::other);
+    EXPECT_EQ(classify("GlobalQueue::enqueue", false), Work::rcu);
+    EXPECT_EQ(classify("forwarder_body", false), Work::traffic);
 }
 
 [[gnu::noinline]] static int a_function_of_this_test(int value)

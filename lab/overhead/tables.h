@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "overhead/rows.h"
-#include "report/document.h"
 
 namespace lab::overhead
 {
@@ -15,13 +14,7 @@ namespace lab::overhead
 std::string document_table(const std::string &environment);
 // Ours: functions by engines, ticks a million packets, since rounds are of equal time and not of equal work.
 std::string function_table(const std::vector<Total> &totals, const std::string &environment);
-// What a packet cost, by kind of work.
-std::string cost_table(const std::vector<Row> &rows, const std::string &environment);
-// How long callbacks waited, and how many.
-std::string callback_table(const std::vector<Row> &rows, const std::string &environment);
-
-Json to_json(const Row &row);
-// One flat row a function.
-void add_function_rows(const Total &total, Json &rows);
+// What a packet cost, by kind of work; or how long callbacks waited, and how many.
+std::string rows_table(const std::vector<Row> &rows, const std::string &environment, int which);
 
 } // namespace lab::overhead

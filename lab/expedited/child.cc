@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The critical caller, what it calls, and how an experiment ends in bounded time.
+#include "expedited/child.h"
+
+#include <rtrcu/rcu.h>
+#include <semaphore.h>
+
+#include <fmt/format.h>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "expedited/outside.h"
+#include "machine/child.h"
+#include "machine/realtime.h"
+#include "measure/clock.h"
+
+namespace lab::expedited
+{
+namespace
+{
+
+// A real-time thread that has not slept for so long is stuck: the kernel ends the process.
+constexpr int stuck_ms = 1000;
+
+// The echo of a round trip: a thread of the caller's priority that answers every post.
+class Echo
+{
+  public:
+    Echo()
+    {
+        sem_init(&asked_, 0, 0);
+        sem_init(&answered_, 0, 0);
+        thread_ = std::thread([this] {
+            (void)enter_fifo(caller_priority);
+            for (;;) { // ends with the destructor's post
+                wait(asked_);
+                if (stop_.load())
+                    return;
+                sem_post(&answered_);
+            }
+        });
+    }
+    ~Echo()
+    {
+        stop_ = true;
+        sem_post(&asked_);
+        thread_.join();
+        sem_destroy(&asked_);
+        sem_destroy(&answered_);
+    }
+    Echo(const Echo &) = delete;
+    Echo &operator=(const Echo &) = delete;
+
+    void round_trip()
+    {
+        sem_post(&asked_);
+        wait(answered_);
+    }
+
+  private:
+    static void wait(sem_t &semaphore)
+    {
+        while (sem_wait(&semaphore) != 0)
+            ;
+    }
+    sem_t asked_, answered_;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+class Caller
+{
+  public:
+    Caller(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record)
+        : variant_(variant), options_(options), record_(record)
+    {
+        if (variant.call == Call::round_trip)
+            echo_ = std::make_unique<Echo>();
+    }
+    // The caller's thread.
+    void run(Load &load)
+    {
+        const bool fifo = enter_fifo(caller_priority);
+        if (!fifo)
+            throw std::runtime_error(realtime_refusal());
+        std::minstd_rand random(static_cast<unsigned>(options_.seed + 1));
+        std::uniform_int_distribution<int64_t> pause(pause_between_ns / 2, pause_between_ns * 3 / 2);
+        const int64_t end = now_ns() + options_.duration_ns;
+        int64_t due = now_ns();
+        while (now_ns() < end && !stop_) {
+            if (variant_.call == Call::request) {
+                due += pause_between_ns;
+                const timespec when = to_timespec(due);
+                clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
+                (void)start_poll_synchronize_rcu_expedited();
+                record_.outcomes->requests++;
+                continue;
+            }
+            pause_ns(pause(random));
+            measure(load, end);
+        }
+    }
+    // By whoever watches the time, before the readers are stopped.
+    void stop()
+    {
+        stop_ = true;
+    }
+    // In an ordinary thread before there is any load: makes what the library makes at its first use.
+    void call_once()
+    {
+        switch (variant_.call) {
+        case Call::expedited:
+        case Call::request:
+            synchronize_rcu_expedited();
+            break;
+        case Call::liburcu:
+            liburcu_synchronize();
+            break;
+        case Call::round_trip:
+            echo_->round_trip();
+            break;
+        }
+    }
+
+  private:
+    // Replaces the readers' record, waits, and poisons the old one: what a reader must not see.
+    void measure(Load &load, int64_t end)
+    {
+        Settings *old = load.replace(++generation_);
+        const int64_t begin = now_ns();
+        call_once();
+        const int64_t took = now_ns() - begin;
+        record_.latency_ns.push(static_cast<uint64_t>(took));
+        record_.outcomes->unfinished += begin + took > end && stop_;
+        if (variant_.call == Call::round_trip)
+            return load.keep(old);
+        old->poison();
+        delete old;
+    }
+
+    const Variant &variant_;
+    const ExperimentOptions &options_;
+    ExperimentRecord &record_;
+    std::unique_ptr<Echo> echo_;
+    std::atomic<bool> stop_{false};
+    uint64_t generation_ = 0;
+};
+
+struct rtrcu_stats library_stats()
+{
+    struct rtrcu_stats stats {
+    };
+    stats.size = sizeof(stats);
+    (void)rtrcu_stats(&stats);
+    return stats;
+}
+
+void configure(const Variant &variant, const ExperimentOptions &options)
+{
+    const Peer &peer = variant.call == Call::liburcu ? urcu_memb_peer : rtrcu_peer;
+    PeerSettings settings;
+    if (&peer == &rtrcu_peer) {
+        settings = {{"exp_worker", variant.workqueue ? "workqueue" : "kthread"}, {"boost", variant.boost ? "1" : "0"}};
+        settings.insert(settings.end(), options.settings.begin(), options.settings.end());
+    }
+    std::string error;
+    if (!peer.start(settings, error))
+        throw std::runtime_error(error);
+}
+
+void run_in_this_process(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record)
+{
+    limit_realtime_ms(stuck_ms);
+    configure(variant, options);
+    const Peer &peer = variant.call == Call::liburcu ? urcu_memb_peer : rtrcu_peer;
+    Caller caller(variant, options, record);
+    caller.call_once();
+    Load load(peer, options.cpus, variant.hogs_a_cpu, variant.readers, variant.shape);
+    const struct rtrcu_stats before = library_stats();
+    const uint64_t sections = load.sections();
+    const int64_t begin = now_ns();
+    std::exception_ptr failure;
+    std::atomic<bool> done{false};
+    std::thread thread([&] {
+        try {
+            caller.run(load);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        done = true;
+    });
+    while (!done && now_ns() < begin + options.duration_ns + pause_between_ns * 2)
+        pause_ns(pause_between_ns * 2);
+    Outcomes &outcomes = *record.outcomes;
+    outcomes.wall_ns = now_ns() - begin;
+    outcomes.sections = load.sections() - sections;
+    const struct rtrcu_stats after = library_stats();
+    caller.stop();
+    load.stop(); // a call under way ends as soon as the readers have left
+    thread.join();
+    if (failure)
+        std::rethrow_exception(failure);
+    outcomes.errors = load.errors();
+    outcomes.expedited = after.exp_completed - before.exp_completed;
+    outcomes.boosts = after.boosts - before.boosts;
+    outcomes.boost_ns_max = after.boost_ns_max;
+    outcomes.boost_refused = after.boost_refused - before.boost_refused;
+    outcomes.rt_refused = after.rt_refused;
+}
+
+} // namespace
+
+std::string Variant::label() const
+{
+    const std::string readers_text = fmt::format("{} readers", readers);
+    switch (call) {
+    case Call::expedited:
+        return fmt::format("{}{}, {}{}", workqueue ? "workqueue" : "kthread", boost ? ", boost" : "", readers_text,
+                           outside ? ", loaded" : "");
+    case Call::liburcu:
+        return "liburcu-memb, " + readers_text;
+    case Call::round_trip:
+        return outside ? "floor, loaded" : "floor";
+    case Call::request:
+        return fmt::format("requests{}, {}", boost ? ", boost" : "", readers_text);
+    }
+    return "?";
+}
+
+bool run_experiment(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record,
+                    std::string &error)
+{
+    constexpr int64_t to_start_and_end_ns = 20'000'000'000;
+    const std::unique_ptr<OutsideLoad> outside =
+        variant.outside ? std::make_unique<OutsideLoad>(static_cast<unsigned>(options.cpus.size())) : nullptr;
+    return run_in_child([&] { run_in_this_process(variant, options, record); },
+                        options.duration_ns + to_start_and_end_ns, error);
+}
+
+} // namespace lab::expedited

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu overhead`: what three engines for finding grace periods cost, and what they save, on a route cache.
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "command/experiment.h"
+#include "machine/shared_value.h"
+#include "measure/quantile.h"
+#include "overhead/checks.h"
+#include "overhead/rows.h"
+#include "overhead/tables.h"
+#include "workload/inputs.h"
+
+namespace lab
+{
+namespace overhead
+{
+
+constexpr double round_start_s = 0.12; // fork, threads, the cache filled
+constexpr double floor_s = 0.5;
+
+class Overhead : public Experiment
+{
+  public:
+    Overhead()
+    {
+        out.clear(); // it has no page
+    }
+    void declare(Options &options) override;
+    void prepare() override;
+    void print_plan() const override;
+    bool measure() override;
+    bool measured() const override
+    {
+        return !rows().empty();
+    }
+    std::vector<std::string> left_out() const override;
+    void print_results() override;
+    Verdicts judge(bool times) override;
+    void fill(Document &document) override;
+
+  private:
+    void choose();
+    void load();
+    void plan_time();
+    std::vector<Row> rows() const;
+
+    std::vector<std::string> engines_, environments_, set_;
+    std::string geoip_;
+    unsigned threads_ = 0; // 0: one a CPU
+    double sample_us_ = 250;
+    bool signals_ = false;
+
+    Inputs inputs_;
+    std::vector<std::string> notes_;
+    RoundOptions round_;
+    Rounds rounds_{"measuring"};
+    std::vector<Total> totals_; // environment by environment, engines in the table's order
+};
+
+void Overhead::declare(Options &options)
+{
+    options.texts("--engine", engines_, "an engine's label, as in 'poll/global queue'; may be repeated");
+    options.texts("--environment", environments_, "rare or frequent; default both", {"rare", "frequent"});
+    options.count("--threads", threads_, "forwarding threads; default one a CPU", 1, 64);
+    options.texts("--set", set_, "NAME=VALUE of the library's configuration, for every engine");
+    options.text("--geoip", geoip_, "tor geoip file, or 'generated'");
+    options.number("--sample-us", sample_us_, "CPU time between samples of the profile", 50, 10'000);
+    options.flag("--signals", signals_, "sample by timer signals, as where perf_event_open() is refused");
+}
+
+void Overhead::prepare()
+{
+    choose();
+    need_two_cpus("nothing is shared between forwarding threads that never run at the same time");
+    round_.settings = parse_settings(set_);
+    load();
+    round_.cpus = machine.cpus_allowed;
+    round_.threads = threads_ != 0 ? threads_ : static_cast<unsigned>(round_.cpus.size());
+    round_.sample_period_ns = static_cast<int64_t>(sample_us_ * 1000);
+    round_.allow_perf = !signals_;
+    plan_time();
+}
+
+void Overhead::choose()
+{
+    const auto wanted = [](const std::vector<std::string> &chosen, const std::string &name) {
+        return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
+    };
+    for (const std::string &label : engines_) {
+        if (find_engine(label) != nullptr)
+            continue;
+        std::vector<std::string> labels;
+        for (const EngineRow &row : engine_table())
+            labels.push_back(row.label());
+        throw Refusal(fmt::format("--engine {}: there are {}", label, fmt::join(labels, ", ")));
+    }
+    for (const Environment &environment : environment_table())
+        for (const EngineRow &engine : engine_table())
+            if (wanted(environments_, environment.name) && wanted(engines_, engine.label())) {
+                totals_.emplace_back();
+                totals_.back().engine = &engine;
+                totals_.back().environment = &environment;
+            }
+}
+
+void Overhead::load()
+{
+    InputOptions wanted;
+    wanted.tree = wanted.loadfile = "generated"; // not used here
+    wanted.max_tree_entries = 2;
+    wanted.geoip = geoip_;
+    wanted.seed = common.seed;
+    std::vector<std::string> all;
+    std::string error;
+    if (!load_inputs(wanted, inputs_, all, error))
+        throw Refusal(error);
+    notes_.push_back(all.back());
+    if (inputs_.prefixes_synthetic)
+        notes_.push_back("note: the prefixes are generated; install tor-geoipdb for real ones");
+}
+
+void Overhead::plan_time()
+{
+    const double a_variant_s = (seconds_or(8, 75) - floor_s) / static_cast<double>(totals_.size());
+    rounds_.planned = static_cast<unsigned>(std::clamp(a_variant_s / 0.7, 1.0, 9.0));
+    rounds_.seed = common.seed;
+    const double measure_s = std::max(a_variant_s / rounds_.planned - round_start_s, 0.05);
+    round_.warm_up_ns = 50'000'000;
+    round_.measure_ns = static_cast<int64_t>(std::max(measure_s - 0.05, 0.05) * 1e9);
+}
+
+void Overhead::print_plan() const
+{
+    fmt::print("Packets to random destinations, a new one after every 5, through a route cache: what does RCU save its "
+               "readers, and what does it cost to find grace periods?\n\n");
+    for (const std::string &note : notes_)
+        fmt::print("  {}\n", note);
+    fmt::print("  {} forwarding threads on CPUs {}, batches of 64 packets, a quiescent state behind each\n",
+               round_.threads, fmt::join(round_.cpus, " "));
+    for (const Environment &environment : environment_table())
+        fmt::print("  updates {}: {}\n", environment.name, environment.what);
+    fmt::print("  engines:\n");
+    for (const Total &total : totals_)
+        if (total.environment == totals_.front().environment)
+            fmt::print("    {:<21}{}\n", total.engine->label(), total.engine->what);
+    fmt::print("  {} variants, {} rounds of {:.2f} s each, a process a round; seed {}\n\n", totals_.size(),
+               rounds_.planned, static_cast<double>(round_.measure_ns) / 1e9, common.seed);
+}
+
+bool Overhead::measure()
+{
+    std::vector<Turn> turns;
+    for (Total &total : totals_)
+        turns.push_back({fmt::format("updates {}, {}", total.environment->name, total.engine->label()),
+                         static_cast<double>(round_.warm_up_ns + round_.measure_ns) / 1e9 + round_start_s, &total.error,
+                         [this, &total](unsigned round) {
+                             SharedValue<RoundResult> result;
+                             RoundOptions options = round_;
+                             options.seed = common.seed + round;
+                             if (run_round_in_child(*total.engine, total.environment->route, inputs_.prefixes, options,
+                                                    *result, total.error))
+                                 total.add(*result);
+                         }});
+    return play(rounds_, turns);
+}
+
+std::vector<Row> Overhead::rows() const
+{
+    std::vector<Row> rows;
+    for (const Total &total : totals_)
+        if (total.rounds != 0)
+            rows.push_back(make_row(total));
+    fill_gains(rows);
+    return rows;
+}
+
+void Overhead::print_results()
+{
+    const Samples late(timer_floor(machine.cpus_allowed.back(), floor_s, 200'000, 0));
+    fmt::print("Noise floor: a SCHED_OTHER thread sleeps to absolute times and is late by p50 {} us, p99 {} us; the "
+               "spread of CPU ns a packet over the rounds stands beside it (+-%, half the quartiles' distance).\n",
+               number(scaled(late.quantile(0.5), 1e-3)), number(scaled(late.quantile(0.99), 1e-3)));
+    const std::vector<Row> all = rows();
+    for (const Environment &environment : environment_table()) {
+        if (find_row(all, totals_.front().engine->label(), environment.name) == nullptr)
+            continue;
+        fmt::print("\n== updates {} ==\n\nAs published in 2002: profile ticks, 8 CPUs (?: column not certain)\n\n{}\n",
+                   environment.name, document_table(environment.name));
+        fmt::print("This run: ticks of {:g} us CPU time for a million packets\n\n{}\n", sample_us_,
+                   function_table(totals_, environment.name));
+        fmt::print("CPU nanoseconds a packet; gain: less CPU than base with one lock\n\n{}\n",
+                   rows_table(all, environment.name, cost));
+        fmt::print("Callbacks; gp latency: from call_rcu() to the callback's start\n\n{}\n",
+                   rows_table(all, environment.name, callbacks));
+    }
+    const Total &first = totals_.front();
+    if (first.profile_source == "signal")
+        fmt::print("note: perf_event_open() is refused here: forwarding threads were sampled by timer signals, at the "
+                   "kernel's tick at best; the library's threads are counted by their CPU time\n");
+    if (first.rounds != 0 && !first.named)
+        fmt::print("note: the program was stripped of its symbols: most functions have no name\n");
+}
+
+std::vector<std::string> Overhead::left_out() const
+{
+    std::vector<std::string> texts;
+    for (const Total &total : totals_)
+        if (!total.error.empty())
+            texts.push_back(
+                fmt::format("{} ({}) left out: {}", total.engine->label(), total.environment->name, total.error));
+    return texts;
+}
+
+Verdicts Overhead::judge(bool times)
+{
+    const CheckInput input{rows(), times};
+    Verdicts verdicts = judge_bars(input);
+    for (const Verdict &verdict : judge_conclusions(input))
+        verdicts.push_back(verdict);
+    return verdicts;
+}
+
+void Overhead::fill(Document &document)
+{
+    document.argument("threads", round_.threads);
+    document.argument("rounds", rounds_.planned);
+    document.argument("measure_ms", round_.measure_ns / 1'000'000);
+    document.argument("sample_us", sample_us_);
+    document.argument("set", set_);
+    document.argument("prefixes", inputs_.prefixes_label);
+    document.rows(rows());
+    for (const Total &total : totals_)
+        document.rows(function_rows(total));
+}
+
+} // namespace overhead
+
+Registration add_overhead(CLI::App &application)
+{
+    return add_experiment<overhead::Overhead>(application, "overhead",
+                                              "what engines for finding grace periods cost and save, on a route cache");
+}
+
+} // namespace lab
