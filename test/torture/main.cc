@@ -2,6 +2,8 @@
 // The torture as a program of its own, for variants without the lab and for broken twins of the library.
 #include <exception>
 
+#include <CLI/CLI.hpp>
+
 #include "command/command.h"
 
 int main(int argc, char **argv)
