@@ -141,7 +141,9 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &workload, c
     const Row *found = nullptr;
     for (const Row &row : rows) {
         bool same = row.workload == workload && row.policy == policy && row.probe == probe;
-        if (same && (burst == 0 ? row.burst == 0 || row.burst == flood_burst : row.burst == burst) &&
+        const double its_burst = row.burst.value_or(0);
+        if (same &&
+            (burst == 0 ? its_burst == 0 || its_burst == flood_burst : its_burst == static_cast<double>(burst)) &&
             (found == nullptr || (found->scheduling == "other" && row.scheduling == "fifo")))
             found = &row;
     }
