@@ -31,8 +31,8 @@ class Samples
     std::optional<uint64_t> quantile_of_few(double quantile) const;
     std::optional<uint64_t> max() const;
     double mean() const;
-    // Points (value times `scale`, share of samples at or below it) for a plot: dense at the upper end, at most `points`
-    // of them.
+    // Points (value times `scale`, share of samples at or below it) for a plot: dense at the upper end, at most so
+    // many of them.
     std::vector<std::pair<double, double>> cdf(std::size_t points, double scale = 1) const;
     const std::vector<uint64_t> &sorted() const
     {
