@@ -188,7 +188,8 @@ static inline void synchronize_rcu_expedited(void)
     rtrcu_synchronize_expedited();
 }
 
-/* A cookie for "a full gp from now"; lock-free.  The second also asks for that gp to happen. */
+/* A cookie for "a full gp from now"; lock-free.  The second also asks for that gp to happen, and may make a thread; if
+ * the kernel refuses it now, whoever polls tries again. */
 static inline unsigned long get_state_synchronize_rcu(void)
 {
     return (unsigned long)rtrcu_get_state();
@@ -197,7 +198,8 @@ static inline unsigned long start_poll_synchronize_rcu(void)
 {
     return (unsigned long)rtrcu_start_poll();
 }
-/* Has the gp of @cookie ended?  Lock-free; true orders like the return of synchronize_rcu(). */
+/* Has the gp of @cookie ended?  Lock-free while there is a driver, else it may make one; true orders like the return of
+ * synchronize_rcu(). */
 static inline bool poll_state_synchronize_rcu(unsigned long cookie)
 {
     return rtrcu_poll_state(cookie);

@@ -60,7 +60,7 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
  * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing
  *           to do.
  * Ordering: the section goes on: gps that began before or begin meanwhile wait for it. [O14]
- * Returns:  nothing; cannot fail.  A task that is parked already keeps what it has.
+ * Returns:  nothing; cannot fail.  A task that is parked already keeps what it has, and takes no more.
  */
 static inline void rcu_task_park(struct rcu_task *task)
 {

@@ -17,7 +17,7 @@ const char *rtrcu_version(void)
 }
 
 /* From light to full fences or back, with both cranks held, so that no grace period is between fence and scan. */
-static int change_fences(struct domain *domain, int32_t wanted)
+static int change_fences(struct domain *domain, int32_t wanted, struct api_message *why)
 {
     struct reader_registry *registry = &domain->registry;
     bool full = reader_fences_are_full(registry);
@@ -27,10 +27,14 @@ static int change_fences(struct domain *domain, int32_t wanted)
     }
     if (wanted != RTRCU_MEMBARRIER_OFF && full) {
         domain->fence_error = plat_fence_prepare();
-        if (domain->fence_error == 0)
+        if (domain->fence_error == 0) {
             reader_fences_restore(registry);
-        else if (wanted == RTRCU_MEMBARRIER_ON)
+        } else if (wanted == RTRCU_MEMBARRIER_ON) {
+            snprintf(why->text, sizeof(why->text),
+                     "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",
+                     -domain->fence_error);
             return -EINVAL;
+        }
     }
     return 0;
 }
@@ -59,39 +63,45 @@ static void forget_limits(struct reader_registry *registry)
     }
 }
 
+static void discard(struct drive *drive, struct rtrcu_config *copy, const struct plat_home *home)
+{
+    if (copy)
+        plat_mem_release(copy, sizeof(*copy));
+    drive_home_discard(drive, home);
+}
+
 static int apply(struct domain *domain, const struct rtrcu_config *config, struct api_message *why)
 {
-    struct gp_machine *machine = domain->gp.machine;
+    struct drive *drive = &domain->drive;
     struct rtrcu_config *copy = plat_mem_pages(sizeof(*copy)); /* never freed: who runs may still look at an old one */
-    const struct plat_home *home = drive_home_on(&domain->drive, config->cpus);
+    const struct plat_home *home = drive_home_on(drive, config->cpus);
     if (!copy || !home) {
+        discard(drive, copy, home);
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
     *copy = *config;
+    drive_take_crank(drive, GP_NORMAL);
+    drive_take_crank(drive, GP_EXPEDITED);
+    /* Held for a moment only, behind the wait for the cranks: whoever registers waits for it. */
     bool changes_driver = config->driver != callback_config(&domain->cb)->driver;
-    if (changes_driver && !drive_thread_hold(&domain->drive.thread)) {
-        snprintf(why->text, sizeof(why->text),
-                 "driver: the driver runs already; choose it before the first call_rcu() or registration");
-        return -EINVAL;
-    }
-    lock_acquire(&machine[GP_NORMAL].crank);
-    lock_acquire_same_rank(&machine[GP_EXPEDITED].crank);
-    int error = change_fences(domain, config->membarrier);
+    bool may = !changes_driver || drive_thread_hold(&drive->thread);
+    int error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
     if (!error) {
         rtrcu_store_release(&domain->cb.config, copy);
         forget_limits(&domain->registry);
-        rtrcu_store_release(&domain->drive.driver, drive_driver_of(config->driver));
-        rtrcu_store_release(&domain->drive.home, home);
-    } else {
+        rtrcu_store_release(&drive->driver, drive_driver_of(config->driver));
+        rtrcu_store_release(&drive->home, home);
+    } else if (!may) {
         snprintf(why->text, sizeof(why->text),
-                 "membarrier \"on\": the kernel refuses it (error %d); allowed here are auto, off",
-                 -domain->fence_error);
+                 "driver: the driver runs already; choose it before the first call_rcu() or registration");
     }
-    drive_release_crank(&domain->drive, GP_EXPEDITED);
-    drive_release_crank(&domain->drive, GP_NORMAL);
-    if (changes_driver)
-        drive_changed(&domain->drive);
+    drive_release_crank(drive, GP_EXPEDITED);
+    drive_release_crank(drive, GP_NORMAL);
+    if (changes_driver && may)
+        drive_changed(drive);
+    if (error)
+        discard(drive, copy, home);
     return error ? error : start_daemons(domain, why);
 }
 
@@ -113,7 +123,7 @@ int rtrcu_configure(const struct rtrcu_config *config)
     struct domain *domain = &rtrcu_domain;
     struct api_message why;
     bool was_online = api_wait_begin("rtrcu_configure");
-    lock_acquire(&domain->drive.config_lock);
+    drive_take_long(&domain->drive, &domain->drive.config_lock);
     struct rtrcu_config whole = *callback_config(&domain->cb);
     int error = take(config, &whole, &why);
     if (!error)

@@ -78,14 +78,28 @@ uint64_t rtrcu_start_poll_expedited(void)
     return cookie;
 }
 
+/* Somebody has asked for grace periods, and the driver may have been refused then: who polls tries again. */
+static bool poll_state(enum gp_kind kind, uint64_t cookie)
+{
+    struct drive *drive = &rtrcu_domain.drive;
+    if (gp_reached(&rtrcu_domain.gp, kind, cookie))
+        return true;
+    bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : drive_expedited_is_left(drive);
+    if (left && !drive_thread_runs(&drive->thread)) {
+        drive_start_in_call(drive);
+        drive_wake(drive, true);
+    }
+    return false;
+}
+
 bool rtrcu_poll_state_expedited(uint64_t cookie)
 {
-    return gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, cookie);
+    return poll_state(GP_EXPEDITED, cookie);
 }
 
 void rtrcu_cond_synchronize_expedited(uint64_t cookie)
 {
-    if (rtrcu_poll_state_expedited(cookie))
+    if (gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, cookie))
         return;
     bool was_online = api_wait_begin("cond_synchronize_rcu_expedited");
     drive_synchronize_expedited(&rtrcu_domain.drive, cookie);
@@ -102,20 +116,19 @@ uint64_t rtrcu_start_poll(void)
 {
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
-    if (!(rtrcu_self.state & READER_STATE_DEADLINE))
-        drive_start(&rtrcu_domain.drive);  /* a fork's child may have none, for what the parent asked for already */
-    drive_wake(&rtrcu_domain.drive, true); /* also if callbacks asked for it, whose driver is not in a hurry */
+    drive_start_in_call(&rtrcu_domain.drive); /* a fork's child may have none, for what the parent asked for already */
+    drive_wake(&rtrcu_domain.drive, true);    /* also if callbacks asked for it, whose driver is not in a hurry */
     return cookie;
 }
 
 bool rtrcu_poll_state(uint64_t cookie)
 {
-    return gp_reached(&rtrcu_domain.gp, GP_NORMAL, cookie);
+    return poll_state(GP_NORMAL, cookie);
 }
 
 void rtrcu_cond_synchronize(uint64_t cookie)
 {
-    if (rtrcu_poll_state(cookie))
+    if (gp_reached(&rtrcu_domain.gp, GP_NORMAL, cookie))
         return;
     bool was_online = api_wait_begin("cond_synchronize_rcu");
     drive_synchronize(&rtrcu_domain.drive, GP_NORMAL, cookie);

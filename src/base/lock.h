@@ -14,8 +14,9 @@
 #include "base/check.h"
 
 enum lock_rank {
-    LOCK_RANK_CONFIG,  /* api: one change of configuration at a time */
-    LOCK_RANK_BARRIER, /* drive: one rcu_barrier() at a time */
+    /* Drive: one rcu_barrier() at a time; its holder may run callbacks, which may change the configuration. */
+    LOCK_RANK_BARRIER,
+    LOCK_RANK_CONFIG, /* api: one change of configuration at a time */
     /* Gp: who turns the crank; held over a step, a heavy fence and a moment of watching included. */
     LOCK_RANK_CRANK,
     LOCK_RANK_LEAF,   /* reader: a leaf's records and the consumer side of their queues */
@@ -39,6 +40,8 @@ bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);
 /* Does the calling thread hold it? */
 bool lock_is_mine(const struct lock *lock);
+/* Does the calling thread hold, or take just now, one of that rank or of a higher one? */
+bool lock_is_any_held(enum lock_rank lowest);
 /* After fork, in the child: nobody else is left to hold it. */
 void lock_reset(struct lock *lock);
 

@@ -52,6 +52,7 @@ struct barrier {
     struct drive *drive;
     struct reader_record *own;
     int64_t began_ns, report_ns;
+    uint32_t generation; /* in which it has the lock */
     int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
 };
 
@@ -66,19 +67,23 @@ static void report_if_old(struct barrier *barrier)
     barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
 }
 
-/* Also where a callback throws that the caller runs himself. */
+/* Also where a callback throws that the caller runs himself.  One that forks goes on in a child, whose locks and counts
+ * are new. */
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own)
         rtrcu_store_relaxed(&barrier->own->deadline_ns, barrier->deadline_ns);
+    if (barrier->generation != barrier->drive->generation)
+        return;
     rtrcu_fetch_add(&barrier->drive->cb->barriers, (uint32_t)-1);
     lock_release(&barrier->drive->barrier_lock);
 }
 
 void drive_barrier(struct drive *drive)
 {
-    lock_acquire(&drive->barrier_lock);
-    struct barrier barrier __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = rtrcu_self.record};
+    drive_take_long(drive, &drive->barrier_lock);
+    struct barrier barrier __attribute__((cleanup(end_barrier))) = {
+        .drive = drive, .own = rtrcu_self.record, .generation = drive->generation};
     rtrcu_fetch_add(&drive->cb->barriers, 1);
     barrier.began_ns = plat_clock_now();
     barrier.report_ns = watch_next_report(drive->watch, 0);

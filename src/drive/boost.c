@@ -14,6 +14,7 @@
 #define ROUNDS 10          /* of looks, each time that lending is asked for */
 #define LENDER_MAX 98      /* priority of the lender */
 #define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs */
+#define NUDGER_LOOKS 50    /* for the thread that ends the spinning, in one round */
 #define SHARE_NS 200000000 /* on one reader in one grace period */
 #define FLOOD_NS 10000000  /* a backlog at qmax counts as a flood for so long */
 
@@ -145,10 +146,12 @@ static bool nudger_is_ready(struct drive *drive)
     struct drive_worker *self = &drive->worker[DRIVE_WORKER_BOOST], *nudger = &drive->worker[DRIVE_WORKER_NUDGE];
     if (!self->cpu_at)
         rtrcu_store_release(&self->cpu_at, plat_cpu_address() ? plat_cpu_address() : &self->cpu);
-    if (drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
-        return false;
-    while (rtrcu_load_acquire(&nudger->thread_id) == 0) /* ends when it has run once */
+    for (int look = 0; rtrcu_load_acquire(&nudger->thread_id) == 0; look++) {
+        /* Whoever was at it may have been refused, so ask each time; the next round begins again. */
+        if (look == NUDGER_LOOKS || drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
+            return false;
         plat_clock_sleep(NUDGE_NS);
+    }
     return rtrcu_load_relaxed(&nudger->priority) > rtrcu_load_relaxed(&self->priority);
 }
 

@@ -8,11 +8,21 @@
 
 #define CALLS 16 /* a look serves so many */
 
+/* The process may have changed its mind since it began: its main thread says what is ordinary in it now.  Who made the
+ * driver may have passed its niceness on to it: it would hand over to itself. */
+static bool is_weak(const struct drive *drive)
+{
+    int32_t ordinary = rtrcu_load_acquire(&drive->home)->nice, own = plat_sched_nice(0);
+    if (own <= ordinary || drive_thread_is_me(&drive->thread))
+        return false;
+    return own > plat_sched_nice(plat_process_id());
+}
+
 /* Low bit: weak.  The rest: calls for which that is believed. */
 bool drive_caller_is_weak(const struct drive *drive)
 {
     uint32_t known = rtrcu_self.sched;
-    known = known < 2 ? 2u * CALLS + (plat_sched_nice() > rtrcu_load_acquire(&drive->home)->nice) : known - 2;
+    known = known < 2 ? 2u * CALLS + is_weak(drive) : known - 2;
     rtrcu_self.sched = known;
     return known & 1;
 }

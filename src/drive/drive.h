@@ -125,6 +125,8 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
 
 /* A home on the CPUs of that list, "" = those of the process; NULL: no memory. */
 const struct plat_home *drive_home_on(struct drive *drive, const char *cpus);
+/* One that nobody has seen, or NULL. */
+void drive_home_discard(struct drive *drive, const struct plat_home *home);
 
 static inline bool drive_thread_runs(const struct drive_thread *thread)
 {
@@ -135,6 +137,8 @@ static inline bool drive_thread_runs(const struct drive_thread *thread)
 int drive_thread_claim(struct drive *drive, struct drive_thread *thread);
 /* 0; or -errno: there is no room for a thread now.  Without a body there is nothing to make. */
 int drive_thread_make(struct drive *drive, struct drive_thread *thread);
+/* Is it the calling thread? */
+bool drive_thread_is_me(const struct drive_thread *thread);
 /* By the thread: it ends, and may be made again. */
 void drive_thread_ended(struct drive_thread *thread);
 /* Keep others from making it; false: it runs, or somebody is at it. */
@@ -173,7 +177,9 @@ bool drive_fence(struct drive *drive);
 
 /* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
 void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
-/* Take a machine whose holder may keep it for a step; lends it our priority.  Away meanwhile. */
+/* Take a lock whose holder may keep it for whole grace periods (barrier_lock, config_lock) or for a step (a crank);
+ * lends the holder our priority.  Away meanwhile. */
+void drive_take_long(struct drive *drive, struct lock *lock);
 void drive_take_crank(struct drive *drive, enum gp_kind kind);
 
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
@@ -224,8 +230,8 @@ bool drive_tell_handler(struct drive *drive);
 
 /* ---- callers: caller.c ---- */
 
-/* Is the calling thread one that ordinary threads keep from the CPU: SCHED_IDLE, or of positive niceness?  Asks the
- * kernel once in some calls. */
+/* Is the calling thread one that ordinary threads of the process keep from the CPU: SCHED_IDLE, or nicer than the
+ * process was when it began and than its main thread is now?  Never the driver.  Asks the kernel once in some calls. */
 bool drive_caller_is_weak(const struct drive *drive);
 
 /* ---- reports: report.c ---- */

@@ -116,10 +116,12 @@ static int start_worker(struct drive *drive)
 void drive_start_expedited(struct drive *drive, uint64_t cookie)
 {
     gp_request(drive->gp, GP_EXPEDITED, cookie);
-    if (rtrcu_self.state & READER_STATE_DEADLINE)
-        drive_note(drive, true); /* the driver passes it on at its tick */
-    else if (start_worker(drive) == 0)
+    if (rtrcu_self.state & READER_STATE_DEADLINE) {
+        drive_start_in_call(drive); /* in a fork's child */
+        drive_note(drive, true);    /* the driver passes it on at its tick */
+    } else if (start_worker(drive) == 0) {
         tell(drive, cookie);
+    }
 }
 
 bool drive_expedited_is_left(struct drive *drive)

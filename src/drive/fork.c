@@ -84,6 +84,9 @@ static void resume_invokers(struct drive *drive)
 void drive_before_fork(struct drive *drive)
 {
     struct reader_registry *registry = drive->gp->registry;
+    if (lock_is_any_held(LOCK_RANK_LEAF)) /* a handler interrupted its holder, and would wait for itself */
+        plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
+                 lock_thread_id());
     pause_invokers(drive);
     for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
         struct reader_leaf *leaf = reader_leaf_at(registry, i);

@@ -17,6 +17,12 @@ const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
     return home;
 }
 
+void drive_home_discard(struct drive *drive, const struct plat_home *home)
+{
+    if (home && home != &drive->process)
+        plat_mem_release((void *)(uintptr_t)home, sizeof(*home));
+}
+
 bool drive_thread_hold(struct drive_thread *thread)
 {
     uint32_t none = DRIVE_NONE;
@@ -56,6 +62,11 @@ int drive_thread_make(struct drive *drive, struct drive_thread *thread)
            !rtrcu_compare_exchange(&thread->state, &seen, error ? DRIVE_NONE : DRIVE_RUNNING))
         ;
     return error;
+}
+
+bool drive_thread_is_me(const struct drive_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->plat.thread_id) == lock_thread_id();
 }
 
 void drive_thread_ended(struct drive_thread *thread)

@@ -13,15 +13,19 @@ void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t
         reader_away_end(drive->gp->registry);
 }
 
-void drive_take_crank(struct drive *drive, enum gp_kind kind)
+void drive_take_long(struct drive *drive, struct lock *lock)
 {
-    struct lock *crank = &drive->gp->machine[kind].crank;
-    if (lock_try(crank))
+    if (lock_try(lock))
         return;
     bool went = reader_away_begin();
-    lock_acquire(crank);
+    lock_acquire_same_rank(lock);
     if (went)
         reader_away_end(drive->gp->registry);
+}
+
+void drive_take_crank(struct drive *drive, enum gp_kind kind)
+{
+    drive_take_long(drive, &drive->gp->machine[kind].crank);
 }
 
 static bool may_wake(void)

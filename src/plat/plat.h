@@ -121,8 +121,9 @@ void plat_symbol(uintptr_t address, char *text, size_t size);
 int plat_sched_set(int priority, int nice);
 /* SCHED_FIFO at @priority for another thread of ours. */
 int plat_sched_lift(int thread_id, int priority);
-/* Nice value of the calling thread; INT32_MAX if it is SCHED_IDLE, INT32_MIN if it comes before ordinary threads. */
-int32_t plat_sched_nice(void);
+/* Nice value of that thread, 0 = the calling one; INT32_MAX if it is SCHED_IDLE, INT32_MIN if it comes before ordinary
+ * threads. */
+int32_t plat_sched_nice(int thread_id);
 /* Real-time priority of the calling thread, 0 if it has none. */
 int plat_sched_rt_priority(void);
 

@@ -19,12 +19,12 @@ int plat_sched_set(int priority, int nice)
     return (int)error;
 }
 
-int32_t plat_sched_nice(void)
+int32_t plat_sched_nice(int thread_id)
 {
-    long policy = plat_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+    long policy = plat_syscall(SYS_sched_getscheduler, thread_id, 0, 0, 0, 0, 0);
     if (policy != SCHED_OTHER && policy != SCHED_BATCH)
         return policy == SCHED_IDLE ? INT32_MAX : INT32_MIN;
-    long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, 0, 0, 0, 0, 0); /* the kernel says 20 less it */
+    long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, thread_id, 0, 0, 0, 0); /* the kernel says 20 less it */
     return nice > 0 ? 20 - (int32_t)nice : 0;
 }
 

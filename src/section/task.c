@@ -91,10 +91,11 @@ static unsigned int give_up(struct gp *gp, uint32_t share)
 
 unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
 {
+    if (rtrcu_load_relaxed(&task->mounted) == 0 && rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE)
+        return GP_ACTION_NONE; /* it is parked: what is open here is the thread's */
     uint32_t share = share_of(gp, task);
-    bool parked = rtrcu_load_relaxed(&task->mounted) == 0 && rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
     (void)unmount(task);
-    task->nesting = share + (parked ? task->nesting : 0);
+    task->nesting = share;
     rtrcu_store_relaxed(&task->mounted, 0);
     if (share == 0)
         return GP_ACTION_NONE;
@@ -112,6 +113,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     task->base = section_nesting();
     if (task->nesting == 0)
         return;
+    (void)section_record(gp);                   /* a thread that ends with it mounted closes its section */
     rtrcu_word_add(&rtrcu_self, task->nesting); /* first: a handler's unlock must not find it at its base */
     task->nesting = 0;                          /* from here on the word tells */
     mount(task);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sys/auxv.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -499,6 +500,44 @@ CHILD(change_while_one_waits)
 TEST(Config, ChangesWhileOthersWait)
 {
     EXPECT_TRUE(exited_well(test::run_child("change_while_one_waits")));
+}
+
+bool sleeps(pid_t thread)
+{
+    std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    size_t name_ends = text.rfind(") ");
+    return name_ends != std::string::npos && text.compare(name_ends + 2, 1, "S") == 0;
+}
+
+/* A change of the driver waits for the section; a registration inside it waits for neither. */
+CHILD(register_while_the_driver_changes)
+{
+    std::atomic<pid_t> updater{0}, changer{0};
+    rcu_read_lock();
+    std::thread waits([&] {
+        updater = gettid();
+        synchronize_rcu();
+    });
+    REQUIRE(test::eventually([&] { return updater && sleeps(updater); }));
+    std::thread changes([&] {
+        struct rtrcu_config config;
+        rtrcu_config_get(&config);
+        config.driver = RTRCU_DRIVER_POLL;
+        changer = gettid();
+        (void)rtrcu_configure(&config);
+    });
+    REQUIRE(test::eventually([&] { return changer && sleeps(changer); }));
+    std::thread([] { REQUIRE(rcu_register_thread() == 0); }).join();
+    rcu_read_unlock();
+    waits.join();
+    changes.join();
+}
+
+TEST(Config, ARegistrationDoesNotWaitForAChangeOfTheDriver)
+{
+    EXPECT_TRUE(exited_well(test::run_child("register_while_the_driver_changes")));
 }
 
 TEST(Config, TheDriverCannotBeChangedOnceItRuns)

@@ -397,6 +397,38 @@ TEST(Coroutine, DestroyedOutsideItsSectionsTakesNobodyElses)
     cond_synchronize_rcu(cookie);
 }
 
+Job parking_without_guards(ByHand &first, ByHand &second, bool guarded_before)
+{
+    rtrcu::task task("unguarded");
+    if (guarded_before) {
+        rtrcu::guard section(task);
+        co_await rtrcu::parking(task, first);
+    } else {
+        co_await first;
+    }
+    co_await rtrcu::parking(task, second);
+}
+
+/* The executor is inside a section of its own while it resumes a coroutine that suspends outside its sections. */
+TEST(Coroutine, ParkingWithoutAGuardTakesNobodyElses)
+{
+    for (bool guarded_before : {false, true}) {
+        ByHand first, second;
+        parking_without_guards(first, second, guarded_before);
+        rcu_read_lock();
+        first.handle.resume();
+        EXPECT_TRUE(rcu_read_lock_held());
+        std::thread([&] {
+            second.handle.resume();
+            EXPECT_FALSE(rcu_read_lock_held());
+        }).join();
+        unsigned long cookie = start_poll_synchronize_rcu();
+        EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+        rcu_read_unlock();
+        cond_synchronize_rcu(cookie);
+    }
+}
+
 Job inner(ByHand &pause)
 {
     rtrcu::task task("inner");

@@ -296,17 +296,29 @@ TEST(RealTime, ARefusalIsCountedAndNothingElse)
 /* ---- callers that others keep from the CPU ---- */
 
 /* Whoever waited for such a caller would wait as long: the driver turns for it. */
-CHILD(weak_callers)
+unsigned long turned_by_itself(int times)
 {
-    REQUIRE(rcu_register_thread() == 0);
     struct sched_param parameter = {};
     REQUIRE(sched_setscheduler(0, SCHED_IDLE, &parameter) == 0);
     struct rtrcu_stats before = test::stats();
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < times; i++)
         synchronize_rcu();
     struct rtrcu_stats after = test::stats();
-    REQUIRE(after.gp_completed >= before.gp_completed + 10);
-    REQUIRE(after.gp_by_caller == before.gp_by_caller);
+    REQUIRE(after.gp_completed >= before.gp_completed + static_cast<unsigned>(times));
+    return after.gp_by_caller - before.gp_by_caller;
+}
+
+CHILD(weak_callers)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    std::thread([] { REQUIRE(turned_by_itself(10) == 0); }).join();
+}
+
+/* Where the whole process is, nobody comes before its threads. */
+CHILD(weak_process)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    REQUIRE(turned_by_itself(10) > 0);
 }
 
 TEST(Callers, AWeakOneLeavesTheTurningToTheDriver)
@@ -314,6 +326,7 @@ TEST(Callers, AWeakOneLeavesTheTurningToTheDriver)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator does not pass scheduling on";
     EXPECT_TRUE(exited_well(test::run_child("weak_callers")));
+    EXPECT_TRUE(exited_well(test::run_child("weak_process")));
 }
 
 /* ---- one CPU only ---- */

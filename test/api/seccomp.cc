@@ -165,6 +165,47 @@ CHILD(caller_is_a_reader)
     REQUIRE(test::stats().full_fences == 1);
 }
 
+/* Who sleeps until another's barrier or change of the configuration is over cannot say anything meanwhile either. */
+CHILD(callers_wait_for_each_other)
+{
+    static rcu_head heads[2];
+    test::Worker callers[4];
+    for (auto &caller : callers) {
+        caller.run([] {
+            rcu_read_lock();
+            rcu_read_unlock();
+        });
+    }
+    refuse(MEMBARRIER_AND_AFFINITY);
+    for (int i = 0; i < 2; i++) {
+        callers[i].start([i] {
+            call_rcu(&heads[i], run);
+            rcu_barrier();
+        });
+        callers[2 + i].start([] {
+            struct rtrcu_config config;
+            rtrcu_config_get(&config);
+            REQUIRE(rtrcu_configure(&config) == 0);
+        });
+    }
+    bool done[4] = {};
+    REQUIRE(test::eventually([&] { /* who is done goes on reading, so that it acknowledges what it is asked for */
+                                   bool all = true;
+                                   for (int i = 0; i < 4; i++) {
+                                       done[i] = callers[i].is_done();
+                                       all &= done[i];
+                                       if (done[i]) {
+                                           callers[i].run([] {
+                                               rcu_read_lock();
+                                               rcu_read_unlock();
+                                           });
+                                       }
+                                   }
+                                   return all;
+    }));
+    REQUIRE(runs == 2);
+}
+
 /* A thread that never reads again cannot acknowledge: grace periods stop, say so, and go on when it comes back. */
 CHILD(a_silent_reader)
 {
@@ -281,7 +322,8 @@ TEST_P(Sandbox, GracePeriodsGoOn)
 
 INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
                          testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
-                                         "caller_is_a_reader", "locks_refused_in_mid_run", "forked_into_a_sandbox"),
+                                         "caller_is_a_reader", "callers_wait_for_each_other",
+                                         "locks_refused_in_mid_run", "forked_into_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 
 TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)

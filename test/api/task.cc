@@ -85,6 +85,19 @@ TEST(Task, TheThreadThatParkedMayExit)
     cond_synchronize_rcu(cookie);
 }
 
+TEST(Task, AThreadThatEndsClosesTheSectionThatItWasGiven)
+{
+    rcu_task task;
+    rcu_task_init(&task, "left behind");
+    rcu_task_resume(&task);
+    rcu_read_lock();
+    rcu_task_park(&task);
+    testing::internal::CaptureStderr();
+    std::thread([&] { rcu_task_resume(&task); }).join(); /* it has never read */
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("left behind"), std::string::npos);
+    synchronize_rcu();
+}
+
 TEST(Task, ExitInsideASectionIsReportedAndRepaired)
 {
     rcu_task task;

@@ -113,6 +113,43 @@ CHILD(registration_refused)
     REQUIRE(test::eventually([] { return runs == 3; }));
 }
 
+/* Who polls has the driver made that was refused when the cookie was taken. */
+CHILD(cookie_refused)
+{
+    unsigned long cookie = 0;
+    {
+        NoThreads none;
+        cookie = start_poll_synchronize_rcu();
+        REQUIRE(!poll_state_synchronize_rcu(cookie));
+        REQUIRE(!runs_a("rtrcu-"));
+    }
+    REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu(cookie); }));
+}
+
+std::atomic<bool> waited{false};
+
+void wait_in_callback(rcu_head *)
+{
+    synchronize_rcu();
+    waited = true;
+}
+
+/* The driver is as nice as who made it, runs a callback for a daemon that cannot be made, and waits there. */
+CHILD(nice_driver_waits)
+{
+    static rcu_head head;
+    REQUIRE(setpriority(PRIO_PROCESS, 0, 5) == 0);
+    REQUIRE(rcu_register_thread() == 0);
+    NoThreads none;
+    call_rcu(&head, wait_in_callback);
+    REQUIRE(test::eventually([] { return waited.load(); }));
+}
+
+CHILD(begin_nice)
+{
+    test::become_child_without_real_time("nice_driver_waits");
+}
+
 CHILD(barrier_without_threads)
 {
     NoThreads none;
@@ -451,6 +488,16 @@ TEST(Threads, ADriverThatWasRefusedIsMadeLater)
 TEST(Threads, ARegistrationByNameIsRefusedWithoutADriver)
 {
     refusal_works("registration_refused");
+}
+
+TEST(Threads, ACookieOutlivesARefusal)
+{
+    refusal_works("cookie_refused");
+}
+
+TEST(Threads, ADriverThatIsNiceTurnsItself)
+{
+    refusal_works("begin_nice");
 }
 
 TEST(Threads, ABarrierDoesTheWorkItself)

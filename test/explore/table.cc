@@ -67,6 +67,7 @@
     X(TaskTwo) \
     X(TaskExit) \
     X(Away) \
+    X(AwayBarrier) \
     X(AwayHandler) \
     X(TaskNewcomer) \
     X(Inner) \

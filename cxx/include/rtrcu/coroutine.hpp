@@ -44,7 +44,8 @@ using awaiter_t = std::conditional_t<std::is_lvalue_reference_v<decltype(awaiter
 } // namespace detail
 
 // Awaits what it was made of, and looks after the task's sections: they are parked before the awaiter may resume the
-// coroutine on another thread, and go on where the coroutine goes on.
+// coroutine on another thread, and go on where the coroutine goes on.  Without a guard of the task nothing is parked:
+// sections that are open then are those of the thread beneath.
 template <typename Awaited> class parking_awaiter
 {
   public:
@@ -61,13 +62,15 @@ template <typename Awaited> class parking_awaiter
     // Behind the inner call this frame may be another thread's, unless it throws: then the coroutine goes on here.
     template <typename Promise> auto await_suspend(std::coroutine_handle<Promise> handle)
     {
-        parked_ = true;
-        owner_.park();
+        parked_ = owner_.guards_ > 0;
+        if (parked_)
+            owner_.park();
         try {
             return inner_.await_suspend(handle);
         } catch (...) {
+            if (parked_)
+                owner_.resume();
             parked_ = false;
-            owner_.resume();
             throw;
         }
     }
@@ -85,7 +88,7 @@ template <typename Awaited> class parking_awaiter
     bool parked_ = false;
 };
 
-// co_await rtrcu::parking(task, x): as co_await x, and guards of @owner may be alive across it.
+// co_await rtrcu::parking(task, x): as co_await x, and guards of @owner may be alive across it, or none.
 template <typename Awaited> parking_awaiter<Awaited> parking(task &owner, Awaited &&awaited)
 {
     return parking_awaiter<Awaited>(owner, std::forward<Awaited>(awaited));

@@ -8,6 +8,8 @@
 namespace rtrcu
 {
 
+template <typename Awaited> class parking_awaiter;
+
 // The part of a task that its scheduler looks after.
 class task
 {
@@ -44,6 +46,7 @@ class task
 
   private:
     friend class guard;
+    template <typename Awaited> friend class parking_awaiter;
 
     // The task is known to run on a thread while it has guards of its own: outside them it may move unseen.
     void enter() noexcept

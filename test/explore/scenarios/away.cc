@@ -42,6 +42,28 @@ void waiters_setup()
     sim::as_thread(sim::thread("second", only_wait), register_reader);
 }
 
+void only_barrier()
+{
+    rcu_barrier();
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void queue_and_wait()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    only_barrier();
+}
+
+// As before, and one of them sleeps for the other's barrier.
+void barriers_setup()
+{
+    begin();
+    refuse();
+    updaters = 2;
+    sim::as_thread(sim::thread("first", queue_and_wait), register_reader);
+    sim::as_thread(sim::thread("second", only_barrier), register_reader);
+}
+
 // A handler of the one that sleeps reads, while the other relies on its being away.
 void handler_setup()
 {
@@ -56,10 +78,13 @@ void handler_setup()
 
 } // namespace
 
-extern const sim::Scenario kAway, kAwayHandler;
+extern const sim::Scenario kAway, kAwayBarrier, kAwayHandler;
 
 const sim::Scenario kAway = {
     "away", "two who wait for grace periods, and no fence", waiters_setup, expect_idle, check_invariants, 6000};
+const sim::Scenario kAwayBarrier = {"away-barrier",   "two who wait for callbacks, and no fence",
+                                    barriers_setup,   expect_nothing_left,
+                                    check_invariants, 9000};
 const sim::Scenario kAwayHandler = {"away-handler",   "a handler of one who waits reads, and no fence",
                                     handler_setup,    expect_idle,
                                     check_invariants, 9000};

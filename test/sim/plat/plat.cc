@@ -185,7 +185,7 @@ int plat_sched_lift(int thread_id, int priority)
     return 0;
 }
 
-int32_t plat_sched_nice(void)
+int32_t plat_sched_nice(int)
 {
     return 0;
 }

@@ -142,7 +142,7 @@ void take_in_falling_order()
 {
     struct lock outer, inner;
     lock_init(&outer, LOCK_RANK_LEAF);
-    lock_init(&inner, LOCK_RANK_CONFIG);
+    lock_init(&inner, LOCK_RANK_BARRIER);
     lock_acquire(&outer);
     lock_acquire(&inner);
 }

@@ -74,4 +74,25 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
     EXPECT_FALSE(drive_dispatch(drive_.get()));
 }
 
+/* The lender asks for the thread that it needs until there is one: whoever was making it may have been refused. */
+TEST(Lending, AsksAgainForItsNudger)
+{
+    struct drive *drive = &rtrcu_domain.drive;
+    struct drive_thread *nudger = &drive->worker[DRIVE_WORKER_NUDGE].thread;
+    int allowed = -1;
+    std::thread([&] { allowed = plat_sched_set(1, 0); }).join();
+    if (allowed != 0)
+        GTEST_SKIP() << "real-time scheduling is refused";
+    ASSERT_TRUE(drive_thread_hold(nudger));
+    EXPECT_TRUE(test::eventually([&] {
+        drive_boost(drive, GP_NORMAL);
+        return (rtrcu_load_acquire(&nudger->state) & DRIVE_ASKED) != 0;
+    }));
+    (void)drive_thread_let(nudger);
+    EXPECT_TRUE(test::eventually([&] {
+        drive_boost(drive, GP_NORMAL);
+        return drive_thread_runs(nudger);
+    }));
+}
+
 } // namespace

@@ -151,6 +151,30 @@ TEST_F(Task, ParksAndResumesTwiceInARow)
     });
 }
 
+TEST_F(Task, ParkedAlreadyTakesNothingMore)
+{
+    first_.run([&] {
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 1u) << "this section is the thread's";
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 2u);
+        rcu_task_park(&inner_);
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 1u) << "this section is the thread's";
+    });
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_read_unlock();
+        rcu_task_park(&inner_);
+    });
+    EXPECT_TRUE(waits([&] { first_.run([] { rcu_read_unlock(); }); }));
+}
+
 TEST_F(Task, TwoEndAtOnce)
 {
     first_.run([&] {
@@ -286,9 +310,8 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndNests)
     EXPECT_TRUE(waits([&] {
         second_.run([&] {
             rcu_task_resume(&inner_);
-            EXPECT_EQ(rtrcu_self.record, nullptr);
-            rcu_read_lock(); /* registers */
-            EXPECT_NE(rtrcu_self.record, nullptr);
+            EXPECT_NE(rtrcu_self.record, nullptr) << "it registers: if it ends now, it closes the section";
+            rcu_read_lock();
             rcu_read_unlock();
             rcu_read_unlock();
             EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "the outermost unlock took it off";
