@@ -12,6 +12,7 @@ struct domain {
     uint32_t initialized;
     int32_t message_error;    /* not 0: there is no key for it, and refusals are explained on standard error alone */
     unsigned int message_key; /* of each thread's last api_message */
+    struct complaint refused; /* configurations */
     int32_t fence_error;      /* why full fences are in use, 0 = they are not or by choice */
     struct rtrcu_config first_config; /* what the environment said; later ones lie in pages of their own */
     struct reader_registry registry;

@@ -131,7 +131,7 @@ int rtrcu_configure(const struct rtrcu_config *config)
     lock_release(&domain->drive.config_lock);
     api_message_keep(error ? &why : NULL);
     if (error)
-        plat_print("rtrcu: configuration refused: %s\n", why.text);
+        complain(&domain->refused, "rtrcu: configuration refused: %s", why.text);
     api_wait_end(was_online);
     return error;
 }

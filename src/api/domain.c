@@ -21,6 +21,15 @@ static void on_thread_exit(void *self)
     callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, true));
     drive_leave(&rtrcu_domain.drive);
+    if (plat_thread_is_main())
+        drive_main_ends(&rtrcu_domain.drive);
+}
+
+/* The main thread has the hook whether it reads or not: when it ends, its process may go on. */
+static void arm_main(struct domain *domain)
+{
+    if (plat_thread_is_main())
+        (void)plat_thread_exit_reserve(domain->registry.exit_key, &rtrcu_self);
 }
 
 static void on_fork_prepare(void)
@@ -46,6 +55,7 @@ static void on_fork_child(void)
     callback_after_fork(&domain->cb, old_thread_id);
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
+    (void)plat_thread_exit_arm(domain->registry.exit_key, &rtrcu_self); /* it is the main thread now */
 }
 
 static void choose_fences(struct domain *domain)
@@ -81,6 +91,7 @@ void api_init(void)
     else if (!plat_thread_exit_is_reserved(domain->registry.exit_key))
         plat_print("rtrcu: many thread-specific keys are in use; readers that do not call rcu_register_thread() are"
                    " counted without records\n");
+    arm_main(domain);
     domain->message_error = plat_thread_exit_prepare(&domain->message_key, free);
     pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child);
     domain->initialized = 1;

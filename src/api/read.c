@@ -95,7 +95,7 @@ int rtrcu_register_thread(unsigned int flags)
         return -EBUSY;
     if (drive_start_surely(&rtrcu_domain.drive) != 0)
         return -EAGAIN; /* nobody would turn grace periods for a thread that makes no driver itself */
-    if (!(flags & RTRCU_QSBR) && section_may_go_offline())
+    if (!(flags & RTRCU_QSBR) && section_may_go_offline(&rtrcu_domain.gp))
         drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
     int error = section_register(&rtrcu_domain.gp, flags);
     if (error)
@@ -118,6 +118,7 @@ int rtrcu_unregister_thread(void)
 void rtrcu_thread_online(void)
 {
     section_online(&rtrcu_domain.gp);
+    drive_online(&rtrcu_domain.drive);
     ask_for_owner();
 }
 

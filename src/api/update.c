@@ -12,8 +12,9 @@ void api_refuse_inside_section(const char *call)
     if (CHECK_DEBUG)
         plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself\n", lock_thread_id(),
                  call);
-    plat_print("rtrcu: thread %u: %s() inside a read-side critical section waits for itself and will not return\n",
-               lock_thread_id(), call);
+    complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
+             "rtrcu: thread %u: %s() inside a read-side critical section waits for itself and will not return",
+             lock_thread_id(), call);
 }
 
 bool api_wait_begin(const char *call)
@@ -21,7 +22,7 @@ bool api_wait_begin(const char *call)
     api_init();
     if (section_nesting() != 0)
         api_refuse_inside_section(call);
-    if (!section_may_go_offline())
+    if (!section_may_go_offline(&rtrcu_domain.gp))
         return false;
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
     return true;
@@ -29,8 +30,10 @@ bool api_wait_begin(const char *call)
 
 void api_wait_end(bool was_online)
 {
-    if (was_online)
-        section_online(&rtrcu_domain.gp);
+    if (!was_online)
+        return;
+    section_online(&rtrcu_domain.gp);
+    drive_online(&rtrcu_domain.drive);
 }
 
 /* The switches `normal` and `expedited` turn one kind into the other; normal wins, as in the kernel. */
@@ -148,7 +151,7 @@ static bool may_wait(void)
  * quiescent state. */
 static bool may_block(void)
 {
-    return may_wait() && !(rtrcu_self.state & READER_STATE_CALLBACK) && !section_may_go_offline();
+    return may_wait() && !(rtrcu_self.state & READER_STATE_CALLBACK) && !section_may_go_offline(&rtrcu_domain.gp);
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)

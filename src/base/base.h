@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The door of base: pure values and the ranked lock.  Rooms above include this, never its files.
+/* The door of base: pure values, the ranked lock, messages that repeat.  Rooms above include this, never its files.
  *
  * Knows: plat.  Must not know: readers, grace periods, callbacks' meaning.
  */
@@ -8,6 +8,7 @@
 
 #include "base/cbqueue.h"
 #include "base/check.h"
+#include "base/complaint.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/seq.h"

@@ -48,6 +48,7 @@ struct callback {
     uint64_t limit_stops;
     uint64_t frees_leaked;
     uint64_t lost;
+    struct complaint said_twice, said_lost;
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */

@@ -9,7 +9,6 @@
 #include "callback/callback.h"
 
 #define DOUBLE_PROBES 16
-#define SAID_MAX 8
 
 static struct rcu_head **slot_of(struct callback *cb, struct rcu_head *head, uint32_t probe)
 {
@@ -47,9 +46,9 @@ static bool is_exact(const struct callback *cb, const struct reader_record *reco
 
 static void say_twice(struct callback *cb, const struct reader_record *record, const struct rcu_head *head)
 {
-    if (rtrcu_load_relaxed(&cb->lost) < SAID_MAX)
-        plat_print("rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued\n",
-                   (const void *)head, record->thread_id);
+    complain(&cb->said_twice,
+             "rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued",
+             (const void *)head, record->thread_id);
 }
 
 bool callback_may_begin(struct callback *cb, struct reader_record *record)
@@ -81,10 +80,10 @@ uint64_t callback_lost(const struct callback *cb, const struct reader_record *re
 void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost)
 {
     struct cb_queue *queue = &record->queue;
-    if (rtrcu_fetch_add(&cb->lost, lost) < SAID_MAX)
-        plat_print("rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was "
-                   "queued\n",
-                   (unsigned long long)lost, record->thread_id);
+    rtrcu_fetch_add(&cb->lost, lost);
+    complain(&cb->said_lost,
+             "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
+             (unsigned long long)lost, record->thread_id);
     rtrcu_store_release(&queue->started, queue->invoked + lost);
     rtrcu_store_release(&queue->invoked, queue->started); /* last: who waits for them finds them said and counted */
 }

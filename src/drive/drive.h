@@ -9,7 +9,8 @@
  *  drive.sleeping   set by       wakes it
  *  AWAKE    driver       nobody needs to
  *  PACING   driver       who is in a hurry
- *  IDLE     driver       whoever brings something new
+ *  IDLE     driver       whoever brings something new; a deadline thread that comes online
+ *  TICKING  driver       whoever brings something new, but deadline threads that are online
  *
  * INV-DR1: a record is on at most one daemon's list (its `listed` word is the claim).
  */
@@ -18,7 +19,8 @@
 
 #include "watch/watch.h"
 
-enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_IDLE };
+/* In the order in which they sleep deeper. */
+enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_TICKING, DRIVE_IDLE };
 enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKED = 4 };
 
 /* A thread of the library.
@@ -51,6 +53,9 @@ struct krcud {
 };
 
 struct drive_driver;
+
+/* drive.threads: one change more; the low half is the number. */
+#define DRIVE_THREADS_CHANGE (UINT64_C(1) << 32)
 
 /* A thread for one task.  Four are real-time threads: one turns the expedited crank, one lends its priority to readers,
  * one ends that one's spinning, one says reports.  An ordinary one tells of parked tasks. */
@@ -86,10 +91,14 @@ struct drive {
     const struct plat_home *home;      /* atomic: where threads run that are made from now on; an old one stays */
     struct plat_home process;          /* as it began */
     struct drive_thread thread;        /* the driver's */
+    struct drive_thread end;           /* of the one that ends the process */
     int64_t refused_ns;                /* atomic: when a thread was refused last, 0 = never */
     uint64_t threads_refused;          /* atomic counter */
+    uint64_t threads;                  /* atomic: those of ours now, and above 32 bits how often that has changed */
+    uint32_t main_ended;               /* atomic: the process's main thread has called pthread_exit() */
     uint32_t event;                    /* atomic: futex of the driver */
     uint32_t sleeping;                 /* atomic: enum drive_sleep */
+    int64_t online_ns;                 /* of the driver: when a deadline thread was online last, 0 = long ago */
     uint32_t urgent;                   /* atomic: the next grace period begins at once */
     uint32_t turns;                    /* atomic: futex: counts releases of the normal crank while some wait for it */
     uint32_t turn_waiters;             /* atomic: who leave it to the driver */
@@ -140,13 +149,18 @@ int drive_thread_make(struct drive *drive, struct drive_thread *thread);
 /* Is it the calling thread? */
 bool drive_thread_is_me(const struct drive_thread *thread);
 /* By the thread: it ends, and may be made again. */
-void drive_thread_ended(struct drive_thread *thread);
+void drive_thread_ended(struct drive *drive, struct drive_thread *thread);
 /* Keep others from making it; false: it runs, or somebody is at it. */
 bool drive_thread_hold(struct drive_thread *thread);
 /* True if it was asked for meanwhile: the caller must have it made. */
 bool drive_thread_let(struct drive_thread *thread);
 /* In the child: true if the forking thread is this one. */
 bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id);
+
+/* The main thread ends by pthread_exit(): from now on the process ends with the last thread that is not ours. */
+void drive_main_ends(struct drive *drive);
+/* Is an invoker of ours inside a callback? */
+bool drive_anybody_at_work(struct drive *drive);
 
 /* ---- one grace period: turn.c ---- */
 
@@ -189,6 +203,9 @@ void drive_wake(struct drive *drive, bool urgent);
 /* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or one
  * that waits. */
 void drive_rouse(struct drive *drive);
+/* The calling thread is online again: if it is a deadline thread, which wakes nobody from now on, and the driver sleeps
+ * without a timeout, it is woken. */
+void drive_online(struct drive *drive);
 /* As drive_wake() from a thread that may not make a system call: the driver finds it at its next tick. */
 void drive_note(struct drive *drive, bool urgent);
 
@@ -280,12 +297,11 @@ int drive_start_surely(struct drive *drive);
 bool drive_pass(struct drive *drive, const struct drive_manner *manner);
 /* Is there anything that the driver has not looked at? */
 bool drive_anything_new(struct drive *drive);
-/* Sleep until somebody brings something, at most @timeout_ns. @event: the driver's futex before it last looked. */
-void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns);
+/* Sleep until somebody brings something; no longer than a tick where @ready callbacks wait for their owner, or a
+ * deadline thread may bring something.  @event: the driver's futex before it last looked. */
+void drive_sleep_idle(struct drive *drive, uint32_t event, bool ready);
 /* The same, but only who is in a hurry wakes us. */
 void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns);
-/* How long the driver may sleep while @ready callbacks wait for their owner. */
-int64_t drive_idle_timeout(struct drive *drive, bool ready);
 /* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool drive_dispatch(struct drive *drive);
 

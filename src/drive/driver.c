@@ -7,6 +7,9 @@
 
 #include "drive/drive.h"
 
+/* How long the driver ticks on when the last deadline thread has gone offline. */
+#define ONLINE_TICKS 100
+
 const struct drive_driver *drive_driver_of(int32_t driver)
 {
     switch (driver) {
@@ -50,7 +53,7 @@ void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct 
 /* Where no daemon can be made the driver runs callbacks, and one has ended it. */
 static void gone(void *drive)
 {
-    drive_thread_ended(&((struct drive *)drive)->thread);
+    drive_thread_ended(drive, &((struct drive *)drive)->thread);
     (void)drive_start(drive); /* refused: the next call tries again */
 }
 
@@ -137,10 +140,27 @@ bool drive_pass(struct drive *drive, const struct drive_manner *manner)
     return drive_dispatch(drive);
 }
 
-/* [O8] Driver half: the flag is stored, then we look for what is new. */
-void drive_sleep_idle(struct drive *drive, uint32_t event, int64_t timeout_ns)
+/* For some ticks more, so that a loop that is offline while it waits for its next event need not wake us when it comes
+ * back. */
+static bool ticks_for_deadlines(struct drive *drive)
 {
+    int64_t rest_ns = ONLINE_TICKS * drive_tick_ns(drive);
+    if (reader_deadline_is_online(gp_registry(drive->gp)))
+        drive->online_ns = plat_clock_now();
+    else if (drive->online_ns && plat_clock_now() - drive->online_ns >= rest_ns)
+        drive->online_ns = 0;
+    return drive->online_ns != 0;
+}
+
+/* [O8] Driver half: the flag is stored, then we look for what is new. */
+void drive_sleep_idle(struct drive *drive, uint32_t event, bool ready)
+{
+    int64_t timeout_ns = PLAT_FOREVER;
     rtrcu_exchange(&drive->sleeping, DRIVE_IDLE);
+    if (ready || ticks_for_deadlines(drive)) {
+        timeout_ns = drive_tick_ns(drive);
+        rtrcu_store_relaxed(&drive->sleeping, DRIVE_TICKING);
+    }
     if (!drive_anything_new(drive))
         drive_sleep(drive, &drive->event, event, timeout_ns);
     rtrcu_store_release(&drive->sleeping, DRIVE_AWAKE);
@@ -152,12 +172,6 @@ void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns)
     if (!rtrcu_load_acquire(&drive->urgent))
         drive_sleep(drive, &drive->event, event, timeout_ns);
     rtrcu_store_release(&drive->sleeping, DRIVE_AWAKE);
-}
-
-int64_t drive_idle_timeout(struct drive *drive, bool ready)
-{
-    bool tick = ready || rtrcu_load_relaxed(&drive->gp->registry->deadline_count) > 0;
-    return tick ? drive_tick_ns(drive) : PLAT_FOREVER;
 }
 
 /* Where its owner runs, whose caches may still hold what its callbacks touch. */

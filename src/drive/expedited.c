@@ -118,7 +118,7 @@ void drive_start_expedited(struct drive *drive, uint64_t cookie)
     gp_request(drive->gp, GP_EXPEDITED, cookie);
     if (rtrcu_self.state & READER_STATE_DEADLINE) {
         drive_start_in_call(drive); /* in a fork's child */
-        drive_note(drive, true);    /* the driver passes it on at its tick */
+        drive_wake(drive, true);    /* the driver passes it on, at its tick while we are online */
     } else if (start_worker(drive) == 0) {
         tell(drive, cookie);
     }
@@ -152,7 +152,7 @@ static void look_at_asked(struct drive *drive)
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return;
     if (rtrcu_self.state & READER_STATE_DEADLINE)
-        drive_note(drive, true);
+        drive_wake(drive, true);
     else if (worker_is_there(drive))
         tell(drive, rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed));
     else

@@ -29,25 +29,9 @@ static void release_tasks_locks(struct reader_registry *registry)
     }
 }
 
-static bool is_at_work(struct krcud *krcud)
-{
-    lock_acquire(&krcud->lock);
-    bool serving = krcud->serving != 0;
-    lock_release(&krcud->lock);
-    return serving;
-}
-
 static bool has_daemon(const struct krcud *krcud)
 {
     return rtrcu_load_acquire(&krcud->thread.state) != DRIVE_NONE;
-}
-
-static bool anybody_at_work(struct drive *drive)
-{
-    bool found = is_at_work(&drive->aside);
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
-        found = has_daemon(&drive->krcud[cpu]) && is_at_work(&drive->krcud[cpu]);
-    return found;
 }
 
 /* From here on nobody begins a callback, and those who are inside one stop behind it: a lock that it holds would never
@@ -60,11 +44,11 @@ static void pause_invokers(struct drive *drive)
     rtrcu_fetch_add(&drive->forking, 1);
     for (; now < until; now = plat_clock_now()) {
         uint32_t event = rtrcu_load_acquire(&drive->fork_event);
-        if (!anybody_at_work(drive))
+        if (!drive_anybody_at_work(drive))
             return;
         plat_futex_wait(&drive->fork_event, event, until - now);
     }
-    if (wait_ns && anybody_at_work(drive) && rtrcu_fetch_add(&drive->fork_given_up, 1) == 0)
+    if (wait_ns && drive_anybody_at_work(drive) && rtrcu_fetch_add(&drive->fork_given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
                    " (said once)\n");
 }
@@ -136,8 +120,11 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
         *worker = fresh;
     }
     survives |= drive_thread_after_fork(&drive->thread, old_thread_id);
+    survives |= drive_thread_after_fork(&drive->end, old_thread_id);
     if (survives)
-        plat_signals_restore(&rtrcu_load_acquire(&drive->home)->signals);
+        plat_signals_home(rtrcu_load_acquire(&drive->home));
+    rtrcu_store_relaxed(&drive->threads, survives);
+    rtrcu_store_relaxed(&drive->main_ended, 0);
     drive->event = 0;
     drive->sleeping = DRIVE_AWAKE;
 }

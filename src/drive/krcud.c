@@ -170,7 +170,7 @@ static void gone(void *argument)
     if (served)
         rest(krcud, krcud->generation);
     lock_acquire(&krcud->lock);
-    drive_thread_ended(&krcud->thread);
+    drive_thread_ended(krcud->drive, &krcud->thread);
     struct reader_record *left = krcud->first;
     rtrcu_store_relaxed(&krcud->first, NULL);
     krcud->last = NULL;

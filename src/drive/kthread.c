@@ -30,7 +30,7 @@ static void *body(void *argument)
         bool ready = drive_dispatch(drive);
         if (gp_is_needed(drive->gp, GP_NORMAL))
             continue;
-        drive_sleep_idle(drive, event, drive_idle_timeout(drive, ready));
+        drive_sleep_idle(drive, event, ready);
     }
     return NULL;
 }

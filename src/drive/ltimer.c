@@ -29,7 +29,7 @@ static void *body(void *argument)
         if (ready || drive_anything_new(drive))
             wait_for_tick(drive, &next_ns);
         else
-            drive_sleep_idle(drive, event, drive_idle_timeout(drive, ready));
+            drive_sleep_idle(drive, event, ready);
     }
     return NULL;
 }

@@ -14,7 +14,7 @@ static void *body(void *argument)
         uint32_t event = rtrcu_load_acquire(&drive->event);
         bool ready = drive_pass(drive, &manner);
         if (!drive_anything_new(drive))
-            drive_sleep_idle(drive, event, drive_idle_timeout(drive, ready));
+            drive_sleep_idle(drive, event, ready);
     }
     return NULL;
 }

@@ -22,7 +22,7 @@ void drive_report(struct drive *drive)
 static void gone(void *argument)
 {
     struct drive_worker *worker = argument;
-    drive_thread_ended(&worker->thread);
+    drive_thread_ended(worker->drive, &worker->thread);
 }
 
 void *drive_report_body(void *argument)

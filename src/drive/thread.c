@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads of the library: made when first needed, by one maker at a time; one that is refused is tried again.
  *
- * tested by: test/api/threads.cc
+ * tested by: test/api/threads.cc, test/api/ending.cc
  */
+#include <stdlib.h>
+
 #include "drive/drive.h"
+
+/* How often it is looked whether the process has threads of its own. */
+#define LOOK_NS 50000000
 
 const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
 {
@@ -50,9 +55,18 @@ int drive_thread_claim(struct drive *drive, struct drive_thread *thread)
     return 0;
 }
 
-int drive_thread_make(struct drive *drive, struct drive_thread *thread)
+/* Counted once it is there, and no longer before it goes: so the kernel counts no fewer. */
+static int create(struct drive *drive, struct drive_thread *thread)
 {
-    int error = thread->plat.body ? plat_thread_create(&thread->plat, rtrcu_load_acquire(&drive->home)) : 0;
+    int error = plat_thread_create(&thread->plat, rtrcu_load_acquire(&drive->home));
+    if (!error)
+        rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE + 1);
+    return error;
+}
+
+static int make(struct drive *drive, struct drive_thread *thread)
+{
+    int error = thread->plat.body ? create(drive, thread) : 0;
     if (error) {
         rtrcu_store_relaxed(&drive->refused_ns, plat_clock_now());
         rtrcu_fetch_add(&drive->threads_refused, 1);
@@ -69,8 +83,81 @@ bool drive_thread_is_me(const struct drive_thread *thread)
     return rtrcu_load_acquire(&thread->plat.thread_id) == lock_thread_id();
 }
 
-void drive_thread_ended(struct drive_thread *thread)
+/* ---- the end of the process ----
+ *
+ * The C library ends a process whose main thread has called pthread_exit() with its last thread, and would wait for
+ * ours for ever.  So a thread of ours looks now and then whether any other is left, and ends the process as the last
+ * one would have: by exit(0), with the signals blocked that the process blocked at its beginning.  Callbacks that wait
+ * are lost, as at every end of a process; one that runs is waited for, since it is the program's.
+ */
+
+static bool is_at_work(struct krcud *krcud)
 {
+    lock_acquire(&krcud->lock);
+    bool serving = krcud->serving != 0;
+    lock_release(&krcud->lock);
+    return serving;
+}
+
+bool drive_anybody_at_work(struct drive *drive)
+{
+    bool found = is_at_work(&drive->aside);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
+        found = rtrcu_load_acquire(&drive->krcud[cpu].thread.state) != DRIVE_NONE && is_at_work(&drive->krcud[cpu]);
+    return found;
+}
+
+/* The number is read before the kernel's: so nobody else's thread is taken for one of ours that was made meanwhile; and
+ * it must not have changed behind that, lest one is taken for one of ours that has gone. */
+static bool only_ours_are_left(struct drive *drive)
+{
+    uint64_t ours = rtrcu_load_acquire(&drive->threads);
+    int left = plat_threads_left();
+    if (left < 0 || (uint32_t)ours != (uint32_t)left || drive_anybody_at_work(drive))
+        return false;
+    rtrcu_fence_full();
+    return rtrcu_load_relaxed(&drive->threads) == ours;
+}
+
+static void *end_body(void *argument)
+{
+    struct drive *drive = argument;
+    uint32_t never = 0;
+    while (!only_ours_are_left(drive)) /* ends with the program's last thread */
+        drive_sleep(drive, &never, 0, LOOK_NS);
+    plat_signals_home(rtrcu_load_acquire(&drive->home));
+    exit(0);
+}
+
+/* Where it is refused, the next thread of ours that is made tries again. */
+static void watch_end(struct drive *drive)
+{
+    struct drive_thread *thread = &drive->end;
+    if (!rtrcu_load_relaxed(&drive->main_ended) || drive_thread_claim(drive, thread) <= 0)
+        return;
+    plat_thread_prepare(&thread->plat, "rtrcu-end", end_body, drive);
+    (void)make(drive, thread);
+}
+
+/* The flag is stored, then the number is read; who makes a thread counts it, then reads the flag: both by updates. */
+void drive_main_ends(struct drive *drive)
+{
+    rtrcu_exchange(&drive->main_ended, 1);
+    if ((uint32_t)rtrcu_load_relaxed(&drive->threads) != 0)
+        watch_end(drive);
+}
+
+int drive_thread_make(struct drive *drive, struct drive_thread *thread)
+{
+    int error = make(drive, thread);
+    if (!error)
+        watch_end(drive);
+    return error;
+}
+
+void drive_thread_ended(struct drive *drive, struct drive_thread *thread)
+{
+    rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
     rtrcu_exchange(&thread->state, DRIVE_NONE);
 }
 

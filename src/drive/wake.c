@@ -55,6 +55,13 @@ void drive_note(struct drive *drive, bool urgent)
         rtrcu_store_release(&drive->urgent, 1);
 }
 
+/* A deadline thread that is offline has no deadline to keep. */
+static bool may_wake_driver(void)
+{
+    bool offline = (rtrcu_self.state & READER_STATE_QSBR) && !(rtrcu_word_read() & RTRCU_QSBR_ONLINE);
+    return may_wake() || offline;
+}
+
 /* [O8] Waker half; the driver's is drive_sleep_idle().  What is new is stored, then the flag is read.
  *  - our store first:  the driver, who stores its flag and then looks, finds it and does not sleep;
  *  - its flag first:   we see it and wake it.
@@ -65,11 +72,18 @@ void drive_wake(struct drive *drive, bool urgent)
     drive_note(drive, urgent);
     if (row->bring)
         row->bring(drive);
-    if (!may_wake() || !row->body)
+    if (!may_wake_driver() || !row->body)
         return;
     rtrcu_fence_full();
     uint32_t sleeping = rtrcu_load_relaxed(&drive->sleeping);
-    if (sleeping == DRIVE_IDLE || (sleeping == DRIVE_PACING && urgent))
+    if (sleeping >= DRIVE_TICKING || (sleeping == DRIVE_PACING && urgent))
+        drive_rouse(drive);
+}
+
+/* [O8] The word is changed by an update, then the flag is read; ticks_for_deadlines() is the other half. */
+void drive_online(struct drive *drive)
+{
+    if (!may_wake() && rtrcu_load_relaxed(&drive->sleeping) == DRIVE_IDLE)
         drive_rouse(drive);
 }
 

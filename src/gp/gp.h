@@ -73,6 +73,10 @@ struct gp {
 };
 
 void gp_init(struct gp *gp, struct reader_registry *registry);
+static inline struct reader_registry *gp_registry(const struct gp *gp)
+{
+    return gp->registry;
+}
 /* In a fork's child: nobody turns a crank, no node owes anything; cookies keep their meaning. */
 void gp_after_fork(struct gp *gp);
 

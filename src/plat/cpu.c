@@ -3,9 +3,9 @@
  *
  * tested by: test/unit/plat/plat.cc
  */
+#include <errno.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <sys/rseq.h>
 #include <unistd.h>
 
@@ -36,19 +36,30 @@ int plat_cpu_bind(int cpu)
     return (int)plat_syscall(SYS_sched_setaffinity, 0, sizeof(one), (long)&one, 0, 0, 0);
 }
 
-/* "3" or "3-5" at *text, which moves behind it.  False: neither. */
-static bool parse_range(const char **text, unsigned long *first, unsigned long *last)
+/* The number at *text, which moves behind it; one that is too high is PLAT_CPU_MAX.  False: there is none. */
+static bool parse_number(const char **text, uint32_t *number)
 {
-    char *end;
-    if (**text < '0' || **text > '9')
-        return false;
-    *first = *last = strtoul(*text, &end, 10);
-    if (*end == '-') {
-        if (end[1] < '0' || end[1] > '9')
-            return false;
-        *last = strtoul(end + 1, &end, 10);
+    const char *at = *text;
+    for (*number = 0; *at >= '0' && *at <= '9'; at++) {
+        uint32_t next = *number * 10 + (uint32_t)(*at - '0');
+        *number = next < PLAT_CPU_MAX ? next : PLAT_CPU_MAX;
     }
-    *text = end;
+    bool any = at != *text;
+    *text = at;
+    return any;
+}
+
+/* "3" or "3-5" at *text, which moves behind it.  False: neither. */
+static bool parse_range(const char **text, uint32_t *first, uint32_t *last)
+{
+    if (!parse_number(text, first))
+        return false;
+    *last = *first;
+    if (**text == '-') {
+        ++*text;
+        if (!parse_number(text, last))
+            return false;
+    }
     return *first <= *last && *last < PLAT_CPU_MAX;
 }
 
@@ -56,10 +67,10 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
 {
     struct plat_cpus set = {{0}};
     for (;;) { /* ends with the text */
-        unsigned long first, last;
+        uint32_t first, last;
         if (!parse_range(&text, &first, &last))
             return -EINVAL;
-        for (unsigned long cpu = first; cpu <= last; cpu++)
+        for (uint32_t cpu = first; cpu <= last; cpu++)
             set.bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
         if (*text == '\0')
             break;
@@ -72,7 +83,9 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
 
 bool plat_cpus_exist(const struct plat_cpus *cpus)
 {
-    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    int saved = errno;
+    long configured = sysconf(_SC_NPROCESSORS_CONF); /* reads files */
+    errno = saved;
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && cpu < (configured < 1 ? 1 : configured); cpu++) {
         if (plat_cpus_has(cpus, cpu))
             return true;

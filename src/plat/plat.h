@@ -3,8 +3,10 @@
  *
  * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
- * Every function returns 0 or a value, or -errno; none sets errno; all are async-signal-safe but plat_thread_*,
- * plat_home_init(), plat_cpus_exist(), plat_copies() and plat_stay_loaded().
+ * Every function returns 0 or a value, or -errno; none sets errno.  All are async-signal-safe but plat_home_init(),
+ * plat_cpus_exist(), plat_thread_create(), plat_thread_exit_prepare(), plat_thread_exit_reserve(), plat_symbol(),
+ * plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of vsnprintf(),
+ * strtol(), pthread_getspecific() and pthread_setcancelstate().
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H
@@ -98,6 +100,8 @@ struct plat_thread {
     uint32_t thread_id; /* atomic: written by the thread, 0 = not yet running */
 };
 
+/* Fill in an ordinary one. */
+void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument);
 /* Make a detached thread at home: at its priority, on the home's CPUs, with all signals blocked that do not tell of
  * a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a sandbox refuses one of
  * them, that one alone is left out: the priority for an ordinary thread, the CPUs for those of its maker, and its
@@ -105,7 +109,11 @@ struct plat_thread {
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
 int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);
+bool plat_thread_is_main(void);
 void plat_thread_name(int thread_id, char *name, size_t size);
+/* Threads that are left in a process whose main thread has ended by itself, which the kernel keeps as long as any is.
+ * -1: it has not ended, or the kernel does not tell. */
+int plat_threads_left(void);
 
 /* What another thread is doing now, as far as the kernel tells. */
 struct plat_thread_look {
@@ -134,6 +142,8 @@ void plat_cancel_restore(int saved);
 /* All signals off, and back. */
 void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
+/* The calling thread blocks what the process blocked. */
+void plat_signals_home(const struct plat_home *home);
 /* Those that the calling thread blocks now. */
 void plat_signals_blocked(sigset_t *now);
 /* Does it block one that is not in @before?  A handler does, as a rule. */

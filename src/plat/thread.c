@@ -39,6 +39,11 @@ void plat_signals_restore(const sigset_t *saved)
     plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, 8, 0, 0);
 }
 
+void plat_signals_home(const struct plat_home *home)
+{
+    plat_signals_restore(&home->signals);
+}
+
 void plat_signals_blocked(sigset_t *now)
 {
     sigemptyset(now);
@@ -147,6 +152,12 @@ static int create(struct plat_thread *thread, size_t stack_bytes, struct place p
     return error;
 }
 
+void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
+{
+    *thread = (struct plat_thread){.body = body, .argument = argument};
+    snprintf(thread->name, sizeof(thread->name), "%s", name);
+}
+
 /* Priority, CPUs and policy may be refused each for itself: none of these CPUs is left to us, or a sandbox is in the
  * way.  What its maker has is the last resort. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
@@ -176,6 +187,11 @@ int plat_thread_id(void)
 int plat_process_id(void)
 {
     return (int)plat_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+bool plat_thread_is_main(void)
+{
+    return plat_thread_id() == plat_process_id();
 }
 
 /* Read a small file of a thread under /proc; the text ends with a NUL, and is empty on failure. */
@@ -212,6 +228,19 @@ void plat_thread_look(int thread_id, struct plat_thread_look *look)
     look->call = strtol(text, NULL, 10);
     const char *last = strrchr(text, ' ');
     look->address = last ? (uintptr_t)strtoull(last + 1, NULL, 16) : 0;
+}
+
+/* See proc(5): behind the name stands the state, and 17 fields further the number of threads. */
+int plat_threads_left(void)
+{
+    char text[512];
+    read_task_file(plat_process_id(), "stat", text, sizeof(text));
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] != 'Z')
+        return -1;
+    for (int field = 0; field < 18 && at; field++)
+        at = strchr(at + 1, ' ');
+    return at ? (int)strtol(at, NULL, 10) - 1 : -1;
 }
 
 void plat_symbol(uintptr_t address, char *text, size_t size)
@@ -258,7 +287,10 @@ bool plat_thread_exit_is_reserved(unsigned int key)
 
 int plat_thread_exit_reserve(unsigned int key, void *value)
 {
-    return -pthread_setspecific(key, value);
+    int saved = errno;
+    int error = pthread_setspecific(key, value); /* may allocate */
+    errno = saved;
+    return -error;
 }
 
 int plat_thread_exit_arm(unsigned int key, void *value)

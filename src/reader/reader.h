@@ -82,13 +82,14 @@ struct reader_record {
 
 struct reader_leaf {
     struct lock lock;
-    uint32_t index;      /* constant */
-    uint32_t used;       /* atomic: slots taken */
-    uint32_t registered; /* atomic: slots whose word must be scanned; cleared under the lock */
-    uint32_t draining;   /* under the lock: used slots whose thread is gone */
-    uint32_t dirty;      /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
-    uint32_t waiting;    /* atomic: slots with callbacks that wait for a grace period; written under the lock */
-    uint32_t ready;      /* atomic: slots with ready callbacks, whoever is to run them; written under the lock */
+    uint32_t index;       /* constant */
+    uint32_t used;        /* atomic: slots taken */
+    uint32_t registered;  /* atomic: slots whose word must be scanned; cleared under the lock */
+    uint32_t draining;    /* under the lock: used slots whose thread is gone */
+    uint32_t dirty;       /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
+    uint32_t waiting;     /* atomic: slots with callbacks that wait for a grace period; written under the lock */
+    uint32_t ready;       /* atomic: slots with ready callbacks, whoever is to run them; written under the lock */
+    uint32_t deadline[2]; /* atomic: slots of deadline threads; [1] those that have the quiescent-state discipline */
     struct reader_record *records;
     /* Blocked tasks; under the lock, see blocked/. */
     uint32_t parked; /* atomic: tasks on the list */
@@ -96,6 +97,17 @@ struct reader_leaf {
     struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
     int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
     int64_t first_position, last_position;
+};
+
+/* What programs do wrong, as far as it is said and lived with. */
+enum reader_misuse {
+    READER_MISUSE_UNLOCK,
+    READER_MISUSE_OFFLINE,
+    READER_MISUSE_EXIT,
+    READER_MISUSE_WAIT,
+    READER_MISUSE_TASK_LIST,
+    READER_MISUSE_TASK_EXIT,
+    READER_MISUSES
 };
 
 struct reader_registry {
@@ -111,11 +123,17 @@ struct reader_registry {
     uint32_t registered_peak;                /* atomic, about */
     uint32_t deadline_count;                 /* atomic: deadline threads now */
     unsigned int exit_key;
+    struct complaint misuse[READER_MISUSES];
     struct reader_leaf first_leaf;
     struct reader_record first_records[READER_FANOUT];
 };
 
 void reader_registry_init(struct reader_registry *registry);
+
+static inline struct complaint *reader_misuse(struct reader_registry *registry, enum reader_misuse kind)
+{
+    return &registry->misuse[kind];
+}
 
 /* The record that belongs to no thread: callbacks of threads that can have none. */
 static inline struct reader_record *reader_orphan(struct reader_registry *registry)
@@ -185,6 +203,14 @@ static inline bool reader_is_registered(const struct reader_record *record)
 {
     return rtrcu_load_acquire(&record->leaf->registered) & reader_bit(record);
 }
+
+/* ---- deadline threads: deadline.c ---- */
+
+/* By the owner: is it one, and has it the quiescent-state discipline? */
+void reader_deadline_show(const struct reader_record *record, bool deadline, bool qsbr);
+/* Is there one that is online, or has no discipline by which it would be offline?  Whoever goes offline has shown
+ * before what it brought. */
+bool reader_deadline_is_online(struct reader_registry *registry);
 
 /* ---- lending: lend.c ----
  *

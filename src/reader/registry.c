@@ -157,6 +157,8 @@ void reader_after_fork(struct reader_registry *registry, struct reader_record *s
             continue;
         lock_reset(&leaf->lock);
         leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
+        leaf->deadline[0] &= leaf->registered;
+        leaf->deadline[1] &= leaf->registered;
         leaf->draining = leaf->used & ~leaf->registered & ~(i == 0 ? 1u : 0u); /* the orphan's slot is nobody's */
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
             if (&leaf->records[slot] == survivor)

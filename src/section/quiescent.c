@@ -10,9 +10,9 @@ uint32_t section_nesting(void)
     return rtrcu_word_read() & RTRCU_NESTING_MASK;
 }
 
-bool section_may_go_offline(void)
+bool section_may_go_offline(struct gp *gp)
 {
-    (void)section_repair();
+    (void)section_repair(gp);
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) == RTRCU_QSBR_ONLINE;
 }
 
@@ -29,7 +29,7 @@ unsigned int section_quiescent_slow(struct gp *gp)
     uint32_t word = rtrcu_word_read();
     if (!rtrcu_self.record)
         return GP_ACTION_NONE;
-    if (section_repair())
+    if (section_repair(gp))
         word = rtrcu_word_read();
     if (word & RTRCU_NESTING_MASK) {
         if (CHECK_DEBUG && (word & RTRCU_QSBR_ONLINE))
@@ -42,12 +42,13 @@ unsigned int section_quiescent_slow(struct gp *gp)
 
 unsigned int section_offline(struct gp *gp)
 {
-    (void)section_repair();
+    (void)section_repair(gp);
     if (!(rtrcu_word_read() & RTRCU_QSBR_ONLINE))
         return GP_ACTION_NONE;
     if (rtrcu_word_read() & RTRCU_NESTING_MASK) {
-        plat_print("rtrcu: thread %u: rcu_thread_offline() inside a read-side critical section; ignored\n",
-                   lock_thread_id());
+        complain(reader_misuse(gp_registry(gp), READER_MISUSE_OFFLINE),
+                 "rtrcu: thread %u: rcu_thread_offline() inside a read-side critical section; ignored",
+                 lock_thread_id());
         return GP_ACTION_NONE;
     }
     rtrcu_tsan_release(rtrcu_read_unlock_slow);

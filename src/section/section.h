@@ -32,7 +32,7 @@ unsigned int section_leave_outermost(struct gp *gp);
 /* A thread without a record, or one that entered without, is no longer counted.  Signals are blocked. */
 unsigned int section_anonymous_leave(struct gp *gp);
 /* Unlocks without locks have borrowed from what lies above the nesting: say it, and put it back.  True if so. */
-bool section_repair(void);
+bool section_repair(struct gp *gp);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */
 
@@ -40,7 +40,7 @@ unsigned int section_quiescent_slow(struct gp *gp);
 unsigned int section_offline(struct gp *gp);
 void section_online(struct gp *gp);
 /* An online quiescent-state thread without an explicit section: it may go offline to wait. */
-bool section_may_go_offline(void);
+bool section_may_go_offline(struct gp *gp);
 /* Explicit sections of the calling thread; the discipline does not count. */
 uint32_t section_nesting(void);
 

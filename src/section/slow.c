@@ -47,18 +47,19 @@ static int32_t nesting_of(uint32_t word)
     return (int32_t)(((word & RTRCU_INSIDE_MASK) - discipline_of(word)) << 8) >> 8;
 }
 
-static void repair(uint32_t nesting)
+static void repair(struct gp *gp, uint32_t nesting)
 {
     uint32_t base = discipline_of(rtrcu_word_read());
-    plat_print("rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored\n", lock_thread_id());
+    complain(reader_misuse(gp_registry(gp), READER_MISUSE_UNLOCK),
+             "rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored", lock_thread_id());
     rtrcu_word_repair(&rtrcu_self, rtrcu_self.record != NULL, base + nesting);
 }
 
-bool section_repair(void)
+bool section_repair(struct gp *gp)
 {
     bool broken = nesting_of(rtrcu_word_read()) < 0;
     if (broken)
-        repair(0);
+        repair(gp, 0);
     return broken;
 }
 
@@ -66,7 +67,7 @@ void section_lock_slow(struct gp *gp)
 {
     slow_begin();
     if (nesting_of(rtrcu_word_read()) <= 0)
-        repair(1); /* an unlock too many came first, and this lock only undid it */
+        repair(gp, 1); /* an unlock too many came first, and this lock only undid it */
     if (rtrcu_self.record == NULL && section_record(gp) == NULL) {
         sigset_t saved;
         plat_signals_block(&saved);
@@ -129,7 +130,7 @@ unsigned int section_unlock_slow(struct gp *gp)
 {
     unsigned int actions = GP_ACTION_NONE;
     slow_begin();
-    if (!section_repair())
+    if (!section_repair(gp))
         actions = section_task_done(gp);
     if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
         actions |= section_leave_outermost(gp); /* INV-SE1 by this test */

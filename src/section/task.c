@@ -124,8 +124,9 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
 {
     bool listed = rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
     if (listed || section_nesting() == 0) {
-        plat_print("rtrcu: thread %u: rcu_task_list() %s; ignored\n", lock_thread_id(),
-                   listed ? "of a task that is listed" : "outside a read-side critical section");
+        complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_LIST),
+                 "rtrcu: thread %u: rcu_task_list() %s; ignored", lock_thread_id(),
+                 listed ? "of a task that is listed" : "outside a read-side critical section");
         return GP_ACTION_NONE;
     }
     put_on_list(gp, task, own_list);
@@ -185,8 +186,9 @@ unsigned int section_task_abandon(struct gp *gp)
     unsigned int actions = GP_ACTION_NONE;
     struct rcu_task *task;
     while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* as many as are mounted here */
-        plat_print("rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed\n",
-                   lock_thread_id(), task->name ? task->name : "");
+        complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
+                 "rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed",
+                 lock_thread_id(), task->name ? task->name : "");
         if (unmount(task))
             actions |= take_off(gp, task);
     }
@@ -199,8 +201,9 @@ unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
     uint32_t share = mounted ? share_of(gp, task) : task->nesting;
     bool listed = rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
     if (share != 0 || listed)
-        plat_print("rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed\n",
-                   task->name ? task->name : "", share ? share : 1);
+        complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
+                 "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",
+                 task->name ? task->name : "", share ? share : 1);
     (void)unmount(task);
     unsigned int actions = take_off(gp, task);
     if (mounted && share != 0)

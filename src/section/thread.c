@@ -32,9 +32,10 @@ struct reader_record *section_record(struct gp *gp)
     return rtrcu_self.record;
 }
 
-static void set_flag(struct reader_registry *registry, unsigned int flags)
+static void set_flag(struct reader_registry *registry, const struct reader_record *record, unsigned int flags)
 {
     bool was_deadline = rtrcu_self.state & READER_STATE_DEADLINE;
+    reader_deadline_show(record, flags & RTRCU_DEADLINE, flags & RTRCU_QSBR);
     if ((flags & RTRCU_DEADLINE) && !was_deadline)
         rtrcu_fetch_add(&registry->deadline_count, 1);
     if (!(flags & RTRCU_DEADLINE) && was_deadline)
@@ -53,7 +54,7 @@ int section_register(struct gp *gp, unsigned int flags)
     if (!section_record(gp))
         return -ENOMEM;
     check((flags & RTRCU_QSBR) || !(rtrcu_word_read() & RTRCU_QSBR_ONLINE));
-    set_flag(gp->registry, flags);
+    set_flag(gp->registry, rtrcu_self.record, flags);
     section_online(gp);
     return 0;
 }
@@ -66,8 +67,9 @@ unsigned int section_leave(struct gp *gp, bool exiting)
     struct reader_record *record = rtrcu_self.record;
     if (record) {
         if (exiting && section_nesting() != 0)
-            plat_print("rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed\n",
-                       lock_thread_id(), section_nesting());
+            complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
+                     "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
+                     lock_thread_id(), section_nesting());
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         actions = section_task_abandon(gp);
         lock_acquire(&record->leaf->lock);
@@ -79,9 +81,9 @@ unsigned int section_leave(struct gp *gp, bool exiting)
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
         if (reader_lent_release())
             actions |= GP_ACTION_UNLOCK_PI;
+        set_flag(gp->registry, record, 0); /* while the slot is ours */
         reader_slot_free(record);
         lock_release(&record->leaf->lock);
-        set_flag(gp->registry, 0);
         actions |= section_anonymous_leave(gp);
     }
     if (exiting)

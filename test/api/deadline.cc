@@ -9,6 +9,7 @@
 #include <ctime>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -162,6 +163,48 @@ TEST(Deadline, CallbacksOfADeadlineThreadRunWithoutAnyWake)
     EXPECT_EQ(test::stats().threads_deadline, 1u);
     loop.finish();
     EXPECT_EQ(test::stats().threads_deadline, 0u);
+}
+
+bool passes_have_ended()
+{
+    uint64_t before = test::stats().driver_passes;
+    for (int i = 0; i < 2000; i++)
+        sched_yield();
+    return test::stats().driver_passes == before;
+}
+
+/* The driver ticks while the thread is online, and what the thread queues while it is offline wakes the driver. */
+CHILD(offline_deadline_thread)
+{
+    test::Worker loop;
+    loop.run([] {
+        REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
+        call_rcu(&heads[0], run);
+        rcu_thread_offline();
+    });
+    REQUIRE(test::eventually([] { return runs == 1; }));
+    for (int round = 0; round < 3; round++) {
+        REQUIRE(test::eventually(passes_have_ended));
+        loop.run([] { call_rcu(&heads[1], run); });
+        REQUIRE(test::eventually([&] { return runs == 2 + 2 * round; }));
+        REQUIRE(test::eventually(passes_have_ended));
+        loop.run([] {
+            rcu_thread_online();
+            call_rcu(&heads[2], run);
+            rcu_thread_offline();
+        });
+        REQUIRE(test::eventually([&] { return runs == 3 + 2 * round; }));
+        REQUIRE(test::eventually(passes_have_ended));
+        loop.run([] { rcu_thread_online(); });
+        uint64_t passes = test::stats().driver_passes;
+        REQUIRE(test::eventually([&] { return test::stats().driver_passes > passes + 20; }));
+        loop.run([] { rcu_thread_offline(); });
+    }
+}
+
+TEST(Deadline, AnOfflineThreadLetsTheDriverSleep)
+{
+    EXPECT_TRUE(exited_well(test::run_child("offline_deadline_thread", {"RTRCU_TICK_US=50"})));
 }
 
 TEST(Deadline, NamingADeadlineMakesADeadlineThread)

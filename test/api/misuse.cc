@@ -239,6 +239,21 @@ TEST(Misuse, ExitInsideASectionIsSaidAndGracePeriodsGoOn)
     synchronize_rcu_expedited();
 }
 
+/* A mistake that is made for ever fills no disk. */
+CHILD(unlocks_without_end)
+{
+    for (int i = 0; i < 1000000; i++)
+        rcu_read_unlock();
+}
+
+TEST(Misuse, WhatIsRepeatedIsCountedAndSaidNowAndThen)
+{
+    test::ChildResult result = test::run_child("unlocks_without_end");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("ignored (number 524288 of its kind")) << result.output;
+    EXPECT_LT(result.output.size(), 10000u);
+}
+
 /* ---- the checks of debug builds ---- */
 
 CHILD(dereference_outside)

@@ -47,6 +47,8 @@
     X(Free) \
     X(FreeBarrier) \
     X(GiveBack) \
+    X(OfflineCall) \
+    X(OnlineCall) \
     X(Inline) \
     X(Direct) \
     X(DirectLeave) \

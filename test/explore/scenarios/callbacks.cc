@@ -295,6 +295,49 @@ void inline_setup()
     sim::as_thread(sim::thread("reader", read_once), register_reader);
 }
 
+// ---- a deadline thread wakes nobody, unless it is offline ----
+
+void call_offline()
+{
+    rcu_thread_offline();
+    call_rcu_hurry(&queued[0]->head, free_callback);
+    sim::until(one_invoked);
+}
+
+void start_driver_and_go_offline()
+{
+    (void)drive_start(&rtrcu_domain.drive);
+    (void)section_register(&rtrcu_domain.gp, RTRCU_DEADLINE | RTRCU_QSBR);
+    rcu_thread_offline();
+}
+
+void offline_setup()
+{
+    begin();
+    sim::no_timeouts();
+    queued[0] = make_object();
+    sim::as_thread(sim::thread("loop", call_offline), start_driver_and_go_offline);
+}
+
+void come_online_and_call()
+{
+    rcu_thread_online();
+    call_rcu(&queued[0]->head, free_callback);
+    rcu_thread_offline();
+    rcu_thread_online();
+    call_rcu(&queued[1]->head, free_callback);
+    rcu_thread_offline();
+    sim::until(two_invoked);
+}
+
+void online_setup()
+{
+    begin();
+    queued[0] = make_object();
+    queued[1] = make_object();
+    sim::as_thread(sim::thread("loop", come_online_and_call), start_driver_and_go_offline);
+}
+
 // ---- what becomes ready while a daemon gives the queue back, which the owner has emptied ----
 
 void run_own_and_call_again()
@@ -322,7 +365,7 @@ void give_back_setup()
 
 } // namespace
 
-extern const sim::Scenario kGiveBack;
+extern const sim::Scenario kGiveBack, kOfflineCall, kOnlineCall;
 extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
     kCallCookies, kHurry;
 
@@ -348,6 +391,13 @@ const sim::Scenario kInline = {
 const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs behind its cookie, beside another crank",
                                     cookies_setup,    cookies_finish,
                                     check_invariants, 8000};
+const sim::Scenario kOfflineCall = {
+    "offline-call",   "an offline deadline thread queues, and the driver may sleep for good",
+    offline_setup,    nullptr,
+    check_invariants, 8000};
+const sim::Scenario kOnlineCall = {"online-call",    "a deadline thread comes online while the driver goes to sleep",
+                                   online_setup,     nullptr,
+                                   check_invariants, 8000};
 const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a daemon gives the queue back",
                                  give_back_setup,  nullptr,
                                  check_invariants, 8000};

@@ -134,6 +134,14 @@ void plat_home_init(struct plat_home *home)
     home->cpus.bits[0] = 1;
 }
 
+void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
+{
+    *thread = {};
+    snprintf(thread->name, sizeof(thread->name), "%s", name);
+    thread->body = body;
+    thread->argument = argument;
+}
+
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     (void)home;
@@ -152,6 +160,16 @@ int plat_thread_id(void)
 int plat_process_id(void)
 {
     return 1;
+}
+
+bool plat_thread_is_main(void)
+{
+    return false;
+}
+
+int plat_threads_left(void)
+{
+    return -1;
 }
 
 void plat_thread_name(int thread_id, char *name, size_t size)
@@ -214,6 +232,11 @@ int plat_cancel_hold(void)
 
 void plat_cancel_restore(int)
 {
+}
+
+void plat_signals_home(const struct plat_home *home)
+{
+    (void)home;
 }
 
 void plat_signals_blocked(sigset_t *now)

@@ -74,6 +74,21 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
     EXPECT_FALSE(drive_dispatch(drive_.get()));
 }
 
+/* The slow path asks for a driver; one that has no thread is there at once. */
+TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
+{
+    static rcu_head head;
+    rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.driver = RTRCU_DRIVER_SCHED;
+    config.policy = RTRCU_POLICY_INLINE;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+    call_rcu(&head, [](rcu_head *) {});
+    EXPECT_TRUE(drive_thread_runs(&rtrcu_domain.drive.thread));
+    EXPECT_GT(rtrcu_self.record->queue.look_at, 2u) << "the next call need not look";
+    rcu_barrier();
+}
+
 /* The lender asks for the thread that it needs until there is one: whoever was making it may have been refused. */
 TEST(Lending, AsksAgainForItsNudger)
 {

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../support/capture.h"
+#include "../../support/complaints.h"
 #include "../../support/internals.h"
 #include "../../support/sync.h"
 #include "../../support/variant.h"
@@ -222,7 +222,7 @@ TEST(Section, AHandlerReadsInsideASectionOfItsThread)
 
 void expect_repaired(test::Worker *reader, const char *what)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     reader->run([] { rcu_read_unlock(); });
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored")) << what << errors.text();
     reader->run([] {
@@ -266,7 +266,7 @@ TEST(Section, UnlockWithoutLockWhileAskedForSomething)
 TEST(Section, UnlockWithoutLockInAQuiescentStateThread)
 {
     test::Worker reader;
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     reader.run([] {
         ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
         rcu_read_unlock();
@@ -282,7 +282,7 @@ TEST(Section, UnlockWithoutLockInAQuiescentStateThread)
 TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOnline)
 {
     test::Worker reader;
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     reader.run([] {
         ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
         reader_arm_self();
@@ -302,7 +302,7 @@ TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOnline)
 TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOffline)
 {
     test::Worker reader;
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     reader.run([] {
         ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
         rcu_thread_offline();
@@ -366,7 +366,7 @@ TEST_F(Qsbr, ExplicitSectionsNestAndHold)
 
 TEST_F(Qsbr, OfflineInsideASectionIsRefused)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     reader_.run([] {
         rcu_read_lock();
         rcu_thread_offline();
@@ -463,7 +463,7 @@ TEST(Register, IsRefusedInsideASection)
 TEST(Register, ExitInsideASectionIsSaidAndClosed)
 {
     uint32_t before = registry->registered;
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     test::Worker reader;
     reader.run([] {
         rcu_read_lock();

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../support/capture.h"
+#include "../../support/complaints.h"
 #include "../../support/internals.h"
 #include "../../support/sync.h"
 
@@ -24,7 +24,7 @@ bool is_open(int number)
 /* The unlock borrowed from the discipline, and only the lock takes a slow path: the section counts all the same. */
 TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     test::Worker reader;
     reader.run([] {
         ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
@@ -43,7 +43,7 @@ TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
 /* The same, found by the quiescent state, which ends the wait for the thread all the same. */
 TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     test::Worker reader;
     reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
     {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../support/capture.h"
+#include "../../support/complaints.h"
 #include "../../support/internals.h"
 #include "../../support/sync.h"
 
@@ -252,7 +252,7 @@ TEST_F(Task, BringsNothingAlongOnceItsSectionHasEnded)
 
 TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     first_.run([&] {
         rcu_read_lock();
         rcu_read_lock();
@@ -267,7 +267,7 @@ TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
 
 TEST_F(Task, ExitOfAListedSectionIsSaid)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     first_.run([&] {
         rcu_read_lock();
         rcu_task_list(&inner_);
@@ -294,7 +294,7 @@ TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
 
 TEST_F(Task, ListOutsideASectionIsSaidAndIgnored)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     first_.run([&] { rcu_task_list(&inner_); });
     EXPECT_TRUE(errors.contains("rcu_task_list() outside a read-side critical section; ignored"));
 }
@@ -464,7 +464,7 @@ TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
 
 TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
 {
-    test::CapturedErrors errors;
+    test::CapturedComplaints errors;
     first_.run([&] {
         rcu_read_lock();
         rcu_task_park(&inner_);

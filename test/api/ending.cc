@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The end of a process whose main thread has called pthread_exit(): with the program's last thread, not with the
+ * library's.
+ */
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "../support/sync.h"
+#include "child.h"
+#include "owned.h"
+
+namespace
+{
+
+using owned::queue, owned::runs;
+
+/* The kernel keeps a main thread that has ended as a zombie, as long as there are others. */
+bool main_has_ended()
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+    FILE *file = fopen(path, "re");
+    REQUIRE(file);
+    size_t length = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *state = strrchr(text, ')');
+    return state && state[2] == 'Z';
+}
+
+void say_the_end()
+{
+    rcu_barrier(); /* the library still works in exit handlers */
+    printf("at exit, behind %ld callbacks\n", runs.load());
+    fflush(stdout);
+}
+
+template <typename Last> [[noreturn]] void leave_to(Last last)
+{
+    std::thread(last).detach();
+    pthread_exit(nullptr);
+}
+
+/* Driver, daemon and workers are there before the main thread ends. */
+CHILD(threads_before)
+{
+    REQUIRE(atexit(say_the_end) == 0);
+    queue(1);
+    rcu_barrier();
+    synchronize_rcu_expedited();
+    leave_to([] {
+        REQUIRE(test::eventually(main_has_ended));
+        queue(10);
+        rcu_barrier();
+    });
+}
+
+/* The main thread has never called the library. */
+CHILD(threads_behind)
+{
+    REQUIRE(atexit(say_the_end) == 0);
+    leave_to([] {
+        REQUIRE(test::eventually(main_has_ended));
+        queue(11);
+        rcu_barrier();
+    });
+}
+
+/* A process-wide signal that the last thread has blocked, as the library's threads do. */
+CHILD(signal_at_the_end)
+{
+    queue(1);
+    rcu_barrier();
+    leave_to([] {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        REQUIRE(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
+        REQUIRE(test::eventually(main_has_ended));
+        REQUIRE(kill(getpid(), SIGTERM) == 0);
+    });
+}
+
+/* A callback is the program's, whoever runs it: the process ends behind it. */
+CHILD(callback_outlives_the_threads)
+{
+    static std::atomic<bool> may_end{false}, has_begun{false};
+    static rcu_head head;
+    call_rcu(&head, [](rcu_head *) {
+        has_begun = true;
+        REQUIRE(test::eventually([] { return may_end.load(); }));
+        struct timespec while_watched = {0, 200000000};
+        nanosleep(&while_watched, nullptr);
+        printf("the callback has returned\n");
+        fflush(stdout);
+    });
+    leave_to([] {
+        REQUIRE(test::eventually(main_has_ended));
+        REQUIRE(test::eventually([] { return has_begun.load(); }));
+        may_end = true;
+    });
+}
+
+/* A fork's child begins with one thread, which is its main thread. */
+CHILD(forked_by_another_thread)
+{
+    queue(1);
+    rcu_barrier();
+    std::thread([] {
+        pid_t pid = fork();
+        if (pid == 0) {
+            leave_to([] {
+                REQUIRE(test::eventually(main_has_ended));
+                queue(1);
+                rcu_barrier();
+                REQUIRE(runs == 2);
+            });
+        }
+        int status = -1;
+        REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
+        REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }).join();
+}
+
+void needs_the_kernels_count()
+{
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "the race detector and the emulator have threads of their own";
+}
+
+class Ending : public testing::Test
+{
+    void SetUp() override
+    {
+        needs_the_kernels_count();
+    }
+};
+
+TEST_F(Ending, IsThatOfTheProgramsLastThread)
+{
+    for (const char *child : {"threads_before", "threads_behind"}) {
+        test::ChildResult result = test::run_child(child);
+        EXPECT_TRUE(exited_well(result)) << child;
+        EXPECT_TRUE(result.contains("at exit, behind 11 callbacks")) << child << result.output;
+    }
+}
+
+TEST_F(Ending, IsByASignalThatNobodyCouldTake)
+{
+    test::ChildResult result = test::run_child("signal_at_the_end");
+    EXPECT_TRUE(WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGTERM) << result.status << result.output;
+}
+
+TEST_F(Ending, ComesBehindACallbackThatRuns)
+{
+    test::ChildResult result = test::run_child("callback_outlives_the_threads");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("the callback has returned")) << result.output;
+}
+
+TEST_F(Ending, OfAForksChildToo)
+{
+    EXPECT_TRUE(exited_well(test::run_child("forked_by_another_thread")));
+}
+
+} // namespace
