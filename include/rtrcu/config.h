@@ -25,7 +25,7 @@ enum rtrcu_policy {
 /* What turns the grace-period crank. */
 enum rtrcu_driver {
     RTRCU_DRIVER_KTHREAD, /* a thread of its own, asleep on a futex while there is nothing to do */
-    RTRCU_DRIVER_LTIMER,  /* a periodic tick that batches everything (2002) */
+    RTRCU_DRIVER_LTIMER,  /* a tick, while there is something to do, that batches everything (2002) */
     RTRCU_DRIVER_SCHED,   /* the program's own quiescent states; no thread (2002) */
     RTRCU_DRIVER_POLL,    /* a thread that polls for the end of the grace period (2002) */
 };
@@ -54,10 +54,10 @@ struct rtrcu_config {
     int32_t boost;            /* 0 or 1: lend priority to readers that hold up a grace period */
     int32_t normal;           /* 0 or 1: expedited calls become normal ones */
     int32_t expedited;        /* 0 or 1: normal calls become expedited ones */
-    int32_t kthread_prio;     /* SCHED_FIFO priority of the library's grace-period threads, 0 = SCHED_OTHER */
+    int32_t kthread_prio;     /* SCHED_FIFO priority of the threads that expedite, lend and report, 0 = SCHED_OTHER */
     int32_t krcud_nice;       /* nice value of krcud/N, -20 .. 19 */
     int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER */
-    int32_t bhlimit;          /* callbacks in the non-preemptible context, 0 = no daemon (policy krcud) */
+    int32_t bhlimit;          /* what the owner runs of one grace period's callbacks, 0 = no daemon (policy krcud) */
     int32_t maxbatch;         /* callbacks a pass (policy throttle) */
     int32_t plugticks;        /* ticks of rest after a pass, 0 = continue at once (policy throttle) */
     int32_t blimit;           /* callbacks a batch while the backlog is small */
@@ -68,7 +68,7 @@ struct rtrcu_config {
     int64_t tick_us;          /* period of the coarse clock, microseconds */
     int64_t spin_us;          /* how long a grace period watches readers before it sleeps */
     int64_t boost_delay_us;   /* age of a normal grace period at which boosting begins */
-    int64_t stall_timeout_ms; /* age at which a grace period is reported as stalled, 0 = never */
+    int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
     int32_t krcud_when;       /* when bhlimit holds: while real-time work waits, or always (policy krcud) */
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is below qlowmark */
     int64_t fork_wait_us;     /* how long a fork waits for callbacks of the library's threads to return, at most */
@@ -91,8 +91,9 @@ static inline void rtrcu_config_init(struct rtrcu_config *config)
  * Context:  any thread, outside read-side critical sections; best before the first call_rcu().
  * Blocks:   yes, while the new values take effect.
  * Ordering: none.
- * Returns:  0, or -EINVAL for a value that is not allowed or a pair that cannot work: the message on standard error
- *           (or from rtrcu_config_error()) names it and what is allowed, and nothing is changed.
+ * Returns:  0, or -EINVAL for a value that is not allowed or a pair that cannot work, or -ENOMEM: nothing is changed,
+ *           and rtrcu_config_error() says why, as does standard error.  Another -errno: the values are in force, but
+ *           policy krcud's daemons cannot all be made now.
  * See:      docs/configuration.md
  */
 int rtrcu_configure(const struct rtrcu_config *config);
@@ -115,17 +116,17 @@ static inline void rtrcu_config_get(struct rtrcu_config *config)
 
 /* Counters.  All are totals since the program began, unless said otherwise. */
 struct rtrcu_stats {
-    uint32_t size;          /* sizeof(struct rtrcu_stats), set by the caller */
-    uint32_t full_fences;   /* 1: readers use full fences, since membarrier is refused or off */
-    uint64_t gp_completed;  /* grace periods ended */
-    uint64_t gp_busy;       /* of these, how many had to wait for a reader */
-    uint64_t gp_slept;      /* of these, how many had to sleep */
-    uint64_t gp_by_caller;  /* grace periods whose crank a caller of synchronize_rcu() turned */
-    uint64_t gp_ns_last;    /* duration of the last grace period, nanoseconds */
-    uint64_t gp_ns_max;     /* the longest so far */
-    uint64_t fence_refused; /* heavy fences that the kernel refused */
-    uint64_t exp_completed; /* expedited grace periods ended */
-    uint64_t stall_reports;
+    uint32_t size;               /* sizeof(struct rtrcu_stats), set by the caller */
+    uint32_t full_fences;        /* 1: readers use full fences, since membarrier is refused or off */
+    uint64_t gp_completed;       /* grace periods ended */
+    uint64_t gp_busy;            /* of these, how many had to wait for a reader */
+    uint64_t gp_slept;           /* of these, how many had to sleep */
+    uint64_t gp_by_caller;       /* grace periods whose crank a caller of synchronize_rcu() turned */
+    uint64_t gp_ns_last;         /* duration of the last grace period, nanoseconds */
+    uint64_t gp_ns_max;          /* the longest so far */
+    uint64_t fence_refused;      /* heavy fences that the kernel refused */
+    uint64_t exp_completed;      /* expedited grace periods ended */
+    uint64_t stall_reports;      /* on grace periods, barriers, and fences that are not to be had */
     uint64_t threads_registered; /* now */
     uint64_t threads_peak;
     uint64_t threads_deadline; /* now */
@@ -141,11 +142,11 @@ struct rtrcu_stats {
     uint64_t budget_stops;           /* batches that ended since the time was used up */
     uint64_t driver_wakeups;         /* wake-ups sent to the driver */
     uint64_t driver_passes;          /* turns of the driver's loop */
-    uint64_t slow_locks;             /* reader calls that took the slow path, counted when a thread leaves or asks */
-    uint64_t rt_refused;             /* threads that asked for real-time scheduling and were refused */
+    uint64_t slow_locks;             /* reader calls that took the slow path, of threads with a record */
+    uint64_t rt_refused;             /* times that a thread of the library was refused its scheduling */
     uint64_t callbacks_direct;       /* run by call_rcu_rt() at once */
     uint64_t direct_refused;         /* call_rcu_rt() that had to queue */
-    uint64_t limit_stops;            /* owner's batches that ended at bhlimit, maxbatch or blimit */
+    uint64_t limit_stops;            /* owner's batches that ended at bhlimit or maxbatch */
     uint64_t boosts;                 /* times a reader was lent a priority */
     uint64_t boost_ns;               /* for how long in all, nanoseconds */
     uint64_t boost_ns_max;           /* the longest single time */
@@ -162,7 +163,7 @@ struct rtrcu_stats {
 /*
  * rtrcu_stats - copy the counters.
  * Context:  any thread.
- * Blocks:   no longer than a short lock.
+ * Blocks:   never.
  * Ordering: none: a counter may be late.
  * Returns:  0; @stats->size is then what was filled in, which is less where the library is older than the program.
  *           -EINVAL for a size that is no multiple of 8, or 0.

@@ -170,9 +170,8 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie);
 
 /*
  * synchronize_rcu - wait until every section that began before the call has ended.
- * Context:  any thread outside sections; not in signal handlers or callbacks' locks.  A quiescent-state thread without
- * an
- *           explicit section is offline while it waits.
+ * Context:  any thread outside sections, in a callback too; not in signal handlers.  A quiescent-state thread without
+ *           an explicit section is offline while it waits.
  * Blocks:   yes.  A caller that finds the crank idle turns it itself; others share its gp.
  * Ordering: full fence before and after; a gp's usual guarantee. [O1][O2]
  * Returns:  nothing; cannot fail.  Inside a section: debug builds abort with a message; release builds print it and the
@@ -251,7 +250,8 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns);
 /*
  * call_rcu - run @func(@head) after a grace period.
  * Context:  any thread, inside a section or not; in a signal handler only on a thread that registered explicitly.
- * Blocks:   never (but see backpressure=block); no lock, no allocation, no system call on a deadline thread.
+ * Blocks:   never (but see backpressure=block); no lock, no allocation; no system call on a deadline thread, unless it
+ *           is offline.
  * Ordering: stores before the call are visible to @func; @func runs after every section that began before it. [O1][O5]
  * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.
  * See:      rcu_barrier(), docs/callbacks.md
@@ -337,7 +337,8 @@ static inline void rcu_free(void *memory)
  * Blocks:   may make a thread.
  * Ordering: full fence.
  * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags; -EAGAIN: there is no room for the driver's thread
- *           now, and nothing is changed.  A second call changes the flags.
+ *           now; -ENOMEM: none for a record, or the thread's exit hook has run.  Then nothing is changed.
+ *           A second call changes the flags.
  */
 int rtrcu_register_thread(unsigned int flags);
 /* Unregister now rather than at thread exit; callbacks stay queued.  -EBUSY inside a section. */
@@ -360,7 +361,9 @@ static inline void rcu_unregister_thread(void)
     (void)rtrcu_unregister_thread();
 }
 
-/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  No effect on other threads. */
+/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  No effect on other threads.
+ * Never blocks, but as rcu_quiescent_state() with driver=sched.  A deadline thread that was offline for 100 ticks may
+ * have to wake the driver when it comes online. */
 static inline void rcu_thread_offline(void)
 {
     rtrcu_thread_offline();
@@ -410,7 +413,7 @@ static inline void rcu_set_deadline(int64_t deadline_ns)
 }
 
 /* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  What a
- * thread said holds for the CPU where it said so, until it takes it back.  Never blocks. */
+ * thread said holds for the CPU where it said so, until it takes it back, or leaves.  Never blocks. */
 static inline void rcu_rt_awake(bool awake)
 {
     rtrcu_rt_awake(awake);
