@@ -8,37 +8,42 @@
 
 #include "drive/drive.h"
 
+/* How a leaf is laid out: what each room keeps of it, in one piece. */
+struct domain_leaf {
+    struct reader_leaf reader;
+    struct parked_leaf parked;
+    struct callback_leaf callback;
+    struct drive_leaf drive;
+};
+
+/* Of @memory, zeroed, of that size. */
+struct reader_leaf *api_leaf_lay_out(void *memory);
+
 struct domain {
     uint32_t initialized;
     int32_t message_error;    /* not 0: there is no key for it, and refusals are explained on standard error alone */
     unsigned int message_key; /* of each thread's last api_message */
     struct complaint refused; /* configurations */
     int32_t fence_error;      /* why full fences are in use, 0 = they are not or by choice */
-    struct rtrcu_config first_config; /* what the environment said; later ones lie in pages of their own */
+    struct config config;
+    struct lock config_lock; /* changing it */
     struct reader_registry registry;
     struct gp gp;
     struct callback cb;
     struct watch watch;
     struct drive drive;
+    struct domain_leaf first_leaf;
 };
 
 extern struct domain rtrcu_domain;
 
-/* Why a configuration was refused. */
-struct api_message {
-    char text[256];
-};
-
 /* Idempotent; runs before main, or earlier if a constructor of the program reads first. */
 void api_init(void);
 
-/* Does @config make sense?  0, or -EINVAL with the reason in @why. */
-int api_config_check(const struct rtrcu_config *config, struct api_message *why);
-/* Defaults, then the environment, unless the program runs with more rights than whoever started it.  A bad value in the
- * environment is reported on standard error and left out. */
-void api_config_from_environment(struct rtrcu_config *config);
 /* What rtrcu_config_error() says from now on in this thread: @why, NULL = nothing. */
-void api_message_keep(const struct api_message *why);
+void api_message_keep(const struct config_message *why);
+/* The calling thread leaves the registry; @exiting: it ends. */
+void api_leave(bool exiting);
 /* Say "inside a section" for a call that would never return.  Debug builds abort. */
 void api_refuse_inside_section(const char *call);
 

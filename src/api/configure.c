@@ -17,7 +17,7 @@ const char *rtrcu_version(void)
 }
 
 /* From light to full fences or back, with both cranks held, so that no grace period is between fence and scan. */
-static int change_fences(struct domain *domain, int32_t wanted, struct api_message *why)
+static int change_fences(struct domain *domain, int32_t wanted, struct config_message *why)
 {
     struct reader_registry *registry = &domain->registry;
     bool full = reader_fences_are_full(registry);
@@ -40,9 +40,9 @@ static int change_fences(struct domain *domain, int32_t wanted, struct api_messa
 }
 
 /* Policy krcud promises its daemons: that one cannot be made is said now. */
-static int start_daemons(struct domain *domain, struct api_message *why)
+static int start_daemons(struct domain *domain, struct config_message *why)
 {
-    const struct rtrcu_config *config = callback_config(&domain->cb);
+    const struct rtrcu_config *config = config_now(&domain->config);
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
     int error = drive_krcud_start_all(&domain->drive);
@@ -53,45 +53,32 @@ static int start_daemons(struct domain *domain, struct api_message *why)
     return error;
 }
 
-/* Owners look at their limits now and then; after a change they look at once. */
-static void forget_limits(struct reader_registry *registry)
+static void discard(struct drive *drive, const struct rtrcu_config *copy, const struct plat_home *home)
 {
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++)
-            rtrcu_store_relaxed(&leaf->records[slot].queue.look_at, 0);
-    }
-}
-
-static void discard(struct drive *drive, struct rtrcu_config *copy, const struct plat_home *home)
-{
-    if (copy)
-        plat_mem_release(copy, sizeof(*copy));
+    config_discard(copy);
     drive_home_discard(drive, home);
 }
 
-static int apply(struct domain *domain, const struct rtrcu_config *config, struct api_message *why)
+static int apply(struct domain *domain, const struct rtrcu_config *config, struct config_message *why)
 {
     struct drive *drive = &domain->drive;
-    struct rtrcu_config *copy = plat_mem_pages(sizeof(*copy)); /* never freed: who runs may still look at an old one */
+    const struct rtrcu_config *copy = config_copy(config);
     const struct plat_home *home = drive_home_on(drive, config->cpus);
     if (!copy || !home) {
         discard(drive, copy, home);
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
-    *copy = *config;
     drive_take_crank(drive, GP_NORMAL);
     drive_take_crank(drive, GP_EXPEDITED);
     /* Held for a moment only, behind the wait for the cranks: whoever registers waits for it. */
-    bool changes_driver = config->driver != callback_config(&domain->cb)->driver;
-    bool may = !changes_driver || drive_thread_hold(&drive->thread);
+    bool changes_driver = config->driver != config_now(&domain->config)->driver;
+    bool may = !changes_driver || drive_hold(drive);
     int error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
     if (!error) {
-        rtrcu_store_release(&domain->cb.config, copy);
-        forget_limits(&domain->registry);
-        rtrcu_store_release(&drive->driver, drive_driver_of(config->driver));
-        rtrcu_store_release(&drive->home, home);
+        config_change(&domain->config, copy);
+        callback_look_again_all(&domain->cb); /* owners look at their limits now and then; after a change at once */
+        drive_change(drive, drive_driver_of(config->driver), home);
     } else if (!may) {
         snprintf(why->text, sizeof(why->text),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
@@ -106,7 +93,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 }
 
 /* What the program does not know keeps the value in force. */
-static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, struct api_message *why)
+static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, struct config_message *why)
 {
     if (config->size < offsetof(struct rtrcu_config, boost)) {
         snprintf(why->text, sizeof(why->text),
@@ -115,20 +102,20 @@ static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, s
     }
     memcpy(whole, config, config->size < sizeof(*whole) ? config->size : sizeof(*whole));
     whole->size = sizeof(*whole);
-    return api_config_check(whole, why);
+    return config_check(whole, why);
 }
 
 int rtrcu_configure(const struct rtrcu_config *config)
 {
     struct domain *domain = &rtrcu_domain;
-    struct api_message why;
+    struct config_message why;
     bool was_online = api_wait_begin("rtrcu_configure");
-    drive_take_long(&domain->drive, &domain->drive.config_lock);
-    struct rtrcu_config whole = *callback_config(&domain->cb);
+    drive_take_long(&domain->drive, &domain->config_lock);
+    struct rtrcu_config whole = *config_now(&domain->config);
     int error = take(config, &whole, &why);
     if (!error)
         error = apply(domain, &whole, &why);
-    lock_release(&domain->drive.config_lock);
+    lock_release(&domain->config_lock);
     api_message_keep(error ? &why : NULL);
     if (error)
         complain(&domain->refused, "rtrcu: configuration refused: %s", why.text);
@@ -138,7 +125,7 @@ int rtrcu_configure(const struct rtrcu_config *config)
 
 void rtrcu_set_stall_handler(void (*handler)(const char *line))
 {
-    rtrcu_store_release(&rtrcu_domain.watch.handler, handler);
+    watch_set_handler(&rtrcu_domain.watch, handler);
 }
 
 int rtrcu_stats(struct rtrcu_stats *stats)
@@ -151,16 +138,7 @@ int rtrcu_stats(struct rtrcu_stats *stats)
     api_init();
     struct rtrcu_stats all = {.size = size};
     watch_stats(&domain->watch, &all);
-    all.driver_wakeups = rtrcu_load_relaxed(&domain->drive.wakeups);
-    all.driver_passes = rtrcu_load_relaxed(&domain->drive.passes);
-    all.rt_refused = rtrcu_load_relaxed(&domain->drive.rt_refused);
-    all.boosts = rtrcu_load_relaxed(&domain->drive.boosts);
-    all.boost_ns = rtrcu_load_relaxed(&domain->drive.boost_ns);
-    all.boost_ns_max = rtrcu_load_relaxed(&domain->drive.boost_ns_max);
-    all.boost_refused = rtrcu_load_relaxed(&domain->drive.boost_refused);
-    all.boost_given_up = rtrcu_load_relaxed(&domain->drive.boost_given_up);
-    all.krcud_given = rtrcu_load_relaxed(&domain->drive.krcud_given);
-    all.fence_refused = rtrcu_load_relaxed(&domain->drive.fence_refused);
+    drive_stats(&domain->drive, &all);
     memcpy(stats, &all, size);
     return 0;
 }

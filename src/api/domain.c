@@ -18,9 +18,7 @@ static void on_thread_exit(void *self)
 {
     (void)self;
     callback_thread_ends(&rtrcu_domain.cb);
-    callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
-    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, true));
-    drive_leave(&rtrcu_domain.drive);
+    api_leave(true);
     if (plat_thread_is_main())
         drive_main_ends(&rtrcu_domain.drive);
 }
@@ -29,7 +27,7 @@ static void on_thread_exit(void *self)
 static void arm_main(struct domain *domain)
 {
     if (plat_thread_is_main())
-        (void)plat_thread_exit_reserve(domain->registry.exit_key, &rtrcu_self);
+        (void)reader_exit_reserve(&domain->registry);
 }
 
 static void on_fork_prepare(void)
@@ -46,13 +44,14 @@ static void on_fork_parent(void)
 static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
-    uint32_t old_thread_id = rtrcu_self.thread_id;
-    rtrcu_self.thread_id = 0;
-    rtrcu_self.locks_held = 0;
+    uint32_t old_thread_id = lock_after_fork_child();
+    lock_reset(&domain->config_lock);
+    reader_after_fork_child(&domain->registry, reader_self());
+    parked_after_fork_child(&domain->registry);
+    gp_after_fork_child(&domain->gp);
+    callback_after_fork_child(&domain->cb, old_thread_id);
+    watch_after_fork_child(&domain->watch);
     drive_after_fork_child(&domain->drive, old_thread_id);
-    gp_after_fork(&domain->gp);
-    reader_after_fork(&domain->registry, rtrcu_self.record);
-    callback_after_fork(&domain->cb, old_thread_id);
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
     (void)plat_thread_exit_arm(domain->registry.exit_key, &rtrcu_self); /* it is the main thread now */
@@ -60,18 +59,29 @@ static void on_fork_child(void)
 
 static void choose_fences(struct domain *domain)
 {
-    bool off = domain->first_config.membarrier == RTRCU_MEMBARRIER_OFF;
+    bool off = config_now(&domain->config)->membarrier == RTRCU_MEMBARRIER_OFF;
     domain->fence_error = off ? 0 : plat_fence_prepare();
     if (!off && domain->fence_error == 0)
         return;
-    if (domain->first_config.membarrier == RTRCU_MEMBARRIER_ON)
+    if (config_now(&domain->config)->membarrier == RTRCU_MEMBARRIER_ON)
         plat_print("rtrcu: RTRCU_MEMBARRIER=on, but the kernel refuses membarrier() (error %d); full fences are used\n",
                    -domain->fence_error);
     reader_fences_start_full(&domain->registry);
 }
 
+struct reader_leaf *api_leaf_lay_out(void *memory)
+{
+    struct domain_leaf *leaf = memory;
+    reader_leaf_init(&leaf->reader);
+    parked_leaf_init(&leaf->parked, &leaf->reader);
+    callback_leaf_init(&leaf->callback, &leaf->reader);
+    drive_leaf_init(&leaf->drive, &leaf->reader);
+    return &leaf->reader;
+}
+
 void api_init(void)
 {
+    static const struct reader_plan plan = {.bytes = sizeof(struct domain_leaf), .lay_out = api_leaf_lay_out};
     struct domain *domain = &rtrcu_domain;
     if (domain->initialized)
         return;
@@ -79,16 +89,17 @@ void api_init(void)
         plat_die(
             "rtrcu: two copies of the library in one process (one may be linked statically into a plugin): readers of"
             " one would be invisible to the other; link them all to librtrcu.so\n");
-    api_config_from_environment(&domain->first_config);
-    reader_registry_init(&domain->registry);
+    config_init(&domain->config);
+    lock_init(&domain->config_lock, LOCK_RANK_CONFIG);
+    reader_registry_init(&domain->registry, &plan, &domain->first_leaf);
     gp_init(&domain->gp, &domain->registry);
-    domain->cb = (struct callback){.gp = &domain->gp, .config = &domain->first_config};
-    watch_init(&domain->watch, &domain->gp, &domain->cb);
-    drive_init(&domain->drive, &domain->gp, &domain->cb, &domain->watch);
+    callback_init(&domain->cb, &domain->config, &domain->gp);
+    watch_init(&domain->watch, &domain->config, &domain->gp, &domain->cb);
+    drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
     choose_fences(domain);
-    if (plat_thread_exit_prepare(&domain->registry.exit_key, on_thread_exit) != 0)
+    if (plat_thread_exit_prepare(reader_exit_key(&domain->registry), on_thread_exit) != 0)
         plat_print("rtrcu: no thread-exit hook is left (pthread_key_create); readers are counted without records\n");
-    else if (!plat_thread_exit_is_reserved(domain->registry.exit_key))
+    else if (!plat_thread_exit_is_reserved(*reader_exit_key(&domain->registry)))
         plat_print("rtrcu: many thread-specific keys are in use; readers that do not call rcu_register_thread() are"
                    " counted without records\n");
     arm_main(domain);

@@ -16,7 +16,7 @@ void rtrcu_read_lock_slow(void)
 static void drive_quiescent(void)
 {
     const struct drive_driver *row = drive_row(&rtrcu_domain.drive);
-    bool may_work = section_nesting() == 0 && rtrcu_self.locks_held == 0 && !(rtrcu_self.state & READER_STATE_DEADLINE);
+    bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
     if (row->quiescent && may_work)
         row->quiescent(&rtrcu_domain.drive);
 }
@@ -30,7 +30,7 @@ void rtrcu_read_lock_bh(void)
 {
     rcu_read_lock();
     rtrcu_self.bh++;
-    rtrcu_self.state |= READER_STATE_BH;
+    reader_self_set(READER_STATE_BH);
 }
 
 void rtrcu_read_unlock_bh(void)
@@ -39,37 +39,17 @@ void rtrcu_read_unlock_bh(void)
     rcu_read_unlock();
 }
 
-/* Owner policies invoke here; a callback may call this, and then nothing happens. */
+/* Owner policies invoke here. */
 static uint64_t invoke_own(int64_t budget_ns)
 {
-    struct domain *domain = &rtrcu_domain;
-    struct reader_record *record = rtrcu_self.record;
-    const struct callback_policy *policy = callback_policy_of(callback_config(&domain->cb)->policy);
-    if (!record || (rtrcu_self.state & READER_STATE_CALLBACK) || section_nesting() != 0)
-        return 0;
-    if (!callback_has_ready(record))
-        return 0;
-    bool deadline_thread = rtrcu_self.state & READER_STATE_DEADLINE;
-    struct callback_budget budget = {.by_owner = true, .may_wait = !deadline_thread};
-    policy->owner_budget(&domain->cb, record, budget_ns, &budget);
-    uint64_t done = budget.count_max ? callback_invoke(&domain->cb, record, &budget) : 0;
-    bool left = callback_has_ready(record);
-    if (policy->owner_done && done)
-        policy->owner_done(&domain->cb, record, done, left);
-    if (left && policy->punts && rtrcu_load_relaxed(&record->quota) == 0 && !deadline_thread)
-        (void)drive_krcud_give(&domain->drive, record, drive_cpu_of(&domain->drive, record), true);
-    if (done && !deadline_thread)
-        drive_progress(&domain->drive);
-    return done;
-}
-
-/* Ready callbacks that the owner is to run: its next quiescent state takes the slow path. */
-static void ask_for_owner(void)
-{
-    struct reader_record *record = rtrcu_self.record;
-    bool owner_runs = callback_policy_of(callback_config(&rtrcu_domain.cb)->policy)->owner_runs;
-    if (record && owner_runs && (rtrcu_self.state & READER_STATE_QSBR) && callback_has_ready(record))
-        reader_arm_self();
+    struct drive *drive = &rtrcu_domain.drive;
+    struct callback_own own = callback_invoke_own(&rtrcu_domain.cb, budget_ns);
+    bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
+    if (own.punted && !deadline_thread)
+        (void)drive_krcud_give(drive, reader_self(), drive_cpu_of(drive, reader_self()), true);
+    if (own.done && !deadline_thread)
+        drive_progress(drive);
+    return own.done;
 }
 
 void rtrcu_quiescent_state_slow(void)
@@ -77,7 +57,7 @@ void rtrcu_quiescent_state_slow(void)
     drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
     drive_quiescent();
     invoke_own(0);
-    ask_for_owner(); /* the budget left some: come back at the next quiescent state */
+    callback_ask_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
@@ -105,13 +85,21 @@ int rtrcu_register_thread(unsigned int flags)
     return 0;
 }
 
+void api_leave(bool exiting)
+{
+    struct reader_record *record = reader_self();
+    callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
+    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, exiting));
+    if (record)
+        drive_let_go(record);
+    drive_leave(&rtrcu_domain.drive);
+}
+
 int rtrcu_unregister_thread(void)
 {
     if (section_nesting() != 0)
         return -EBUSY;
-    callback_rt_awake(&rtrcu_domain.cb, false);
-    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, false));
-    drive_leave(&rtrcu_domain.drive);
+    api_leave(false);
     return 0;
 }
 
@@ -119,7 +107,7 @@ void rtrcu_thread_online(void)
 {
     section_online(&rtrcu_domain.gp);
     drive_online(&rtrcu_domain.drive);
-    ask_for_owner();
+    callback_ask_owner(&rtrcu_domain.cb);
 }
 
 void rtrcu_thread_offline(void)
@@ -135,14 +123,14 @@ void rtrcu_rt_awake(bool awake)
 
 void rtrcu_set_deadline(int64_t deadline_ns)
 {
-    struct reader_record *record = rtrcu_self.record;
-    if (__builtin_expect(!record || !(rtrcu_self.state & READER_STATE_DEADLINE), 0)) {
-        unsigned int qsbr = rtrcu_self.state & READER_STATE_QSBR ? RTRCU_QSBR : 0;
+    struct reader_record *record = reader_self();
+    if (__builtin_expect(!record || !reader_self_is(READER_STATE_DEADLINE), 0)) {
+        unsigned int qsbr = reader_self_is(READER_STATE_QSBR) ? RTRCU_QSBR : 0;
         if (rtrcu_register_thread(qsbr | RTRCU_DEADLINE) != 0)
             return;
-        record = rtrcu_self.record;
+        record = reader_self();
     }
-    rtrcu_store_relaxed(&record->deadline_ns, deadline_ns);
+    callback_set_deadline(record, deadline_ns);
 }
 
 /* ---- debug builds of programs ---- */

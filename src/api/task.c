@@ -7,13 +7,13 @@
 
 void rtrcu_task_init(struct rcu_task *task, const char *name)
 {
-    *task = (struct rcu_task){.name = name, .where = BLOCKED_NOWHERE};
+    *task = (struct rcu_task){.name = name, .where = PARKED_NOWHERE};
 }
 
 void rtrcu_task_park(struct rcu_task *task)
 {
     struct domain *domain = &rtrcu_domain;
-    bool own_list = callback_config(&domain->cb)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
+    bool own_list = config_now(&domain->config)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
     drive_perform(&domain->drive, section_task_park(&domain->gp, task, own_list));
 }
 
@@ -25,7 +25,7 @@ void rtrcu_task_resume(struct rcu_task *task)
 void rtrcu_task_list(struct rcu_task *task)
 {
     struct domain *domain = &rtrcu_domain;
-    bool own_list = callback_config(&domain->cb)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
+    bool own_list = config_now(&domain->config)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
     drive_perform(&domain->drive, section_task_list(&domain->gp, task, own_list));
 }
 
@@ -41,10 +41,10 @@ void rtrcu_task_exit(struct rcu_task *task)
 
 bool rtrcu_task_blocking(const struct rcu_task *task)
 {
-    return blocked_is_waited_for(task);
+    return parked_is_waited_for(task);
 }
 
 void rtrcu_task_set_blocking_handler(void (*handler)(void))
 {
-    rtrcu_store_release(&rtrcu_domain.drive.blocking_handler, handler);
+    drive_set_blocking_handler(&rtrcu_domain.drive, handler);
 }

@@ -39,7 +39,7 @@ void api_wait_end(bool was_online)
 /* The switches `normal` and `expedited` turn one kind into the other; normal wins, as in the kernel. */
 static enum gp_kind kind_in_force(enum gp_kind asked)
 {
-    const struct rtrcu_config *config = callback_config(&rtrcu_domain.cb);
+    const struct rtrcu_config *config = config_now(&rtrcu_domain.config);
     if (config->normal)
         return GP_NORMAL;
     return config->expedited ? GP_EXPEDITED : asked;
@@ -143,15 +143,15 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 /* May this thread wait here for a grace period?  Not in a handler that interrupted the library itself. */
 static bool may_wait(void)
 {
-    bool interrupted = rtrcu_self.locks_held != 0 || rtrcu_self.slow != 0;
-    return !(rtrcu_self.state & READER_STATE_DEADLINE) && section_nesting() == 0 && !interrupted;
+    bool interrupted = lock_any_held(UINT32_MAX) || reader_self_is_slow();
+    return !reader_self_is(READER_STATE_DEADLINE) && section_nesting() == 0 && !interrupted;
 }
 
 /* May it wait for the backlog to fall?  Not online in the quiescent-state discipline, which is inside: call_rcu() is no
  * quiescent state. */
 static bool may_block(void)
 {
-    return may_wait() && !(rtrcu_self.state & READER_STATE_CALLBACK) && !section_may_go_offline(&rtrcu_domain.gp);
+    return may_wait() && !reader_self_is(READER_STATE_CALLBACK) && !section_may_go_offline(&rtrcu_domain.gp);
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)
@@ -162,13 +162,13 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     drive_wake(&domain->drive, !callback_has_ready(record));
     if (pressure != CALLBACK_FULL)
         return;
-    rtrcu_store_relaxed(&domain->drive.flooded_ns, plat_clock_now());
-    if (callback_config(&domain->cb)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
-        rtrcu_fetch_add(&domain->cb.blocked_at_qmax, 1);
+    drive_note_flood(&domain->drive);
+    if (config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
+        callback_count_blocked(&domain->cb);
         if (drive_wait_below_qmax(&domain->drive, record))
             return;
     }
-    rtrcu_fetch_add(&domain->cb.over_qmax, 1);
+    callback_count_over_qmax(&domain->cb);
 }
 
 /* The inbox was empty, or it is time to look at the limits. */
@@ -180,13 +180,13 @@ static __attribute__((noinline)) void call_slow(struct reader_record *record, un
         drive_wake(&domain->drive, false);
     if ((seen & CALLBACK_LOOK) && record)
         press(domain, record, callback_look(&domain->cb, record));
-    if (record && !drive_thread_runs(&domain->drive.thread))
-        rtrcu_store_relaxed(&record->queue.look_at, 0); /* no thread is to be had now: the next call tries again */
+    if (record && !drive_runs(&domain->drive))
+        callback_look_again(record); /* no thread is to be had now: the next call tries again */
 }
 
 static struct reader_record *own_record(void)
 {
-    struct reader_record *record = rtrcu_self.record;
+    struct reader_record *record = reader_self();
     if (__builtin_expect(record != NULL, 1))
         return record;
     api_init();
@@ -204,7 +204,7 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
 {
     struct reader_record *record = own_record();
-    if (record && callback_pending(record) >= (uint64_t)callback_config(&rtrcu_domain.cb)->qmax)
+    if (record && callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
         return -EAGAIN;
     rtrcu_call(head, func);
     return 0;
@@ -230,7 +230,7 @@ static __attribute__((noinline)) void free_without_note(void *memory)
     if (may_wait()) {
         rtrcu_synchronize();
         free(memory);
-    } else if (rtrcu_fetch_add(&rtrcu_domain.cb.frees_leaked, 1) == 0) {
+    } else if (callback_count_leaked(&rtrcu_domain.cb)) {
         plat_print(
             "rtrcu: thread %u: rcu_free(): no memory to note a pointer in, and no waiting here; it is never freed (said"
             " once, counted in frees_leaked)\n",
@@ -258,7 +258,7 @@ static void end_wait(bool *was_online)
 void rtrcu_barrier(void)
 {
     bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin("rcu_barrier");
-    if (rtrcu_self.state & READER_STATE_CALLBACK)
+    if (reader_self_is(READER_STATE_CALLBACK))
         plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
     drive_barrier(&rtrcu_domain.drive);
 }

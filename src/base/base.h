@@ -6,7 +6,6 @@
 #ifndef RTRCU_BASE_BASE_H
 #define RTRCU_BASE_BASE_H
 
-#include "base/cbqueue.h"
 #include "base/check.h"
 #include "base/complaint.h"
 #include "base/list.h"

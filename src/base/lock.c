@@ -18,6 +18,14 @@ uint32_t lock_thread_id(void)
     return rtrcu_self.thread_id;
 }
 
+uint32_t lock_after_fork_child(void)
+{
+    uint32_t old = rtrcu_self.thread_id;
+    rtrcu_self.thread_id = 0;
+    rtrcu_self.locks_held = 0;
+    return old;
+}
+
 void lock_init(struct lock *lock, enum lock_rank rank)
 {
     lock->word = 0;

@@ -42,6 +42,13 @@ void lock_release(struct lock *lock);
 bool lock_is_mine(const struct lock *lock);
 /* Does the calling thread hold, or take just now, one of that rank or of a higher one? */
 bool lock_is_any_held(enum lock_rank lowest);
+/* In a fork's child: it holds none, and has another id.  Returns the old one, 0 = it had not asked for it. */
+uint32_t lock_after_fork_child(void);
+/* Does the calling thread hold, or is it taking, a lock of one of @ranks (bits)? */
+static inline bool lock_any_held(uint32_t ranks)
+{
+    return rtrcu_self.locks_held & ranks;
+}
 /* After fork, in the child: nobody else is left to hold it. */
 void lock_reset(struct lock *lock);
 

@@ -7,44 +7,57 @@
  */
 #include "callback/callback.h"
 
-static uint32_t used_slots(const struct reader_leaf *leaf)
+void callback_barrier_begin(struct callback *cb)
 {
-    return leaf ? rtrcu_load_acquire(&leaf->used) : 0;
+    rtrcu_fetch_add(&cb->barriers, 1);
+}
+
+void callback_barrier_end(struct callback *cb)
+{
+    rtrcu_fetch_add(&cb->barriers, (uint32_t)-1);
 }
 
 void callback_barrier_set(struct callback *cb)
 {
     rtrcu_fence_full();
-    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
-            struct reader_record *record = &leaf->records[slot];
-            record->queue.barrier_goal = rtrcu_load_acquire(&record->queue.enqueued);
-            record->free_goal = rtrcu_load_acquire(&record->free_queued);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        for (uint32_t i = 0; i < READER_FANOUT; i++) {
+            struct callback_slot *slot = &callback_leaf(leaf)->slot[i];
+            slot->queue.barrier_goal = rtrcu_load_acquire(&slot->queue.enqueued);
+            slot->free_goal = rtrcu_load_acquire(&slot->free_queued);
         }
     }
 }
 
-static bool record_reached(const struct reader_record *record)
+static bool slot_reached(const struct callback_slot *slot)
 {
-    return (int64_t)(rtrcu_load_acquire(&record->queue.invoked) - record->queue.barrier_goal) >= 0 &&
-           (int64_t)(rtrcu_load_acquire(&record->free_done) - record->free_goal) >= 0;
+    return (int64_t)(rtrcu_load_acquire(&slot->queue.invoked) - slot->queue.barrier_goal) >= 0 &&
+           (int64_t)(rtrcu_load_acquire(&slot->free_done) - slot->free_goal) >= 0;
 }
 
 uint64_t callback_barrier_left(const struct reader_record *record)
 {
-    int64_t callbacks = (int64_t)(record->queue.barrier_goal - rtrcu_load_acquire(&record->queue.invoked));
-    int64_t frees = (int64_t)(record->free_goal - rtrcu_load_acquire(&record->free_done));
+    const struct callback_slot *slot = callback_slot(record);
+    int64_t callbacks = (int64_t)(slot->queue.barrier_goal - rtrcu_load_acquire(&slot->queue.invoked));
+    int64_t frees = (int64_t)(slot->free_goal - rtrcu_load_acquire(&slot->free_done));
     return (uint64_t)(callbacks > 0 ? callbacks : 0) + (uint64_t)(frees > 0 ? frees : 0);
+}
+
+void callback_barrier_look(const struct reader_record *record, struct callback_barrier_view *view)
+{
+    const struct cb_queue *queue = &callback_slot(record)->queue;
+    view->left = callback_barrier_left(record);
+    view->invoker = rtrcu_load_acquire(&queue->claim);
+    view->running = view->invoker ? (uintptr_t)rtrcu_load_relaxed(&queue->function) : 0;
 }
 
 bool callback_barrier_reached(struct callback *cb)
 {
-    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         /* A free slot's queue is empty; a slot taken since has a goal of before, which is reached. */
-        for (uint32_t left = used_slots(leaf); left; left &= left - 1) {
-            if (!record_reached(&leaf->records[__builtin_ctz(left)]))
+        struct reader_record *record;
+        for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
+            if (!slot_reached(callback_slot(record)))
                 return false;
         }
     }

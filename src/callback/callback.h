@@ -18,6 +18,8 @@
 #ifndef RTRCU_CALLBACK_CALLBACK_H
 #define RTRCU_CALLBACK_CALLBACK_H
 
+#include "callback/queue.h"
+#include "config/config.h"
 #include "section/section.h"
 
 /* pending >> this is the batch limit of a big backlog, as in the Linux kernel (rcu_divisor). */
@@ -32,10 +34,37 @@
 /* Of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
 
+/* What one thread has queued. */
+struct callback_slot {
+    int64_t deadline_ns;      /* written by the owner, read by its own invocations */
+    int64_t plugged_ns;       /* atomic: policy throttle: no callback before; written by the owner */
+    int64_t oldest_ns;        /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
+    int64_t oldest_ready_ns;  /* the same for what is ready, 0 = nothing; under the leaf lock */
+    int64_t idle_since_ns;    /* when returned_seen last changed while some were ready; under the leaf lock */
+    uint64_t returned_seen;   /* callbacks and frees that had returned at the driver's last look; leaf lock */
+    uint32_t quota;           /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
+    uint32_t made_ready;      /* atomic: times that callbacks became ready; written under the leaf lock */
+    void *free_block;         /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
+    uint64_t free_queued;     /* atomic: pointers given to rcu_free(); written by the owner */
+    uint64_t free_done;       /* atomic: of these, freed; written by the claim's owner */
+    uint64_t free_started;    /* atomic: with the one that the claim's owner is freeing; for fork */
+    uint64_t free_goal;       /* rcu_barrier() waits for this number; under the barrier lock */
+    struct cb_queue queue;
+};
+
+/* What the threads of one leaf have queued: slots as bits. */
+struct callback_leaf {
+    uint32_t dirty;   /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
+    uint32_t waiting; /* atomic: callbacks wait for a grace period; written under the leaf lock */
+    uint32_t ready;   /* atomic: callbacks are ready, whoever is to run them; written under the leaf lock */
+    struct callback_slot slot[READER_FANOUT];
+};
+
 struct callback {
+    struct reader_registry *registry;
     struct gp *gp;
-    const struct rtrcu_config *config; /* atomic: the one in force; an old one is never changed or freed */
-    uint32_t barriers;                 /* atomic: rcu_barrier() calls under way */
+    const struct config *config;
+    uint32_t barriers; /* atomic: rcu_barrier() calls under way */
     uint64_t by_owner;                 /* atomic counters from here on */
     uint64_t over_qmax;
     uint64_t blocked_at_qmax;
@@ -54,10 +83,32 @@ struct callback {
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
 
-static inline const struct rtrcu_config *callback_config(const struct callback *cb)
+void callback_init(struct callback *cb, const struct config *config, struct gp *gp);
+void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf);
+
+static inline struct callback_leaf *callback_leaf(const struct reader_leaf *leaf)
 {
-    return rtrcu_load_acquire(&cb->config);
+    return (struct callback_leaf *)reader_part(leaf, READER_CALLBACK);
 }
+
+static inline struct callback_slot *callback_slot(const struct reader_record *record)
+{
+    return &callback_leaf(reader_leaf_of(record))->slot[reader_slot(record)];
+}
+
+/* Words that are written under the leaf lock, and looked at without it. */
+static inline void callback_bits_set(uint32_t *word, uint32_t bits)
+{
+    rtrcu_store_relaxed(word, *word | bits);
+}
+
+static inline void callback_bits_clear(uint32_t *word, uint32_t bits)
+{
+    rtrcu_store_relaxed(word, *word & ~bits);
+}
+
+/* Fill in what this room counts. */
+void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 
 /* ---- enqueue: enqueue.c ---- */
 
@@ -78,13 +129,48 @@ uint64_t callback_pending(const struct reader_record *record);
 /* Those that have returned. */
 static inline uint64_t callback_returned(const struct reader_record *record)
 {
-    return rtrcu_load_acquire(&record->queue.invoked) + rtrcu_load_acquire(&record->free_done);
+    const struct callback_slot *slot = callback_slot(record);
+    return rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
+}
+/* The owner looks at its limits at its next call; all owners do. */
+void callback_look_again(struct reader_record *record);
+void callback_look_again_all(struct callback *cb);
+/* What became of one call above qmax, and of a pointer that could not be noted; the latter true for the first. */
+void callback_count_over_qmax(struct callback *cb);
+void callback_count_blocked(struct callback *cb);
+bool callback_count_leaked(struct callback *cb);
+/* The owner's next deadline, 0 = none; set by the owner. */
+static inline int64_t callback_deadline(const struct reader_record *record)
+{
+    return rtrcu_load_relaxed(&callback_slot(record)->deadline_ns);
+}
+static inline void callback_set_deadline(struct reader_record *record, int64_t deadline_ns)
+{
+    rtrcu_store_relaxed(&callback_slot(record)->deadline_ns, deadline_ns);
+}
+/* Times that callbacks of @record became ready: a hint of whether more have since. */
+static inline uint32_t callback_times_ready(const struct reader_record *record)
+{
+    return rtrcu_load_relaxed(&callback_slot(record)->made_ready);
 }
 
 /* ---- collection: collect.c ---- */
 
 /* Give every new callback the cookie of a grace period, and ask for it.  True if there was any. */
 bool callback_collect(struct callback *cb);
+
+/* Has any thread queued something that has not been collected? */
+bool callback_anything_new(struct callback *cb);
+/* Slots of @leaf with callbacks that wait or are ready, and with ready ones, as bits.  Hints without the leaf lock. */
+static inline uint32_t callback_at_work(const struct reader_leaf *leaf)
+{
+    const struct callback_leaf *part = callback_leaf(leaf);
+    return rtrcu_load_relaxed(&part->waiting) | rtrcu_load_relaxed(&part->ready);
+}
+static inline uint32_t callback_ready(const struct reader_leaf *leaf)
+{
+    return rtrcu_load_relaxed(&callback_leaf(leaf)->ready);
+}
 
 enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
 /* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when none returns for a
@@ -93,6 +179,7 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
 
 /* ---- invocation: invoke.c ---- */
 
+/* Value: what a batch may take. */
 struct callback_budget {
     uint64_t count_max;
     int64_t end_ns;      /* CLOCK_MONOTONIC, 0 = none */
@@ -107,15 +194,23 @@ uint64_t callback_invoke(struct callback *cb, struct reader_record *record, cons
 /* At the end of a thread: a callback in its hands has ended it. */
 void callback_thread_ends(struct callback *cb);
 bool callback_has_ready(const struct reader_record *record);
-/* Give the slot of a thread that is gone back, once its queue is drained and nobody serves it. */
-void callback_release_slot(struct reader_record *record);
+/* Value: what came of a call of the owner that may invoke. */
+struct callback_own {
+    uint64_t done; /* have returned */
+    bool punted;   /* what is left belongs to a daemon, in front of its list */
+};
+/* The calling thread invokes its own as far as the policy allows; @asked_ns as rcu_process_callbacks() takes it. */
+struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns);
+/* Ready callbacks that the owner is to run: its next quiescent state takes the slow path. */
+void callback_ask_owner(struct callback *cb);
+/* The thread of @record is gone: let its slot go once everything has returned.  Under the leaf lock. */
+void callback_let_go(struct reader_record *record);
 
 /* ---- policies: policy_*.c, table in policy.c ---- */
 
 struct callback_policy {
     const char *name;
     bool owner_runs;   /* in rcu_quiescent_state() and rcu_process_callbacks() */
-    bool needs_thread; /* cannot work with driver sched */
     bool punts;        /* what the owner leaves goes to a daemon, at the head of its list */
     /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
     void (*owner_budget)(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
@@ -142,12 +237,22 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 
 /* ---- barrier: barrier.c ---- */
 
+/* While rcu_barrier() is under way daemons invoke everything. */
+void callback_barrier_begin(struct callback *cb);
+void callback_barrier_end(struct callback *cb);
 /* Under the barrier lock: note for every queue the number of its last callback. */
 void callback_barrier_set(struct callback *cb);
 /* Have all of them returned? */
 bool callback_barrier_reached(struct callback *cb);
 /* How many of @record's have not? */
 uint64_t callback_barrier_left(const struct reader_record *record);
+/* Value: what a report says of one queue that is waited for. */
+struct callback_barrier_view {
+    uint64_t left;     /* callbacks and frees that have not returned */
+    uint32_t invoker;  /* thread id, 0 = nobody */
+    uintptr_t running; /* function of the callback under way, 0 = none or a free */
+};
+void callback_barrier_look(const struct reader_record *record, struct callback_barrier_view *view);
 
 /* ---- bulk frees: free.c ---- */
 
@@ -185,6 +290,6 @@ void callback_double_leave(struct callback *cb, struct rcu_head *head);
 /* ---- fork: fork.c ---- */
 
 /* In the child, for every queue: open links, batches under way, claims of threads that are not there. */
-void callback_after_fork(struct callback *cb, uint32_t old_thread_id);
+void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id);
 
 #endif

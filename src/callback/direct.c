@@ -16,21 +16,7 @@ static bool own_sections_exclude(bool in_handler)
     if (section_nesting() != 0 || rtrcu_self.bh != 0)
         return true;
     bool invisible = rtrcu_word_read() & RTRCU_QSBR_ONLINE;
-    return in_handler && invisible && !(rtrcu_self.state & READER_STATE_BH);
-}
-
-/* A parked task may hold the object too, whoever parked it: a thread that has left promoted its own before it was
- * uncounted. */
-static bool nothing_is_parked(struct reader_registry *registry)
-{
-    if (rtrcu_self.record && rtrcu_load_relaxed(&rtrcu_self.record->parked) != 0)
-        return false;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (leaf && rtrcu_load_relaxed(&leaf->parked) != 0)
-            return false;
-    }
-    return true;
+    return in_handler && invisible && !reader_self_is(READER_STATE_BH);
 }
 
 /* [O12] Updater half; the reader's half is reader_publish().
@@ -40,9 +26,8 @@ static bool nothing_is_parked(struct reader_registry *registry)
 static bool no_other_reader(struct reader_registry *registry)
 {
     rtrcu_fence_full();
-    uint32_t own = rtrcu_self.record ? 1 : 0;
-    return rtrcu_load_acquire(&registry->registered) == own && rtrcu_load_acquire(&registry->anonymous) == 0 &&
-           nothing_is_parked(registry);
+    uint32_t own = reader_self() ? 1 : 0;
+    return reader_threads(registry) == own && reader_anonymous(registry) == 0 && !parked_any(registry);
 }
 
 static void end_direct(uint32_t *depth)
@@ -53,7 +38,7 @@ static void end_direct(uint32_t *depth)
 bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler)
 {
     bool refused = rtrcu_self.direct_depth >= DEPTH_MAX || own_sections_exclude(in_handler);
-    if (refused || !no_other_reader(cb->gp->registry)) {
+    if (refused || !no_other_reader(cb->registry)) {
         rtrcu_fetch_add(&cb->direct_refused, 1);
         return false;
     }

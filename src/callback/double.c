@@ -41,19 +41,19 @@ void callback_double_leave(struct callback *cb, struct rcu_head *head)
 /* The orphans' queue has many producers, which do not show what is under way. */
 static bool is_exact(const struct callback *cb, const struct reader_record *record)
 {
-    return record != reader_orphan(cb->gp->registry);
+    return record != reader_orphan(cb->registry);
 }
 
 static void say_twice(struct callback *cb, const struct reader_record *record, const struct rcu_head *head)
 {
     complain(&cb->said_twice,
              "rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued",
-             (const void *)head, record->thread_id);
+             (const void *)head, reader_thread_id(record));
 }
 
 bool callback_may_begin(struct callback *cb, struct reader_record *record)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     queue->known = rtrcu_load_acquire(&queue->enqueued);
     if ((int64_t)(queue->known - queue->invoked) > 0)
         return true;
@@ -64,7 +64,7 @@ bool callback_may_begin(struct callback *cb, struct reader_record *record)
 
 bool callback_mend(struct callback *cb, struct reader_record *record)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     if (!is_exact(cb, record) || !cbqueue_is_broken(queue))
         return false;
     say_twice(cb, record, queue->batch.first);
@@ -74,16 +74,16 @@ bool callback_mend(struct callback *cb, struct reader_record *record)
 
 uint64_t callback_lost(const struct callback *cb, const struct reader_record *record)
 {
-    return is_exact(cb, record) ? cbqueue_lost(&record->queue) : 0;
+    return is_exact(cb, record) ? cbqueue_lost(&callback_slot(record)->queue) : 0;
 }
 
 void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     rtrcu_fetch_add(&cb->lost, lost);
     complain(&cb->said_lost,
              "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
-             (unsigned long long)lost, record->thread_id);
+             (unsigned long long)lost, reader_thread_id(record));
     rtrcu_store_release(&queue->started, queue->invoked + lost);
     rtrcu_store_release(&queue->invoked, queue->started); /* last: who waits for them finds them said and counted */
 }

@@ -12,12 +12,12 @@
 /* @record's batch was being run by a thread that the child does not have. */
 static void abandon_claim(struct callback *cb, struct reader_record *record)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     if (queue->running == queue->batch.first) /* about to begin: it is still in the batch */
         queue->started = queue->invoked;
-    cb->lost_at_fork += queue->started - queue->invoked + record->free_started - record->free_done;
+    cb->lost_at_fork += queue->started - queue->invoked + callback_slot(record)->free_started - callback_slot(record)->free_done;
     queue->invoked = queue->started; /* begun: neither run again nor waited for */
-    record->free_done = record->free_started;
+    callback_slot(record)->free_done = callback_slot(record)->free_started;
     callback_free_drop_spent(record);
     queue->claim = 0;
 }
@@ -36,7 +36,7 @@ static void count_chain(const struct reader_record *record, struct cb_chain chai
  * say what is there, and count the difference. */
 static void recount(struct callback *cb, struct reader_record *record)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     uint64_t heads = 0, pointers = callback_free_count_open(record);
     struct cb_chain inbox = {queue->stub.next, queue->tail};
     struct cb_chain chains[] = {queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], inbox};
@@ -44,9 +44,9 @@ static void recount(struct callback *cb, struct reader_record *record)
         count_chain(record, chains[i], &heads, &pointers);
     heads += queue->started - queue->invoked; /* the fork happened inside it */
     cb->lost_at_fork += queue->enqueued - queue->invoked - heads;
-    cb->lost_at_fork += record->free_queued - record->free_done - pointers;
+    cb->lost_at_fork += callback_slot(record)->free_queued - callback_slot(record)->free_done - pointers;
     queue->enqueued = queue->invoked + heads;
-    record->free_queued = record->free_done + pointers;
+    callback_slot(record)->free_queued = callback_slot(record)->free_done + pointers;
 }
 
 /* All that waits was queued before the fork, so one grace period of the child is enough; the parent's cookies may be
@@ -65,8 +65,8 @@ static void wait_anew(struct callback *cb, struct cb_queue *queue)
 
 static void repair_record(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
 {
-    struct cb_queue *queue = &record->queue;
-    bool own = record == rtrcu_self.record;
+    struct cb_queue *queue = &callback_slot(record)->queue;
+    bool own = record == reader_self();
     if (!own)
         (void)cbqueue_repair(queue); /* what it cannot find is counted below */
     if (queue->claim == old_thread_id && queue->claim != 0)
@@ -79,43 +79,34 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     queue->look_at = 0; /* the next call_rcu() takes the slow path, which makes the child's driver */
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;
-    if (queue->stub.next || record->free_block)
-        record->leaf->dirty |= reader_bit(record);
+    if (queue->stub.next || callback_slot(record)->free_block)
+        callback_leaf(reader_leaf_of(record))->dirty |= reader_bit(record);
     if (queue->has_ready || cbqueue_is_waiting(queue))
-        record->leaf->waiting |= reader_bit(record);
-    record->leaf->ready &= ~reader_bit(record);
+        callback_leaf(reader_leaf_of(record))->waiting |= reader_bit(record);
+    callback_leaf(reader_leaf_of(record))->ready &= ~reader_bit(record);
 }
 
-/* No daemon of the child has a queue, and nobody works on that of a free slot; a daemon of the parent may have been
- * given one that was let go meanwhile. */
-static void take_from_daemons(struct reader_leaf *leaf)
+/* Nobody works on the queue of a free slot; a daemon of the parent may have been given one that was let go meanwhile. */
+static void repair_leaf(struct callback *cb, struct reader_leaf *leaf, uint32_t old_thread_id)
 {
-    for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
-        struct reader_record *record = &leaf->records[slot];
-        record->listed = 0;
-        record->next_ready = NULL;
-        if (!(leaf->used & reader_bit(record)))
-            record->queue.claim = 0;
+    struct reader_record *record;
+    for (uint32_t left = ~reader_used(leaf); (record = reader_next(leaf, &left));)
+        callback_slot(record)->queue.claim = 0;
+    for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
+        repair_record(cb, record, old_thread_id);
+        callback_let_go(record);
     }
 }
 
-void callback_after_fork(struct callback *cb, uint32_t old_thread_id)
+void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id)
 {
     cb->barriers = 0;
     memset(cb->rt_awake, 0, sizeof(cb->rt_awake));
     if (rtrcu_self.rt_awake_cpu)
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;
-    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
-        if (!leaf)
-            continue;
-        lock_acquire(&leaf->lock);
-        take_from_daemons(leaf);
-        for (uint32_t left = leaf->used; left; left &= left - 1) {
-            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
-            repair_record(cb, record, old_thread_id);
-            reader_slot_free(record);
-        }
-        lock_release(&leaf->lock);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        reader_lock(leaf);
+        repair_leaf(cb, leaf, old_thread_id);
+        reader_unlock(leaf);
     }
 }

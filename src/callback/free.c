@@ -84,8 +84,8 @@ static int free_without_record(struct callback *cb, void *memory)
 
 static void put_back(struct reader_record *record, struct free_block *newest)
 {
-    rtrcu_tsan_release(&record->free_block);
-    void *other = rtrcu_exchange(&record->free_block, newest);
+    rtrcu_tsan_release(&callback_slot(record)->free_block);
+    void *other = rtrcu_exchange(&callback_slot(record)->free_block, newest);
     check(other == NULL); /* not in signal handlers */
     (void)other;
 }
@@ -97,11 +97,11 @@ static struct free_block *grow(struct reader_record *record)
     struct free_block *block = note_memory(sizeof(*block), &from_pages);
     if (!block)
         return NULL;
-    struct free_block *newest = rtrcu_exchange(&record->free_block, NULL);
+    struct free_block *newest = rtrcu_exchange(&callback_slot(record)->free_block, NULL);
     block->head = (struct rcu_head){.next = newest ? newest->head.next : &block->head, .func = free_block_mark};
     if (newest)
         newest->head.next = &block->head;
-    block->first = block->end = record->free_queued;
+    block->first = block->end = callback_slot(record)->free_queued;
     block->from_pages = from_pages;
     return block;
 }
@@ -109,7 +109,7 @@ static struct free_block *grow(struct reader_record *record)
 /* The block that has room for one more, taken out.  NULL: no memory, and nothing is out. */
 static struct free_block *take_out(struct reader_record *record)
 {
-    struct free_block *newest = rtrcu_exchange(&record->free_block, NULL);
+    struct free_block *newest = rtrcu_exchange(&callback_slot(record)->free_block, NULL);
     if (newest && newest->end - newest->first < CALLBACK_FREE_POINTERS)
         return newest;
     if (newest)
@@ -126,26 +126,26 @@ int callback_free(struct callback *cb, struct reader_record *record, void *memor
     if (!block)
         return -ENOMEM;
     block->pointer[block->end++ - block->first] = memory;
-    rtrcu_store_release(&record->free_queued, block->end); /* before the block can be collected */
+    rtrcu_store_release(&callback_slot(record)->free_queued, block->end); /* before the block can be collected */
     put_back(record, block);                               /* [O5] as cbqueue_push() */
     /* [O8] The collector may have looked while the block was out: the bit is set again behind the exchange. */
-    if (!(rtrcu_load_relaxed(&record->leaf->dirty) & reader_bit(record))) {
-        rtrcu_store_relaxed(&record->oldest_ns, plat_clock_now());
-        rtrcu_fetch_or(&record->leaf->dirty, reader_bit(record));
+    if (!(rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))) {
+        rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
+        rtrcu_fetch_or(&callback_leaf(reader_leaf_of(record))->dirty, reader_bit(record));
         result |= CALLBACK_FIRST;
     }
-    if (callback_pending(record) >= (uint64_t)callback_config(cb)->qmax)
+    if (callback_pending(record) >= (uint64_t)config_now(cb->config)->qmax)
         result |= CALLBACK_LOOK;
     return (int)result;
 }
 
 struct cb_chain callback_free_collect(struct reader_record *record)
 {
-    must_hold(&record->leaf->lock);
-    struct free_block *newest = rtrcu_exchange(&record->free_block, NULL);
+    reader_must_hold(reader_leaf_of(record));
+    struct free_block *newest = rtrcu_exchange(&callback_slot(record)->free_block, NULL);
     if (!newest)
         return (struct cb_chain){NULL, NULL};
-    rtrcu_tsan_acquire(&record->free_block);
+    rtrcu_tsan_acquire(&callback_slot(record)->free_block);
     struct cb_chain chain = {newest->head.next, &newest->head};
     newest->head.next = NULL;
     return chain;
@@ -161,33 +161,33 @@ static void drop_first(struct cb_queue *queue)
 /* One store says that the free has begun, which is also the block's position: so a fork's child knows it exactly. */
 void callback_free_one(struct reader_record *record)
 {
-    const struct free_block *block = block_of(record->queue.batch.first);
-    uint64_t number = record->free_done + 1;
+    const struct free_block *block = block_of(callback_slot(record)->queue.batch.first);
+    uint64_t number = callback_slot(record)->free_done + 1;
     invariant("INV-CA2", number > block->first && number <= block->end);
-    rtrcu_store_release(&record->free_started, number);
+    rtrcu_store_release(&callback_slot(record)->free_started, number);
     rtrcu_fence_light();
     free(block->pointer[number - block->first - 1]);
     if (number == block->end)
-        drop_first(&record->queue);
-    rtrcu_store_release(&record->free_done, number);
+        drop_first(&callback_slot(record)->queue);
+    rtrcu_store_release(&callback_slot(record)->free_done, number);
 }
 
 void callback_free_drop_spent(struct reader_record *record)
 {
-    const struct rcu_head *head = record->queue.batch.first;
-    if (head && callback_is_free_block(head->func) && block_of(head)->end == record->free_done)
-        (void)cbqueue_pop(&record->queue.batch);
+    const struct rcu_head *head = callback_slot(record)->queue.batch.first;
+    if (head && callback_is_free_block(head->func) && block_of(head)->end == callback_slot(record)->free_done)
+        (void)cbqueue_pop(&callback_slot(record)->queue.batch);
 }
 
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head)
 {
     const struct free_block *block = block_of(head);
-    uint64_t done = record->free_done;
+    uint64_t done = callback_slot(record)->free_done;
     return block->end - (done > block->first ? done : block->first);
 }
 
 uint64_t callback_free_count_open(const struct reader_record *record)
 {
-    const struct free_block *newest = record->free_block;
+    const struct free_block *newest = callback_slot(record)->free_block;
     return newest ? newest->end - block_of(newest->head.next)->first : 0;
 }

@@ -16,26 +16,26 @@
 
 bool callback_has_ready(const struct reader_record *record)
 {
-    return rtrcu_load_acquire(&record->queue.has_ready) != 0;
+    return rtrcu_load_acquire(&callback_slot(record)->queue.has_ready) != 0;
 }
 
 static void run(struct callback *cb, struct reader_record *record, struct rcu_head *head)
 {
     rcu_callback_t func = head->func;
-    rtrcu_store_relaxed(&record->queue.function, func);
+    rtrcu_store_relaxed(&callback_slot(record)->queue.function, func);
     if (CHECK_DEBUG)
         callback_double_leave(cb, head);
     if ((uintptr_t)func < FREE_OFFSET_MAX)
         free((char *)head - (uintptr_t)func);
     else
         func(head);
-    rtrcu_store_release(&record->queue.invoked, record->queue.started);
+    rtrcu_store_release(&callback_slot(record)->queue.invoked, callback_slot(record)->queue.started);
 }
 
 /* Take the next head out of the batch; the order of the stores lets a fork's child tell what had begun. */
 static struct rcu_head *next_head(struct callback *cb, struct reader_record *record)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     struct rcu_head *head = queue->batch.first;
     if (!head)
         return NULL;
@@ -55,7 +55,7 @@ static struct rcu_head *next_head(struct callback *cb, struct reader_record *rec
 /* Run one callback, or free one pointer.  False: there is none, or it cannot be reached yet. */
 static bool run_next(struct callback *cb, struct reader_record *record)
 {
-    const struct rcu_head *first = record->queue.batch.first;
+    const struct rcu_head *first = callback_slot(record)->queue.batch.first;
     if (first && callback_is_free_block(first->func)) {
         callback_free_one(record);
         return true;
@@ -112,7 +112,7 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
 
 static uint64_t run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     struct invocation inv = {.budget = budget};
     bool timed = budget->end_ns || budget->deadline_ns;
     uint64_t done = 0;
@@ -142,37 +142,38 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
 {
     int64_t oldest_ns = 0;
     uint64_t lost = 0;
-    struct lock *lock = &record->leaf->lock;
-    struct cb_queue *queue = &record->queue;
+    struct reader_leaf *leaf = reader_leaf_of(record);
+    struct cb_queue *queue = &callback_slot(record)->queue;
     if (may_wait)
-        lock_acquire(lock);
-    else if (!lock_try(lock))
+        reader_lock(leaf);
+    else if (!reader_try_lock(leaf))
         return;
     if (queue->ready.first) {
-        oldest_ns = record->oldest_ready_ns;
-        record->oldest_ready_ns = 0;
+        oldest_ns = callback_slot(record)->oldest_ready_ns;
+        callback_slot(record)->oldest_ready_ns = 0;
     }
     cbqueue_join(&queue->batch, queue->ready);
     queue->ready = (struct cb_chain){NULL, NULL};
     if (!queue->batch.first) {
         rtrcu_store_release(&queue->has_ready, 0);
-        reader_bits_clear(&record->leaf->ready, reader_bit(record));
+        callback_bits_clear(&callback_leaf(reader_leaf_of(record))->ready, reader_bit(record));
         lost = callback_lost(cb, record);
     }
-    lock_release(lock);
+    reader_unlock(leaf);
     if (lost)
         callback_write_off(cb, record, lost);
     if (oldest_ns)
         sample_latency(cb, plat_clock_now() - oldest_ns);
 }
 
-void callback_release_slot(struct reader_record *record)
+void callback_let_go(struct reader_record *record)
 {
-    if (reader_is_registered(record))
+    const struct callback_slot *slot = callback_slot(record);
+    reader_must_hold(reader_leaf_of(record));
+    if (rtrcu_load_acquire(&slot->free_done) != rtrcu_load_relaxed(&slot->free_queued))
         return;
-    lock_acquire(&record->leaf->lock);
-    reader_slot_free(record);
-    lock_release(&record->leaf->lock);
+    if (cbqueue_pending(&slot->queue) == 0 && rtrcu_load_acquire(&slot->queue.claim) == 0)
+        reader_let_go(record, READER_CALLBACK);
 }
 
 /* While a thread has the claim it is inside callbacks, and is not cancelled: half a callback would be left. */
@@ -186,7 +187,7 @@ struct claim {
 static void let_go(struct claim *claim)
 {
     struct cb_queue *queue = claim->queue;
-    rtrcu_self.state &= ~(uint32_t)READER_STATE_CALLBACK;
+    reader_self_clear(READER_STATE_CALLBACK);
     rtrcu_store_release(&queue->invoked, queue->started);
     invariant("INV-CA1", rtrcu_load_relaxed(&queue->claim) == lock_thread_id());
     rtrcu_store_release(&queue->claim, 0);
@@ -195,10 +196,10 @@ static void let_go(struct claim *claim)
 
 static uint64_t run_claimed(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
 {
-    struct cb_queue *queue = &record->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     struct claim claim __attribute__((cleanup(let_go))) = {.queue = queue, .cancel = plat_cancel_hold()};
     uint64_t done = 0;
-    rtrcu_self.state |= READER_STATE_CALLBACK;
+    reader_self_set(READER_STATE_CALLBACK);
     while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
         if (!queue->batch.first)
             refill(cb, record, budget->may_wait);
@@ -216,12 +217,11 @@ static uint64_t run_claimed(struct callback *cb, struct reader_record *record, c
 
 void callback_thread_ends(struct callback *cb)
 {
-    if (!(rtrcu_self.state & READER_STATE_CALLBACK))
+    if (!reader_self_is(READER_STATE_CALLBACK))
         return;
-    for (uint32_t i = 0; i < reader_leaf_count(cb->gp->registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(cb->gp->registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
-            struct cb_queue *queue = &leaf->records[slot].queue;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
+            struct cb_queue *queue = &callback_leaf(leaf)->slot[slot].queue;
             if (rtrcu_load_relaxed(&queue->claim) == lock_thread_id())
                 let_go(&(struct claim){.queue = queue, .cancel = plat_cancel_hold()});
         }
@@ -231,7 +231,7 @@ void callback_thread_ends(struct callback *cb)
 uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
 {
     uint32_t nobody = 0;
-    if (!rtrcu_compare_exchange(&record->queue.claim, &nobody, lock_thread_id()))
+    if (!rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_id()))
         return 0;
     uint64_t done = run_claimed(cb, record, budget);
     if (budget->by_owner && done)

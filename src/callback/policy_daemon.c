@@ -15,4 +15,4 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
 }
 
 const struct callback_policy callback_policy_daemon = {
-    .name = "daemon", .owner_runs = false, .needs_thread = true, .owner_budget = owner_budget};
+    .name = "daemon", .owner_runs = false, .owner_budget = owner_budget};

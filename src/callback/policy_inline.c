@@ -16,13 +16,13 @@ static int64_t end_of(int64_t budget_ns)
 static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
-    const struct rtrcu_config *config = callback_config(cb);
+    const struct rtrcu_config *config = config_now(cb->config);
     int64_t budget_ns = asked_ns ? asked_ns : config->budget_ns;
     bool help = config->backpressure == RTRCU_BACKPRESSURE_HELP && callback_pending(record) >= (uint64_t)config->qmax;
-    budget->deadline_ns = record->deadline_ns;
+    budget->deadline_ns = callback_slot(record)->deadline_ns;
     budget->count_max = help || asked_ns < 0 ? UINT64_MAX : callback_count_limit(cb, record);
     budget->end_ns = help ? 0 : end_of(budget_ns);
 }
 
 const struct callback_policy callback_policy_inline = {
-    .name = "inline", .owner_runs = true, .needs_thread = false, .owner_budget = owner_budget};
+    .name = "inline", .owner_runs = true, .owner_budget = owner_budget};

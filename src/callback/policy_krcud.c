@@ -23,13 +23,13 @@ void callback_rt_awake(struct callback *cb, bool awake)
 /* Near: what is queued, at what a callback costs, would run past it. */
 static bool deadline_is_near(const struct reader_record *record)
 {
-    int64_t cost = (int64_t)(rtrcu_load_relaxed(&record->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
-    return record->deadline_ns && plat_clock_now() + cost >= record->deadline_ns;
+    int64_t cost = (int64_t)(rtrcu_load_relaxed(&callback_slot(record)->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
+    return callback_slot(record)->deadline_ns && plat_clock_now() + cost >= callback_slot(record)->deadline_ns;
 }
 
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record)
 {
-    uint32_t cpu = record->cpu ? rtrcu_load_relaxed(record->cpu) : (uint32_t)plat_cpu_current();
+    uint32_t seen = reader_cpu(record), cpu = seen == UINT32_MAX ? (uint32_t)plat_cpu_current() : seen;
     if (cpu < PLAT_CPU_MAX && rtrcu_load_relaxed(&cb->rt_awake[cpu]))
         return true;
     return deadline_is_near(record);
@@ -38,23 +38,22 @@ bool callback_rt_waits(const struct callback *cb, const struct reader_record *re
 static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
-    const struct rtrcu_config *config = callback_config(cb);
+    const struct rtrcu_config *config = config_now(cb->config);
     bool limited = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS || callback_rt_waits(cb, record);
     (void)asked_ns;
-    budget->count_max = limited && config->bhlimit ? rtrcu_load_relaxed(&record->quota) : UINT64_MAX;
+    budget->count_max = limited && config->bhlimit ? rtrcu_load_relaxed(&callback_slot(record)->quota) : UINT64_MAX;
 }
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
 {
-    uint32_t quota = rtrcu_load_relaxed(&record->quota); /* a refill that comes between is lost: less is run, no harm */
-    rtrcu_store_relaxed(&record->quota, done < quota ? quota - (uint32_t)done : 0);
+    uint32_t quota = rtrcu_load_relaxed(&callback_slot(record)->quota); /* a refill that comes between is lost: less is run, no harm */
+    rtrcu_store_relaxed(&callback_slot(record)->quota, done < quota ? quota - (uint32_t)done : 0);
     if (left)
         rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
 }
 
 const struct callback_policy callback_policy_krcud = {.name = "krcud",
                                                       .owner_runs = true,
-                                                      .needs_thread = true,
                                                       .punts = true,
                                                       .owner_budget = owner_budget,
                                                       .owner_done = owner_done};

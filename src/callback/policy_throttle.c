@@ -17,7 +17,7 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
         budget->count_max = UINT64_MAX;
     else
         budget->count_max =
-            plat_clock_now() < rtrcu_load_relaxed(&record->plugged_ns) ? 0 : (uint64_t)callback_config(cb)->maxbatch;
+            plat_clock_now() < rtrcu_load_relaxed(&callback_slot(record)->plugged_ns) ? 0 : (uint64_t)config_now(cb->config)->maxbatch;
 }
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
@@ -26,8 +26,8 @@ static void owner_done(const struct callback *cb, struct reader_record *record, 
     if (!left)
         return;
     rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
-    int64_t rest_ns = callback_config(cb)->plugticks * callback_config(cb)->tick_us * 1000;
-    rtrcu_store_relaxed(&record->plugged_ns, plat_clock_now() + rest_ns);
+    int64_t rest_ns = config_now(cb->config)->plugticks * config_now(cb->config)->tick_us * 1000;
+    rtrcu_store_relaxed(&callback_slot(record)->plugged_ns, plat_clock_now() + rest_ns);
 }
 
 const struct callback_policy callback_policy_throttle = {

@@ -15,4 +15,4 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
 }
 
 const struct callback_policy callback_policy_unbounded = {
-    .name = "unbounded", .owner_runs = true, .needs_thread = false, .owner_budget = owner_budget};
+    .name = "unbounded", .owner_runs = true, .owner_budget = owner_budget};

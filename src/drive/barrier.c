@@ -72,10 +72,10 @@ static void report_if_old(struct barrier *barrier)
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own)
-        rtrcu_store_relaxed(&barrier->own->deadline_ns, barrier->deadline_ns);
+        callback_set_deadline(barrier->own, barrier->deadline_ns);
     if (barrier->generation != barrier->drive->generation)
         return;
-    rtrcu_fetch_add(&barrier->drive->cb->barriers, (uint32_t)-1);
+    callback_barrier_end(barrier->drive->cb);
     lock_release(&barrier->drive->barrier_lock);
 }
 
@@ -83,13 +83,13 @@ void drive_barrier(struct drive *drive)
 {
     drive_take_long(drive, &drive->barrier_lock);
     struct barrier barrier __attribute__((cleanup(end_barrier))) = {
-        .drive = drive, .own = rtrcu_self.record, .generation = drive->generation};
-    rtrcu_fetch_add(&drive->cb->barriers, 1);
+        .drive = drive, .own = reader_self(), .generation = drive->generation};
+    callback_barrier_begin(drive->cb);
     barrier.began_ns = plat_clock_now();
     barrier.report_ns = watch_next_report(drive->watch, 0);
     if (barrier.own) {
-        barrier.deadline_ns = barrier.own->deadline_ns;
-        rtrcu_store_relaxed(&barrier.own->deadline_ns, 0);
+        barrier.deadline_ns = callback_deadline(barrier.own);
+        callback_set_deadline(barrier.own, 0);
     }
     callback_barrier_set(drive->cb);
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
@@ -102,7 +102,7 @@ void drive_barrier(struct drive *drive)
 
 static bool is_below_qmax(struct drive *drive, void *record)
 {
-    return callback_pending(record) < (uint64_t)callback_config(drive->cb)->qmax;
+    return callback_pending(record) < (uint64_t)config_now(drive->config)->qmax;
 }
 
 /* A backlog that stands still may wait for this very thread: for a lock that the caller holds, or for the allocator's,

@@ -20,14 +20,14 @@
 
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
 {
-    const struct rtrcu_config *config = callback_config(drive->cb);
+    const struct rtrcu_config *config = config_now(drive->config);
     if (!config->boost)
         return false;
     if (kind == GP_EXPEDITED)
         return true;
     int64_t now = plat_clock_now();
     bool flood = now - rtrcu_load_relaxed(&drive->flooded_ns) < FLOOD_NS;
-    return flood || now - drive->gp->machine[kind].began_ns >= config->boost_delay_us * 1000;
+    return flood || now - gp_began_ns(drive->gp, kind) >= config->boost_delay_us * 1000;
 }
 
 /* Readers of one leaf that the round lends to. */
@@ -41,23 +41,23 @@ struct round {
 /* May the calling thread lend to @record in this grace period? */
 static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
 {
-    uint64_t seq = rtrcu_load_relaxed(&drive->gp->machine[kind].seq);
+    uint64_t seq = gp_seq(drive->gp, kind);
     uint32_t nobody = 0;
-    if (record->thread_id == lock_thread_id() || !reader_inside(record))
+    if (reader_thread_id(record) == lock_thread_id() || !reader_inside(record))
         return false;
-    if (plat_clock_of_thread((int)record->thread_id) != record->looked_cpu_ns)
+    if (plat_clock_of_thread((int)reader_thread_id(record)) != drive_slot(record)->looked_cpu_ns)
         return false; /* it runs */
-    if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)callback_config(drive->cb)->qmax)
+    if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
         return false; /* it makes the flood: what it needs is daemons, not time */
-    if (!rtrcu_compare_exchange(&record->lender, &nobody, lock_thread_id()))
+    if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_id()))
         return false;
-    if (record->lent_gp != seq) {
-        record->lent_gp = seq;
-        record->lent_ns = 0;
+    if (drive_slot(record)->lent_gp != seq) {
+        drive_slot(record)->lent_gp = seq;
+        drive_slot(record)->lent_ns = 0;
     }
-    bool allowed = record->lent_ns < SHARE_NS && reader_lend(record, armed);
+    bool allowed = drive_slot(record)->lent_ns < SHARE_NS && reader_lend(record, armed);
     if (!allowed)
-        rtrcu_store_release(&record->lender, 0);
+        rtrcu_store_release(&drive_slot(record)->lender, 0);
     return allowed;
 }
 
@@ -65,22 +65,22 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     round->chosen = 0;
-    lock_acquire(&leaf->lock);
-    uint32_t left = gp_owing(drive->gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
-    for (; left; left &= left - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctz(left);
-        if (!may_lend(drive, kind, &leaf->records[slot], &round->armed[slot]))
+    reader_lock(leaf);
+    struct reader_record *record;
+    for (uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
+        uint32_t slot = reader_slot(record);
+        if (!may_lend(drive, kind, record, &round->armed[slot]))
             continue;
-        round->chosen |= UINT32_C(1) << slot;
-        round->thread_id[slot] = leaf->records[slot].thread_id;
+        round->chosen |= reader_bit(record);
+        round->thread_id[slot] = reader_thread_id(record);
     }
-    lock_release(&leaf->lock);
+    reader_unlock(leaf);
 }
 
 static void let_go(struct reader_record *record, uint32_t owner)
 {
     reader_lend_withdraw(record, owner);
-    rtrcu_store_release(&record->lender, 0);
+    rtrcu_store_release(&drive_slot(record)->lender, 0);
 }
 
 /* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
@@ -89,38 +89,38 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     bool again = false;
-    lock_acquire(&leaf->lock);
-    uint32_t owing = gp_owing(drive->gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
-    for (uint32_t left = round->chosen; left; left &= left - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctz(left);
-        struct reader_record *record = &leaf->records[slot];
-        bool same = (owing & UINT32_C(1) << slot) && record->thread_id == round->thread_id[slot];
+    reader_lock(leaf);
+    uint32_t owing = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
+    struct reader_record *record;
+    for (uint32_t left = round->chosen; (record = reader_next(leaf, &left));) {
+        uint32_t slot = reader_slot(record);
+        bool same = (owing & reader_bit(record)) && reader_thread_id(record) == round->thread_id[slot];
         if (same && reader_inside(record)) {
             again |= !reader_lend_confirmed(record, &round->armed[slot]);
         } else {
-            round->chosen &= ~(UINT32_C(1) << slot);
+            round->chosen &= ~reader_bit(record);
             let_go(record, round->thread_id[slot]);
         }
     }
-    lock_release(&leaf->lock);
+    reader_unlock(leaf);
     return again;
 }
 
 static void count(struct drive *drive, struct reader_record *record, int64_t lent_ns)
 {
-    record->lent_ns += lent_ns;
+    drive_slot(record)->lent_ns += lent_ns;
     rtrcu_fetch_add(&drive->boosts, 1);
     rtrcu_fetch_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
         rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)lent_ns);
-    if (record->lent_ns >= SHARE_NS)
+    if (drive_slot(record)->lent_ns >= SHARE_NS)
         rtrcu_fetch_add(&drive->boost_given_up, 1);
 }
 
 /* Its own, or what an expedited grace period is waited for at; one is left above it for the nudge. */
 static int lender_priority(struct drive *drive)
 {
-    int own = callback_config(drive->cb)->kthread_prio, waits = own ? drive_expedited_priority(drive) : 0;
+    int own = config_now(drive->config)->kthread_prio, waits = own ? drive_expedited_priority(drive) : 0;
     int highest = waits > own ? waits : own;
     return highest < LENDER_MAX ? highest : LENDER_MAX;
 }
@@ -184,11 +184,11 @@ static bool lend(struct drive *drive, struct reader_record *record, uint32_t own
 {
     int64_t began = plat_clock_now();
     nudge(drive, true);
-    int error = plat_futex_lock_pi(&record->lent, SLICE_NS);
+    int error = plat_futex_lock_pi(reader_lent_word(record), SLICE_NS);
     if (error == 0) {
         uint32_t mine = lock_thread_id();
-        if (!rtrcu_compare_exchange(&record->lent, &mine, 0))
-            (void)plat_futex_unlock_pi(&record->lent);
+        if (!rtrcu_compare_exchange(reader_lent_word(record), &mine, 0))
+            (void)plat_futex_unlock_pi(reader_lent_word(record));
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
         rtrcu_fetch_add(&drive->boost_refused, 1);
     }
@@ -206,10 +206,10 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
     bool fenced = round.chosen != 0;
     while (round.chosen && (fenced = drive_fence(drive)) && confirm(drive, kind, &round))
         ; /* a flag was lost in an update under way, which happens once a reader at most for each instruction of ours */
-    for (uint32_t left = round.chosen; left; left &= left - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctz(left);
-        struct reader_record *record = &leaf->records[slot];
-        bool owes = gp_owing(drive->gp, kind, leaf->index) & UINT32_C(1) << slot;
+    struct reader_record *record;
+    for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
+        uint32_t slot = reader_slot(record);
+        bool owes = gp_owing(drive->gp, kind, leaf) & reader_bit(record);
         if (fenced && owes)
             slow |= lend(drive, record, round.thread_id[slot]);
         else
@@ -221,24 +221,22 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
 /* The first look: how much CPU time has each reader in the way used? */
 static void look(struct drive *drive, enum gp_kind kind)
 {
-    for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(drive->gp->registry, i);
-        if (!leaf || !gp_owing(drive->gp, kind, i))
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
+        if (!gp_owing(drive->gp, kind, leaf))
             continue;
-        lock_acquire(&leaf->lock);
-        uint32_t left = gp_owing(drive->gp, kind, i) & rtrcu_load_acquire(&leaf->registered);
-        for (; left; left &= left - 1) {
-            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
-            record->looked_cpu_ns = plat_clock_of_thread((int)record->thread_id);
-        }
-        lock_release(&leaf->lock);
+        reader_lock(leaf);
+        struct reader_record *record;
+        for (uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
+             (record = reader_next(leaf, &left));)
+            drive_slot(record)->looked_cpu_ns = plat_clock_of_thread((int)reader_thread_id(record));
+        reader_unlock(leaf);
     }
 }
 
 static bool is_owed(struct drive *drive, enum gp_kind kind)
 {
-    for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
-        if (gp_owing(drive->gp, kind, i))
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
+        if (gp_owing(drive->gp, kind, leaf))
             return true;
     }
     return false;
@@ -251,9 +249,8 @@ static void boost(struct drive *drive, enum gp_kind kind)
         bool slow = false;
         look(drive, kind);
         plat_clock_sleep(ROOM_NS);
-        for (uint32_t i = 0; i < reader_leaf_count(drive->gp->registry); i++) {
-            struct reader_leaf *leaf = reader_leaf_at(drive->gp->registry, i);
-            if (leaf && gp_owing(drive->gp, kind, i))
+        for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
+            if (gp_owing(drive->gp, kind, leaf))
                 slow |= boost_leaf(drive, kind, leaf);
         }
         nudge(drive, false);

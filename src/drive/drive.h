@@ -52,6 +52,28 @@ struct krcud {
     struct drive *drive;
 };
 
+/* What this room keeps of one thread. */
+struct drive_slot {
+    struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
+    uint32_t listed;                  /* atomic: on a daemon's list or being served */
+    uint32_t lender;                  /* atomic: thread id of the one thread that lends to it now, 0 = nobody */
+    uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
+    int64_t lent_ns;                  /* of the lender: time lent in it */
+    int64_t looked_cpu_ns;            /* of the lender: CPU time that the thread had used when it looked first */
+};
+
+struct drive_leaf {
+    struct drive_slot slot[READER_FANOUT];
+};
+
+void drive_leaf_init(struct drive_leaf *part, struct reader_leaf *leaf);
+
+static inline struct drive_slot *drive_slot(const struct reader_record *record)
+{
+    struct drive_leaf *part = (struct drive_leaf *)reader_part(reader_leaf_of(record), READER_DRIVE);
+    return &part->slot[reader_slot(record)];
+}
+
 struct drive_driver;
 
 /* drive.threads: one change more; the low half is the number. */
@@ -81,13 +103,21 @@ struct drive_worker {
     const uint32_t *cpu_at; /* atomic: where its CPU number is to be read, NULL = not yet running */
 };
 
+/* Of one kind of grace period: who waits for its end, and turns it meanwhile. */
+struct drive_turning {
+    uint32_t event;            /* atomic: futex: counts wake-ups and releases of the crank */
+    uint32_t sleeping;         /* atomic: how many sleep on it or are about to */
+    uint64_t slept, by_caller; /* atomic counters */
+};
+
 struct drive {
+    const struct config *config;
+    struct reader_registry *registry;
     struct gp *gp;
     struct callback *cb;
     struct watch *watch;
-    struct lock config_lock;           /* changing the configuration */
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
-    const struct drive_driver *driver; /* atomic: written under config_lock, with its thread held */
+    const struct drive_driver *driver; /* atomic: written by drive_change(), with its thread held */
     const struct plat_home *home;      /* atomic: where threads run that are made from now on; an old one stays */
     struct plat_home process;          /* as it began */
     struct drive_thread thread;        /* the driver's */
@@ -104,6 +134,7 @@ struct drive {
     uint32_t turn_waiters;             /* atomic: who leave it to the driver */
     uint32_t progress;                 /* atomic: futex: counts batches invoked while somebody waits for them */
     uint32_t progress_waiters;
+    struct drive_turning turning[GP_KINDS];
     bool unscanned[GP_KINDS];    /* begun, and no fence was to be had yet; under the crank */
     bool asked[GP_KINDS];        /* those in the way have been asked to report; under the crank */
     uint32_t watcher[GP_KINDS];  /* thread id of who looks once a tick, 0 = nobody has had to wait; under the crank */
@@ -128,7 +159,13 @@ struct drive {
     struct krcud krcud[PLAT_CPU_MAX];
 };
 
-void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch);
+void drive_init(struct drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
+                struct watch *watch);
+
+/* Another driver and home, from now on; the driver's thread is held. */
+void drive_change(struct drive *drive, const struct drive_driver *driver, const struct plat_home *home);
+/* Fill in what this room counts. */
+void drive_stats(const struct drive *drive, struct rtrcu_stats *stats);
 
 /* ---- threads: thread.c ---- */
 
@@ -242,6 +279,8 @@ void *drive_boost_body(void *worker);
 void *drive_nudge_body(void *worker);
 void *drive_report_body(void *worker);
 void *drive_tell_body(void *worker);
+/* The handler from now on, NULL = none. */
+void drive_set_blocking_handler(struct drive *drive, void (*handler)(void));
 /* Have the handler told of parked tasks, by a thread that holds nothing.  False: none can be had now. */
 bool drive_tell_handler(struct drive *drive);
 
@@ -276,17 +315,26 @@ struct drive_driver {
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
 const struct drive_driver *drive_driver_of(int32_t driver);
-/* The row in force; without config_lock perhaps the one before a change, so it is read once for each decision. */
+/* The row in force; perhaps the one before a change, so it is read once for each decision. */
 static inline const struct drive_driver *drive_row(const struct drive *drive)
 {
     return rtrcu_load_acquire(&drive->driver);
+}
+/* A backlog is at qmax now. */
+void drive_note_flood(struct drive *drive);
+/* Has the driver a thread that runs? */
+static inline bool drive_runs(const struct drive *drive)
+{
+    return drive_thread_runs(&drive->thread);
 }
 /* Make the driver's thread, if it needs one and has none.  0: it is there or somebody is at it; or -errno. */
 int drive_start(struct drive *drive);
 /* The same for call_rcu(), which a handler may have called: in a fork's child its first thread makes the driver here, a
  * deadline thread too, but not with more signals blocked than it had at the fork. */
 void drive_start_in_call(struct drive *drive);
-/* Behind drive_thread_hold() and perhaps a change of the row: whoever needed a driver meanwhile gets one. */
+/* Keep others from making the driver's thread; false: it runs, or somebody is at it. */
+bool drive_hold(struct drive *drive);
+/* Behind drive_hold() and perhaps a change of the row: whoever needed a driver meanwhile gets one. */
 void drive_changed(struct drive *drive);
 /* The calling thread goes, or is not to go on: whatever is left needs somebody else. */
 void drive_leave(struct drive *drive);
@@ -307,6 +355,8 @@ bool drive_dispatch(struct drive *drive);
 
 /* ---- daemons: krcud.c ---- */
 
+/* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
+void drive_let_go(struct reader_record *record);
 /* One turn of @record's queue in the calling thread. */
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record);
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
@@ -337,7 +387,7 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id);
 
 static inline int64_t drive_tick_ns(const struct drive *drive)
 {
-    return callback_config(drive->cb)->tick_us * 1000;
+    return config_now(drive->config)->tick_us * 1000;
 }
 
 #endif

@@ -26,17 +26,24 @@ const struct drive_driver *drive_driver_of(int32_t driver)
     }
 }
 
-void drive_init(struct drive *drive, struct gp *gp, struct callback *cb, struct watch *watch)
+void drive_leaf_init(struct drive_leaf *part, struct reader_leaf *leaf)
 {
+    reader_leaf_join(leaf, READER_DRIVE, part);
+}
+
+void drive_init(struct drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
+                struct watch *watch)
+{
+    drive->config = config;
+    drive->registry = gp_registry(gp);
     drive->gp = gp;
     drive->cb = cb;
     drive->watch = watch;
-    drive->driver = drive_driver_of(callback_config(cb)->driver);
+    drive->driver = drive_driver_of(config_now(config)->driver);
     plat_home_init(&drive->process);
-    drive->home = drive_home_on(drive, callback_config(cb)->cpus);
+    drive->home = drive_home_on(drive, config_now(config)->cpus);
     if (!drive->home)
         drive->home = &drive->process;
-    lock_init(&drive->config_lock, LOCK_RANK_CONFIG);
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
     lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
     drive->aside.drive = drive;
@@ -80,11 +87,43 @@ void drive_start_in_call(struct drive *drive)
 {
     if (drive_thread_runs(&drive->thread))
         return;
-    bool may = !(rtrcu_self.state & READER_STATE_DEADLINE);
+    bool may = !reader_self_is(READER_STATE_DEADLINE);
     if (drive->survivor && drive->survivor == lock_thread_id())
         may = !plat_signals_added(&drive->survivor_blocks);
     if (may)
         (void)drive_start(drive);
+}
+
+void drive_note_flood(struct drive *drive)
+{
+    rtrcu_store_relaxed(&drive->flooded_ns, plat_clock_now());
+}
+
+bool drive_hold(struct drive *drive)
+{
+    return drive_thread_hold(&drive->thread);
+}
+
+void drive_change(struct drive *drive, const struct drive_driver *driver, const struct plat_home *home)
+{
+    rtrcu_store_release(&drive->driver, driver);
+    rtrcu_store_release(&drive->home, home);
+}
+
+void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
+{
+    stats->gp_slept = rtrcu_load_relaxed(&drive->turning[GP_NORMAL].slept);
+    stats->gp_by_caller = rtrcu_load_relaxed(&drive->turning[GP_NORMAL].by_caller);
+    stats->driver_wakeups = rtrcu_load_relaxed(&drive->wakeups);
+    stats->driver_passes = rtrcu_load_relaxed(&drive->passes);
+    stats->rt_refused = rtrcu_load_relaxed(&drive->rt_refused);
+    stats->boosts = rtrcu_load_relaxed(&drive->boosts);
+    stats->boost_ns = rtrcu_load_relaxed(&drive->boost_ns);
+    stats->boost_ns_max = rtrcu_load_relaxed(&drive->boost_ns_max);
+    stats->boost_refused = rtrcu_load_relaxed(&drive->boost_refused);
+    stats->boost_given_up = rtrcu_load_relaxed(&drive->boost_given_up);
+    stats->krcud_given = rtrcu_load_relaxed(&drive->krcud_given);
+    stats->fence_refused = rtrcu_load_relaxed(&drive->fence_refused);
 }
 
 void drive_changed(struct drive *drive)
@@ -120,13 +159,7 @@ bool drive_anything_new(struct drive *drive)
 {
     if (rtrcu_load_acquire(&drive->urgent) || gp_is_needed(drive->gp, GP_NORMAL) || drive_expedited_is_left(drive))
         return true;
-    struct reader_registry *registry = drive->gp->registry;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (leaf && rtrcu_load_acquire(&leaf->dirty))
-            return true;
-    }
-    return false;
+    return callback_anything_new(drive->cb);
 }
 
 bool drive_pass(struct drive *drive, const struct drive_manner *manner)
@@ -145,7 +178,7 @@ bool drive_pass(struct drive *drive, const struct drive_manner *manner)
 static bool ticks_for_deadlines(struct drive *drive)
 {
     int64_t rest_ns = ONLINE_TICKS * drive_tick_ns(drive);
-    if (reader_deadline_is_online(gp_registry(drive->gp)))
+    if (reader_deadline_is_online(drive->registry))
         drive->online_ns = plat_clock_now();
     else if (drive->online_ns && plat_clock_now() - drive->online_ns >= rest_ns)
         drive->online_ns = 0;
@@ -177,28 +210,28 @@ void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns)
 /* Where its owner runs, whose caches may still hold what its callbacks touch. */
 uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record)
 {
-    uint32_t cpu = record->cpu ? rtrcu_load_relaxed(record->cpu) : record->slot;
-    return plat_cpus_pick(&rtrcu_load_acquire(&drive->home)->cpus, cpu);
+    uint32_t cpu = reader_cpu(record);
+    return plat_cpus_pick(&rtrcu_load_acquire(&drive->home)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 
 static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t now)
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
-    const struct callback_policy *policy = callback_policy_of(callback_config(drive->cb)->policy);
+    const struct callback_policy *policy = callback_policy_of(config_now(drive->config)->policy);
     /* Who collects asks for a grace period behind the bit: who finds that asked for finds the bit. */
-    if ((rtrcu_load_relaxed(&leaf->waiting) | rtrcu_load_relaxed(&leaf->ready)) == 0)
+    if (callback_at_work(leaf) == 0)
         return false;
-    lock_acquire(&leaf->lock);
-    for (uint32_t left = leaf->waiting | leaf->ready; left; left &= left - 1) {
-        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+    reader_lock(leaf);
+    struct reader_record *record;
+    for (uint32_t left = callback_at_work(leaf); (record = reader_next(leaf, &left));) {
         if (callback_advance(drive->cb, record, now) != CALLBACK_DAEMON)
             continue;
         give[count] = record;
         cpu[count++] = drive_cpu_of(drive, record);
     }
-    bool ready = leaf->ready != 0;
-    lock_release(&leaf->lock);
+    bool ready = callback_ready(leaf) != 0;
+    reader_unlock(leaf);
     for (uint32_t i = 0; i < count; i++) {
         if (!drive_row(drive)->body || !drive_krcud_give(drive, give[i], cpu[i], policy->punts))
             drive_krcud_serve_here(drive, give[i]); /* no daemon may be, or none can: the next pass tries again */
@@ -210,9 +243,8 @@ bool drive_dispatch(struct drive *drive)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
-    struct reader_registry *registry = drive->gp->registry;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
+    struct reader_registry *registry = drive->registry;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         if (leaf)
             ready |= dispatch_leaf(drive, leaf, now);
     }

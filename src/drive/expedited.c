@@ -38,7 +38,7 @@ static bool worker_is_there(struct drive *drive)
  * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
 void drive_expedited_done(struct drive *drive)
 {
-    uint32_t index = word_of(drive->gp->machine[GP_EXPEDITED].seq);
+    uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
     rtrcu_store_relaxed(&drive->exp_priority[index], 0);
     rtrcu_fetch_add(&drive->exp_done[index], 1);
     if (rtrcu_load_relaxed(&drive->exp_waiters[index]))
@@ -74,7 +74,7 @@ static void tell(struct drive *drive, uint64_t cookie)
 
 int drive_expedited_priority(struct drive *drive)
 {
-    const struct rtrcu_config *config = callback_config(drive->cb);
+    const struct rtrcu_config *config = config_now(drive->config);
     int highest = config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
     bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
     for (int i = 0; i < 4 && follows; i++) {
@@ -100,7 +100,7 @@ static void hand_over(struct drive *drive, uint64_t cookie)
  * for is the driver's.  0 or -errno. */
 static int start_worker(struct drive *drive)
 {
-    const struct rtrcu_config *config = callback_config(drive->cb);
+    const struct rtrcu_config *config = config_now(drive->config);
     if (drive_thread_runs(&worker_of(drive)->thread))
         return 0;
     int error = drive_worker_start(drive, DRIVE_WORKER_EXPEDITED);
@@ -116,7 +116,7 @@ static int start_worker(struct drive *drive)
 void drive_start_expedited(struct drive *drive, uint64_t cookie)
 {
     gp_request(drive->gp, GP_EXPEDITED, cookie);
-    if (rtrcu_self.state & READER_STATE_DEADLINE) {
+    if (reader_self_is(READER_STATE_DEADLINE)) {
         drive_start_in_call(drive); /* in a fork's child */
         drive_wake(drive, true);    /* the driver passes it on, at its tick while we are online */
     } else if (start_worker(drive) == 0) {
@@ -126,7 +126,7 @@ void drive_start_expedited(struct drive *drive, uint64_t cookie)
 
 bool drive_expedited_is_left(struct drive *drive)
 {
-    uint64_t needed = rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed);
+    uint64_t needed = gp_needed(drive->gp, GP_EXPEDITED);
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return false;
     return !drive_thread_runs(&worker_of(drive)->thread) || seq_before(rtrcu_load_acquire(&drive->exp_told), needed);
@@ -138,7 +138,7 @@ void drive_expedited_serve(struct drive *drive)
     if (!drive_expedited_is_left(drive))
         return;
     if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
-        tell(drive, rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed));
+        tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else if (drive_row(drive)->body)
         drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
     else
@@ -151,10 +151,10 @@ static void look_at_asked(struct drive *drive)
     static const struct drive_manner manner = {.by_caller = true};
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return;
-    if (rtrcu_self.state & READER_STATE_DEADLINE)
+    if (reader_self_is(READER_STATE_DEADLINE))
         drive_wake(drive, true);
     else if (worker_is_there(drive))
-        tell(drive, rtrcu_load_acquire(&drive->gp->machine[GP_EXPEDITED].needed));
+        tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else
         drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
 }
@@ -162,15 +162,15 @@ static void look_at_asked(struct drive *drive)
 /* Does the calling thread leave all of it to the worker? */
 static bool leaves_it(struct drive *drive)
 {
-    if (callback_config(drive->cb)->exp_worker == RTRCU_EXP_WORKER_WORKQUEUE)
+    if (config_now(drive->config)->exp_worker == RTRCU_EXP_WORKER_WORKQUEUE)
         return true;
     return rtrcu_load_relaxed(&worker_of(drive)->priority) == 0 && drive_caller_is_weak(drive);
 }
 
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
 {
-    struct lock *crank = &drive->gp->machine[GP_EXPEDITED].crank;
-    bool deadline = rtrcu_self.state & READER_STATE_DEADLINE; /* wakes nobody, so it turns to the end */
+    struct lock *crank = gp_crank(drive->gp, GP_EXPEDITED);
+    bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
     if (!deadline)
         start_worker(drive);
     if (deadline || !worker_is_there(drive)) {

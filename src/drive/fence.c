@@ -23,7 +23,7 @@ static bool fence_by_other_means(struct reader_registry *registry, uint32_t mode
 /* The mode is read again behind a fence that relies on it: readers may have been told to fence no longer. */
 bool drive_fence(struct drive *drive)
 {
-    struct reader_registry *registry = drive->gp->registry;
+    struct reader_registry *registry = drive->registry;
     for (;;) { /* ends unless the configuration changes for ever */
         uint32_t mode = rtrcu_load_acquire(&registry->fence_mode);
         if (reader_fences_are_confirmed(registry, mode)) {

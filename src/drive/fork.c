@@ -5,30 +5,6 @@
  */
 #include "drive/drive.h"
 
-static void take_tasks_locks(struct reader_registry *registry)
-{
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++)
-            lock_acquire_same_rank(&leaf->records[slot].tasks_lock);
-    }
-}
-
-static void release_if_mine(struct lock *lock)
-{
-    if (lock_is_mine(lock))
-        lock_release(lock);
-}
-
-static void release_tasks_locks(struct reader_registry *registry)
-{
-    for (uint32_t i = reader_leaf_count(registry); i-- > 0;) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        for (uint32_t slot = READER_FANOUT; leaf && slot-- > 0;)
-            release_if_mine(&leaf->records[slot].tasks_lock);
-    }
-}
-
 static bool has_daemon(const struct krcud *krcud)
 {
     return rtrcu_load_acquire(&krcud->thread.state) != DRIVE_NONE;
@@ -38,8 +14,8 @@ static bool has_daemon(const struct krcud *krcud)
  * be released in the child.  The flag is raised before their locks are taken, and they look at it under them. */
 static void pause_invokers(struct drive *drive)
 {
-    bool may_wait = !(rtrcu_self.state & (READER_STATE_DEADLINE | READER_STATE_CALLBACK));
-    int64_t wait_ns = may_wait ? callback_config(drive->cb)->fork_wait_us * 1000 : 0;
+    bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
+    int64_t wait_ns = may_wait ? config_now(drive->config)->fork_wait_us * 1000 : 0;
     int64_t now = plat_clock_now(), until = now + wait_ns;
     rtrcu_fetch_add(&drive->forking, 1);
     for (; now < until; now = plat_clock_now()) {
@@ -67,17 +43,12 @@ static void resume_invokers(struct drive *drive)
 
 void drive_before_fork(struct drive *drive)
 {
-    struct reader_registry *registry = drive->gp->registry;
     if (lock_is_any_held(LOCK_RANK_LEAF)) /* a handler interrupted its holder, and would wait for itself */
         plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
                  lock_thread_id());
     pause_invokers(drive);
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (leaf)
-            lock_acquire_same_rank(&leaf->lock);
-    }
-    take_tasks_locks(registry);
+    reader_before_fork(drive->registry);
+    parked_before_fork(drive->registry);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         if (has_daemon(&drive->krcud[cpu]))
             lock_acquire_same_rank(&drive->krcud[cpu].lock);
@@ -86,16 +57,25 @@ void drive_before_fork(struct drive *drive)
 
 void drive_after_fork_parent(struct drive *drive)
 {
-    struct reader_registry *registry = drive->gp->registry;
-    for (uint32_t cpu = PLAT_CPU_MAX; cpu-- > 0;)
-        release_if_mine(&drive->krcud[cpu].lock);
-    release_tasks_locks(registry);
-    for (uint32_t i = reader_leaf_count(registry); i-- > 0;) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (leaf)
-            release_if_mine(&leaf->lock);
+    for (uint32_t cpu = PLAT_CPU_MAX; cpu-- > 0;) {
+        if (lock_is_mine(&drive->krcud[cpu].lock))
+            lock_release(&drive->krcud[cpu].lock);
     }
+    parked_after_fork_parent(drive->registry);
+    reader_after_fork_parent(drive->registry);
     resume_invokers(drive);
+}
+
+/* No daemon of the child has a queue, and nobody lends. */
+static void forget_leaf(struct reader_leaf *leaf)
+{
+    struct reader_record *record;
+    reader_lock(leaf);
+    for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
+        *drive_slot(record) = (struct drive_slot){0};
+        reader_let_go(record, READER_DRIVE);
+    }
+    reader_unlock(leaf);
 }
 
 /* A thread of ours that forked goes on in the child, where a program that it starts must not have blocked what we do;
@@ -131,22 +111,18 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
 
 void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
 {
-    struct reader_registry *registry = drive->gp->registry;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (leaf)
-            blocked_after_fork(leaf);
-    }
-    lock_reset(&drive->config_lock);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));)
+        forget_leaf(leaf);
     lock_reset(&drive->barrier_lock);
     lock_reset(&drive->aside.lock);
     forget_threads(drive, old_thread_id);
-    for (int kind = 0; kind < GP_KINDS; kind++)
+    for (int kind = 0; kind < GP_KINDS; kind++) {
         drive->unscanned[kind] = drive->asked[kind] = false;
-    watch_after_fork(drive->watch);
+        drive->turning[kind].event = drive->turning[kind].sleeping = 0;
+    }
     for (int i = 0; i < 4; i++)
         drive->exp_waiters[i] = drive->exp_priority[i] = 0;
-    drive->exp_told = drive->gp->machine[GP_EXPEDITED].seq & ~SEQ_STATE_MASK;
+    drive->exp_told = gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK;
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;
     drive->generation++;

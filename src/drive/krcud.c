@@ -19,10 +19,10 @@ static struct reader_record *take(struct krcud *krcud)
     lock_acquire(&krcud->lock);
     struct reader_record *record = rtrcu_load_relaxed(&krcud->drive->forking) ? NULL : krcud->first;
     if (record) {
-        rtrcu_store_relaxed(&krcud->first, record->next_ready);
+        rtrcu_store_relaxed(&krcud->first, drive_slot(record)->next_ready);
         if (!krcud->first)
             krcud->last = NULL;
-        record->next_ready = NULL;
+        drive_slot(record)->next_ready = NULL;
         krcud->serving++;
     }
     lock_release(&krcud->lock);
@@ -56,14 +56,14 @@ static void rest(struct krcud *krcud, uint32_t generation)
 static void insert(struct krcud *krcud, struct reader_record *record, bool in_front)
 {
     must_hold(&krcud->lock);
-    invariant("INV-DR1", record->next_ready == NULL && rtrcu_load_relaxed(&record->listed));
+    invariant("INV-DR1", drive_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&drive_slot(record)->listed));
     if (in_front && krcud->first) {
-        record->next_ready = krcud->first;
+        drive_slot(record)->next_ready = krcud->first;
         rtrcu_store_relaxed(&krcud->first, record);
         return;
     }
     if (krcud->last)
-        krcud->last->next_ready = record;
+        drive_slot(krcud->last)->next_ready = record;
     else
         rtrcu_store_relaxed(&krcud->first, record);
     krcud->last = record;
@@ -83,20 +83,31 @@ static bool append(struct krcud *krcud, struct reader_record *record, bool in_fr
 /* Nobody serves the queue any more. */
 static void unlist(struct reader_record *record)
 {
-    rtrcu_exchange(&record->listed, 0);
-    callback_release_slot(record);
+    rtrcu_exchange(&drive_slot(record)->listed, 0);
+    drive_let_go(record);
+}
+
+void drive_let_go(struct reader_record *record)
+{
+    if (reader_is_registered(record))
+        return;
+    reader_lock(reader_leaf_of(record));
+    callback_let_go(record);
+    if (!rtrcu_load_acquire(&drive_slot(record)->listed))
+        reader_let_go(record, READER_DRIVE);
+    reader_unlock(reader_leaf_of(record));
 }
 
 /* The setting counts from where the process began. */
 static int wanted_nice(const struct drive *drive)
 {
-    return rtrcu_load_acquire(&drive->home)->nice + callback_config(drive->cb)->krcud_nice;
+    return rtrcu_load_acquire(&drive->home)->nice + config_now(drive->config)->krcud_nice;
 }
 
 /* Above ordinary threads while a backlog is at qmax, as far as we may be. */
 static void lift(struct krcud *krcud)
 {
-    const struct rtrcu_config *config = callback_config(krcud->drive->cb);
+    const struct rtrcu_config *config = config_now(krcud->drive->config);
     bool flood = plat_clock_now() - rtrcu_load_relaxed(&krcud->drive->flooded_ns) < FLOOD_NS;
     if (config->krcud_rtprio > 0 || flood == krcud->lifted)
         return;
@@ -109,7 +120,7 @@ static void serve(struct krcud *krcud, struct reader_record *record, uint32_t ge
 {
     struct drive *drive = krcud->drive;
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
-    uint32_t made_ready = rtrcu_load_relaxed(&record->made_ready);
+    uint32_t made_ready = callback_times_ready(record);
     lift(krcud);
     uint64_t done = callback_invoke(drive->cb, record, &budget);
     drive_progress(drive);
@@ -122,17 +133,17 @@ static void serve(struct krcud *krcud, struct reader_record *record, uint32_t ge
     /* Empty, or its owner has the claim, or a link is unfinished: then the driver's next tick gives it again; but what
      * has become ready since is for us.  [O8] the word is exchanged, then the hint is read; callback_advance() stores
      * the hint, its caller's lock_release() fences, then drive_krcud_give() reads the word. */
-    rtrcu_exchange(&record->listed, 0);
-    bool more = done || rtrcu_load_relaxed(&record->made_ready) != made_ready;
-    if (more && callback_has_ready(record) && !rtrcu_exchange(&record->listed, 1))
+    rtrcu_exchange(&drive_slot(record)->listed, 0);
+    bool more = done || callback_times_ready(record) != made_ready;
+    if (more && callback_has_ready(record) && !rtrcu_exchange(&drive_slot(record)->listed, 1))
         (void)append(krcud, record, false);
     else
-        callback_release_slot(record);
+        drive_let_go(record);
 }
 
 static void set_scheduling(struct krcud *krcud)
 {
-    const struct rtrcu_config *config = callback_config(krcud->drive->cb);
+    const struct rtrcu_config *config = config_now(krcud->drive->config);
     if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
         return; /* as it was made */
     if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud->drive)) != 0)
@@ -177,8 +188,8 @@ static void gone(void *argument)
     lock_release(&krcud->lock);
     while (left) { /* as many as were on the list; nobody else has it */
         struct reader_record *record = left;
-        left = record->next_ready;
-        record->next_ready = NULL;
+        left = drive_slot(record)->next_ready;
+        drive_slot(record)->next_ready = NULL;
         unlist(record);
     }
 }
@@ -235,15 +246,15 @@ static void end_service(struct service *service)
 
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
 {
-    const struct reader_record *own = rtrcu_self.record;
+    const struct reader_record *own = reader_self();
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
     uint32_t generation = drive->generation;
     if (own) /* another thread's callbacks must not overrun our deadline either */
-        budget.deadline_ns = own->deadline_ns;
-    if (rtrcu_load_relaxed(&record->listed) || !begin_aside(&drive->aside))
+        budget.deadline_ns = callback_deadline(own);
+    if (rtrcu_load_relaxed(&drive_slot(record)->listed) || !begin_aside(&drive->aside))
         return; /* a daemon has it, or somebody forks: it stays ready */
     struct service service __attribute__((cleanup(end_service))) = {.drive = drive, .generation = generation};
-    if (rtrcu_exchange(&record->listed, 1))
+    if (rtrcu_exchange(&drive_slot(record)->listed, 1))
         return;
     service.record = record;
     callback_invoke(drive->cb, record, &budget);
@@ -252,16 +263,16 @@ void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
 
 bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)
 {
-    if (rtrcu_load_relaxed(&record->listed))
+    if (rtrcu_load_relaxed(&drive_slot(record)->listed))
         return true;
     struct krcud *krcud = daemon_for(drive, cpu);
     if (!krcud)
         return false;
-    if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&record->listed, 1))
+    if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&drive_slot(record)->listed, 1))
         return true; /* somebody is making it, or has given the queue: if not, the driver's next tick does */
     rtrcu_fetch_add(&drive->krcud_given, 1);
     if (!append(krcud, record, urgent)) {
-        rtrcu_exchange(&record->listed, 0); /* it has ended meanwhile */
+        rtrcu_exchange(&drive_slot(record)->listed, 0); /* it has ended meanwhile */
         return true;
     }
     rtrcu_fence_full();

@@ -38,6 +38,11 @@ void *drive_report_body(void *argument)
     return NULL;
 }
 
+void drive_set_blocking_handler(struct drive *drive, void (*handler)(void))
+{
+    rtrcu_store_release(&drive->blocking_handler, handler);
+}
+
 bool drive_tell_handler(struct drive *drive)
 {
     rtrcu_exchange(&drive->worker[DRIVE_WORKER_TELL].wanted, 1);

@@ -14,8 +14,7 @@
 static void bring(struct drive *drive)
 {
     (void)drive;
-    uint32_t kind = rtrcu_self.state & (READER_STATE_QSBR | READER_STATE_DEADLINE);
-    if (rtrcu_self.record && kind == READER_STATE_QSBR)
+    if (reader_self() && reader_self_is(READER_STATE_QSBR) && !reader_self_is(READER_STATE_DEADLINE))
         reader_arm_self();
 }
 
@@ -26,7 +25,7 @@ static bool work_is_left(struct drive *drive)
 
 static void quiescent(struct drive *drive)
 {
-    if (rtrcu_self.state & READER_STATE_CALLBACK)
+    if (reader_self_is(READER_STATE_CALLBACK))
         return; /* a callback passed a quiescent state of its own: the outer one goes on */
     rtrcu_fetch_add(&drive->passes, 1);
     if (rtrcu_load_relaxed(&drive->urgent))
@@ -42,20 +41,17 @@ static void quiescent(struct drive *drive)
 /* Ask those of the others who pass quiescent states to go on. */
 static void leave(struct drive *drive)
 {
-    struct reader_registry *registry = drive->gp->registry;
+    struct reader_registry *registry = drive->registry;
     if (!work_is_left(drive))
         return;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (!leaf)
-            continue;
-        lock_acquire(&leaf->lock);
-        for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1) {
-            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        reader_lock(leaf);
+        struct reader_record *record;
+        for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));) {
             if (reader_inside(record) & RTRCU_QSBR_ONLINE)
                 (void)reader_arm(record);
         }
-        lock_release(&leaf->lock);
+        reader_unlock(leaf);
     }
 }
 

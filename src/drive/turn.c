@@ -26,7 +26,7 @@
 /* Grace periods stand still without a fence, and say so. */
 static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
 {
-    if (plat_clock_now() - drive->gp->machine[kind].began_ns < drive->report_ns[kind])
+    if (plat_clock_now() - gp_began_ns(drive->gp, kind) < drive->report_ns[kind])
         return;
     watch_fence_gather(drive->watch, kind, -EPERM);
     drive_report(drive);
@@ -92,7 +92,7 @@ static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
 static void report_if_old(struct drive *drive, enum gp_kind kind)
 {
     int64_t now = plat_clock_now();
-    if (now - drive->gp->machine[kind].began_ns < drive->report_ns[kind] || gp_is_clear(drive->gp, kind))
+    if (now - gp_began_ns(drive->gp, kind) < drive->report_ns[kind] || gp_is_clear(drive->gp, kind))
         return;
     watch_stall_gather(drive->watch, kind, now);
     drive_report(drive);
@@ -115,7 +115,7 @@ static void ask(struct drive *drive, enum gp_kind kind)
  * holds nothing, whenever tasks have come that the grace period waits for. */
 static void tell_tasks(struct drive *drive, enum gp_kind kind)
 {
-    uint32_t came = rtrcu_load_acquire(&drive->gp->machine[kind].tasks_came);
+    uint32_t came = gp_tasks_came(drive->gp, kind);
     if (came == drive->tasks_told[kind] || !rtrcu_load_acquire(&drive->blocking_handler))
         return;
     if (drive_tell_handler(drive))
@@ -125,8 +125,7 @@ static void tell_tasks(struct drive *drive, enum gp_kind kind)
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
 static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
-    struct gp_machine *machine = &drive->gp->machine[kind];
-    int64_t spin_ns = manner->never_spins ? 0 : callback_config(drive->cb)->spin_us * 1000;
+    int64_t spin_ns = manner->never_spins ? 0 : config_now(drive->config)->spin_us * 1000;
     spin(drive, kind, spin_ns, manner->never_sleeps);
     if (gp_is_clear(drive->gp, kind))
         return;
@@ -134,7 +133,7 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
     ask(drive, kind);
     drive->asked[kind] = true;
     if (!gp_is_clear(drive->gp, kind))
-        rtrcu_count_add(&machine->slept, !manner->never_sleeps);
+        rtrcu_count_add(&drive->turning[kind].slept, !manner->never_sleeps);
 }
 
 /* [O9] Crank half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
@@ -144,7 +143,7 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
  * litmus: O9 */
 static bool look_before_sleep(struct drive *drive, enum gp_kind kind)
 {
-    uint32_t *sleeping = &drive->gp->machine[kind].sleeping;
+    uint32_t *sleeping = &drive->turning[kind].sleeping;
     rtrcu_fetch_add(sleeping, 1);
     poll_readers(drive, kind, true);
     if (!gp_is_clear(drive->gp, kind))
@@ -166,7 +165,7 @@ static void begin(struct drive *drive, enum gp_kind kind)
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
 {
     if (by_caller)
-        rtrcu_count_add(&drive->gp->machine[kind].by_caller, 1);
+        rtrcu_count_add(&drive->turning[kind].by_caller, 1);
     gp_end(drive->gp, kind, plat_clock_now());
     if (kind == GP_EXPEDITED)
         drive_expedited_done(drive);
@@ -198,10 +197,10 @@ static enum outcome look(struct drive *drive, enum gp_kind kind, const struct dr
 static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
     enum outcome outcome = ENDED;
-    if (!seq_is_running(drive->gp->machine[kind].seq))
+    if (!gp_is_running(drive->gp, kind))
         begin(drive, kind);
     if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
-        rtrcu_fetch_add(&drive->gp->machine[kind].sleeping, 1);
+        rtrcu_fetch_add(&drive->turning[kind].sleeping, 1);
         return ASLEEP;
     }
     if (!gp_is_clear(drive->gp, kind))
@@ -213,7 +212,7 @@ static enum outcome step(struct drive *drive, enum gp_kind kind, const struct dr
 
 bool drive_turn_first(struct drive *drive, enum gp_kind kind)
 {
-    bool fresh = !seq_is_running(drive->gp->machine[kind].seq);
+    bool fresh = !gp_is_running(drive->gp, kind);
     if (fresh)
         begin(drive, kind);
     if (!try_to_scan(drive, kind))
@@ -221,7 +220,7 @@ bool drive_turn_first(struct drive *drive, enum gp_kind kind)
     if (!fresh)
         poll_readers(drive, kind, false);
     else if (!gp_is_clear(drive->gp, kind))
-        spin(drive, kind, callback_config(drive->cb)->spin_us * 1000, false);
+        spin(drive, kind, config_now(drive->config)->spin_us * 1000, false);
     if (!gp_is_clear(drive->gp, kind))
         return false;
     end(drive, kind, true);
@@ -231,11 +230,11 @@ bool drive_turn_first(struct drive *drive, enum gp_kind kind)
 /* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
 void drive_release_crank(struct drive *drive, enum gp_kind kind)
 {
-    struct gp_machine *machine = &drive->gp->machine[kind];
-    lock_release(&machine->crank);
-    rtrcu_fetch_add(&machine->event, 1); /* [O10] */
-    if (rtrcu_load_relaxed(&machine->sleeping))
-        plat_futex_wake(&machine->event, INT32_MAX);
+    struct drive_turning *turning = &drive->turning[kind];
+    lock_release(gp_crank(drive->gp, kind));
+    rtrcu_fetch_add(&turning->event, 1); /* [O10] */
+    if (rtrcu_load_relaxed(&turning->sleeping))
+        plat_futex_wake(&turning->event, INT32_MAX);
     if (kind == GP_NORMAL && rtrcu_load_relaxed(&drive->turn_waiters)) {
         rtrcu_fetch_add(&drive->turns, 1);
         plat_futex_wake(&drive->turns, INT32_MAX);
@@ -244,14 +243,13 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind)
 
 bool drive_step(struct drive *drive, enum gp_kind kind)
 {
-    struct gp_machine *machine = &drive->gp->machine[kind];
     bool ended = false;
-    if (!lock_try(&machine->crank))
+    if (!lock_try(gp_crank(drive->gp, kind)))
         return false;
-    bool fresh = !seq_is_running(machine->seq) && gp_is_needed(drive->gp, kind);
+    bool fresh = !gp_is_running(drive->gp, kind) && gp_is_needed(drive->gp, kind);
     if (fresh)
         begin(drive, kind);
-    bool scanned = seq_is_running(machine->seq) && try_to_scan(drive, kind);
+    bool scanned = gp_is_running(drive->gp, kind) && try_to_scan(drive, kind);
     if (scanned && !fresh) {
         poll_readers(drive, kind, true);
         tell_tasks(drive, kind);
@@ -295,14 +293,14 @@ static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, con
     if (drive->watcher[kind] == 0)
         drive->watcher[kind] = lock_thread_id();
     *watches = drive->watcher[kind] == lock_thread_id();
-    lock_release(&drive->gp->machine[kind].crank); /* nobody is to be woken: we look again, and so does the watcher */
+    lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: we look again, and so does the watcher */
     return outcome;
 }
 
 /* False: another has it, and an ordinary thread could not help him by waiting for it. */
 static bool take_for_step(struct drive *drive, enum gp_kind kind)
 {
-    if (lock_try(&drive->gp->machine[kind].crank))
+    if (lock_try(gp_crank(drive->gp, kind)))
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
@@ -319,13 +317,13 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
  * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
 static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, const struct drive_manner *manner)
 {
-    struct gp_machine *machine = &drive->gp->machine[kind];
+    struct drive_turning *turning = &drive->turning[kind];
     int64_t pause_ns = 0;
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
-        uint32_t event = rtrcu_load_acquire(&machine->event);
+        uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
-            rtrcu_fetch_add(&machine->sleeping, 1);
+            rtrcu_fetch_add(&turning->sleeping, 1);
         } else if (gp_reached(drive->gp, kind, cookie)) {
             drive_release_crank(drive, kind);
             return;
@@ -333,7 +331,7 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, 
             continue;
         }
         pause_ns = next_pause(drive, watches, pause_ns);
-        sleep_counted(drive, &machine->event, event, &machine->sleeping, pause_ns);
+        sleep_counted(drive, &turning->event, event, &turning->sleeping, pause_ns);
     }
 }
 
@@ -365,7 +363,7 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
     static const struct drive_manner caller = {.by_caller = true};
-    bool deadline = rtrcu_self.state & READER_STATE_DEADLINE;
+    bool deadline = reader_self_is(READER_STATE_DEADLINE);
     if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
         have_it_turned(drive, cookie);
     turn_until(drive, kind, cookie, &caller);

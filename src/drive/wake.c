@@ -10,7 +10,7 @@ void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t
     bool went = reader_away_begin();
     plat_futex_wait(word, expected, timeout_ns);
     if (went)
-        reader_away_end(drive->gp->registry);
+        reader_away_end(drive->registry);
 }
 
 void drive_take_long(struct drive *drive, struct lock *lock)
@@ -20,17 +20,17 @@ void drive_take_long(struct drive *drive, struct lock *lock)
     bool went = reader_away_begin();
     lock_acquire_same_rank(lock);
     if (went)
-        reader_away_end(drive->gp->registry);
+        reader_away_end(drive->registry);
 }
 
 void drive_take_crank(struct drive *drive, enum gp_kind kind)
 {
-    drive_take_long(drive, &drive->gp->machine[kind].crank);
+    drive_take_long(drive, gp_crank(drive->gp, kind));
 }
 
 static bool may_wake(void)
 {
-    return !(rtrcu_self.state & READER_STATE_DEADLINE);
+    return !reader_self_is(READER_STATE_DEADLINE);
 }
 
 /* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
@@ -39,14 +39,14 @@ void drive_perform(struct drive *drive, unsigned int actions)
     if (actions == GP_ACTION_NONE)
         return;
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        struct gp_machine *machine = &drive->gp->machine[kind];
-        if (!(actions & 1u << kind) || !may_wake() || !rtrcu_load_relaxed(&machine->sleeping))
+        struct drive_turning *turning = &drive->turning[kind];
+        if (!(actions & 1u << kind) || !may_wake() || !rtrcu_load_relaxed(&turning->sleeping))
             continue;
-        rtrcu_fetch_add(&machine->event, 1);
-        plat_futex_wake(&machine->event, 1);
+        rtrcu_fetch_add(&turning->event, 1);
+        plat_futex_wake(&turning->event, 1);
     }
     if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been lent a priority, which ends here */
-        (void)plat_futex_unlock_pi(rtrcu_self.lent);
+        (void)plat_futex_unlock_pi(reader_self_lent());
 }
 
 void drive_note(struct drive *drive, bool urgent)
@@ -58,7 +58,7 @@ void drive_note(struct drive *drive, bool urgent)
 /* A deadline thread that is offline has no deadline to keep. */
 static bool may_wake_driver(void)
 {
-    bool offline = (rtrcu_self.state & READER_STATE_QSBR) && !(rtrcu_word_read() & RTRCU_QSBR_ONLINE);
+    bool offline = (reader_self_is(READER_STATE_QSBR)) && !(rtrcu_word_read() & RTRCU_QSBR_ONLINE);
     return may_wake() || offline;
 }
 

@@ -23,7 +23,7 @@ void drive_worker_init(struct drive *drive, int index)
 /* A real-time worker is one from its start: as an ordinary thread it might not come to say so for long. */
 static int first_priority(const struct drive *drive, int index)
 {
-    const struct rtrcu_config *config = callback_config(drive->cb);
+    const struct rtrcu_config *config = config_now(drive->config);
     int own = config->kthread_prio;
     switch (index) {
     case DRIVE_WORKER_EXPEDITED:

@@ -2,7 +2,7 @@
 /* The grace-period machine: sequence, combining tree over the readers' leaves, scan, reports, cookies.  Passive: it
  * takes `now`, and says what is left to do; it never waits, wakes or fences heavily.
  *
- * Knows: records, leaves, blocked tasks.  Must not know: callbacks, sections, drivers, threads.
+ * Knows: records, leaves, parked tasks.  Must not know: callbacks, sections, drivers, threads.
  * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.
  *
  * Who turns the crank holds machine.crank, for one step or several; one thread may take a grace period up where another
@@ -16,7 +16,7 @@
  * A node's word: bits 0..31 children that owe a report, 32 the leaf has tasks that are waited for, 34..63 low bits of
  * the sequence.
  *  any -> owes, or clear     gp_scan(), once a grace period: with its sequence, a leaf's under the leaf lock
- *  bit 32 -> set             gp_block(), gp_promote(): under the leaf lock, while a bit of the leaf is set
+ *  bit 32 -> set             gp_park(), gp_promote(): under the leaf lock, while a bit of the leaf is set
  *  a bit, or bit 32 -> clear the reader's slow path, the poll that sees it outside, its leaving, the last task's end:
  *                            by compare-and-swap that names the sequence, idempotent
  * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted
@@ -29,7 +29,9 @@
 #ifndef RTRCU_GP_GP_H
 #define RTRCU_GP_GP_H
 
-#include "blocked/blocked.h"
+#include <rtrcu/config.h>
+
+#include "parked/parked.h"
 
 enum gp_kind { GP_NORMAL, GP_EXPEDITED, GP_KINDS = READER_KINDS };
 
@@ -48,8 +50,6 @@ struct gp_node {
 struct gp_machine {
     uint64_t seq;        /* atomic: written by the crank */
     uint64_t needed;     /* atomic: the latest cookie somebody asked for */
-    uint32_t event;      /* atomic: futex of who waits for its end; counts wake-ups and releases of the crank */
-    uint32_t sleeping;   /* atomic: how many sleep on it or are about to */
     uint32_t tasks_came; /* atomic: counts arrivals of parked tasks that it waits for */
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
@@ -57,8 +57,8 @@ struct gp_machine {
     uint32_t leaves;
     uint32_t anonymous_busy;
     int64_t began_ns;
-    uint64_t completed, busy, slept, by_caller;
-    int64_t ns_last, ns_max;
+    uint64_t completed, busy; /* atomic counters */
+    int64_t ns_last, ns_max;  /* atomic */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 #define GP_LEVELS 4
@@ -78,7 +78,7 @@ static inline struct reader_registry *gp_registry(const struct gp *gp)
     return gp->registry;
 }
 /* In a fork's child: nobody turns a crank, no node owes anything; cookies keep their meaning. */
-void gp_after_fork(struct gp *gp);
+void gp_after_fork_child(struct gp *gp);
 
 /* ---- cookies: cookie.c; lock-free, any thread ---- */
 
@@ -93,7 +93,41 @@ bool gp_is_needed(const struct gp *gp, enum gp_kind kind);
 /* If so, the cookie of the latest, or of a full grace period from now if that is earlier. */
 bool gp_next_needed(const struct gp *gp, enum gp_kind kind, uint64_t *cookie);
 
+static inline uint64_t gp_seq(const struct gp *gp, enum gp_kind kind)
+{
+    return rtrcu_load_acquire(&gp->machine[kind].seq);
+}
+/* The latest cookie that anybody has asked for. */
+static inline uint64_t gp_needed(const struct gp *gp, enum gp_kind kind)
+{
+    return rtrcu_load_acquire(&gp->machine[kind].needed);
+}
+/* How many times have parked tasks come that it waits for? */
+static inline uint32_t gp_tasks_came(const struct gp *gp, enum gp_kind kind)
+{
+    return rtrcu_load_acquire(&gp->machine[kind].tasks_came);
+}
+/* Fill in what this room counts. */
+void gp_stats(const struct gp *gp, struct rtrcu_stats *stats);
+
 /* ---- the crank: machine.c; under machine.crank ---- */
+
+static inline struct lock *gp_crank(struct gp *gp, enum gp_kind kind)
+{
+    return &gp->machine[kind].crank;
+}
+/* Is one under way?  For the crank's holder. */
+static inline bool gp_is_running(const struct gp *gp, enum gp_kind kind)
+{
+    return seq_is_running(gp->machine[kind].seq);
+}
+/* When the one under way, or the last one, began. */
+static inline int64_t gp_began_ns(const struct gp *gp, enum gp_kind kind)
+{
+    return gp->machine[kind].began_ns;
+}
+/* How many readers without a record are inside, if it waits for them. */
+uint32_t gp_owing_anonymous(const struct gp *gp, enum gp_kind kind);
 
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
 /* After a heavy fence: find who is inside.  True if anybody is. */
@@ -114,33 +148,34 @@ unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 unsigned int gp_report(struct gp *gp, const struct reader_record *record);
 /* A reader without a record has left.  Returns actions. */
 unsigned int gp_report_anonymous(struct gp *gp);
-/* Records of leaf @index that still owe a report. */
-uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index);
+/* Records of @leaf that still owe a report. */
+uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
+/* The same, or tasks on its list that it waits for. */
+bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 
-/* ---- blocked tasks: tasks.c; under the leaf lock ---- */
+/* ---- parked tasks: tasks.c; under the leaf lock ---- */
 
 /* Bits of the placement table: which kinds wait for the thread of @record now.  A hint without the lock. */
 unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
-void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task);
+void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task);
 /* Move tasks that parked on @record's thread to the leaf's list: before its bit is cleared, and at a begin.  False:
  * some are left, and its bit must stay. */
 bool gp_promote(struct gp *gp, struct reader_record *record);
 /* @task, on the leaf's list, has ended its section.  Returns actions. */
-unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
+unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
 /* Does the grace period wait for a parked task? */
 bool gp_waits_for_tasks(struct gp *gp, enum gp_kind kind);
 
 /* Inside the room. */
-bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, uint32_t index);
 bool gp_clear_bit(uint64_t *address, uint64_t seq_bits, uint64_t bit);
 struct gp_node *gp_node_at(struct gp *gp, uint32_t level, uint32_t index);
 uint64_t gp_word(uint64_t seq, uint32_t mask);
 unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, uint64_t seq_bits);
 
 #define GP_WORD_MASK UINT64_C(0xffffffff)
-#define GP_WORD_BLOCKED (UINT64_C(1) << 32)
+#define GP_WORD_PARKED (UINT64_C(1) << 32)
 #define GP_WORD_SEQ_SHIFT 34
-#define GP_WORD_OWES (GP_WORD_MASK | GP_WORD_BLOCKED)
+#define GP_WORD_OWES (GP_WORD_MASK | GP_WORD_PARKED)
 
 #endif

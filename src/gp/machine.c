@@ -57,22 +57,18 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     rtrcu_fence_full();
 }
 
-/* Which readers of a leaf are inside?  The words lie in the threads' own memory, so fetch them all before the first
- * use. */
+/* Which readers of a leaf are inside? */
 static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
-    uint32_t registered = rtrcu_load_acquire(&leaf->registered), inside = 0; /* [O6] */
-    for (uint32_t left = registered; left; left &= left - 1)
-        __builtin_prefetch(&leaf->records[__builtin_ctz(left)]);
-    for (uint32_t left = registered; left; left &= left - 1)
-        __builtin_prefetch(leaf->records[__builtin_ctz(left)].self);
-    for (uint32_t left = registered; left; left &= left - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctz(left);
-        uint32_t word = reader_inside(&leaf->records[slot]);
+    struct reader_record *record;
+    uint32_t inside = 0;
+    reader_prefetch(leaf);
+    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));) { /* [O6] */
+        uint32_t word = reader_inside(record);
         if (word)
-            inside |= UINT32_C(1) << slot;
+            inside |= reader_bit(record);
         if (word & RTRCU_QSBR_ONLINE)
-            *quiescent_state_threads |= UINT32_C(1) << slot;
+            *quiescent_state_threads |= reader_bit(record);
     }
     return inside;
 }
@@ -80,11 +76,10 @@ static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_th
 /* Threads with tasks that are not all promoted yet: they count as inside until a poll has done the rest. */
 static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 {
+    struct reader_record *record;
     uint32_t unfinished = 0;
-    for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1) {
-        if (!gp_promote(gp, &leaf->records[__builtin_ctz(left)]))
-            unfinished |= left & -left;
-    }
+    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
+        unfinished |= gp_promote(gp, record) ? 0 : reader_bit(record);
     return unfinished;
 }
 
@@ -92,25 +87,25 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
 {
     uint64_t seq = gp->machine[kind].seq;
-    uint32_t quiescent_state_threads = 0, inside = 0;
-    bool blocked = false;
-    if (rtrcu_load_acquire(&leaf->registered) == 0 && rtrcu_load_acquire(&leaf->parked) == 0) { /* [O6] */
-        rtrcu_store_release(&gp->level0[leaf->index].word[kind], gp_word(seq, 0));
+    uint32_t index = reader_leaf_index(leaf), quiescent_state_threads = 0, inside = 0;
+    struct reader_record *record;
+    bool parked = false;
+    if (reader_registered(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
+        rtrcu_store_release(&gp->level0[index].word[kind], gp_word(seq, 0));
     } else {
-        lock_acquire(&leaf->lock);
+        reader_lock(leaf);
         inside = scan_leaf(leaf, &quiescent_state_threads);
         inside |= promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
-        blocked = blocked_begin(leaf, kind);
-        rtrcu_store_release(&gp->level0[leaf->index].word[kind],
-                            gp_word(seq, inside) | (blocked ? GP_WORD_BLOCKED : 0));
-        for (uint32_t left = quiescent_state_threads; left; left &= left - 1)
-            reader_arm(&leaf->records[__builtin_ctz(left)]);
-        lock_release(&leaf->lock);
+        parked = parked_begin(leaf, kind);
+        rtrcu_store_release(&gp->level0[index].word[kind], gp_word(seq, inside) | (parked ? GP_WORD_PARKED : 0));
+        while ((record = reader_next(leaf, &quiescent_state_threads)))
+            reader_arm(record);
+        reader_unlock(leaf);
     }
-    if (blocked)
+    if (parked)
         rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
-    if (!inside && !blocked)
-        gp_carry(gp, kind, leaf->index, gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT);
+    if (!inside && !parked)
+        gp_carry(gp, kind, index, gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT);
 }
 
 /* [O6] Scan half of registration: the leaves' registered bits are read behind the heavy fence; see reader_publish(). */
@@ -120,14 +115,9 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     must_hold(&machine->crank);
     machine->leaves = reader_leaf_count(gp->registry);
     begin_inner_nodes(gp, kind, machine->seq, machine->leaves);
-    for (uint32_t i = 0; i < machine->leaves; i++) {
-        struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
-        if (leaf)
-            scan_and_publish(gp, kind, leaf);
-        else
-            gp_carry(gp, kind, i, gp_word(machine->seq, 0) >> GP_WORD_SEQ_SHIFT);
-    }
-    machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+    for (uint32_t i = 0; i < machine->leaves; i++)
+        scan_and_publish(gp, kind, reader_leaf_at(gp->registry, i));
+    machine->anonymous_busy = reader_anonymous(gp->registry) != 0;
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
         rtrcu_count_add(&machine->busy, 1);
@@ -138,11 +128,10 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm, uint32_t *asked,
                       unsigned int *actions)
 {
+    struct reader_record *record;
     bool unfinished = false;
-    lock_acquire(&leaf->lock);
-    uint32_t left = gp_owing(gp, kind, leaf->index) & rtrcu_load_acquire(&leaf->registered);
-    for (; left; left &= left - 1) {
-        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+    reader_lock(leaf);
+    for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
         uint32_t inside = reader_inside(record);
         if (inside)
             *asked += (arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record);
@@ -151,7 +140,7 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
         else
             unfinished = true;
     }
-    lock_release(&leaf->lock);
+    reader_unlock(leaf);
     return unfinished;
 }
 
@@ -160,7 +149,7 @@ static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
     if (machine->anonymous_busy)
-        machine->anonymous_busy = rtrcu_load_acquire(&gp->registry->anonymous) != 0;
+        machine->anonymous_busy = reader_anonymous(gp->registry) != 0;
 }
 
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)
@@ -171,9 +160,9 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
     must_hold(&machine->crank);
     for (uint32_t i = 0; i < machine->leaves; i++) {
         struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
-        while (leaf && gp_owing(gp, kind, i) && poll_leaf(gp, kind, leaf, arm, &asked, actions))
+        while (gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, arm, &asked, actions))
             ; /* who may be waited for parks on the leaf's list, so the threads' lists only get shorter */
-        if (!gp_leaf_owes(gp, kind, i) && !gp_is_clear(gp, kind))
+        if (!gp_leaf_owes(gp, kind, leaf) && !gp_is_clear(gp, kind))
             gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
     }
     poll_anonymous(gp, kind);
@@ -181,22 +170,31 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
     return asked;
 }
 
+static unsigned int owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
+{
+    struct reader_record *record;
+    unsigned int where = 0;
+    reader_lock(leaf);
+    for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
+        where |= reader_cpu(record) == cpu ? GP_OWING_HERE : GP_OWING_ELSEWHERE;
+    reader_unlock(leaf);
+    return where;
+}
+
 unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
 {
     unsigned int where = 0;
     for (uint32_t i = 0; i < gp->machine[kind].leaves && where != (GP_OWING_HERE | GP_OWING_ELSEWHERE); i++) {
         struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
-        if (!leaf || !gp_owing(gp, kind, i))
-            continue;
-        lock_acquire(&leaf->lock);
-        uint32_t left = gp_owing(gp, kind, i) & rtrcu_load_acquire(&leaf->registered);
-        for (; left; left &= left - 1) {
-            const uint32_t *at = leaf->records[__builtin_ctz(left)].cpu;
-            where |= at && rtrcu_load_relaxed(at) == cpu ? GP_OWING_HERE : GP_OWING_ELSEWHERE;
-        }
-        lock_release(&leaf->lock);
+        if (gp_owing(gp, kind, leaf))
+            where |= owing_where_in_leaf(gp, kind, leaf, cpu);
     }
     return where;
+}
+
+uint32_t gp_owing_anonymous(const struct gp *gp, enum gp_kind kind)
+{
+    return gp->machine[kind].anonymous_busy ? reader_anonymous(gp->registry) : 0;
 }
 
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind)
@@ -220,13 +218,23 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
     rtrcu_store_release(&machine->seq, seq_ended(machine->seq)); /* [O4] */
 }
 
-void gp_after_fork(struct gp *gp)
+void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
+{
+    const struct gp_machine *normal = &gp->machine[GP_NORMAL];
+    stats->gp_completed = rtrcu_load_relaxed(&normal->completed);
+    stats->gp_busy = rtrcu_load_relaxed(&normal->busy);
+    stats->gp_ns_last = (uint64_t)rtrcu_load_relaxed(&normal->ns_last);
+    stats->gp_ns_max = (uint64_t)rtrcu_load_relaxed(&normal->ns_max);
+    stats->exp_completed = rtrcu_load_relaxed(&gp->machine[GP_EXPEDITED].completed);
+}
+
+void gp_after_fork_child(struct gp *gp)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
         lock_reset(&machine->crank);
         machine->seq &= ~SEQ_STATE_MASK; /* the one under way begins again: its cookie is still ahead */
-        machine->event = machine->sleeping = machine->anonymous_busy = 0;
+        machine->anonymous_busy = 0;
         machine->top = 0;
         for (uint32_t i = 0; i < reader_leaf_count(gp->registry); i++)
             gp->level0[i].word[kind] = gp_word(machine->seq, 0);

@@ -64,7 +64,7 @@ unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, uint64_t
 unsigned int gp_report(struct gp *gp, const struct reader_record *record)
 {
     unsigned int actions = GP_ACTION_NONE;
-    uint32_t index = record->leaf->index;
+    uint32_t index = reader_leaf_index(reader_leaf_of(record));
     for (int kind = 0; kind < GP_KINDS; kind++) {
         uint64_t *address = &gp->level0[index].word[kind];
         uint64_t word = rtrcu_load_acquire(address);
@@ -78,16 +78,15 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
 
 unsigned int gp_report_anonymous(struct gp *gp)
 {
-    bool last = rtrcu_fetch_add(&gp->registry->anonymous, (uint32_t)-1) == 1;
-    return last ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED : GP_ACTION_NONE;
+    return reader_anonymous_leave(gp->registry) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED : GP_ACTION_NONE;
 }
 
-uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, uint32_t index)
+uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
-    return (uint32_t)(rtrcu_load_acquire(&gp->level0[index].word[kind]) & GP_WORD_MASK);
+    return (uint32_t)(rtrcu_load_acquire(&gp->level0[reader_leaf_index(leaf)].word[kind]) & GP_WORD_MASK);
 }
 
-bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, uint32_t index)
+bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
-    return (rtrcu_load_acquire(&gp->level0[index].word[kind]) & GP_WORD_OWES) != 0;
+    return (rtrcu_load_acquire(&gp->level0[reader_leaf_index(leaf)].word[kind]) & GP_WORD_OWES) != 0;
 }

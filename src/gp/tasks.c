@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods and blocked tasks: which tasks a leaf's word speaks for, and when it stops doing so.
+/* Grace periods and parked tasks: which tasks a leaf's word speaks for, and when it stops doing so.
  *
  * The flag in a leaf's word says that the boundary of that kind is set.  It is set while the leaf owes a report anyway
  * (the bit of the thread whose tasks are put behind the boundary), or by the scan that publishes the word, so a grace
- * period cannot end in between. tested by: test/unit/blocked/gp_tasks.cc
+ * period cannot end in between. tested by: test/unit/parked/gp_tasks.cc
  */
 #include "gp/gp.h"
 
@@ -11,8 +11,8 @@ unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record
 {
     unsigned int threads = 0;
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
-        if (gp_owing(gp, kind, record->leaf->index) & reader_bit(record))
-            threads |= (unsigned int)BLOCKED_GP_THREAD << kind;
+        if (gp_owing(gp, kind, reader_leaf_of(record)) & reader_bit(record))
+            threads |= (unsigned int)PARKED_GP_THREAD << kind;
     }
     return threads;
 }
@@ -23,7 +23,7 @@ static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kind
 {
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
         if (kinds & 1u << kind)
-            rtrcu_fetch_or(&gp->level0[leaf->index].word[kind], GP_WORD_BLOCKED);
+            rtrcu_fetch_or(&gp->level0[reader_leaf_index(leaf)].word[kind], GP_WORD_PARKED);
     }
 }
 
@@ -31,15 +31,15 @@ static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kind
 static void count_arrival(struct gp *gp, unsigned int threads)
 {
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
-        if (threads & (unsigned int)BLOCKED_GP_THREAD << kind)
+        if (threads & (unsigned int)PARKED_GP_THREAD << kind)
             rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     }
 }
 
-void gp_block(struct gp *gp, struct reader_record *record, struct rcu_task *task)
+void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
 {
     unsigned int threads = gp_waits_for_thread(gp, record);
-    set_flags(gp, record->leaf, blocked_add_to_leaf(record->leaf, task, threads));
+    set_flags(gp, reader_leaf_of(record), parked_add_to_leaf(reader_leaf_of(record), task, threads));
     count_arrival(gp, threads);
 }
 
@@ -47,22 +47,22 @@ bool gp_promote(struct gp *gp, struct reader_record *record)
 {
     unsigned int threads = gp_waits_for_thread(gp, record);
     uint32_t moved;
-    set_flags(gp, record->leaf, blocked_promote(record, threads, &moved));
+    set_flags(gp, reader_leaf_of(record), parked_promote(record, threads, &moved));
     if (moved)
         count_arrival(gp, threads);
-    blocked_promoted(record, moved);
-    return rtrcu_load_acquire(&record->parked) == 0;
+    parked_promoted(record, moved);
+    return parked_on_thread(record) == 0;
 }
 
-unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)
+unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)
 {
     unsigned int actions = GP_ACTION_NONE;
-    unsigned int last = blocked_remove_from_leaf(leaf, task);
+    unsigned int last = parked_remove_from_leaf(leaf, task);
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
-        uint64_t *address = &gp->level0[leaf->index].word[kind];
+        uint64_t *address = &gp->level0[reader_leaf_index(leaf)].word[kind];
         uint64_t seq_bits = rtrcu_load_acquire(address) >> GP_WORD_SEQ_SHIFT;
-        if ((last & 1u << kind) && gp_clear_bit(address, seq_bits, GP_WORD_BLOCKED)) /* [O4] */
-            actions |= gp_carry(gp, kind, leaf->index, seq_bits);
+        if ((last & 1u << kind) && gp_clear_bit(address, seq_bits, GP_WORD_PARKED)) /* [O4] */
+            actions |= gp_carry(gp, kind, reader_leaf_index(leaf), seq_bits);
     }
     return actions;
 }
@@ -70,7 +70,7 @@ unsigned int gp_unblock(struct gp *gp, struct reader_leaf *leaf, struct rcu_task
 bool gp_waits_for_tasks(struct gp *gp, enum gp_kind kind)
 {
     for (uint32_t i = 0; i < gp->machine[kind].leaves; i++) {
-        if (rtrcu_load_acquire(&gp->level0[i].word[kind]) & GP_WORD_BLOCKED)
+        if (rtrcu_load_acquire(&gp->level0[i].word[kind]) & GP_WORD_PARKED)
             return true;
     }
     return false;

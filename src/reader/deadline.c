@@ -20,21 +20,23 @@ void reader_deadline_show(const struct reader_record *record, bool deadline, boo
 /* Of these slots of the quiescent-state discipline. */
 static bool is_one_online(struct reader_leaf *leaf, uint32_t left)
 {
+    struct reader_record *record;
     bool found = false;
-    lock_acquire(&leaf->lock);
-    for (left &= rtrcu_load_acquire(&leaf->registered); left && !found; left &= left - 1)
-        found = reader_inside(&leaf->records[__builtin_ctz(left)]) & RTRCU_QSBR_ONLINE;
-    lock_release(&leaf->lock);
+    reader_lock(leaf);
+    for (left &= reader_registered(leaf); !found && (record = reader_next(leaf, &left));)
+        found = reader_inside(record) & RTRCU_QSBR_ONLINE;
+    reader_unlock(leaf);
     return found;
 }
 
 bool reader_deadline_is_online(struct reader_registry *registry)
 {
-    bool any = rtrcu_load_acquire(&registry->deadline_count) != 0, found = false;
-    for (uint32_t i = 0; any && !found && i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        uint32_t discipline = leaf ? rtrcu_load_acquire(&leaf->deadline[1]) : 0;
-        found = leaf && (rtrcu_load_acquire(&leaf->deadline[0]) || (discipline && is_one_online(leaf, discipline)));
+    if (rtrcu_load_acquire(&registry->deadline_count) == 0)
+        return false;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        uint32_t discipline = rtrcu_load_acquire(&leaf->deadline[1]);
+        if (rtrcu_load_acquire(&leaf->deadline[0]) || (discipline && is_one_online(leaf, discipline)))
+            return true;
     }
-    return found;
+    return false;
 }

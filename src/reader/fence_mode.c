@@ -38,17 +38,14 @@ bool reader_fences_note(struct reader_registry *registry)
     uint32_t nobody = 0;
     if (!rtrcu_compare_exchange(&registry->fence_confirmer, &nobody, lock_thread_id()))
         return false;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (!leaf)
-            continue;
-        lock_acquire(&leaf->lock);
-        for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1) {
-            struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        struct reader_record *record;
+        reader_lock(leaf);
+        for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));) {
             (void)reader_arm(record);
             record->fence_armed = record->armed;
         }
-        lock_release(&leaf->lock);
+        reader_unlock(leaf);
     }
     return true;
 }
@@ -67,14 +64,12 @@ static bool confirm_record(struct reader_record *record, uint32_t mode, bool vis
 bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool visited)
 {
     bool confirmed = true;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (!leaf)
-            continue;
-        lock_acquire(&leaf->lock);
-        for (uint32_t left = rtrcu_load_acquire(&leaf->registered); left; left &= left - 1)
-            confirmed &= confirm_record(&leaf->records[__builtin_ctz(left)], mode, visited);
-        lock_release(&leaf->lock);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        struct reader_record *record;
+        reader_lock(leaf);
+        for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
+            confirmed &= confirm_record(record, mode, visited);
+        reader_unlock(leaf);
     }
     if (confirmed)
         rtrcu_store_release(&registry->fence_confirmed, mode);

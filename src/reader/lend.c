@@ -14,7 +14,7 @@
 bool reader_lend(struct reader_record *record, uint32_t *armed)
 {
     uint32_t nobody = 0;
-    must_hold(&record->leaf->lock);
+    reader_must_hold(record->leaf);
     if (!rtrcu_compare_exchange(&record->lent, &nobody, record->thread_id))
         return false;
     reader_arm(record);

@@ -6,10 +6,10 @@
  *
  * A slot of a leaf:
  *  state     entered by            leaves when                        to         bits
- *  FREE      reader_slot_free()    a thread takes it                  USED       used 0
+ *  FREE      reader_let_go()       a thread takes it                  USED       used 0
  *  USED      reader_slot_take()    the record is filled in            READER     used 1, registered 0, draining 0
  *  READER    reader_publish()      the thread leaves                  DRAINING   used 1, registered 1
- *  DRAINING  reader_withdraw()     its last callback has returned     FREE       used 1, registered 0, draining 1
+ *  DRAINING  reader_withdraw()     every room has let go              FREE       used 1, registered 0, draining 1
  *
  * Slots and leaves are taken without a lock, since registration may run in a signal handler; memory is never given
  * back. A scan may read the owner's thread-local word only under the leaf lock and while the registered bit is set: the
@@ -22,7 +22,10 @@
 #ifndef RTRCU_READER_READER_H
 #define RTRCU_READER_READER_H
 
+#include <assert.h>
+
 #include <rtrcu/detail/word.h>
+#include <rtrcu/rcu.h>
 
 #include "base/base.h"
 
@@ -41,62 +44,43 @@ enum {
     READER_STATE_AWAY = 1 << 6,      /* asleep in a call of the library, between reader_away_begin() and _end() */
 };
 
+/* Rooms above that keep something of their own for each slot of a leaf. */
+enum reader_room { READER_PARKED, READER_CALLBACK, READER_DRIVE, READER_ROOMS };
+
 struct reader_leaf;
 
+/* One cache line: a scan reads nothing else of a thread but its word. */
 struct reader_record {
-    struct rtrcu_thread *self;        /* owner's thread-local block; written under the leaf lock */
-    const uint32_t *cpu;              /* where the kernel writes the owner's CPU, NULL = unknown; as self */
-    struct reader_leaf *leaf;         /* constant */
-    uint32_t slot;                    /* constant: bit number in the leaf */
-    uint32_t thread_id;               /* owner; written at registration */
-    uint32_t parked;                  /* atomic: tasks on the owner's list; written under tasks_lock */
-    int64_t registered_ns;            /* CLOCK_MONOTONIC; written at registration */
-    int64_t deadline_ns;              /* written by the owner, read by its own invocations */
-    uint64_t slow_calls;              /* written by the owner */
-    uint32_t fence_ack;               /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
-    uint32_t fence_armed;             /* `armed` before the visit that is to confirm it; of the registry's confirmer */
-    uint64_t returned_seen;           /* callbacks and frees that had returned at the driver's last look; leaf lock */
-    int64_t idle_since_ns;            /* when that last changed while some were ready; under the leaf lock */
-    uint32_t armed;                   /* times that another thread has set the owner's flag; under the leaf lock */
-    uint32_t lent;                    /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
-    uint32_t lender;                  /* atomic: thread id of the one thread that lends now, 0 = nobody */
-    uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
-    int64_t lent_ns;                  /* of the lender: time lent in it */
-    int64_t looked_cpu_ns;            /* of the lender: CPU time that the owner had used when it looked first */
-    int64_t plugged_ns;               /* atomic: policy throttle: no callback before; written by the owner */
-    uint32_t quota;                   /* policy krcud: what the owner may still run; refilled when more is ready */
-    int64_t oldest_ns;                /* when the inbox went from empty to not empty; written by the owner, a hint */
-    int64_t oldest_ready_ns;          /* the same for what is ready, 0 = nothing; under the leaf lock */
-    struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
-    uint32_t listed;                  /* atomic: on a daemon's list or being served */
-    uint32_t made_ready;              /* atomic: times that callbacks became ready; written under the leaf lock */
-    void *free_block;                 /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
-    uint64_t free_queued;             /* pointers given to rcu_free(); written by the owner */
-    uint64_t free_done;               /* of these, freed; written by the claim's owner */
-    uint64_t free_started;            /* with the one that the claim's owner is freeing; for fork */
-    uint64_t free_goal;               /* rcu_barrier() waits for this number; under the barrier lock */
-    struct lock tasks_lock;           /* the list of tasks that parked on the owner */
-    struct rtrcu_link tasks;          /* under tasks_lock; see blocked/ */
-    struct cb_queue queue;
+    struct rtrcu_thread *self; /* owner's thread-local block; written under the leaf lock */
+    const uint32_t *cpu;       /* where the kernel writes the owner's CPU, NULL = unknown; as self */
+    struct reader_leaf *leaf;  /* constant */
+    uint32_t slot;             /* constant: bit number in the leaf */
+    uint32_t thread_id;        /* owner; written at registration */
+    uint32_t fence_ack;        /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
+    uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
+    uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
+    uint32_t lent;             /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
+    uint64_t slow_calls;       /* atomic counter, written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
+
+static_assert(sizeof(struct reader_record) == BASE_CACHE_LINE, "a record is a cache line");
 
 struct reader_leaf {
     struct lock lock;
-    uint32_t index;       /* constant */
-    uint32_t used;        /* atomic: slots taken */
-    uint32_t registered;  /* atomic: slots whose word must be scanned; cleared under the lock */
-    uint32_t draining;    /* under the lock: used slots whose thread is gone */
-    uint32_t dirty;       /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
-    uint32_t waiting;     /* atomic: slots with callbacks that wait for a grace period; written under the lock */
-    uint32_t ready;       /* atomic: slots with ready callbacks, whoever is to run them; written under the lock */
-    uint32_t deadline[2]; /* atomic: slots of deadline threads; [1] those that have the quiescent-state discipline */
-    struct reader_record *records;
-    /* Blocked tasks; under the lock, see blocked/. */
-    uint32_t parked; /* atomic: tasks on the list */
-    struct rtrcu_link tasks;
-    struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
-    int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
-    int64_t first_position, last_position;
+    uint32_t index;              /* constant */
+    uint32_t used;               /* atomic: slots taken */
+    uint32_t registered;         /* atomic: slots whose word must be scanned; cleared under the lock */
+    uint32_t draining;           /* under the lock: used slots whose thread is gone */
+    uint32_t held[READER_ROOMS]; /* under the lock: of these, those that a room has not let go */
+    uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those that have the quiescent-state discipline */
+    void *of[READER_ROOMS];      /* constant: what each room keeps of this leaf and its slots */
+    struct reader_record record[READER_FANOUT];
+};
+
+/* How a leaf is laid out: one piece of zeroed memory with room for what every room keeps of it. */
+struct reader_plan {
+    size_t bytes;
+    struct reader_leaf *(*lay_out)(void *memory);
 };
 
 /* What programs do wrong, as far as it is said and lived with. */
@@ -123,12 +107,24 @@ struct reader_registry {
     uint32_t registered_peak;                /* atomic, about */
     uint32_t deadline_count;                 /* atomic: deadline threads now */
     unsigned int exit_key;
+    struct reader_plan plan;                 /* constant */
     struct complaint misuse[READER_MISUSES];
-    struct reader_leaf first_leaf;
-    struct reader_record first_records[READER_FANOUT];
 };
 
-void reader_registry_init(struct reader_registry *registry);
+/* @first: memory for the first leaf, zeroed. */
+void reader_registry_init(struct reader_registry *registry, const struct reader_plan *plan, void *first);
+/* What the plan does for this room's part. */
+void reader_leaf_init(struct reader_leaf *leaf);
+/* The key of threads' exit hooks. */
+static inline unsigned int *reader_exit_key(struct reader_registry *registry)
+{
+    return &registry->exit_key;
+}
+/* And for another's. */
+static inline void reader_leaf_join(struct reader_leaf *leaf, enum reader_room room, void *part)
+{
+    leaf->of[room] = part;
+}
 
 static inline struct complaint *reader_misuse(struct reader_registry *registry, enum reader_misuse kind)
 {
@@ -138,17 +134,20 @@ static inline struct complaint *reader_misuse(struct reader_registry *registry, 
 /* The record that belongs to no thread: callbacks of threads that can have none. */
 static inline struct reader_record *reader_orphan(struct reader_registry *registry)
 {
-    return &registry->first_records[0];
+    return &registry->leaf[0]->record[0];
 }
 
 /* Take a slot and fill in the record; NULL if there is no memory.  Lock-free; the caller has blocked signals. */
 struct reader_record *reader_slot_take(struct reader_registry *registry);
+/* Of a slot that was taken and not published: give it back. */
+void reader_slot_return(struct reader_record *record);
 /* Make the record visible to scans, and the word registered.  Signals are blocked. */
 void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self);
 /* Take the word out of the scans' sight.  Under the leaf lock; signals are blocked. */
 void reader_withdraw(struct reader_registry *registry, struct reader_record *record);
-/* Give the slot back, if the thread is gone and nothing is queued.  Under the leaf lock. */
-void reader_slot_free(struct reader_record *record);
+/* @room has nothing of the thread of @record any more; the slot is free when its thread is gone and every room has let
+ * go.  Under the leaf lock. */
+void reader_let_go(struct reader_record *record, enum reader_room room);
 
 /* What the owner's word says: nesting and discipline, 0 = outside.  Under the leaf lock, registered. */
 uint32_t reader_inside(const struct reader_record *record);
@@ -173,6 +172,8 @@ static inline void reader_slow_end(void)
     rtrcu_store_release(&rtrcu_self.slow, rtrcu_self.slow - 1);
 }
 
+/* ---- leaves and records ---- */
+
 static inline uint32_t reader_leaf_count(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->leaf_count);
@@ -183,25 +184,201 @@ static inline struct reader_leaf *reader_leaf_at(struct reader_registry *registr
     return rtrcu_load_acquire(&registry->leaf[index]);
 }
 
+/* The way through all leaves: the one behind @leaf, the first behind NULL; NULL behind the last. */
+static inline struct reader_leaf *reader_next_leaf(struct reader_registry *registry, const struct reader_leaf *leaf)
+{
+    uint32_t index = leaf ? leaf->index + 1 : 0;
+    return index < reader_leaf_count(registry) ? reader_leaf_at(registry, index) : NULL;
+}
+
+/* The way through the slots of @left: the next one, which is taken out of it; NULL: none is left. */
+static inline struct reader_record *reader_next(struct reader_leaf *leaf, uint32_t *left)
+{
+    if (*left == 0)
+        return NULL;
+    uint32_t slot = (uint32_t)__builtin_ctz(*left);
+    *left &= *left - 1;
+    return &leaf->record[slot];
+}
+
+#define READER_ALL_SLOTS UINT32_MAX
+
+static inline struct reader_leaf *reader_leaf_of(const struct reader_record *record)
+{
+    return record->leaf;
+}
+
+static inline uint32_t reader_leaf_index(const struct reader_leaf *leaf)
+{
+    return leaf->index;
+}
+
+static inline uint32_t reader_slot(const struct reader_record *record)
+{
+    return record->slot;
+}
+
 static inline uint32_t reader_bit(const struct reader_record *record)
 {
     return UINT32_C(1) << record->slot;
 }
 
-/* Words that are written under the leaf lock, and looked at without it. */
-static inline void reader_bits_set(uint32_t *word, uint32_t bits)
+/* What @room keeps of a leaf, as it gave it to reader_leaf_join(). */
+static inline void *reader_part(const struct reader_leaf *leaf, enum reader_room room)
 {
-    rtrcu_store_relaxed(word, *word | bits);
+    return leaf->of[room];
 }
 
-static inline void reader_bits_clear(uint32_t *word, uint32_t bits)
+/* Slots whose word must be scanned, as bits. */
+static inline uint32_t reader_registered(const struct reader_leaf *leaf)
 {
-    rtrcu_store_relaxed(word, *word & ~bits);
+    return rtrcu_load_acquire(&leaf->registered);
+}
+
+static inline uint32_t reader_used(const struct reader_leaf *leaf)
+{
+    return rtrcu_load_acquire(&leaf->used);
 }
 
 static inline bool reader_is_registered(const struct reader_record *record)
 {
-    return rtrcu_load_acquire(&record->leaf->registered) & reader_bit(record);
+    return reader_registered(record->leaf) & reader_bit(record);
+}
+
+/* The leaf lock. */
+static inline void reader_lock(struct reader_leaf *leaf)
+{
+    lock_acquire(&leaf->lock);
+}
+
+static inline bool reader_try_lock(struct reader_leaf *leaf)
+{
+    return lock_try(&leaf->lock);
+}
+
+static inline void reader_unlock(struct reader_leaf *leaf)
+{
+    lock_release(&leaf->lock);
+}
+
+static inline void reader_must_hold(const struct reader_leaf *leaf)
+{
+    must_hold(&leaf->lock);
+    (void)leaf;
+}
+
+static inline uint32_t reader_thread_id(const struct reader_record *record)
+{
+    return record->thread_id;
+}
+
+static inline void reader_count_slow(struct reader_record *record)
+{
+    rtrcu_count_add(&record->slow_calls, 1);
+}
+
+/* Where the owner was seen last, UINT32_MAX = the kernel does not tell.  By the owner, or under the leaf lock. */
+static inline uint32_t reader_cpu(const struct reader_record *record)
+{
+    return record->cpu ? rtrcu_load_relaxed(record->cpu) : UINT32_MAX;
+}
+
+/* Where its outermost section began, 0 = not noted.  Under the leaf lock, registered. */
+static inline uintptr_t reader_entered(const struct reader_record *record)
+{
+    return rtrcu_load_relaxed(&record->self->entered);
+}
+
+/* A scan is next: the words lie in the threads' own memory, so fetch them all before the first use. */
+static inline void reader_prefetch(struct reader_leaf *leaf)
+{
+    struct reader_record *record;
+    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
+        __builtin_prefetch(record);
+    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
+        __builtin_prefetch(record->self);
+}
+
+/* Threads that are registered now. */
+static inline uint32_t reader_threads(const struct reader_registry *registry)
+{
+    return rtrcu_load_acquire(&registry->registered);
+}
+/* Deadline threads among them. */
+static inline uint32_t reader_deadline_threads(const struct reader_registry *registry)
+{
+    return rtrcu_load_relaxed(&registry->deadline_count);
+}
+/* Fill in what this room counts. */
+void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats);
+
+/* ---- readers without a record ---- */
+
+/* How many are inside a section, tasks among them. */
+static inline uint32_t reader_anonymous(const struct reader_registry *registry)
+{
+    return rtrcu_load_acquire(&registry->anonymous);
+}
+
+static inline void reader_anonymous_enter(struct reader_registry *registry)
+{
+    rtrcu_fetch_add(&registry->anonymous, 1);
+}
+
+/* True if it was the last. */
+static inline bool reader_anonymous_leave(struct reader_registry *registry)
+{
+    return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1;
+}
+
+/* Tasks among them that are parked now: a fork's child keeps these. */
+static inline void reader_anonymous_parked_add(struct reader_registry *registry, int32_t amount)
+{
+    rtrcu_fetch_add(&registry->anonymous_parked, (uint32_t)amount);
+}
+
+/* ---- the calling thread ---- */
+
+/* Its record, NULL = it has none. */
+static inline struct reader_record *reader_self(void)
+{
+    return rtrcu_self.record;
+}
+
+/* Has it one of these READER_STATE_ bits? */
+static inline bool reader_self_is(uint32_t states)
+{
+    return rtrcu_self.state & states;
+}
+
+static inline void reader_self_set(uint32_t states)
+{
+    rtrcu_self.state |= states;
+}
+
+static inline void reader_self_clear(uint32_t states)
+{
+    rtrcu_self.state &= ~states;
+}
+
+/* Its id as tasks remember it: not the kernel's number, which a fork's child changes. */
+static inline uint32_t reader_mount_id(struct reader_registry *registry)
+{
+    if (rtrcu_self.mount_id == 0)
+        rtrcu_self.mount_id = rtrcu_fetch_add(&registry->mount_ids, 1) + 1;
+    return rtrcu_self.mount_id;
+}
+
+/* What it registers as: RTRCU_QSBR, RTRCU_DEADLINE. */
+void reader_self_register_as(struct reader_registry *registry, unsigned int flags);
+/* Its exit hook: see plat_thread_exit_arm() and plat_thread_exit_reserve(). */
+int reader_exit_arm(const struct reader_registry *registry);
+int reader_exit_reserve(const struct reader_registry *registry);
+
+/* It has begun a slow path that was counted and is not over. */
+static inline bool reader_self_is_slow(void)
+{
+    return rtrcu_self.slow != 0;
 }
 
 /* ---- deadline threads: deadline.c ---- */
@@ -229,6 +406,21 @@ bool reader_lend(struct reader_record *record, uint32_t *armed);
 bool reader_lend_confirmed(struct reader_record *record, uint32_t *armed);
 /* The lender takes the word back, if the owner has not released it. */
 void reader_lend_withdraw(struct reader_record *record, uint32_t owner);
+/* Is the owner lent a priority now?  A hint. */
+static inline bool reader_is_lent(const struct reader_record *record)
+{
+    return rtrcu_load_relaxed(&record->lent) != 0;
+}
+/* The word that the lender locks, and the owner unlocks. */
+static inline uint32_t *reader_lent_word(struct reader_record *record)
+{
+    return &record->lent;
+}
+/* That of the calling thread, if it has one. */
+static inline uint32_t *reader_self_lent(void)
+{
+    return rtrcu_self.lent;
+}
 /* The owner gives a lent priority back.  True: the word needs FUTEX_UNLOCK_PI. */
 bool reader_lent_release(void);
 
@@ -271,9 +463,12 @@ void reader_away_end(struct reader_registry *registry);
 /* A section begins, in a handler of a thread that is away: no longer away, before the mode is read. */
 void reader_away_interrupted(void);
 
-/* ---- fork: ---- */
+/* ---- fork ---- */
 
+/* All leaf locks are held across it. */
+void reader_before_fork(struct reader_registry *registry);
+void reader_after_fork_parent(struct reader_registry *registry);
 /* In the child: only @survivor (NULL: the forking thread has no record) is left. */
-void reader_after_fork(struct reader_registry *registry, struct reader_record *survivor);
+void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor);
 
 #endif

@@ -5,29 +5,20 @@
  */
 #include "reader/reader.h"
 
-/* Where in a grown leaf's memory its records begin. */
-#define LEAF_RECORDS_AT ((sizeof(struct reader_leaf) + BASE_CACHE_LINE - 1) & ~(size_t)(BASE_CACHE_LINE - 1))
-
-static void leaf_init(struct reader_leaf *leaf, uint32_t index, struct reader_record *records)
+void reader_leaf_init(struct reader_leaf *leaf)
 {
     lock_init(&leaf->lock, LOCK_RANK_LEAF);
-    leaf->index = index;
-    leaf->records = records;
-    for (int kind = 0; kind < READER_KINDS; kind++)
-        leaf->boundary_position[kind] = INT64_MAX;
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
-        records[slot].leaf = leaf;
-        lock_init(&records[slot].tasks_lock, LOCK_RANK_TASKS);
-        records[slot].slot = slot;
-        cbqueue_init(&records[slot].queue);
+        leaf->record[slot].leaf = leaf;
+        leaf->record[slot].slot = slot;
     }
 }
 
-void reader_registry_init(struct reader_registry *registry)
+void reader_registry_init(struct reader_registry *registry, const struct reader_plan *plan, void *first)
 {
-    leaf_init(&registry->first_leaf, 0, registry->first_records);
-    registry->first_leaf.used = 1; /* the orphan's slot */
-    registry->leaf[0] = &registry->first_leaf;
+    registry->plan = *plan;
+    registry->leaf[0] = plan->lay_out(first);
+    registry->leaf[0]->used = 1; /* the orphan's slot */
     registry->leaf_count = 1;
 }
 
@@ -37,7 +28,7 @@ static struct reader_record *take_in_leaf(struct reader_leaf *leaf)
     while (used != UINT32_MAX) { /* each failure means that another thread got a slot or gave one back */
         uint32_t slot = (uint32_t)__builtin_ctz(~used);
         if (rtrcu_compare_exchange(&leaf->used, &used, used | UINT32_C(1) << slot))
-            return &leaf->records[slot];
+            return &leaf->record[slot];
     }
     return NULL;
 }
@@ -49,17 +40,11 @@ static void raise_leaf_count(struct reader_registry *registry, uint32_t count)
         ;
 }
 
-/* A leaf and its records lie in one piece. */
-static size_t leaf_bytes(void)
-{
-    return LEAF_RECORDS_AT + READER_FANOUT * sizeof(struct reader_record);
-}
-
 /* Hang a new leaf behind the last one.  False: somebody else has hung one there meanwhile. */
-static bool hang(struct reader_registry *registry, uint32_t index, char *pages)
+static bool hang(struct reader_registry *registry, uint32_t index, void *pages)
 {
-    struct reader_leaf *leaf = (struct reader_leaf *)pages, *expected = NULL;
-    leaf_init(leaf, index, (struct reader_record *)(pages + LEAF_RECORDS_AT));
+    struct reader_leaf *leaf = registry->plan.lay_out(pages), *expected = NULL;
+    leaf->index = index;
     bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
     raise_leaf_count(registry, index + 1);
     return hung;
@@ -69,23 +54,46 @@ static bool hang(struct reader_registry *registry, uint32_t index, char *pages)
 struct reader_record *reader_slot_take(struct reader_registry *registry)
 {
     struct reader_record *record = NULL;
-    char *pages = NULL;
+    void *pages = NULL;
     for (;;) { /* each turn past the first has a new leaf to look at */
         uint32_t count = reader_leaf_count(registry);
-        for (uint32_t i = 0; i < count && !record; i++) {
-            struct reader_leaf *leaf = reader_leaf_at(registry, i);
-            record = leaf ? take_in_leaf(leaf) : NULL;
-        }
+        for (uint32_t i = 0; i < count && !record; i++)
+            record = take_in_leaf(reader_leaf_at(registry, i));
         if (record || count == READER_LEAVES)
             break;
-        if (!pages && !(pages = plat_mem_pages(leaf_bytes())))
+        if (!pages && !(pages = plat_mem_pages(registry->plan.bytes)))
             break;
         if (hang(registry, count, pages))
             pages = NULL;
     }
     if (pages)
-        plat_mem_release(pages, leaf_bytes());
+        plat_mem_release(pages, registry->plan.bytes);
     return record;
+}
+
+void reader_self_register_as(struct reader_registry *registry, unsigned int flags)
+{
+    bool deadline = flags & RTRCU_DEADLINE, was_deadline = reader_self_is(READER_STATE_DEADLINE);
+    reader_deadline_show(reader_self(), deadline, flags & RTRCU_QSBR);
+    if (deadline != was_deadline)
+        rtrcu_fetch_add(&registry->deadline_count, deadline ? 1 : (uint32_t)-1);
+    reader_self_clear(READER_STATE_DEADLINE | READER_STATE_QSBR);
+    reader_self_set((deadline ? READER_STATE_DEADLINE : 0) | (flags & RTRCU_QSBR ? READER_STATE_QSBR : 0));
+}
+
+int reader_exit_arm(const struct reader_registry *registry)
+{
+    return plat_thread_exit_arm(registry->exit_key, &rtrcu_self);
+}
+
+int reader_exit_reserve(const struct reader_registry *registry)
+{
+    return plat_thread_exit_reserve(registry->exit_key, &rtrcu_self);
+}
+
+void reader_slot_return(struct reader_record *record)
+{
+    rtrcu_fetch_and(&record->leaf->used, ~reader_bit(record));
 }
 
 /* [O6] Registration half; the scan's half is in gp_scan().
@@ -99,8 +107,6 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     record->self = self;
     record->cpu = plat_cpu_address();
     record->thread_id = lock_thread_id();
-    record->registered_ns = plat_clock_now();
-    record->deadline_ns = 0;
     rtrcu_store_relaxed(&record->fence_ack, 0);
     rtrcu_word_register(self); /* in full-fence mode it stays so [O7] */
     self->record = record;
@@ -118,9 +124,11 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
 void reader_withdraw(struct reader_registry *registry, struct reader_record *record)
 {
     struct rtrcu_thread *self = record->self;
-    must_hold(&record->leaf->lock);
+    reader_must_hold(record->leaf);
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
     record->leaf->draining |= reader_bit(record);
+    for (int room = 0; room < READER_ROOMS; room++)
+        record->leaf->held[room] |= reader_bit(record);
     rtrcu_word_unregister(self);
     self->record = NULL;
     record->self = NULL;
@@ -128,48 +136,29 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     rtrcu_fetch_add(&registry->registered, (uint32_t)-1);
 }
 
-void reader_slot_free(struct reader_record *record)
+void reader_let_go(struct reader_record *record, enum reader_room room)
 {
-    must_hold(&record->leaf->lock);
-    struct cb_queue *queue = &record->queue;
-    if (!(record->leaf->draining & reader_bit(record)) || rtrcu_load_acquire(&record->listed))
-        return; /* free, the orphan's, somebody's, or about to be */
-    if (rtrcu_load_acquire(&record->free_done) != rtrcu_load_relaxed(&record->free_queued))
+    struct reader_leaf *leaf = record->leaf;
+    uint32_t bit = reader_bit(record), held = 0;
+    reader_must_hold(leaf);
+    leaf->held[room] &= ~bit;
+    for (int other = 0; other < READER_ROOMS; other++)
+        held |= leaf->held[other];
+    if (!(leaf->draining & bit) || (held & bit))
         return;
-    if (cbqueue_pending(queue) != 0 || rtrcu_load_acquire(&queue->claim) != 0)
-        return;
-    invariant("INV-RD1", rtrcu_load_relaxed(&record->leaf->used) & reader_bit(record));
-    record->leaf->draining &= ~reader_bit(record);
-    rtrcu_fetch_and(&record->leaf->used, ~reader_bit(record));
+    invariant("INV-RD1", rtrcu_load_relaxed(&leaf->used) & bit);
+    leaf->draining &= ~bit;
+    rtrcu_fetch_and(&leaf->used, ~bit);
 }
 
-void reader_after_fork(struct reader_registry *registry, struct reader_record *survivor)
+void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
 {
-    registry->fence_confirmer = 0;
-    registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
-    for (const struct rcu_task *task = rtrcu_self.task; task; task = task->below) /* as many as run on this thread */
-        registry->anonymous += !task->record && !task->leaf;
-    registry->registered = survivor ? 1 : 0;
-    registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
-    for (uint32_t i = 0; i < reader_leaf_count(registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(registry, i);
-        if (!leaf)
-            continue;
-        lock_reset(&leaf->lock);
-        leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
-        leaf->deadline[0] &= leaf->registered;
-        leaf->deadline[1] &= leaf->registered;
-        leaf->draining = leaf->used & ~leaf->registered & ~(i == 0 ? 1u : 0u); /* the orphan's slot is nobody's */
-        for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
-            if (&leaf->records[slot] == survivor)
-                continue;
-            leaf->records[slot].self = NULL;
-            leaf->records[slot].cpu = NULL;
-            leaf->records[slot].lent = leaf->records[slot].lender = 0;
-        }
-    }
-    if (survivor) {
-        survivor->thread_id = lock_thread_id();
-        survivor->lent = survivor->lender = 0;
+    stats->full_fences = reader_fences_are_full(registry);
+    stats->threads_registered = rtrcu_load_relaxed(&registry->registered);
+    stats->threads_peak = rtrcu_load_relaxed(&registry->registered_peak);
+    stats->threads_deadline = rtrcu_load_relaxed(&registry->deadline_count);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
+            stats->slow_locks += rtrcu_load_relaxed(&leaf->record[slot].slow_calls);
     }
 }

@@ -25,7 +25,7 @@ uint32_t reader_inside(const struct reader_record *record)
  * Forbidden: the flag is gone AND the owner has not seen what was asked.   litmus: O3 */
 bool reader_arm(struct reader_record *record)
 {
-    must_hold(&record->leaf->lock);
+    reader_must_hold(record->leaf);
     if (rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_SPECIAL)
         return false;
     rtrcu_word_arm(record->self);

@@ -27,7 +27,7 @@ static unsigned int report(struct gp *gp)
 unsigned int section_quiescent_slow(struct gp *gp)
 {
     uint32_t word = rtrcu_word_read();
-    if (!rtrcu_self.record)
+    if (!reader_self())
         return GP_ACTION_NONE;
     if (section_repair(gp))
         word = rtrcu_word_read();
@@ -60,7 +60,7 @@ unsigned int section_offline(struct gp *gp)
 void section_online(struct gp *gp)
 {
     (void)gp;
-    if (!(rtrcu_self.state & READER_STATE_QSBR) || (rtrcu_word_read() & RTRCU_QSBR_ONLINE))
+    if (!reader_self_is(READER_STATE_QSBR) || (rtrcu_word_read() & RTRCU_QSBR_ONLINE))
         return;
     rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE);
 }

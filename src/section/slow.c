@@ -8,24 +8,24 @@
 static void slow_begin(void)
 {
     reader_slow_begin();
-    if (rtrcu_self.record)
-        rtrcu_count_add(&rtrcu_self.record->slow_calls, 1);
+    if (reader_self())
+        reader_count_slow(reader_self());
 }
 
 /* A thread without a record is counted while it is inside. [O1] by a full fence on both sides. */
 static void anonymous_enter(struct gp *gp)
 {
-    if (rtrcu_self.state & READER_STATE_ANONYMOUS)
+    if (reader_self_is(READER_STATE_ANONYMOUS))
         return;
-    rtrcu_self.state |= READER_STATE_ANONYMOUS;
-    rtrcu_fetch_add(&gp->registry->anonymous, 1);
+    reader_self_set(READER_STATE_ANONYMOUS);
+    reader_anonymous_enter(gp_registry(gp));
 }
 
 unsigned int section_anonymous_leave(struct gp *gp)
 {
-    if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
+    if (!reader_self_is(READER_STATE_ANONYMOUS))
         return GP_ACTION_NONE;
-    rtrcu_self.state &= ~(uint32_t)READER_STATE_ANONYMOUS;
+    reader_self_clear(READER_STATE_ANONYMOUS);
     return gp_report_anonymous(gp);
 }
 
@@ -52,7 +52,7 @@ static void repair(struct gp *gp, uint32_t nesting)
     uint32_t base = discipline_of(rtrcu_word_read());
     complain(reader_misuse(gp_registry(gp), READER_MISUSE_UNLOCK),
              "rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored", lock_thread_id());
-    rtrcu_word_repair(&rtrcu_self, rtrcu_self.record != NULL, base + nesting);
+    rtrcu_word_repair(&rtrcu_self, reader_self() != NULL, base + nesting);
 }
 
 bool section_repair(struct gp *gp)
@@ -68,7 +68,7 @@ void section_lock_slow(struct gp *gp)
     slow_begin();
     if (nesting_of(rtrcu_word_read()) <= 0)
         repair(gp, 1); /* an unlock too many came first, and this lock only undid it */
-    if (rtrcu_self.record == NULL && section_record(gp) == NULL) {
+    if (reader_self() == NULL && section_record(gp) == NULL) {
         sigset_t saved;
         plat_signals_block(&saved);
         anonymous_enter(gp);
@@ -76,7 +76,7 @@ void section_lock_slow(struct gp *gp)
     }
     reader_away_interrupted();
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
-    if (reader_fences_are_full(gp->registry))
+    if (reader_fences_are_full(gp_registry(gp)))
         rtrcu_fence_full();
     reader_slow_end();
 }
@@ -86,13 +86,13 @@ void section_lock_slow(struct gp *gp)
  * parked behind that scan's promotion stands on this list alone.  The next gp_poll() promotes it and clears the bit. */
 static bool tasks_permit_report(struct gp *gp, struct reader_record *record, unsigned int *actions)
 {
-    if (rtrcu_load_acquire(&record->parked) == 0) /* [O15] */
+    if (parked_on_thread(record) == 0) /* [O15] */
         return true;
     if (!gp_waits_for_thread(gp, record))
         return false;
-    lock_acquire(&record->leaf->lock);
+    reader_lock(reader_leaf_of(record));
     bool all = gp_promote(gp, record);
-    lock_release(&record->leaf->lock);
+    reader_unlock(reader_leaf_of(record));
     if (!all) /* an unlock does not go on for as long as tasks are many */
         *actions |= GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED;
     return all;
@@ -100,11 +100,11 @@ static bool tasks_permit_report(struct gp *gp, struct reader_record *record, uns
 
 unsigned int section_report(struct gp *gp)
 {
-    struct reader_record *record = rtrcu_self.record;
+    struct reader_record *record = reader_self();
     unsigned int actions = GP_ACTION_NONE;
-    if (rtrcu_self.locks_held & SECTION_LOCKS)
+    if (lock_any_held(SECTION_LOCKS))
         return GP_ACTION_NONE;   /* a handler interrupted its holder: the flag stays, and a later slow path reports */
-    reader_disarm(gp->registry); /* a full fence: what was read before is read before the report */
+    reader_disarm(gp_registry(gp)); /* a full fence: what was read before is read before the report */
     if (tasks_permit_report(gp, record, &actions))
         actions |= gp_report(gp, record);
     if (reader_lent_release()) /* behind the report: until then the priority is needed */
@@ -116,14 +116,14 @@ unsigned int section_report(struct gp *gp)
 unsigned int section_leave_outermost(struct gp *gp)
 {
     unsigned int actions = GP_ACTION_NONE;
-    if (rtrcu_self.record == NULL || (rtrcu_self.state & READER_STATE_ANONYMOUS)) {
+    if (!reader_self() || reader_self_is(READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);
         if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
             actions = section_anonymous_leave(gp);
         plat_signals_restore(&saved);
     }
-    return actions | (rtrcu_self.record ? section_report(gp) : GP_ACTION_NONE);
+    return actions | (reader_self() ? section_report(gp) : GP_ACTION_NONE);
 }
 
 unsigned int section_unlock_slow(struct gp *gp)

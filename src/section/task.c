@@ -6,7 +6,7 @@
  *
  *  task.where     meaning                                          the share while parked
  *  NOWHERE        no section of it is listed                       0
- *  ON_THREAD ...  on a list, see blocked/blocked.h                 > 0; 0 if listed for good by section_task_list()
+ *  ON_THREAD ...  on a list, see parked/parked.h                 > 0; 0 if listed for good by section_task_list()
  *  COUNTED        in registry.anonymous: it parked where no record could be had
  * tested by: test/unit/section/task.cc
  */
@@ -29,17 +29,9 @@ static void mount(struct rcu_task *task)
     rtrcu_store_relaxed(&rtrcu_self.task, task);
 }
 
-/* Who runs here, as tasks remember it: not the kernel's number, which a fork's child changes. */
-static uint32_t own_id(struct gp *gp)
-{
-    if (rtrcu_self.mount_id == 0)
-        rtrcu_self.mount_id = rtrcu_fetch_add(&gp->registry->mount_ids, 1) + 1;
-    return rtrcu_self.mount_id;
-}
-
 static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
 {
-    return rtrcu_load_relaxed(&task->mounted) == own_id(gp);
+    return rtrcu_load_relaxed(&task->mounted) == reader_mount_id(gp_registry(gp));
 }
 
 /* What the task has open above its base; all that the thread has open, if it was not resumed here. */
@@ -49,26 +41,26 @@ static uint32_t share_of(struct gp *gp, const struct rcu_task *task)
     return nesting > base ? nesting - base : 0;
 }
 
-/* [O14] Parking half: the task is on a list before the thread's word becomes 0; see blocked_promote().
+/* [O14] Parking half: the task is on a list before the thread's word becomes 0; see parked_promote().
  * A thread whose section began without a record is waited for by the count alone, whatever record it has by now. */
 static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
 {
     struct reader_record *record = section_record(gp);
-    bool counted = !record || (rtrcu_self.state & READER_STATE_ANONYMOUS);
+    bool counted = !record || reader_self_is(READER_STATE_ANONYMOUS);
     uint32_t where = rtrcu_load_relaxed(&task->where);
-    if (where == BLOCKED_COUNTED || (where == BLOCKED_NOWHERE && counted))
-        rtrcu_fetch_add(&gp->registry->anonymous_parked, 1);
-    if (where != BLOCKED_NOWHERE)
+    if (where == PARKED_COUNTED || (where == PARKED_NOWHERE && counted))
+        reader_anonymous_parked_add(gp_registry(gp), 1);
+    if (where != PARKED_NOWHERE)
         return; /* since it parked first */
     if (counted) {
-        rtrcu_store_relaxed(&task->where, BLOCKED_COUNTED);
-        rtrcu_fetch_add(&gp->registry->anonymous, 1);
+        rtrcu_store_relaxed(&task->where, PARKED_COUNTED);
+        reader_anonymous_enter(gp_registry(gp));
     } else if (own_list && !gp_waits_for_thread(gp, record)) {
-        blocked_add_to_thread(record, task);
+        parked_add_to_thread(record, task);
     } else {
-        lock_acquire(&record->leaf->lock);
-        gp_block(gp, record, task);
-        lock_release(&record->leaf->lock);
+        reader_lock(reader_leaf_of(record));
+        gp_park(gp, record, task);
+        reader_unlock(reader_leaf_of(record));
     }
 }
 
@@ -91,7 +83,7 @@ static unsigned int give_up(struct gp *gp, uint32_t share)
 
 unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
 {
-    if (rtrcu_load_relaxed(&task->mounted) == 0 && rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE)
+    if (rtrcu_load_relaxed(&task->mounted) == 0 && rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE)
         return GP_ACTION_NONE; /* it is parked: what is open here is the thread's */
     uint32_t share = share_of(gp, task);
     (void)unmount(task);
@@ -107,9 +99,9 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
     if (is_mounted_here(gp, task))
         return; /* it runs here already */
-    if (rtrcu_load_relaxed(&task->where) == BLOCKED_COUNTED)
-        rtrcu_fetch_add(&gp->registry->anonymous_parked, (uint32_t)-1);
-    rtrcu_store_relaxed(&task->mounted, own_id(gp));
+    if (rtrcu_load_relaxed(&task->where) == PARKED_COUNTED)
+        reader_anonymous_parked_add(gp_registry(gp), -1);
+    rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
     if (task->nesting == 0)
         return;
@@ -122,7 +114,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
 
 unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list)
 {
-    bool listed = rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
+    bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
     if (listed || section_nesting() == 0) {
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_LIST),
                  "rtrcu: thread %u: rcu_task_list() %s; ignored", lock_thread_id(),
@@ -138,23 +130,23 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_acquire(&task->where);
-    if (where == BLOCKED_COUNTED) {
-        rtrcu_store_relaxed(&task->where, BLOCKED_NOWHERE);
+    if (where == PARKED_COUNTED) {
+        rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
         if (rtrcu_load_relaxed(&task->mounted) == 0)
-            rtrcu_fetch_add(&gp->registry->anonymous_parked, (uint32_t)-1);
+            reader_anonymous_parked_add(gp_registry(gp), -1);
         return gp_report_anonymous(gp);
     }
     /* At most one promotion comes between. */
-    for (; where != BLOCKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {
-        if (blocked_remove_from_thread(task))
+    for (; where != PARKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {
+        if (parked_remove_from_thread(task))
             return GP_ACTION_NONE;
         struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
         if (!leaf)
             continue; /* it was promoted and is on its leaf by now */
-        lock_acquire(&leaf->lock);
-        bool here = rtrcu_load_relaxed(&task->where) == BLOCKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf;
-        unsigned int actions = here ? gp_unblock(gp, leaf, task) : GP_ACTION_NONE;
-        lock_release(&leaf->lock);
+        reader_lock(leaf);
+        bool here = rtrcu_load_relaxed(&task->where) == PARKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf;
+        unsigned int actions = here ? gp_unpark(gp, leaf, task) : GP_ACTION_NONE;
+        reader_unlock(leaf);
         if (here)
             return actions;
     }
@@ -172,7 +164,7 @@ unsigned int section_task_done(struct gp *gp)
     unsigned int actions = GP_ACTION_NONE;
     for (;;) { /* as many as end here */
         struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
-        if (!task || section_nesting() > task->base || (rtrcu_self.locks_held & SECTION_LOCKS))
+        if (!task || section_nesting() > task->base || lock_any_held(SECTION_LOCKS))
             return actions;
         invariant("INV-SE2", is_mounted_here(gp, task));
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
@@ -199,7 +191,7 @@ unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
 {
     bool mounted = is_mounted_here(gp, task);
     uint32_t share = mounted ? share_of(gp, task) : task->nesting;
-    bool listed = rtrcu_load_relaxed(&task->where) != BLOCKED_NOWHERE;
+    bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
     if (share != 0 || listed)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",

@@ -11,24 +11,29 @@
 
 #include "watch/watch.h"
 
-void watch_init(struct watch *watch, struct gp *gp, struct callback *cb)
+void watch_init(struct watch *watch, const struct config *config, struct gp *gp, struct callback *cb)
 {
-    *watch = (struct watch){.gp = gp, .cb = cb};
+    *watch = (struct watch){.config = config, .registry = gp_registry(gp), .gp = gp, .cb = cb};
     lock_init(&watch->lock, LOCK_RANK_REPORT);
 }
 
-void watch_after_fork(struct watch *watch)
+void watch_after_fork_child(struct watch *watch)
 {
     lock_reset(&watch->lock);
     for (int subject = 0; subject < WATCH_SUBJECTS; subject++)
         watch->waits[subject] = false;
 }
 
+void watch_set_handler(struct watch *watch, void (*handler)(const char *line))
+{
+    rtrcu_store_release(&watch->handler, handler);
+}
+
 int64_t watch_next_report(const struct watch *watch, int64_t previous)
 {
-    if (callback_config(watch->cb)->stall_timeout_ms == 0)
+    if (config_now(watch->config)->stall_timeout_ms == 0)
         return INT64_MAX;
-    return previous ? previous * 3 : callback_config(watch->cb)->stall_timeout_ms * 1000000;
+    return previous ? previous * 3 : config_now(watch->config)->stall_timeout_ms * 1000000;
 }
 
 /* ---- gathering: under the crank ---- */
@@ -43,27 +48,27 @@ static void add_task(struct watch_report *report, const char *name)
 static void add_reader(struct watch_report *report, const struct reader_record *record)
 {
     if (report->readers < WATCH_READERS_NAMED)
-        report->reader[report->readers] = (struct watch_reader){.thread_id = record->thread_id,
+        report->reader[report->readers] = (struct watch_reader){.thread_id = reader_thread_id(record),
                                                                 .inside = reader_inside(record),
-                                                                .lent = rtrcu_load_relaxed(&record->lent),
-                                                                .entered = rtrcu_load_relaxed(&record->self->entered)};
+                                                                .lent = reader_is_lent(record),
+                                                                .entered = reader_entered(record)};
     report->readers++;
 }
 
 /* Promote first, so that a task that has only just parked is named as one. */
 static void add_leaf(struct watch *watch, struct watch_report *report, struct reader_leaf *leaf)
 {
-    lock_acquire(&leaf->lock);
-    uint32_t left = gp_owing(watch->gp, report->subject, leaf->index) & rtrcu_load_acquire(&leaf->registered);
-    for (; left; left &= left - 1) {
-        struct reader_record *record = &leaf->records[__builtin_ctz(left)];
+    struct reader_record *record;
+    reader_lock(leaf);
+    uint32_t left = gp_owing(watch->gp, report->subject, leaf) & reader_registered(leaf);
+    while ((record = reader_next(leaf, &left))) {
         gp_promote(watch->gp, record);
         add_reader(report, record);
     }
-    struct rcu_task *task = leaf->boundary[report->subject];
-    for (; task; task = blocked_next(leaf, task)) /* as many as are parked here */
+    struct rcu_task *task = parked_first_waited_for(leaf, report->subject);
+    for (; task; task = parked_next(leaf, task)) /* as many as are parked here */
         add_task(report, task->name);
-    lock_release(&leaf->lock);
+    reader_unlock(leaf);
 }
 
 /* As it is now: when the report is said, a reader may be doing something else. */
@@ -90,23 +95,20 @@ static void begin(const struct watch *watch, enum gp_kind kind, struct watch_rep
 {
     memset(report, 0, sizeof(*report));
     report->subject = kind;
-    report->number = watch->gp->machine[kind].seq / SEQ_STEP;
+    report->number = gp_seq(watch->gp, kind) / SEQ_STEP;
     report->turner = lock_thread_id();
 }
 
 void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
 {
-    const struct gp_machine *machine = &watch->gp->machine[kind];
     struct watch_report report;
     begin(watch, kind, &report);
-    report.age_ms = (now - machine->began_ns) / 1000000;
-    for (uint32_t i = 0; i < machine->leaves; i++) {
-        struct reader_leaf *leaf = reader_leaf_at(watch->gp->registry, i);
-        if (leaf && gp_leaf_owes(watch->gp, kind, i))
+    report.age_ms = (now - gp_began_ns(watch->gp, kind)) / 1000000;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(watch->registry, leaf));) {
+        if (gp_leaf_owes(watch->gp, kind, leaf))
             add_leaf(watch, &report, leaf);
     }
-    if (machine->anonymous_busy)
-        report.anonymous = rtrcu_load_relaxed(&watch->gp->registry->anonymous);
+    report.anonymous = gp_owing_anonymous(watch->gp, kind);
     look_at_readers(&report);
     leave_to_say(watch, &report);
 }
@@ -122,15 +124,11 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
 /* Each value is read by itself: a queue that moves meanwhile is not the one that is stuck. */
 static void add_queue(struct watch_report *report, const struct reader_record *record)
 {
-    uint32_t invoker = rtrcu_load_acquire(&record->queue.claim);
     if (report->queues++ >= WATCH_QUEUES_NAMED)
         return;
-    report->queue[report->queues - 1] = (struct watch_queue){
-        .owner = record->thread_id,
-        .invoker = invoker,
-        .left = callback_barrier_left(record),
-        .running = invoker ? (uintptr_t)rtrcu_load_relaxed(&record->queue.function) : 0,
-    };
+    struct watch_queue *queue = &report->queue[report->queues - 1];
+    queue->owner = reader_thread_id(record);
+    callback_barrier_look(record, &queue->view);
 }
 
 void watch_barrier_gather(struct watch *watch, int64_t age_ns)
@@ -139,11 +137,11 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns)
     memset(&report, 0, sizeof(report));
     report.subject = WATCH_BARRIER;
     report.age_ms = age_ns / 1000000;
-    for (uint32_t i = 0; i < reader_leaf_count(watch->gp->registry); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(watch->gp->registry, i);
-        for (uint32_t slot = 0; leaf && slot < READER_FANOUT; slot++) {
-            if (callback_barrier_left(&leaf->records[slot]))
-                add_queue(&report, &leaf->records[slot]);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(watch->registry, leaf));) {
+        struct reader_record *record;
+        for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
+            if (callback_barrier_left(record))
+                add_queue(&report, record);
         }
     }
     if (report.queues)
@@ -249,13 +247,13 @@ static void say_barrier(const struct manner *manner, const struct watch_report *
     for (uint32_t i = 0; i < report->queues && i < WATCH_QUEUES_NAMED; i++) {
         const struct watch_queue *queue = &report->queue[i];
         char function[160] = "";
-        if (queue->running)
-            name_code(manner, queue->running, function, sizeof(function));
-        say(manner, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->left,
+        if (queue->view.running)
+            name_code(manner, queue->view.running, function, sizeof(function));
+        say(manner, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
             queue->owner);
-        if (queue->invoker)
-            say(manner, "rtrcu:     thread %u invokes them%s%s\n", queue->invoker,
-                queue->running ? ", and is in or behind " : "", function);
+        if (queue->view.invoker)
+            say(manner, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker,
+                queue->view.running ? ", and is in or behind " : "", function);
     }
     if (report->queues > WATCH_QUEUES_NAMED)
         say(manner, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);

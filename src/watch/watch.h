@@ -28,9 +28,8 @@ struct watch_reader {
 
 /* What is said of one queue that rcu_barrier() waits for. */
 struct watch_queue {
-    uint32_t owner, invoker; /* thread ids; 0 = it has none */
-    uint64_t left;           /* callbacks and frees that have not returned */
-    uintptr_t running;       /* function of the callback under way, 0 = none or a free */
+    uint32_t owner; /* thread id, 0 = it has none */
+    struct callback_barrier_view view;
 };
 
 /* A report as plain data: gathered under the crank, said by a thread that holds nothing. */
@@ -50,6 +49,8 @@ struct watch_report {
 };
 
 struct watch {
+    const struct config *config;
+    struct reader_registry *registry;
     struct gp *gp;
     struct callback *cb;
     void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
@@ -59,9 +60,12 @@ struct watch {
     struct watch_report waiting[WATCH_SUBJECTS];
 };
 
-void watch_init(struct watch *watch, struct gp *gp, struct callback *cb);
+void watch_init(struct watch *watch, const struct config *config, struct gp *gp, struct callback *cb);
 /* In a fork's child: what was gathered is the parent's to say. */
-void watch_after_fork(struct watch *watch);
+void watch_after_fork_child(struct watch *watch);
+
+/* Where reports go from now on; NULL = standard error. */
+void watch_set_handler(struct watch *watch, void (*handler)(const char *line));
 
 /* How old a grace period may become before the next report, nanoseconds; @previous 0 for the first. */
 int64_t watch_next_report(const struct watch *watch, int64_t previous);

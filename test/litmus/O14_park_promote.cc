@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O14] A task that parks against whoever counts its thread as outside: section_task_park() and blocked_promote().
+// [O14] A task that parks against whoever counts its thread as outside: section_task_park() and parked_promote().
 #include "litmus.h"
 
 namespace litmus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O15] A promotion against the report of the thread whose tasks it moves: blocked_promoted(), tasks_permit_report().
+// [O15] A promotion against the report of the thread whose tasks it moves: parked_promoted(), tasks_permit_report().
 #include "litmus.h"
 
 namespace litmus

@@ -120,7 +120,7 @@ inline find(k)
 #define GW (waits & 1)
 #define EW (waits & 2)
 
-/* blocked_place() and put() */
+/* parked_place() and put() */
 inline put(k)
 {
     if
@@ -137,7 +137,7 @@ inline put(k)
     fi
 }
 
-/* blocked_add_to_leaf(): adds to `fresh` */
+/* parked_add_to_leaf(): adds to `fresh` */
 inline add_to_leaf(k)
 {
     find(k);
@@ -175,7 +175,7 @@ inline set_flags()
     }
 }
 
-/* gp_promote(), blocked_promote() */
+/* gp_promote(), parked_promote() */
 inline promote(t)
 {
     waits_for(t);
@@ -199,7 +199,7 @@ inline promote(t)
         set_flags();
         if
         :: fault == F_COUNT_BEFORE_FLAGS -> moved = 0
-        :: else -> atomic { !tasks_lock[t] -> parked[t] = parked[t] - moved; moved = 0 } /* blocked_promoted() */
+        :: else -> atomic { !tasks_lock[t] -> parked[t] = parked[t] - moved; moved = 0 } /* parked_promoted() */
         fi
     fi
 }
@@ -232,7 +232,7 @@ inline section_report(t)
     report(t)
 }
 
-/* gp_unblock(), blocked_remove_from_leaf() */
+/* gp_unpark(), parked_remove_from_leaf() */
 inline unblock(k)
 {
     d_step {
@@ -271,7 +271,7 @@ inline unblock(k)
     fresh = 0
 }
 
-/* take_off(), blocked_remove_from_thread() */
+/* take_off(), parked_remove_from_thread() */
 inline take_off(k)
 {
     do

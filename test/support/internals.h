@@ -42,17 +42,41 @@ inline void publish(reader_registry *registry, reader_record *record, rtrcu_thre
         rtrcu_word_disarm(self);
 }
 
+/* The record's thread leaves, and every room lets its slot go that may. */
+inline void withdraw(reader_registry *registry, reader_record *record)
+{
+    reader_lock(record->leaf);
+    reader_withdraw(registry, record);
+    reader_let_go(record, READER_PARKED);
+    reader_unlock(record->leaf);
+    drive_let_go(record);
+}
+
+/* @room lets every slot go whose thread is gone, as in a fork's child. */
+inline void let_go(reader_registry *registry, reader_room room)
+{
+    for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(registry, leaf));) {
+        uint32_t left = READER_ALL_SLOTS;
+        reader_lock(leaf);
+        while (reader_record *record = reader_next(leaf, &left))
+            reader_let_go(record, room);
+        reader_unlock(leaf);
+    }
+}
+
 /* A registry and a grace-period machine apart from the process's own. */
 class World
 {
     std::unique_ptr<reader_registry, Freer> registry_ = zeroed<reader_registry>();
     std::unique_ptr<struct gp, Freer> gp_ = zeroed<struct gp>();
+    std::unique_ptr<domain_leaf, Freer> first_leaf_ = zeroed<domain_leaf>();
     std::deque<rtrcu_thread> threads_;
 
   public:
     World()
     {
-        reader_registry_init(registry());
+        static const reader_plan plan = {sizeof(domain_leaf), api_leaf_lay_out};
+        reader_registry_init(registry(), &plan, first_leaf_.get());
         gp_init(gp(), registry());
     }
     /* Pages of grown leaves stay, as they do in the library: a process that ends gives them back. */
@@ -85,10 +109,7 @@ class World
     }
     void withdraw(reader_record *record)
     {
-        lock_acquire(&record->leaf->lock);
-        reader_withdraw(registry(), record);
-        reader_slot_free(record);
-        lock_release(&record->leaf->lock);
+        test::withdraw(registry(), record);
     }
 };
 

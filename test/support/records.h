@@ -25,9 +25,9 @@ class Records : public testing::Test
     }
     bool arm(reader_record *record)
     {
-        lock_acquire(&record->leaf->lock);
+        reader_lock(record->leaf);
         bool armed = reader_arm(record);
-        lock_release(&record->leaf->lock);
+        reader_unlock(record->leaf);
         return armed;
     }
     /* The calling thread as a reader of this registry, for as long as @body takes. */

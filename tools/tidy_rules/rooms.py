@@ -7,7 +7,7 @@ from tidy_rules import Finding
 from tidy_rules.scan import ATTRIBUTE, scan
 
 # Lowest first: a room includes only rooms to its left.
-ROOMS = ["plat", "base", "reader", "blocked", "gp", "section", "callback", "watch", "drive", "api"]
+ROOMS = ["plat", "base", "config", "reader", "parked", "gp", "section", "callback", "watch", "drive", "api"]
 FRONT_ENDS = {"cxx", "rust", "compat"}
 STATE_FILE = "src/api/domain.c"
 

@@ -290,7 +290,7 @@ void inline_owner()
 void inline_setup()
 {
     begin();
-    rtrcu_domain.first_config.policy = RTRCU_POLICY_INLINE;
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     sim::as_thread(sim::thread("owner", inline_owner), register_qsbr);
     sim::as_thread(sim::thread("reader", read_once), register_reader);
 }
@@ -356,7 +356,7 @@ void give_back_setup()
 {
     begin();
     sim::no_timeouts();
-    rtrcu_domain.first_config.policy = RTRCU_POLICY_INLINE;
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     rtrcu_domain.cb.barriers = 1; // daemons take part
     queued[0] = make_object();
     queued[1] = make_object();

@@ -17,10 +17,10 @@ void prepare_domain()
 {
     sim_domain_init();
     struct reader_registry *registry = &rtrcu_domain.registry;
-    uint32_t used = registry->first_leaf.used;
-    registry->first_leaf.used = UINT32_MAX;
+    uint32_t used = registry->leaf[0]->used;
+    registry->leaf[0]->used = UINT32_MAX;
     (void)reader_slot_take(registry); // grows
-    registry->first_leaf.used = used;
+    registry->leaf[0]->used = used;
     registry->leaf[1]->used = 0;
     registry->leaf_count = 1;
     /* The kinds count apart, so that a number of the one in the place of the other's shows. */
@@ -30,7 +30,7 @@ void prepare_domain()
 
 struct rtrcu_config *configure()
 {
-    struct rtrcu_config *config = &rtrcu_domain.first_config;
+    struct rtrcu_config *config = &rtrcu_domain.config.first;
     config->spin_us = 0;
     config->stall_timeout_ms = 0;
     config->tick_us = 1000;
@@ -59,7 +59,7 @@ void register_deadline()
 
 void register_in_last_slot()
 {
-    struct reader_leaf *leaf = &rtrcu_domain.registry.first_leaf;
+    struct reader_leaf *leaf = rtrcu_domain.registry.leaf[0];
     uint32_t used = leaf->used;
     leaf->used = UINT32_MAX >> 1;
     register_reader();
@@ -70,10 +70,10 @@ void register_in_second_leaf()
 {
     struct reader_registry *registry = &rtrcu_domain.registry;
     registry->leaf_count = 2;
-    uint32_t used = registry->first_leaf.used;
-    registry->first_leaf.used = UINT32_MAX;
+    uint32_t used = registry->leaf[0]->used;
+    registry->leaf[0]->used = UINT32_MAX;
     register_reader();
-    registry->first_leaf.used = used;
+    registry->leaf[0]->used = used;
 }
 
 struct object *make_object()
@@ -166,7 +166,7 @@ void check_invariants()
         struct reader_leaf *leaf = registry->leaf[i];
         sim::expect((leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
         for (uint32_t slot = 0; slot < 4; slot++) {
-            const struct cb_queue *queue = &leaf->records[slot].queue;
+            const struct cb_queue *queue = &callback_slot(&leaf->record[slot])->queue;
             sim::expect((int64_t)(queue->enqueued - queue->invoked) >= 0, "INV-CB1: invoked <= enqueued");
         }
     }

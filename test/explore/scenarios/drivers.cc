@@ -88,7 +88,7 @@ void sched_two_setup()
 
 void change_driver()
 {
-    struct rtrcu_config config = *callback_config(&rtrcu_domain.cb);
+    struct rtrcu_config config = *config_now(&rtrcu_domain.config);
     config.driver = RTRCU_DRIVER_LTIMER;
     (void)rtrcu_configure(&config); // refused if the driver runs already
 }
@@ -102,7 +102,7 @@ void changed_setup()
 
 void change_to_sched()
 {
-    struct rtrcu_config config = *callback_config(&rtrcu_domain.cb);
+    struct rtrcu_config config = *config_now(&rtrcu_domain.config);
     config.driver = RTRCU_DRIVER_SCHED;
     config.policy = RTRCU_POLICY_UNBOUNDED;
     (void)rtrcu_configure(&config);
@@ -130,7 +130,7 @@ void changed_to_sched_setup()
 
 void change_to_kthread()
 {
-    struct rtrcu_config config = *callback_config(&rtrcu_domain.cb);
+    struct rtrcu_config config = *config_now(&rtrcu_domain.config);
     config.driver = RTRCU_DRIVER_KTHREAD;
     (void)rtrcu_configure(&config);
 }

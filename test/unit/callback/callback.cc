@@ -157,7 +157,7 @@ TEST_F(Callback, TimeEndsABatchOfSlowCallbacks)
     EXPECT_GE(done, 1u);
     EXPECT_LE(done, 2u) << "nothing is known of the cost of these callbacks";
     EXPECT_EQ(cb_->budget_stops, 1u);
-    EXPECT_GT(record->queue.cost_ns, 0u) << "the estimate learns";
+    EXPECT_GT(callback_slot(record)->queue.cost_ns, 0u) << "the estimate learns";
     EXPECT_EQ(invoke(record, everything()), 40 - done);
 }
 
@@ -165,7 +165,7 @@ TEST_F(Callback, AnEstimateThatDoesNotFitBeginsNothing)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
-    record->queue.cost_ns = 1000000;
+    callback_slot(record)->queue.cost_ns = 1000000;
     callback_budget budget = everything();
     budget.deadline_ns = plat_clock_now() + 500000;
     EXPECT_EQ(invoke(record, budget), 0u);
@@ -202,24 +202,24 @@ TEST_F(Callback, WhoHasTheClaimRunsAlone)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
-    record->queue.claim = 0x123;
+    callback_slot(record)->queue.claim = 0x123;
     EXPECT_EQ(invoke(record, everything()), 0u);
-    record->queue.claim = 0;
+    callback_slot(record)->queue.claim = 0;
     EXPECT_EQ(invoke(record, everything()), 3u);
-    EXPECT_EQ(record->queue.claim, 0u);
+    EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
 }
 
 TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
-    lock_acquire(&record->leaf->lock);
+    reader_lock(record->leaf);
     callback_budget budget = everything();
     budget.may_wait = false;
     uint64_t done = 1;
     std::thread([&] { done = invoke(record, budget); }).join();
     EXPECT_EQ(done, 0u);
-    lock_release(&record->leaf->lock);
+    reader_unlock(record->leaf);
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 
@@ -229,11 +229,11 @@ TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
     reader_record *record = world_.craft(0); /* not of the first leaf */
     queue_ready(record, 3);
     invoke(record, at_most(1));
-    record->queue.claim = lock_thread_id(); /* as it stands in the midst of the second */
-    record->queue.started++;
-    (void)cbqueue_pop(&record->queue.batch);
+    callback_slot(record)->queue.claim = lock_thread_id(); /* as it stands in the midst of the second */
+    callback_slot(record)->queue.started++;
+    (void)cbqueue_pop(&callback_slot(record)->queue.batch);
     callback_thread_ends(cb_);
-    EXPECT_EQ(record->queue.claim, lock_thread_id()) << "it is inside no callback";
+    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_id()) << "it is inside no callback";
     rtrcu_self.state |= READER_STATE_CALLBACK;
     callback_thread_ends(cb_);
     EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);
@@ -305,12 +305,12 @@ TEST_F(Callback, AnUnfinishedLinkEndsABatch)
     queue_ready(record, 3);
     rcu_head *open = &items_[1].head, *behind = open->next;
     open->next = nullptr;
-    record->queue.enqueuing = behind; /* its producer is between exchange and link */
+    callback_slot(record)->queue.enqueuing = behind; /* its producer is between exchange and link */
     EXPECT_EQ(invoke(record, everything()), 1u);
     EXPECT_TRUE(callback_has_ready(record));
-    EXPECT_EQ(record->queue.started, record->queue.invoked);
+    EXPECT_EQ(callback_slot(record)->queue.started, callback_slot(record)->queue.invoked);
     open->next = behind;
-    record->queue.enqueuing = nullptr;
+    callback_slot(record)->queue.enqueuing = nullptr;
     EXPECT_EQ(invoke(record, everything()), 2u);
     EXPECT_EQ(order_, numbers(0, 3));
 }
@@ -378,7 +378,7 @@ TEST_F(Callback, TheRestsOfThrottleAreNoReasonToTakeCallbacksAway)
     grace_period();
     int64_t late = 100000000;
     EXPECT_EQ(advance(record, 1), CALLBACK_OWNER);
-    record->plugged_ns = 2 * late;
+    callback_slot(record)->plugged_ns = 2 * late;
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 3 * late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 1 + 3 * late), CALLBACK_DAEMON);
@@ -427,10 +427,10 @@ TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
     EXPECT_NE(world_.craft(0), record);
     make_ready(record);
     invoke(record, everything());
-    callback_release_slot(record);
+    drive_let_go(record);
     EXPECT_EQ(world_.craft(0), record);
     EXPECT_EQ(callback_pending(record), 0u);
-    callback_release_slot(record); /* a daemon that comes late */
+    drive_let_go(record); /* a daemon that comes late */
     EXPECT_TRUE(reader_is_registered(record));
     EXPECT_NE(world_.craft(0), record);
 }

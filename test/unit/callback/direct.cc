@@ -36,10 +36,7 @@ class Direct : public CallbackWorld
             reader_record *record = reader_slot_take(world_.registry());
             test::publish(world_.registry(), record, &rtrcu_self);
             body();
-            lock_acquire(&record->leaf->lock);
-            reader_withdraw(world_.registry(), record);
-            reader_slot_free(record);
-            lock_release(&record->leaf->lock);
+            test::withdraw(world_.registry(), record);
         });
     }
 };
@@ -77,14 +74,14 @@ TEST_F(Direct, AParkedTaskMayHoldIt)
     as_only_thread([&] {
         reader_leaf *leaf = rtrcu_self.record->leaf;
         rcu_task task = {};
-        blocked_add_to_thread(rtrcu_self.record, &task);
+        parked_add_to_thread(rtrcu_self.record, &task);
         EXPECT_FALSE(direct()) << "on the thread's own list";
-        EXPECT_TRUE(blocked_remove_from_thread(&task));
-        lock_acquire(&leaf->lock);
-        blocked_add_to_leaf(leaf, &task, 0);
+        EXPECT_TRUE(parked_remove_from_thread(&task));
+        reader_lock(leaf);
+        parked_add_to_leaf(leaf, &task, 0);
         EXPECT_FALSE(direct()) << "on the leaf's list";
-        blocked_remove_from_leaf(leaf, &task);
-        lock_release(&leaf->lock);
+        parked_remove_from_leaf(leaf, &task);
+        reader_unlock(leaf);
         EXPECT_TRUE(direct());
     });
 }

@@ -28,8 +28,8 @@ class Double : public CallbackWorld
     void push(size_t id)
     {
         items_[id].head.func = note;
-        cbqueue_push(&record_->queue, &items_[id].head, CB_OWNER);
-        rtrcu_fetch_or(&record_->leaf->dirty, reader_bit(record_));
+        cbqueue_push(&callback_slot(record_)->queue, &items_[id].head, CB_OWNER);
+        rtrcu_fetch_or(&callback_leaf(record_->leaf)->dirty, reader_bit(record_));
     }
     void push_all(const std::vector<size_t> &ids)
     {
@@ -114,13 +114,13 @@ TEST_F(Double, AHeadThatIsOverwrittenWhileItIsQueued)
 TEST_F(Double, AnEnqueueUnderWayIsNoLoss)
 {
     push_all({0, 1});
-    record_->queue.enqueued++;
-    record_->queue.enqueuing = &items_[2].head;
+    callback_slot(record_)->queue.enqueued++;
+    callback_slot(record_)->queue.enqueuing = &items_[2].head;
     make_ready(record_);
     EXPECT_EQ(invoke(record_, everything()), 2u);
     EXPECT_EQ(callback_pending(record_), 1u);
-    record_->queue.enqueued--;
-    record_->queue.enqueuing = nullptr;
+    callback_slot(record_)->queue.enqueued--;
+    callback_slot(record_)->queue.enqueuing = nullptr;
     push(2);
     expect_lost(0);
 }

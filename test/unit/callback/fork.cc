@@ -23,14 +23,16 @@ class CallbackFork : public CallbackWorld
     }
     void fork()
     {
-        gp_after_fork(world_.gp());
-        reader_after_fork(world_.registry(), nullptr);
-        callback_after_fork(cb_, old_thread_id);
+        reader_after_fork_child(world_.registry(), nullptr);
+        parked_after_fork_child(world_.registry());
+        gp_after_fork_child(world_.gp());
+        callback_after_fork_child(cb_, old_thread_id);
+        test::let_go(world_.registry(), READER_DRIVE);
     }
     /* A thread that the child does not have stands before the first callback of what is ready. */
     void begin_elsewhere()
     {
-        cb_queue *queue = &record_->queue;
+        cb_queue *queue = &callback_slot(record_)->queue;
         queue->claim = missing_thread;
         queue->batch = queue->ready;
         queue->ready = {nullptr, nullptr};
@@ -48,18 +50,18 @@ class CallbackFork : public CallbackWorld
         free_pointers(pointers);
         make_ready(record_);
         invoke(record_, at_most(done + 1));
-        record_->free_done = done;
-        record_->queue.claim = missing_thread;
+        callback_slot(record_)->free_done = done;
+        callback_slot(record_)->queue.claim = missing_thread;
     }
     /* The blocks that the owner had out. */
     void release_blocks(void *newest)
     {
-        cb_queue *queue = &record_->queue;
-        record_->free_block = newest;
-        lock_acquire(&record_->leaf->lock);
+        cb_queue *queue = &callback_slot(record_)->queue;
+        callback_slot(record_)->free_block = newest;
+        reader_lock(record_->leaf);
         queue->batch = callback_free_collect(record_);
-        lock_release(&record_->leaf->lock);
-        for (record_->free_done = 0; queue->batch.first;)
+        reader_unlock(record_->leaf);
+        for (callback_slot(record_)->free_done = 0; queue->batch.first;)
             callback_free_one(record_);
     }
     /* The queue is the forking thread's own. */
@@ -106,7 +108,7 @@ TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
     fork();
     EXPECT_EQ(reader_slot_take(world_.registry()), idle);
     expect_barrier_ends();
-    callback_release_slot(record_);
+    drive_let_go(record_);
     EXPECT_EQ(reader_slot_take(world_.registry()), record_);
 }
 
@@ -115,8 +117,8 @@ TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
 TEST_F(CallbackFork, BetweenNumberAndExchange)
 {
     enqueue(record_);
-    record_->queue.enqueued++; /* another one has its number, and nothing more */
-    record_->queue.enqueuing = &item()->head;
+    callback_slot(record_)->queue.enqueued++; /* another one has its number, and nothing more */
+    callback_slot(record_)->queue.enqueuing = &item()->head;
     fork();
     EXPECT_EQ(cb_->lost_at_fork, 1u);
     expect_barrier_ends();
@@ -127,7 +129,7 @@ TEST_F(CallbackFork, BetweenExchangeAndLink)
 {
     enqueue(record_);
     Item *open = item();
-    cb_queue *queue = &record_->queue;
+    cb_queue *queue = &callback_slot(record_)->queue;
     open->head = {nullptr, note};
     queue->enqueued++;
     queue->enqueuing = &open->head;
@@ -141,7 +143,7 @@ TEST_F(CallbackFork, BetweenExchangeAndLink)
 TEST_F(CallbackFork, BetweenLinkAndDirtyBit)
 {
     enqueue(record_);
-    record_->leaf->dirty = 0;
+    callback_leaf(record_->leaf)->dirty = 0;
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 1));
@@ -153,7 +155,7 @@ TEST_F(CallbackFork, AnOpenLinkThatWasTakenAlready)
     enqueue(record_);
     callback_collect(cb_);
     items_[0].head.next = nullptr; /* the owner stands before its link, the collector has taken the inbox */
-    record_->queue.enqueuing = &items_[1].head;
+    callback_slot(record_)->queue.enqueuing = &items_[1].head;
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
@@ -175,19 +177,19 @@ TEST_F(CallbackFork, BegunElsewhereIsNeitherRunAgainNorWaitedFor)
 {
     queue_ready(record_, 3);
     begin_elsewhere();
-    cbqueue_pop(&record_->queue.batch);
+    cbqueue_pop(&callback_slot(record_)->queue.batch);
     fork();
     EXPECT_EQ(cb_->lost_at_fork, 1u) << "counted";
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(1, 3));
-    EXPECT_EQ(record_->queue.claim, 0u);
+    EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
 }
 
 TEST_F(CallbackFork, TheLastOfABatchBegunElsewhere)
 {
     queue_ready(record_, 1);
     begin_elsewhere();
-    cbqueue_pop(&record_->queue.batch);
+    cbqueue_pop(&callback_slot(record_)->queue.batch);
     fork();
     expect_barrier_ends();
     EXPECT_TRUE(order_.empty());
@@ -197,7 +199,7 @@ TEST_F(CallbackFork, BetweenTwoCallbacksOfABatch)
 {
     queue_ready(record_, 3);
     invoke(record_, at_most(1));
-    record_->queue.claim = missing_thread;
+    callback_slot(record_)->queue.claim = missing_thread;
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 3));
@@ -214,8 +216,8 @@ void fork_inside(rcu_head *head)
 {
     Forker *forker = container_of(head, Forker, head);
     uint32_t before = lock_thread_id();
-    reader_after_fork(forker->cb->gp->registry, nullptr);
-    callback_after_fork(forker->cb, before);
+    reader_after_fork_child(forker->cb->registry, nullptr);
+    callback_after_fork_child(forker->cb, before);
 }
 
 TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
@@ -227,7 +229,7 @@ TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
     make_ready(record_);
     EXPECT_EQ(invoke(record_, everything()), 3u);
     EXPECT_EQ(order_, numbers(0, 2));
-    EXPECT_EQ(record_->queue.claim, 0u);
+    EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
     expect_barrier_ends();
     EXPECT_EQ(cb_->lost_at_fork, 0u);
 }
@@ -239,7 +241,7 @@ TEST_F(CallbackFork, GatheredPointersAreKept)
     free_pointers(10);
     fork();
     expect_barrier_ends();
-    EXPECT_EQ(record_->free_done, record_->free_queued);
+    EXPECT_EQ(callback_slot(record_)->free_done, callback_slot(record_)->free_queued);
     EXPECT_EQ(cb_->lost_at_fork, 0u);
 }
 
@@ -248,14 +250,14 @@ TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
 {
     for (uint64_t done = 0; done < 7; done++) {
         uint64_t lost = cb_->lost_at_fork;
-        record_->free_queued = record_->free_done = record_->free_started = 0;
+        callback_slot(record_)->free_queued = callback_slot(record_)->free_done = callback_slot(record_)->free_started = 0;
         begin_to_free_elsewhere(7, done);
         fork();
         EXPECT_EQ(cb_->lost_at_fork, lost + 1) << done;
         expect_barrier_ends();
         EXPECT_EQ(callback_pending(record_), 0u) << done;
-        EXPECT_EQ(record_->free_done, 7u) << done;
-        callback_release_slot(record_);
+        EXPECT_EQ(callback_slot(record_)->free_done, 7u) << done;
+        drive_let_go(record_);
         ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
     }
 }
@@ -276,30 +278,26 @@ TEST_F(CallbackFork, ABlockWhoseLastPointerWasBegunElsewhere)
     free_pointers(CALLBACK_FREE_POINTERS + 1);
     make_ready(record_);
     invoke(record_, at_most(CALLBACK_FREE_POINTERS - 1));
-    rcu_head *block = record_->queue.batch.first;
-    record_->free_started++;
-    record_->queue.claim = missing_thread;
+    rcu_head *block = callback_slot(record_)->queue.batch.first;
+    callback_slot(record_)->free_started++;
+    callback_slot(record_)->queue.claim = missing_thread;
     fork();
     EXPECT_EQ(cb_->lost_at_fork, 1u);
     expect_barrier_ends();
-    EXPECT_EQ(record_->free_done, CALLBACK_FREE_POINTERS + 1u);
-    record_->queue.batch = {block, block}; /* the parent's: here it would be a leak */
-    record_->free_done = CALLBACK_FREE_POINTERS - 1;
+    EXPECT_EQ(callback_slot(record_)->free_done, CALLBACK_FREE_POINTERS + 1u);
+    callback_slot(record_)->queue.batch = {block, block}; /* the parent's: here it would be a leak */
+    callback_slot(record_)->free_done = CALLBACK_FREE_POINTERS - 1;
     callback_free_one(record_);
 }
 
-/* A daemon was given the slot when its last callback had let it go: it is on no list of the child, for whoever takes
- * it next. */
+/* A daemon was given the slot when its last callback had let it go: whoever takes it next in the child finds it
+ * unclaimed. */
 TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
 {
     world_.withdraw(record_);
-    record_->listed = 1;
-    record_->next_ready = record_;
-    record_->queue.claim = missing_thread;
+    callback_slot(record_)->queue.claim = missing_thread;
     fork();
     ASSERT_EQ(world_.craft(0), record_);
-    EXPECT_EQ(record_->listed, 0u);
-    EXPECT_EQ(record_->next_ready, nullptr);
     queue_ready(record_, 2);
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
@@ -308,7 +306,7 @@ TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
 TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
 {
     free_pointers(2 * CALLBACK_FREE_POINTERS);
-    void *newest = rtrcu_exchange(&record_->free_block, nullptr);
+    void *newest = rtrcu_exchange(&callback_slot(record_)->free_block, nullptr);
     fork();
     EXPECT_EQ(cb_->lost_at_fork, 2u * CALLBACK_FREE_POINTERS);
     expect_barrier_ends();
@@ -319,7 +317,7 @@ TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
 TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
 {
     free_pointers(1);
-    void *newest = rtrcu_exchange(&record_->free_block, nullptr);
+    void *newest = rtrcu_exchange(&callback_slot(record_)->free_block, nullptr);
     fork();
     expect_barrier_ends();
     ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
@@ -336,7 +334,7 @@ TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
 void fork_inside_with_a_number_more(rcu_head *head)
 {
     reader_record *record = container_of(head, Forker, head)->record;
-    record->queue.enqueued++;
+    callback_slot(record)->queue.enqueued++;
     fork_inside(head);
 }
 

@@ -103,7 +103,7 @@ TEST_F(Free, TheDriverIsToldOnce)
     EXPECT_EQ(callback_pending(record_), 100u);
     make_ready(record_);
     EXPECT_EQ(invoke(record_, everything()), 100u);
-    EXPECT_EQ(record_->free_done, 100u);
+    EXPECT_EQ(callback_slot(record_)->free_done, 100u);
     EXPECT_EQ(callback_pending(record_), 0u);
     EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, CALLBACK_FIRST);
     make_ready(record_);
@@ -160,7 +160,7 @@ TEST_F(Free, ACountEndsABatchInsideABlock)
     for (uint64_t done = 1; done <= count; done++) {
         EXPECT_EQ(invoke(record_, at_most(1)), 1u);
         expect_freed(done);
-        EXPECT_EQ(record_->free_done, done);
+        EXPECT_EQ(callback_slot(record_)->free_done, done);
         EXPECT_EQ(callback_pending(record_), count - done + 1);
         EXPECT_EQ(callback_has_ready(record_), done < count);
     }
@@ -217,7 +217,7 @@ TEST_F(Free, TimeAndDeadlineEndABatchInsideABlock)
     uint64_t done = invoke(record_, budget);
     EXPECT_GE(done, 1u);
     EXPECT_LE(done, 2u);
-    record_->queue.cost_ns = 0;
+    callback_slot(record_)->queue.cost_ns = 0;
     budget.end_ns = 0;
     budget.deadline_ns = spin_until_ns = plat_clock_now() + 2000000;
     uint64_t more = invoke(record_, budget);

@@ -24,7 +24,7 @@ class Policy : public CallbackWorld
     }
     void set_pending(uint64_t count)
     {
-        record_->queue.invoked = record_->queue.enqueued - count;
+        callback_slot(record_)->queue.invoked = callback_slot(record_)->queue.enqueued - count;
     }
 };
 
@@ -88,7 +88,7 @@ TEST_F(Policy, DaemonLeavesTheOwnerNothing)
 
 TEST_F(Policy, UnboundedAllowsEverything)
 {
-    record_->deadline_ns = 1;
+    callback_slot(record_)->deadline_ns = 1;
     callback_budget budget = budget_of(RTRCU_POLICY_UNBOUNDED);
     EXPECT_EQ(budget.count_max, UINT64_MAX);
     EXPECT_EQ(budget.end_ns, 0);
@@ -98,7 +98,7 @@ TEST_F(Policy, UnboundedAllowsEverything)
 TEST_F(Policy, InlineBoundsCountTimeAndDeadline)
 {
     config_.budget_ns = 70000;
-    record_->deadline_ns = 123456;
+    callback_slot(record_)->deadline_ns = 123456;
     int64_t before = plat_clock_now();
     callback_budget budget = budget_of(RTRCU_POLICY_INLINE);
     int64_t after = plat_clock_now();
@@ -123,7 +123,7 @@ TEST_F(Policy, InlineHelpsAboveQmaxButKeepsTheDeadline)
 {
     config_.qmax = 50;
     config_.backpressure = RTRCU_BACKPRESSURE_HELP;
-    record_->deadline_ns = 99;
+    callback_slot(record_)->deadline_ns = 99;
     set_pending(49);
     EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE).count_max, 10u);
     set_pending(50);
@@ -147,7 +147,7 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     policy->owner_done(cb_, record_, 7, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 0u);
     EXPECT_EQ(cb_->limit_stops, 1u);
-    record_->plugged_ns = plat_clock_now();
+    callback_slot(record_)->plugged_ns = plat_clock_now();
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
     config_.plugticks = 0;
     policy->owner_done(cb_, record_, 7, true);
@@ -158,7 +158,7 @@ TEST_F(Policy, ThrottleIsLiftedByAFlood)
 {
     config_.maxbatch = 7;
     config_.qhimark = 100;
-    record_->plugged_ns = INT64_MAX;
+    callback_slot(record_)->plugged_ns = INT64_MAX;
     set_pending(101);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, UINT64_MAX);
 }
@@ -170,7 +170,7 @@ TEST_F(Policy, KrcudLimitsTheOwnerWhileRealTimeWorkWaits)
     config_.krcud_when = RTRCU_KRCUD_WHEN_RT;
     const callback_policy *policy = callback_policy_of(RTRCU_POLICY_KRCUD);
     queue_ready(record_, 20);
-    EXPECT_EQ(record_->quota, 5u) << "a grace period refills it";
+    EXPECT_EQ(callback_slot(record_)->quota, 5u) << "a grace period refills it";
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, UINT64_MAX) << "nobody waits";
     config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);
@@ -193,11 +193,11 @@ TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
     record_->cpu = &cpu;
     queue_ready(record_, 20);
     EXPECT_FALSE(callback_rt_waits(cb_, record_));
-    record_->deadline_ns = plat_clock_now();
+    callback_slot(record_)->deadline_ns = plat_clock_now();
     EXPECT_TRUE(callback_rt_waits(cb_, record_)) << "the deadline is now";
-    record_->deadline_ns = plat_clock_now() + INT64_C(60000000000);
+    callback_slot(record_)->deadline_ns = plat_clock_now() + INT64_C(60000000000);
     EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "what is queued ends long before";
-    record_->deadline_ns = 0;
+    callback_slot(record_)->deadline_ns = 0;
     cb_->rt_awake[0] = 1;
     EXPECT_TRUE(callback_rt_waits(cb_, record_));
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);

@@ -23,7 +23,8 @@ class CallbackWorld : public testing::Test
 
   protected:
     test::World world_;
-    rtrcu_config config_ = {};
+    config room_ = {};
+    rtrcu_config &config_ = room_.first;
     std::unique_ptr<callback, test::Freer> memory_ = test::zeroed<callback>();
     callback *cb_ = memory_.get();
     std::deque<Item> items_;
@@ -34,8 +35,8 @@ class CallbackWorld : public testing::Test
         rtrcu_config_init(&config_);
         config_.policy = RTRCU_POLICY_INLINE;
         config_.blimit = 10;
-        cb_->gp = world_.gp();
-        cb_->config = &config_;
+        room_.in_force = &config_;
+        callback_init(cb_, &room_, world_.gp());
     }
 
     static void note(rcu_head *head)
@@ -61,9 +62,9 @@ class CallbackWorld : public testing::Test
     }
     callback_server advance(reader_record *record, int64_t now = 1000)
     {
-        lock_acquire(&record->leaf->lock);
+        reader_lock(record->leaf);
         callback_server server = callback_advance(cb_, record, now);
-        lock_release(&record->leaf->lock);
+        reader_unlock(record->leaf);
         return server;
     }
     /* All that is queued becomes ready. */

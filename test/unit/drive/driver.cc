@@ -13,7 +13,8 @@ class Dispatch : public testing::Test
 {
   protected:
     test::World world_;
-    rtrcu_config config_ = {};
+    config room_ = {};
+    rtrcu_config &config_ = room_.first;
     std::unique_ptr<callback, test::Freer> callbacks_ = test::zeroed<callback>();
     std::unique_ptr<struct drive, test::Freer> drive_ = test::zeroed<struct drive>();
     struct watch watch_ = {};
@@ -23,10 +24,10 @@ class Dispatch : public testing::Test
     {
         rtrcu_config_init(&config_);
         config_.policy = RTRCU_POLICY_INLINE;
-        cb_->gp = world_.gp();
-        cb_->config = &config_;
-        watch_init(&watch_, world_.gp(), cb_);
-        drive_init(drive_.get(), world_.gp(), cb_, &watch_);
+        room_.in_force = &config_;
+        callback_init(cb_, &room_, world_.gp());
+        watch_init(&watch_, &room_, world_.gp(), cb_);
+        drive_init(drive_.get(), &room_, world_.gp(), cb_, &watch_);
     }
     /* Queue one callback, which stays with its owner when it is ready. */
     void queue_and_collect(reader_record *record)
@@ -45,11 +46,11 @@ TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
     ASSERT_NE(busy->leaf, idle->leaf);
     queue_and_collect(busy);
     test::Worker holder, driver;
-    holder.run([&] { lock_acquire(&idle->leaf->lock); });
+    holder.run([&] { reader_lock(idle->leaf); });
     bool ready = true;
     driver.start([&] { ready = drive_dispatch(drive_.get()); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); }));
-    holder.run([&] { lock_release(&idle->leaf->lock); });
+    holder.run([&] { reader_unlock(idle->leaf); });
     driver.wait();
     EXPECT_FALSE(ready);
 }
@@ -85,7 +86,7 @@ TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
     ASSERT_EQ(rtrcu_configure(&config), 0);
     call_rcu(&head, [](rcu_head *) {});
     EXPECT_TRUE(drive_thread_runs(&rtrcu_domain.drive.thread));
-    EXPECT_GT(rtrcu_self.record->queue.look_at, 2u) << "the next call need not look";
+    EXPECT_GT(callback_slot(reader_self())->queue.look_at, 2u) << "the next call need not look";
     rcu_barrier();
 }
 
@@ -108,6 +109,23 @@ TEST(Lending, AsksAgainForItsNudger)
         drive_boost(drive, GP_NORMAL);
         return drive_thread_runs(nudger);
     }));
+}
+
+/* A daemon of the parent had a slot when its last callback had let it go: it is on no list of the child, for whoever
+ * takes it next. */
+TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
+{
+    reader_record *record = world_.craft(0);
+    drive_slot(record)->listed = 1;
+    drive_slot(record)->next_ready = record;
+    drive_slot(record)->lender = 77;
+    world_.withdraw(record);
+    EXPECT_NE(world_.craft(0), record) << "a daemon has it";
+    drive_after_fork_child(drive_.get(), 0);
+    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
+    EXPECT_EQ(drive_slot(record)->lender, 0u) << "who lent is not there";
+    EXPECT_EQ(world_.craft(0), record);
 }
 
 } // namespace

@@ -127,7 +127,7 @@ TEST_F(Gp, ScanFindsExactlyWhoIsInside)
     }
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, 0), expected);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), expected);
     for (auto *reader : readers)
         leave_and_report(reader);
     EXPECT_TRUE(crank.is_clear());
@@ -140,7 +140,7 @@ TEST_F(Gp, LaterSectionsAreNotWaitedFor)
     test::Crank crank(gp_);
     crank.begin_and_scan();
     world_.set_inside(outside, 1);
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, 0), reader_bit(inside));
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), reader_bit(inside));
     leave_and_report(inside);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
@@ -392,10 +392,10 @@ TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
     }
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan()) << "now it is waited for";
-    EXPECT_NE(gp_owing(gp_, GP_NORMAL, 1), 0u);
+    EXPECT_NE(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 1)), 0u);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
-    world_.set_inside(&reader_leaf_at(world_.registry(), 1)->records[0], 0);
+    world_.set_inside(&reader_leaf_at(world_.registry(), 1)->record[0], 0);
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
@@ -442,7 +442,7 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
     lock_acquire(&normal_->crank);
     gp_begin(gp_, GP_NORMAL, 1);
     ASSERT_TRUE(gp_scan(gp_, GP_NORMAL));
-    gp_after_fork(gp_);
+    gp_after_fork_child(gp_);
     rtrcu_self.locks_held = 0;
     EXPECT_EQ(normal_->crank.word, 0u);
     EXPECT_TRUE(gp_is_clear(gp_, GP_NORMAL));

@@ -17,11 +17,16 @@ namespace
 class Reader : public test::Records
 {
   protected:
-    void free_slot(reader_record *record)
+    static void let_go(reader_record *record, reader_room room)
     {
-        lock_acquire(&record->leaf->lock);
-        reader_slot_free(record);
-        lock_release(&record->leaf->lock);
+        reader_lock(record->leaf);
+        reader_let_go(record, room);
+        reader_unlock(record->leaf);
+    }
+    static void free_slot(reader_record *record)
+    {
+        for (int room = 0; room < READER_ROOMS; room++)
+            let_go(record, static_cast<reader_room>(room));
     }
 };
 
@@ -32,7 +37,7 @@ TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
     reader_record *record = world_.craft(0);
     uint32_t armed = 0;
     world_.set_inside(record, 1);
-    lock_acquire(&record->leaf->lock);
+    reader_lock(record->leaf);
     EXPECT_TRUE(reader_lend(record, &armed));
     rtrcu_word_disarm(record->self); /* lost */
     EXPECT_TRUE(reader_arm(record)) << "the other crank";
@@ -40,7 +45,7 @@ TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
     EXPECT_TRUE(reader_lend_confirmed(record, &armed));
     reader_lend_withdraw(record, record->thread_id);
     EXPECT_EQ(record->lent, 0u);
-    lock_release(&record->leaf->lock);
+    reader_unlock(record->leaf);
 }
 
 TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
@@ -95,7 +100,7 @@ TEST_F(Reader, GrowsToThousandsOfRecords)
         reader_record *record = world_.craft(0);
         ASSERT_TRUE(records.insert(record).second) << "slot given out twice";
         ASSERT_EQ(reader_leaf_at(registry_, record->leaf->index), record->leaf);
-        ASSERT_EQ(&record->leaf->records[record->slot], record);
+        ASSERT_EQ(&record->leaf->record[record->slot], record);
     }
     EXPECT_EQ(reader_leaf_count(registry_), (wanted + 1 + READER_FANOUT - 1) / READER_FANOUT);
     EXPECT_EQ(registry_->registered, wanted);
@@ -152,23 +157,17 @@ TEST_F(Reader, PublishAndWithdraw)
     EXPECT_EQ(reader_slot_take(registry_), record);
 }
 
-TEST_F(Reader, ASlotWithCallbacksIsKept)
+TEST_F(Reader, ASlotIsKeptUntilEveryRoomHasLetGo)
 {
     reader_record *record = world_.craft(0);
-    rcu_head head;
-    cbqueue_push(&record->queue, &head, CB_OWNER);
-    world_.withdraw(record);
-    EXPECT_NE(reader_slot_take(registry_), record);
-    record->queue.invoked = 1;
-    record->listed = 1; /* a daemon still has it */
-    free_slot(record);
-    EXPECT_NE(reader_slot_take(registry_), record);
-    record->listed = 0;
-    record->queue.claim = 77;
-    free_slot(record);
-    EXPECT_NE(reader_slot_take(registry_), record);
-    record->queue.claim = 0;
-    free_slot(record);
+    let_go(record, READER_PARKED); /* of a thread that is there: nothing */
+    reader_lock(record->leaf);
+    reader_withdraw(registry_, record);
+    reader_unlock(record->leaf);
+    for (reader_room room : {READER_DRIVE, READER_PARKED, READER_CALLBACK}) {
+        EXPECT_NE(reader_slot_take(registry_), record);
+        let_go(record, room);
+    }
     EXPECT_EQ(reader_slot_take(registry_), record);
 }
 
@@ -247,10 +246,10 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
         for (reader_record *record : {gone, survivor})
-            record->lent = record->lender = 77;
-        lock_acquire(&survivor->leaf->lock); /* as fork holds it */
+            record->lent = 77;
+        reader_lock(survivor->leaf); /* as fork holds it */
         rtrcu_self.locks_held = 0;
-        reader_after_fork(registry_, survivor);
+        reader_after_fork_child(registry_, survivor);
         EXPECT_EQ(registry_->registered, 1u);
         EXPECT_EQ(registry_->anonymous, 0u);
         EXPECT_EQ(registry_->fence_confirmer, 0u);
@@ -260,10 +259,8 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(gone->self, nullptr);
         EXPECT_EQ(survivor->self, &rtrcu_self);
         EXPECT_EQ(survivor->leaf->lock.word, 0u);
-        for (const reader_record *record : {gone, survivor}) {
+        for (const reader_record *record : {gone, survivor})
             EXPECT_EQ(record->lent, 0u) << "who lent is not there, and nobody waits for it";
-            EXPECT_EQ(record->lender, 0u);
-        }
     });
 }
 
@@ -272,7 +269,7 @@ TEST_F(Reader, AForkingThreadWithoutARecordIsCounted)
     world_.craft(0);
     std::thread([&] {
         rtrcu_self.state |= READER_STATE_ANONYMOUS;
-        reader_after_fork(registry_, nullptr);
+        reader_after_fork_child(registry_, nullptr);
         rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_ANONYMOUS);
     }).join();
     EXPECT_EQ(registry_->registered, 0u);

@@ -134,11 +134,11 @@ TEST(Section, ParkedTasksStayOnTheirThreadWhileNobodyWaits)
         const reader_record *record = rtrcu_self.record;
         rcu_task_resume(&first);
         rcu_task_park(&first);
-        EXPECT_EQ(record->parked, 2u) << "parking again promotes nothing";
+        EXPECT_EQ(parked_on_thread(record), 2u) << "parking again promotes nothing";
         rcu_task_resume(&first);
         rcu_read_unlock();
-        EXPECT_EQ(record->parked, 1u) << "the other stays where it parked";
-        EXPECT_EQ(record->leaf->parked, 0u);
+        EXPECT_EQ(parked_on_thread(record), 1u) << "the other stays where it parked";
+        EXPECT_EQ(parked_on_leaf(record->leaf), 0u);
     });
     expect_waits_until([&] {
         reader.run([&] {

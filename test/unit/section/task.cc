@@ -91,7 +91,7 @@ TEST_F(Task, EndsAboveTheSectionsBeneathIt)
         rcu_read_lock();
         rcu_task_resume(&inner_);
         rcu_read_unlock();
-        EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "its section has ended";
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section has ended";
         EXPECT_EQ(section_nesting(), 1u);
         EXPECT_EQ(rtrcu_self.task, nullptr);
         rcu_read_unlock();
@@ -124,10 +124,10 @@ TEST_F(Task, SeveralAreMountedAtOnce)
             rcu_task_resume(&inner_);
             rcu_task_resume(&outer_);
             rcu_read_unlock();
-            EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
-            EXPECT_NE(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+            EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+            EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
             rcu_read_unlock();
-            EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
         });
     }));
 }
@@ -145,9 +145,9 @@ TEST_F(Task, ParksAndResumesTwiceInARow)
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 2u);
         rcu_read_unlock();
-        EXPECT_NE(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "its outer section goes on";
+        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its outer section goes on";
         rcu_read_unlock();
-        EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
 }
 
@@ -189,7 +189,7 @@ TEST_F(Task, TwoEndAtOnce)
         EXPECT_EQ(section_nesting(), 1u);
         rcu_read_unlock();
         EXPECT_EQ(rtrcu_self.task, nullptr);
-        EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
 }
 
@@ -205,7 +205,7 @@ TEST_F(Task, ASectionThatIsListedLaterLeavesItsTaskOutside)
         rcu_task_resume(&outer_);
         rcu_task_list(&inner_);
         EXPECT_EQ(section_nesting(), 0u);
-        EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "it has no section of its own any more";
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "it has no section of its own any more";
         rcu_task_park(&outer_);
     });
     EXPECT_TRUE(waits([&] { first_.run([&] { rcu_task_unlist(&inner_); }); }));
@@ -222,13 +222,13 @@ TEST_F(Task, TakesAlongWhatRunsOnIt)
         EXPECT_EQ(rtrcu_self.task, &inner_);
         rcu_task_park(&outer_);
         EXPECT_EQ(rtrcu_self.task, nullptr);
-        EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
     EXPECT_TRUE(waits([&] {
         second_.run([&] {
             rcu_task_resume(&outer_);
             rcu_read_unlock();
-            EXPECT_EQ(outer_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+            EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
         });
     }));
 }
@@ -314,7 +314,7 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndNests)
             rcu_read_lock();
             rcu_read_unlock();
             rcu_read_unlock();
-            EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE)) << "the outermost unlock took it off";
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "the outermost unlock took it off";
         });
     }));
 }
@@ -335,7 +335,7 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
             rcu_task_resume(&inner_);
             call_rcu(&head, nothing); /* registers */
             rcu_read_unlock();
-            EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
         });
     }));
     rcu_barrier();
@@ -345,7 +345,8 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
 class NoRecord : public Task
 {
   protected:
-    uint32_t used_ = 0, count_ = 0;
+    uint32_t used_ = 0;
+    size_t bytes_ = 0;
 
     void SetUp() override
     {
@@ -355,15 +356,15 @@ class NoRecord : public Task
     }
     void refuse()
     {
-        used_ = registry->first_leaf.used;
-        rtrcu_store_relaxed(&registry->first_leaf.used, UINT32_MAX); /* other tests' threads may still be ending */
-        count_ = registry->leaf_count;
-        rtrcu_store_relaxed(&registry->leaf_count, READER_LEAVES);
+        used_ = registry->leaf[0]->used;
+        rtrcu_store_relaxed(&registry->leaf[0]->used, UINT32_MAX); /* other tests' threads may still be ending */
+        bytes_ = registry->plan.bytes;
+        registry->plan.bytes = SIZE_MAX / 2; /* more than any machine has */
     }
     void allow()
     {
-        rtrcu_store_relaxed(&registry->leaf_count, count_);
-        rtrcu_store_relaxed(&registry->first_leaf.used, used_);
+        registry->plan.bytes = bytes_;
+        rtrcu_store_relaxed(&registry->leaf[0]->used, used_);
     }
 };
 
@@ -472,7 +473,7 @@ TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
     });
     first_.finish();
     EXPECT_TRUE(errors.contains("while task \"inner\" runs on it"));
-    EXPECT_EQ(inner_.where, static_cast<uint32_t>(BLOCKED_NOWHERE));
+    EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
 }
 
 /* The switch to full fences must see a park that takes the flag back. */

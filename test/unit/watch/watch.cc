@@ -15,7 +15,8 @@ class Watch : public testing::Test
 {
   protected:
     test::World world_;
-    rtrcu_config config_ = {};
+    config room_ = {};
+    rtrcu_config &config_ = room_.first;
     std::unique_ptr<callback, test::Freer> memory_ = test::zeroed<callback>();
     callback *cb_ = memory_.get();
     struct watch watch_ = {};
@@ -23,9 +24,9 @@ class Watch : public testing::Test
     void SetUp() override
     {
         rtrcu_config_init(&config_);
-        cb_->gp = world_.gp();
-        cb_->config = &config_;
-        watch_init(&watch_, world_.gp(), cb_);
+        room_.in_force = &config_;
+        callback_init(cb_, &room_, world_.gp());
+        watch_init(&watch_, &room_, world_.gp(), cb_);
     }
     struct rtrcu_stats stats()
     {
@@ -43,9 +44,10 @@ class Watch : public testing::Test
         EXPECT_EQ(errors.text(), "") << "gathering says nothing";
         EXPECT_TRUE(watch_report_say(&watch_));
         EXPECT_FALSE(watch_report_say(&watch_)) << "once";
-        for (uint32_t i = 0; i < reader_leaf_count(world_.registry()); i++) {
-            for (uint32_t left = gp_owing(world_.gp(), GP_NORMAL, i); left; left &= left - 1)
-                gp_report(world_.gp(), &reader_leaf_at(world_.registry(), i)->records[__builtin_ctz(left)]);
+        for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(world_.registry(), leaf));) {
+            uint32_t left = gp_owing(world_.gp(), GP_NORMAL, leaf);
+            while (reader_record *record = reader_next(leaf, &left))
+                gp_report(world_.gp(), record);
         }
         rtrcu_store_release(&world_.registry()->anonymous, 0u);
         crank.poll(false);
@@ -96,7 +98,7 @@ TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
 {
     rtrcu_store_release(&world_.registry()->anonymous, 2u);
     reader_record *record = world_.craft(0);
-    record->queue.enqueued = 42;
+    callback_slot(record)->queue.enqueued = 42;
     std::string text = report(1);
     EXPECT_NE(text.find("2 threads without a record"), std::string::npos) << text;
     EXPECT_NE(text.find("callbacks queued behind it: 42"), std::string::npos) << text;
@@ -125,7 +127,7 @@ TEST_F(Watch, OneReportOfEachKindWaitsAndTheFirstIsKept)
     EXPECT_FALSE(errors.contains("error " + std::to_string(ENOSYS))) << errors.text();
     EXPECT_TRUE(errors.contains("error " + std::to_string(EINVAL))) << errors.text();
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
-    watch_after_fork(&watch_);
+    watch_after_fork_child(&watch_);
     EXPECT_FALSE(watch_report_say(&watch_)) << "the parent's";
 }
 
@@ -141,18 +143,18 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
 {
     reader_record *stuck = world_.craft(0), *done = world_.craft(0);
     stuck->thread_id = 4711;
-    stuck->queue.enqueued = 9;
-    stuck->queue.invoked = 4;
-    stuck->free_queued = 3;
-    stuck->queue.claim = 4712;
-    stuck->queue.function = reinterpret_cast<rcu_callback_t>(uintptr_t{0x1234});
+    callback_slot(stuck)->queue.enqueued = 9;
+    callback_slot(stuck)->queue.invoked = 4;
+    callback_slot(stuck)->free_queued = 3;
+    callback_slot(stuck)->queue.claim = 4712;
+    callback_slot(stuck)->queue.function = reinterpret_cast<rcu_callback_t>(uintptr_t{0x1234});
     done->thread_id = 4713;
-    done->queue.enqueued = done->queue.invoked = 5;
+    callback_slot(done)->queue.enqueued = callback_slot(done)->queue.invoked = 5;
     test::CapturedErrors errors;
     watch_barrier_gather(&watch_, 70000000);
     EXPECT_FALSE(watch_report_say(&watch_)) << "nobody waits";
     callback_barrier_set(cb_);
-    stuck->queue.enqueued = 100;
+    callback_slot(stuck)->queue.enqueued = 100;
     watch_barrier_gather(&watch_, 70000000);
     EXPECT_TRUE(watch_report_say(&watch_));
     EXPECT_TRUE(errors.contains("rcu_barrier() has waited for 70 ms")) << errors.text();
@@ -168,12 +170,12 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
     world_.fill_last_leaf();
     reader_record *second = world_.craft(0);
     ASSERT_EQ(second->leaf->index, 1u);
-    first->queue.enqueued = 100;
-    first->queue.invoked = 60;
-    first->free_queued = 7;
-    first->free_done = 3;
-    second->queue.enqueued = 1000;
-    second->queue.invoked = 1000;
+    callback_slot(first)->queue.enqueued = 100;
+    callback_slot(first)->queue.invoked = 60;
+    callback_slot(first)->free_queued = 7;
+    callback_slot(first)->free_done = 3;
+    callback_slot(second)->queue.enqueued = 1000;
+    callback_slot(second)->queue.invoked = 1000;
     second->slow_calls = 9;
     struct rtrcu_stats all = stats();
     EXPECT_EQ(all.callbacks_queued, 1107u);
@@ -193,8 +195,6 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     gp_machine *normal = &world_.gp()->machine[GP_NORMAL], *expedited = &world_.gp()->machine[GP_EXPEDITED];
     normal->completed = 1;
     normal->busy = 2;
-    normal->slept = 3;
-    normal->by_caller = 4;
     normal->ns_last = 5;
     normal->ns_max = 6;
     expedited->completed = 7;
@@ -212,8 +212,6 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     struct rtrcu_stats all = stats();
     EXPECT_EQ(all.gp_completed, 1u);
     EXPECT_EQ(all.gp_busy, 2u);
-    EXPECT_EQ(all.gp_slept, 3u);
-    EXPECT_EQ(all.gp_by_caller, 4u);
     EXPECT_EQ(all.gp_ns_last, 5u);
     EXPECT_EQ(all.gp_ns_max, 6u);
     EXPECT_EQ(all.exp_completed, 7u);

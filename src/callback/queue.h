@@ -15,13 +15,12 @@
  * INV-CB1: invoked <= enqueued.
  * INV-CB2: while a waiting segment is empty its cookie means nothing; both full: cookie[0] before cookie[1].
  */
-#ifndef RTRCU_BASE_CBQUEUE_H
-#define RTRCU_BASE_CBQUEUE_H
+#ifndef RTRCU_CALLBACK_QUEUE_H
+#define RTRCU_CALLBACK_QUEUE_H
 
 #include <rtrcu/rcu.h>
 
-#include "base/check.h"
-#include "base/seq.h"
+#include "base/base.h"
 
 /* A chain of heads from first to last; a link between them may still be unfinished (NULL). */
 struct cb_chain {

@@ -4,16 +4,16 @@
  * A boundary is waited for together with everything behind it, so one list serves two kinds of grace period at the
  * price of some imprecision: where no place suits both, a normal grace period waits for a task needlessly rather than
  * an expedited one.  The imprecision is bounded: such a task is waited for by at most the grace period under way.
- * tested by: test/unit/blocked/blocked.cc
+ * tested by: test/unit/parked/parked.cc
  */
-#include "blocked/blocked.h"
+#include "parked/parked.h"
 
-#define GT BLOCKED_GP_TASKS
-#define ET BLOCKED_EXP_TASKS
-#define GW BLOCKED_GP_THREAD
-#define EW BLOCKED_EXP_THREAD
+#define GT PARKED_GP_TASKS
+#define ET PARKED_EXP_TASKS
+#define GW PARKED_GP_THREAD
+#define EW PARKED_EXP_THREAD
 
-enum blocked_place blocked_place(unsigned int state)
+enum parked_place parked_place(unsigned int state)
 {
     switch (state) {
     /* Nobody waits for the thread, or the first to block the normal kind without blocking the expedited one. */
@@ -22,7 +22,7 @@ enum blocked_place blocked_place(unsigned int state)
     case ET | GW:
     case GT:
     case GT | ET:
-        return BLOCKED_AT_HEAD;
+        return PARKED_AT_HEAD;
     /* First to block a kind, or to block both: behind every boundary. */
     case EW:
     case GW:
@@ -30,17 +30,17 @@ enum blocked_place blocked_place(unsigned int state)
     case GT | EW:
     case GT | GW | EW:
     case GT | ET | GW | EW:
-        return BLOCKED_AT_TAIL;
+        return PARKED_AT_TAIL;
     /* A further one that blocks the expedited kind. */
     case ET | EW:
     case ET | GW | EW:
     case GT | ET | EW:
-        return BLOCKED_AFTER_EXP;
+        return PARKED_AFTER_EXP;
     /* A further one that blocks the normal kind alone. */
     case GT | GW:
     case GT | ET | GW:
-        return BLOCKED_AFTER_GP;
+        return PARKED_AFTER_GP;
     default:
-        plat_die("rtrcu: blocked_place(%u): no such row\n", state);
+        plat_die("rtrcu: parked_place(%u): no such row\n", state);
     }
 }

@@ -20,22 +20,22 @@ class GpTasks : public testing::Test
     void park(rcu_task *task)
     {
         if (!gp_waits_for_thread(gp_, record_)) {
-            blocked_add_to_thread(record_, task);
+            parked_add_to_thread(record_, task);
         } else {
-            lock_acquire(&record_->leaf->lock);
-            gp_block(gp_, record_, task);
-            lock_release(&record_->leaf->lock);
+            reader_lock(record_->leaf);
+            gp_park(gp_, record_, task);
+            reader_unlock(record_->leaf);
         }
         world_.set_inside(record_, 0);
     }
     unsigned unlock(rcu_task *task)
     {
-        if (blocked_remove_from_thread(task))
+        if (parked_remove_from_thread(task))
             return GP_ACTION_NONE;
         reader_leaf *leaf = task->leaf;
-        lock_acquire(&leaf->lock);
-        unsigned actions = gp_unblock(gp_, leaf, task);
-        lock_release(&leaf->lock);
+        reader_lock(leaf);
+        unsigned actions = gp_unpark(gp_, leaf, task);
+        reader_unlock(leaf);
         return actions;
     }
 };
@@ -72,7 +72,7 @@ TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
     EXPECT_TRUE(crank.begin_and_scan());
     park(&task_[0]);
     crank.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, 0), 0u);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), 0u);
     EXPECT_FALSE(crank.is_clear());
     EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
     crank.end();
@@ -85,7 +85,7 @@ TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
     world_.set_inside(record_, 1);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    blocked_add_to_thread(record_, &task_[0]); /* decided before the bit was set */
+    parked_add_to_thread(record_, &task_[0]); /* decided before the bit was set */
     world_.set_inside(record_, 0);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
@@ -113,23 +113,23 @@ TEST_F(GpTasks, BothKindsWaitForTheSameTask)
 /* More tasks than one hold of the lock promotes: the thread counts as inside until the last is on the leaf's list. */
 TEST_F(GpTasks, ManyTasksArePromotedAFewAtATime)
 {
-    std::deque<rcu_task> tasks(3 * BLOCKED_PROMOTE_MAX + 1);
+    std::deque<rcu_task> tasks(3 * PARKED_PROMOTE_MAX + 1);
     for (rcu_task &task : tasks) {
         task = rcu_task{};
         world_.set_inside(record_, 1);
-        blocked_add_to_thread(record_, &task);
+        parked_add_to_thread(record_, &task);
         world_.set_inside(record_, 0);
     }
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    EXPECT_EQ(record_->parked, tasks.size() - BLOCKED_PROMOTE_MAX);
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf->index), reader_bit(record_));
+    EXPECT_EQ(parked_slot(record_)->count, tasks.size() - PARKED_PROMOTE_MAX);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf), reader_bit(record_));
     crank.poll(true);
-    EXPECT_EQ(record_->parked, 0u);
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf->index), 0u);
+    EXPECT_EQ(parked_slot(record_)->count, 0u);
+    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf), 0u);
     for (rcu_task &task : tasks) {
         EXPECT_FALSE(crank.is_clear());
-        EXPECT_TRUE(blocked_is_waited_for(&task));
+        EXPECT_TRUE(parked_is_waited_for(&task));
         unlock(&task);
     }
     EXPECT_TRUE(crank.is_clear());
@@ -140,10 +140,10 @@ TEST_F(GpTasks, AThreadThatLeavesLeavesItsTasksBehind)
 {
     world_.set_inside(record_, 1);
     park(&task_[0]);
-    lock_acquire(&record_->leaf->lock);
+    reader_lock(record_->leaf);
     gp_promote(gp_, record_);
     reader_withdraw(world_.registry(), record_);
-    lock_release(&record_->leaf->lock);
+    reader_unlock(record_->leaf);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
     unlock(&task_[0]);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The callback queue: wait-free push by exchange of the tail, whole-chain take, segments by cookie.
+ *
+ * tested by: test/unit/callback/queue.cc
  */
-#include "base/cbqueue.h"
+#include "callback/queue.h"
 
 void cbqueue_init(struct cb_queue *queue)
 {

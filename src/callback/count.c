@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The room's beginning, and its counters.
+ *
+ * tested by: test/unit/watch/watch.cc
+ */
+#include "callback/callback.h"
+
+void callback_init(struct callback *cb, const struct config *config, struct gp *gp)
+{
+    cb->registry = gp_registry(gp);
+    cb->gp = gp;
+    cb->config = config;
+}
+
+void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf)
+{
+    for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
+        cbqueue_init(&part->slot[slot].queue);
+    reader_leaf_join(leaf, READER_CALLBACK, part);
+}
+
+void callback_count_over_qmax(struct callback *cb)
+{
+    rtrcu_fetch_add(&cb->over_qmax, 1);
+}
+
+void callback_count_blocked(struct callback *cb)
+{
+    rtrcu_fetch_add(&cb->blocked_at_qmax, 1);
+}
+
+bool callback_count_leaked(struct callback *cb)
+{
+    return rtrcu_fetch_add(&cb->frees_leaked, 1) == 0;
+}
+
+static void add_slot(const struct callback_slot *slot, struct rtrcu_stats *stats)
+{
+    stats->callbacks_invoked += rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
+    stats->callbacks_queued += rtrcu_load_relaxed(&slot->queue.enqueued) + rtrcu_load_relaxed(&slot->free_queued);
+}
+
+void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
+            add_slot(&callback_leaf(leaf)->slot[slot], stats);
+    }
+    stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
+    stats->callbacks_by_owner = rtrcu_load_relaxed(&cb->by_owner);
+    stats->callbacks_lost_at_fork = rtrcu_load_relaxed(&cb->lost_at_fork);
+    stats->over_qmax = rtrcu_load_relaxed(&cb->over_qmax);
+    stats->blocked_at_qmax = rtrcu_load_relaxed(&cb->blocked_at_qmax);
+    stats->limit_raised = rtrcu_load_relaxed(&cb->limit_raised);
+    stats->deadline_stops = rtrcu_load_relaxed(&cb->deadline_stops);
+    stats->budget_stops = rtrcu_load_relaxed(&cb->budget_stops);
+    stats->limit_stops = rtrcu_load_relaxed(&cb->limit_stops);
+    stats->frees_leaked = rtrcu_load_relaxed(&cb->frees_leaked);
+    stats->callbacks_lost = rtrcu_load_relaxed(&cb->lost);
+    stats->callbacks_direct = rtrcu_load_relaxed(&cb->direct);
+    stats->direct_refused = rtrcu_load_relaxed(&cb->direct_refused);
+    for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
+        stats->latency_us_log2[i] = rtrcu_load_relaxed(&cb->latency_us_log2[i]);
+}

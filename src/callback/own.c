@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Calls of the owner that may invoke its ready callbacks, as the policy says.
+ *
+ * tested by: test/api/budgets.cc
+ */
+#include "callback/callback.h"
+
+static const struct callback_policy *policy_of(const struct callback *cb)
+{
+    return callback_policy_of(config_now(cb->config)->policy);
+}
+
+/* A callback may call this, and then nothing happens. */
+struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
+{
+    struct reader_record *record = reader_self();
+    struct callback_own own = {0};
+    if (!record || reader_self_is(READER_STATE_CALLBACK) || section_nesting() != 0 || !callback_has_ready(record))
+        return own;
+    const struct callback_policy *policy = policy_of(cb);
+    struct callback_budget budget = {.by_owner = true, .may_wait = !reader_self_is(READER_STATE_DEADLINE)};
+    policy->owner_budget(cb, record, asked_ns, &budget);
+    own.done = budget.count_max ? callback_invoke(cb, record, &budget) : 0;
+    bool left = callback_has_ready(record);
+    if (policy->owner_done && own.done)
+        policy->owner_done(cb, record, own.done, left);
+    own.punted = left && policy->punts && rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
+    return own;
+}
+
+void callback_ask_owner(struct callback *cb)
+{
+    struct reader_record *record = reader_self();
+    if (record && policy_of(cb)->owner_runs && reader_self_is(READER_STATE_QSBR) && callback_has_ready(record))
+        reader_arm_self();
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Lists of parked tasks: a thread's own, its leaf's with a boundary for each kind of grace period, and promotion
+ * between.
+ *
+ * tested by: test/unit/parked/parked.cc
+ */
+#include "parked/parked.h"
+
+void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf)
+{
+    part->leaf = leaf;
+    list_head_init(&part->tasks);
+    for (int kind = 0; kind < READER_KINDS; kind++)
+        part->boundary_position[kind] = INT64_MAX;
+    for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
+        lock_init(&part->slot[slot].lock, LOCK_RANK_TASKS);
+        list_head_init(&part->slot[slot].tasks);
+    }
+    reader_leaf_join(leaf, READER_PARKED, part);
+}
+
+uint32_t parked_on_thread(const struct reader_record *record)
+{
+    return rtrcu_load_acquire(&parked_slot(record)->count);
+}
+
+uint32_t parked_on_leaf(const struct reader_leaf *leaf)
+{
+    return rtrcu_load_acquire(&parked_leaf(leaf)->count);
+}
+
+bool parked_any(struct reader_registry *registry)
+{
+    if (reader_self() && parked_on_thread(reader_self()) != 0)
+        return true;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        if (parked_on_leaf(leaf) != 0)
+            return true;
+    }
+    return false;
+}
+
+static struct rcu_task *task_of(struct rtrcu_link *link)
+{
+    return container_of(link, struct rcu_task, link);
+}
+
+void parked_add_to_thread(struct reader_record *record, struct rcu_task *task)
+{
+    struct parked_slot *slot = parked_slot(record);
+    lock_acquire(&slot->lock);
+    list_insert_last(&slot->tasks, &task->link);
+    rtrcu_store_relaxed(&task->record, record);
+    rtrcu_store_release(&task->where, PARKED_ON_THREAD);
+    rtrcu_store_relaxed(&slot->count, slot->count + 1);
+    lock_release(&slot->lock);
+}
+
+static void set_boundary(struct parked_leaf *part, unsigned int kind, struct rcu_task *task)
+{
+    part->boundary[kind] = task;
+    rtrcu_store_relaxed(&part->boundary_position[kind], task ? task->position : INT64_MAX);
+}
+
+static void put(struct parked_leaf *part, struct rcu_task *task, enum parked_place place)
+{
+    switch (place) {
+    case PARKED_AT_HEAD:
+        rtrcu_store_relaxed(&task->position, --part->first_position);
+        list_insert_first(&part->tasks, &task->link);
+        return;
+    case PARKED_AT_TAIL:
+        rtrcu_store_relaxed(&task->position, ++part->last_position);
+        list_insert_last(&part->tasks, &task->link);
+        return;
+    case PARKED_AFTER_EXP:
+    case PARKED_AFTER_GP: {
+        struct rcu_task *boundary = part->boundary[place == PARKED_AFTER_EXP ? 1 : 0];
+        rtrcu_store_relaxed(&task->position, boundary->position); /* INV-BL2: equal is not falling */
+        list_insert_after(&boundary->link, &task->link);
+        return;
+    }
+    }
+}
+
+unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads)
+{
+    struct parked_leaf *part = parked_leaf(leaf);
+    unsigned int state = threads, fresh = 0;
+    reader_must_hold(leaf);
+    state |= part->boundary[0] ? PARKED_GP_TASKS : 0;
+    state |= part->boundary[1] ? PARKED_EXP_TASKS : 0;
+    put(part, task, parked_place(state));
+    rtrcu_store_relaxed(&task->leaf, leaf);
+    rtrcu_store_release(&task->where, PARKED_ON_LEAF);
+    rtrcu_store_relaxed(&part->count, part->count + 1);
+    for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
+        if (part->boundary[kind] || !(threads & (unsigned int)PARKED_GP_THREAD << kind))
+            continue;
+        set_boundary(part, kind, task);
+        fresh |= 1u << kind;
+    }
+    return fresh;
+}
+
+/* [O14] Promotion half; the parking half is section_task_park().  Whoever is about to count a thread as outside has
+ * read its word as 0 with an acquire, and only then looks at its list: a task that parked before the word became 0 is
+ * on it.
+ *  - the list first, then the word (parking); the word first, then the list (here).
+ * Forbidden: the word is 0, AND the list does not show the task whose section began before.   litmus: O14 */
+unsigned int parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
+{
+    struct reader_leaf *leaf = reader_leaf_of(record);
+    struct parked_slot *slot = parked_slot(record);
+    unsigned int fresh = 0;
+    reader_must_hold(leaf);
+    *moved = 0;
+    if (parked_on_thread(record) == 0)
+        return 0;
+    lock_acquire(&slot->lock);
+    while (!list_is_empty(&slot->tasks) && *moved < PARKED_PROMOTE_MAX) {
+        struct rcu_task *task = task_of(slot->tasks.next);
+        list_remove(&task->link);
+        /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which we hold and
+         * which lends us its priority; it must not spin until we run again. */
+        rtrcu_store_relaxed(&task->leaf, leaf);
+        rtrcu_store_release(&task->record, NULL);
+        fresh |= parked_add_to_leaf(leaf, task, threads);
+        ++*moved;
+    }
+    lock_release(&slot->lock);
+    return fresh;
+}
+
+/* [O15] Promoter's half; the owner's half is tasks_permit_report(), which clears the thread's bit without the lock.
+ *  - our count first:      the owner reads it behind the flags of the leaf's word, and clears its bit behind them;
+ *  - the owner's load first: it sees tasks, and waits for the leaf's lock.
+ * Forbidden: the word loses the thread's bit AND has no flag yet for the tasks that were moved.   litmus: O15 */
+void parked_promoted(struct reader_record *record, uint32_t moved)
+{
+    struct parked_slot *slot = parked_slot(record);
+    reader_must_hold(reader_leaf_of(record));
+    if (moved == 0)
+        return;
+    lock_acquire(&slot->lock);
+    rtrcu_store_release(&slot->count, slot->count - moved);
+    lock_release(&slot->lock);
+}
+
+bool parked_begin(struct reader_leaf *leaf, unsigned int kind)
+{
+    struct parked_leaf *part = parked_leaf(leaf);
+    reader_must_hold(leaf);
+    invariant("INV-BL1", part->boundary[kind] == NULL);
+    if (list_is_empty(&part->tasks))
+        return false;
+    set_boundary(part, kind, task_of(part->tasks.next));
+    return true;
+}
+
+bool parked_remove_from_thread(struct rcu_task *task)
+{
+    struct reader_record *record = rtrcu_load_acquire(&task->record);
+    if (rtrcu_load_acquire(&task->where) != PARKED_ON_THREAD || !record)
+        return false;
+    struct parked_slot *slot = parked_slot(record);
+    lock_acquire(&slot->lock);
+    bool there = rtrcu_load_relaxed(&task->where) == PARKED_ON_THREAD && rtrcu_load_relaxed(&task->record) == record;
+    if (there) {
+        list_remove(&task->link);
+        rtrcu_store_relaxed(&task->record, NULL);
+        rtrcu_store_relaxed(&slot->count, slot->count - 1);
+        rtrcu_store_release(&task->where, PARKED_NOWHERE);
+    }
+    lock_release(&slot->lock);
+    return there;
+}
+
+struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind)
+{
+    reader_must_hold(leaf);
+    return parked_leaf(leaf)->boundary[kind];
+}
+
+struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task)
+{
+    return task->link.next == &parked_leaf(leaf)->tasks ? NULL : task_of(task->link.next);
+}
+
+unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task)
+{
+    struct parked_leaf *part = parked_leaf(leaf);
+    unsigned int last = 0;
+    reader_must_hold(leaf);
+    struct rcu_task *behind = parked_next(leaf, task);
+    invariant("INV-BL2", !behind || behind->position >= task->position);
+    for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
+        if (part->boundary[kind] != task)
+            continue;
+        set_boundary(part, kind, behind);
+        last |= behind ? 0 : 1u << kind;
+    }
+    list_remove(&task->link);
+    rtrcu_store_relaxed(&task->leaf, NULL);
+    rtrcu_store_relaxed(&part->count, part->count - 1);
+    rtrcu_store_release(&task->where, PARKED_NOWHERE);
+    return last;
+}
+
+bool parked_is_waited_for(const struct rcu_task *task)
+{
+    const struct reader_leaf *leaf = rtrcu_load_relaxed(&task->leaf);
+    if (rtrcu_load_acquire(&task->where) != PARKED_ON_LEAF || !leaf)
+        return false;
+    const struct parked_leaf *part = parked_leaf(leaf);
+    int64_t position = rtrcu_load_relaxed(&task->position);
+    return position >= rtrcu_load_relaxed(&part->boundary_position[0]) ||
+           position >= rtrcu_load_relaxed(&part->boundary_position[1]);
+}

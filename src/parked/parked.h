@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tasks that are parked inside a read-side critical section.  Their lists, their place, their promotion.
+ *
+ * Knows: records and leaves, and which kinds of grace period wait (as bits).  Must not know: sequences, node words,
+ * sections.
+ *
+ * A task is on the list of the thread where it parked, or on that thread's leaf list.  Promotion moves it to the
+ * leaf's.
+ *
+ *  where          entered by                       leaves by                          guarded by
+ *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
+ *  ON_THREAD      parked_add_to_thread()          promotion, or its outermost unlock the slot's lock
+ *  ON_LEAF        parked_add_to_leaf()            its outermost unlock               the leaf lock
+ *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
+ *
+ * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
+ * in front of the boundary are none of its business.  So where a task is put says who waits for it (parked_place()).
+ *
+ * INV-BL1: a boundary points into its leaf's list, or is NULL.
+ * INV-BL2: positions do not fall along the list.
+ */
+#ifndef RTRCU_PARKED_PARKED_H
+#define RTRCU_PARKED_PARKED_H
+
+#include "reader/reader.h"
+
+struct parked_slot {
+    struct lock lock;         /* the list of tasks that parked on the slot's thread */
+    uint32_t count;           /* atomic: tasks on it; written under its lock */
+    struct rtrcu_link tasks;
+};
+
+struct parked_leaf {
+    struct reader_leaf *leaf; /* constant; what follows is under its lock */
+    uint32_t count;           /* atomic: tasks on the leaf's list */
+    struct rtrcu_link tasks;
+    struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
+    int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
+    int64_t first_position, last_position;
+    struct parked_slot slot[READER_FANOUT];
+};
+
+void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf);
+
+static inline struct parked_leaf *parked_leaf(const struct reader_leaf *leaf)
+{
+    return (struct parked_leaf *)reader_part(leaf, READER_PARKED);
+}
+
+static inline struct parked_slot *parked_slot(const struct reader_record *record)
+{
+    return &parked_leaf(reader_leaf_of(record))->slot[reader_slot(record)];
+}
+
+enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED };
+
+/* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits
+ * for the thread that parks.  The order of the kinds is that of gp.h: normal, expedited. */
+enum {
+    PARKED_GP_TASKS = 1 << 0,
+    PARKED_EXP_TASKS = 1 << 1,
+    PARKED_GP_THREAD = 1 << 2,
+    PARKED_EXP_THREAD = 1 << 3,
+};
+
+enum parked_place {
+    PARKED_AT_HEAD,   /* in front of every boundary: nobody under way waits, or only by accident of the order */
+    PARKED_AT_TAIL,   /* behind every boundary */
+    PARKED_AFTER_EXP, /* right behind the expedited boundary */
+    PARKED_AFTER_GP,  /* right behind the normal boundary */
+};
+
+/* The table of 16 rows. */
+enum parked_place parked_place(unsigned int state);
+
+/* ---- lists: list.c ---- */
+
+#define PARKED_PROMOTE_MAX (CHECK_DEBUG ? 2 : 256)
+
+void parked_add_to_thread(struct reader_record *record, struct rcu_task *task);
+/* @threads: bits PARKED_GP_THREAD, PARKED_EXP_THREAD.  Under the leaf lock.  Returns the kinds (bit 0 normal, bit 1
+ * expedited) that wait for a task of this leaf now and did not before. */
+unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads);
+/* Move @record's list to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the lock.  Under
+ * the leaf lock.  Returns as above.  The record goes on saying that @moved tasks are parked until parked_promoted():
+ * its owner, which clears its bit without the lock, must not find "none" before the leaf's word says that tasks are
+ * waited for. */
+unsigned int parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved);
+void parked_promoted(struct reader_record *record, uint32_t moved);
+/* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */
+bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
+/* Take @task off the thread's list it is on.  False: it is not, or no longer, on one. */
+bool parked_remove_from_thread(struct rcu_task *task);
+/* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
+unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
+/* The first task that a grace period of @kind waits for, and the one behind @task; NULL = none.  Under the leaf lock. */
+struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);
+struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task);
+/* How many are on the list of @record's thread, and of a leaf. */
+uint32_t parked_on_thread(const struct reader_record *record);
+uint32_t parked_on_leaf(const struct reader_leaf *leaf);
+/* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  One
+ * that has left promoted its own before it was uncounted. */
+bool parked_any(struct reader_registry *registry);
+/* Does a grace period of any kind wait for @task?  A hint. */
+bool parked_is_waited_for(const struct rcu_task *task);
+/* Fork: all lists of threads are locked across it.  In the child tasks mounted in threads that are not there are
+ * dropped; nobody waits for the others yet. */
+void parked_before_fork(struct reader_registry *registry);
+void parked_after_fork_parent(struct reader_registry *registry);
+void parked_after_fork_child(struct reader_registry *registry);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fork: no leaf is half changed in the child, whose only reader is the thread that forked.
+ *
+ * tested by: test/api/fork.cc
+ */
+#include "reader/reader.h"
+
+void reader_before_fork(struct reader_registry *registry)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
+        lock_acquire_same_rank(&leaf->lock);
+}
+
+/* A leaf that a thread has hung meanwhile was not locked. */
+void reader_after_fork_parent(struct reader_registry *registry)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        if (lock_is_mine(&leaf->lock))
+            lock_release(&leaf->lock);
+    }
+}
+
+static void keep_survivor(struct reader_leaf *leaf, const struct reader_record *survivor)
+{
+    struct reader_record *record;
+    uint32_t orphan = leaf->index == 0 ? 1 : 0; /* its slot is nobody's */
+    lock_reset(&leaf->lock);
+    leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
+    leaf->deadline[0] &= leaf->registered;
+    leaf->deadline[1] &= leaf->registered;
+    leaf->draining = leaf->used & ~leaf->registered & ~orphan;
+    for (int room = 0; room < READER_ROOMS; room++)
+        leaf->held[room] = leaf->draining;
+    for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
+        record->lent = 0;
+        if (record == survivor)
+            continue;
+        record->self = NULL;
+        record->cpu = NULL;
+    }
+}
+
+void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor)
+{
+    registry->fence_confirmer = 0;
+    registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
+    for (const struct rcu_task *task = rtrcu_self.task; task; task = task->below) /* as many as run on this thread */
+        registry->anonymous += !task->record && !task->leaf;
+    registry->registered = survivor ? 1 : 0;
+    registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
+        keep_survivor(leaf, survivor);
+    if (survivor)
+        survivor->thread_id = lock_thread_id();
+}

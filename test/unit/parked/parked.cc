@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Lists of parked tasks: the placement table row by row, boundaries that move, promotion that keeps who waits for
+ * whom.
+ */
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+struct Row {
+    const char *state; /* g/G: normal boundary, e/E: expedited one; t: normal waits for the thread, x: expedited does */
+    enum parked_place place;
+};
+
+unsigned int bits(const char *state)
+{
+    unsigned int result = 0;
+    for (const char *at = state; *at; at++) {
+        switch (*at) {
+        case 'G':
+            result |= PARKED_GP_TASKS;
+            break;
+        case 'E':
+            result |= PARKED_EXP_TASKS;
+            break;
+        case 't':
+            result |= PARKED_GP_THREAD;
+            break;
+        case 'x':
+            result |= PARKED_EXP_THREAD;
+            break;
+        }
+    }
+    return result;
+}
+
+/* All sixteen, said again here in other words than the switch says them. */
+const Row rows[] = {
+    {"", PARKED_AT_HEAD},      {"E", PARKED_AT_HEAD},     {"Et", PARKED_AT_HEAD},   {"G", PARKED_AT_HEAD},
+    {"GE", PARKED_AT_HEAD},    {"x", PARKED_AT_TAIL},     {"t", PARKED_AT_TAIL},    {"tx", PARKED_AT_TAIL},
+    {"Gx", PARKED_AT_TAIL},    {"Gtx", PARKED_AT_TAIL},   {"GEtx", PARKED_AT_TAIL}, {"Ex", PARKED_AFTER_EXP},
+    {"Etx", PARKED_AFTER_EXP}, {"GEx", PARKED_AFTER_EXP}, {"Gt", PARKED_AFTER_GP},  {"GEt", PARKED_AFTER_GP},
+};
+
+TEST(Place, HasEveryRowOnce)
+{
+    unsigned int seen = 0;
+    for (const Row &row : rows) {
+        EXPECT_EQ(parked_place(bits(row.state)), row.place) << "row {" << row.state << "}";
+        seen |= 1u << bits(row.state);
+    }
+    EXPECT_EQ(seen, 0xffffu);
+}
+
+class Parked : public testing::Test
+{
+  protected:
+    test::World world_;
+    reader_record *record_ = world_.craft(0);
+    reader_leaf *leaf_ = record_->leaf;
+    struct parked_leaf *part_ = ::parked_leaf(leaf_);
+    rcu_task task_[8] = {};
+
+    void SetUp() override
+    {
+        reader_lock(leaf_);
+    }
+    void TearDown() override
+    {
+        reader_unlock(leaf_);
+    }
+    bool waited(int i) const
+    {
+        return parked_is_waited_for(&task_[i]);
+    }
+    std::vector<int> order() const
+    {
+        std::vector<int> result;
+        for (rtrcu_link *link = part_->tasks.next; link != &part_->tasks; link = link->next)
+            result.push_back(static_cast<int>(container_of(link, rcu_task, link) - task_));
+        return result;
+    }
+};
+
+TEST_F(Parked, NobodyWaitsForATaskThatParksWhileNothingGoesOn)
+{
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], 0), 0u);
+    EXPECT_FALSE(waited(0));
+    EXPECT_EQ(part_->count, 1u);
+}
+
+TEST_F(Parked, ABeginWaitsForAllThatAreThereAndForNoneThatComeLater)
+{
+    parked_add_to_leaf(leaf_, &task_[0], 0);
+    parked_add_to_leaf(leaf_, &task_[1], 0);
+    EXPECT_TRUE(parked_begin(leaf_, 0));
+    parked_add_to_leaf(leaf_, &task_[2], 0);
+    EXPECT_TRUE(waited(0) && waited(1));
+    EXPECT_FALSE(waited(2));
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]), 0u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 1u) << "the last one that the normal kind waited for";
+    EXPECT_EQ(part_->boundary[0], nullptr);
+    EXPECT_EQ(order(), std::vector<int>{2});
+}
+
+TEST_F(Parked, ATaskOfAThreadThatIsWaitedForIsWaitedForWithIt)
+{
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], PARKED_GP_THREAD), 1u);
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[1], PARKED_GP_THREAD), 0u) << "the boundary stands already";
+    EXPECT_TRUE(waited(0) && waited(1));
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[2], PARKED_EXP_THREAD), 2u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[2]), 2u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 0u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]), 1u);
+}
+
+/* Every row: what a grace period must wait for, it waits for, whatever was on the list before. */
+TEST_F(Parked, NoRowMissesAKindThatWaitsForTheThread)
+{
+    for (const Row &row : rows) {
+        unsigned int state = bits(row.state), threads = state & (PARKED_GP_THREAD | PARKED_EXP_THREAD);
+        rcu_task before[2] = {}, task = {};
+        if (state & PARKED_GP_TASKS)
+            parked_add_to_leaf(leaf_, &before[0], PARKED_GP_THREAD);
+        if (state & PARKED_EXP_TASKS)
+            parked_add_to_leaf(leaf_, &before[1], PARKED_EXP_THREAD);
+        parked_add_to_leaf(leaf_, &task, threads);
+        if (threads & PARKED_GP_THREAD) {
+            EXPECT_GE(task.position, part_->boundary_position[0]) << row.state;
+        }
+        if (threads & PARKED_EXP_THREAD) {
+            EXPECT_GE(task.position, part_->boundary_position[1]) << row.state;
+        }
+        parked_remove_from_leaf(leaf_, &task);
+        for (rcu_task &other : before) {
+            if (other.where == PARKED_ON_LEAF)
+                parked_remove_from_leaf(leaf_, &other);
+        }
+        EXPECT_EQ(part_->boundary[0], nullptr);
+        EXPECT_EQ(part_->boundary[1], nullptr);
+    }
+}
+
+TEST_F(Parked, PromotionEmptiesTheThreadsList)
+{
+    for (int i = 0; i < 3; i++)
+        parked_add_to_thread(record_, &task_[i]);
+    EXPECT_EQ(parked_slot(record_)->count, 3u);
+    while (parked_slot(record_)->count) {
+        uint32_t moved = 0, before = parked_slot(record_)->count;
+        EXPECT_EQ(parked_promote(record_, 0, &moved), 0u);
+        EXPECT_GE(moved, 1u);
+        EXPECT_LE(moved, static_cast<uint32_t>(PARKED_PROMOTE_MAX)) << "one hold of the lock";
+        parked_promoted(record_, moved);
+        EXPECT_EQ(parked_slot(record_)->count, before - moved);
+    }
+    EXPECT_EQ(part_->count, 3u);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(task_[i].where, (uint32_t)PARKED_ON_LEAF);
+        EXPECT_FALSE(parked_remove_from_thread(&task_[i])) << "it is not there any more";
+    }
+}
+
+TEST_F(Parked, PromotionOfAThreadThatIsWaitedForSetsTheBoundary)
+{
+    parked_add_to_thread(record_, &task_[0]);
+    uint32_t moved = 0;
+    EXPECT_EQ(parked_promote(record_, PARKED_GP_THREAD | PARKED_EXP_THREAD, &moved), 3u);
+    parked_promoted(record_, moved);
+    EXPECT_TRUE(waited(0));
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 3u);
+}
+
+/* The owner clears its bit without the leaf lock if its record says "none parked".  Said too early, before the leaf's
+ * word has the flag of what was promoted, a grace period of another kind would end over the parked task. */
+TEST_F(Parked, TheRecordSaysNoneParkedOnlyWhenTheFlagsAreSet)
+{
+    uint32_t moved = 0;
+    parked_add_to_thread(record_, &task_[0]);
+    EXPECT_EQ(parked_promote(record_, PARKED_GP_THREAD, &moved), 1u);
+    EXPECT_EQ(parked_slot(record_)->count, 1u) << "whoever promotes has not set the flag yet";
+    parked_add_to_thread(record_, &task_[1]);
+    parked_promoted(record_, moved);
+    EXPECT_EQ(parked_slot(record_)->count, 1u) << "parked meanwhile";
+    EXPECT_TRUE(parked_remove_from_thread(&task_[1]));
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 1u);
+}
+
+TEST_F(Parked, ATaskOnTheThreadsListLeavesItAlone)
+{
+    parked_add_to_thread(record_, &task_[0]);
+    parked_add_to_thread(record_, &task_[1]);
+    EXPECT_TRUE(parked_remove_from_thread(&task_[0]));
+    EXPECT_EQ(task_[0].where, (uint32_t)PARKED_NOWHERE);
+    EXPECT_EQ(parked_slot(record_)->count, 1u);
+    EXPECT_FALSE(parked_remove_from_thread(&task_[0]));
+}
+
+TEST_F(Parked, AForksChildDropsWhatIsMountedElsewhere)
+{
+    parked_add_to_leaf(leaf_, &task_[0], PARKED_GP_THREAD);
+    parked_add_to_leaf(leaf_, &task_[1], 0);
+    parked_add_to_thread(record_, &task_[2]);
+    task_[0].mounted = 4711;
+    task_[2].mounted = 17;
+    rtrcu_self.mount_id = 17;
+    reader_unlock(leaf_);
+    parked_after_fork_child(world_.registry());
+    reader_lock(leaf_);
+    rtrcu_self.mount_id = 0;
+    EXPECT_EQ(task_[0].where, (uint32_t)PARKED_NOWHERE);
+    EXPECT_EQ(order(), (std::vector<int>{2, 1})) << "2 is mounted on the forking thread";
+    EXPECT_EQ(part_->boundary[0], nullptr);
+    EXPECT_EQ(part_->count, 2u);
+    EXPECT_EQ(parked_slot(record_)->count, 0u) << "the child looks at no list of another thread";
+}
+
+TEST(ParkedTask, IsSmall)
+{
+    EXPECT_LE(sizeof(rcu_task), 128u);
+}
+
+} // namespace
