@@ -55,7 +55,8 @@ static inline void rcu_read_lock(void)
 /*
  * rcu_read_unlock - end the innermost section.
  * Context:  the thread that began it, or for a parked task the thread it resumed on.
- * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.
+ * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.  That of a section that
+ *           was parked takes a short lock, and waits for a fork that is under way.
  * Ordering: every access of the section happens before the end of a gp that waited for it. [O1]
  * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.  That of
  *           an online quiescent-state thread is reported late, by its next call that takes a slow path.
@@ -253,7 +254,8 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns);
  * Blocks:   never (but see backpressure=block); no lock, no allocation; no system call on a deadline thread, unless it
  *           is offline.
  * Ordering: stores before the call are visible to @func; @func runs after every section that began before it. [O1][O5]
- * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.
+ * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.  @func
+ *           is a function: a null one stands for free(@head).
  * See:      rcu_barrier(), docs/callbacks.md
  */
 static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
@@ -405,8 +407,8 @@ static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
     return rtrcu_process_callbacks(budget_ns);
 }
 
-/* Name the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: no callback begins after a clock
- * check that saw it.  0 = none.  Makes the calling thread a deadline thread. */
+/* Name the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: with policy inline no callback of
+ * its own calls begins after a clock check that saw it.  0 = none.  Makes the calling thread a deadline thread. */
 static inline void rcu_set_deadline(int64_t deadline_ns)
 {
     rtrcu_set_deadline(deadline_ns);
