@@ -175,7 +175,7 @@ uint64_t asked;
 
 bool asked_is_reached()
 {
-    return poll_state_synchronize_rcu_expedited(asked);
+    return gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, asked); // a poll may make threads, which a condition must not
 }
 
 void expedited_asker()
