@@ -63,8 +63,8 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
 {
     const struct callback_policy *policy = callback_policy_of(config_now(cb->config)->policy);
     bool full = callback_pending(record) >= (uint64_t)config_now(cb->config)->qmax;
-    bool owner_helps =
-        config_now(cb->config)->backpressure == RTRCU_BACKPRESSURE_HELP && !rtrcu_load_relaxed(&callback_slot(record)->queue.cut);
+    bool owner_helps = config_now(cb->config)->backpressure == RTRCU_BACKPRESSURE_HELP &&
+                       !rtrcu_load_relaxed(&callback_slot(record)->queue.cut);
     bool push = full && !owner_helps;
     if (!policy->owner_runs || !reader_is_registered(record) || rtrcu_load_relaxed(&cb->barriers) || push)
         return CALLBACK_DAEMON;
@@ -73,15 +73,18 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
 
 /* None of its ready callbacks has returned for CALLBACK_OWNER_LATE_NS: it does not call, or its calls run none since a
  * deadline is always near.  The rests of policy throttle do not count. */
-static bool owner_is_late(struct reader_record *record, int64_t now)
+static bool owner_is_late(const struct callback *cb, struct reader_record *record, int64_t now)
 {
     uint64_t returned = callback_returned(record);
-    if (!(callback_leaf(reader_leaf_of(record))->ready & reader_bit(record)) || returned != callback_slot(record)->returned_seen) {
+    if (!(callback_leaf(reader_leaf_of(record))->ready & reader_bit(record)) ||
+        returned != callback_slot(record)->returned_seen) {
         callback_slot(record)->returned_seen = returned;
         callback_slot(record)->idle_since_ns = now;
     }
-    int64_t rest_end_ns = rtrcu_load_relaxed(&callback_slot(record)->plugged_ns);
-    int64_t since = rest_end_ns > callback_slot(record)->idle_since_ns ? rest_end_ns : callback_slot(record)->idle_since_ns;
+    bool rests = config_now(cb->config)->policy == RTRCU_POLICY_THROTTLE;
+    int64_t rest_end_ns = rests ? rtrcu_load_relaxed(&callback_slot(record)->plugged_ns) : 0;
+    int64_t since =
+        rest_end_ns > callback_slot(record)->idle_since_ns ? rest_end_ns : callback_slot(record)->idle_since_ns;
     return now - since > CALLBACK_OWNER_LATE_NS;
 }
 
@@ -98,7 +101,7 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     if (!rtrcu_load_relaxed(&queue->has_ready))
         return CALLBACK_NOBODY;
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
-    bool late = owner_is_late(record, now);
+    bool late = owner_is_late(cb, record, now);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->ready, bit);
     enum callback_server server = choose_server(cb, record);
     bool spent = callback_policy_of(config_now(cb->config)->policy)->punts && config_now(cb->config)->bhlimit &&

@@ -7,7 +7,8 @@
 
 #include "callback/callback.h"
 
-/* The clock is read every so many callbacks that the estimate says fit in this time, and at least every 32. */
+/* The clock is read before each change of function, every so many callbacks that the estimate says fit in this time,
+ * and at least every 32. */
 #define CLOCK_EVERY_NS 1000
 #define CLOCK_EVERY_MAX 32
 #define COST_MAX_NS 1000000
@@ -68,10 +69,11 @@ static bool run_next(struct callback *cb, struct reader_record *record)
 
 struct invocation {
     const struct callback_budget *budget;
-    int64_t checked_ns;   /* the last clock reading, 0 = none */
-    uint32_t since_check; /* callbacks begun since */
-    uint32_t interval;    /* callbacks until the next reading */
-    bool cut;             /* it ended at the deadline */
+    int64_t checked_ns;      /* the last clock reading, 0 = none */
+    uint32_t since_check;    /* callbacks begun since */
+    uint32_t interval;       /* callbacks until the next reading */
+    rcu_callback_t function; /* of the callback that it ran last */
+    bool cut;                /* it ended at the deadline */
 };
 
 /* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate
@@ -110,6 +112,17 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
     return false;
 }
 
+/* Is the next callback of another function than the last?  Then nothing is known of its cost: intervals begin anew. */
+static bool is_of_another_kind(const struct cb_queue *queue, struct invocation *inv)
+{
+    const struct rcu_head *next = queue->batch.first;
+    if (!next || next->func == inv->function)
+        return false;
+    inv->function = next->func;
+    inv->interval = 0;
+    return true;
+}
+
 static uint64_t run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
@@ -117,7 +130,8 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     bool timed = budget->end_ns || budget->deadline_ns;
     uint64_t done = 0;
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
-        if (timed && inv.since_check >= inv.interval && time_is_up(cb, queue, &inv))
+        bool look = timed && (is_of_another_kind(queue, &inv) || inv.since_check >= inv.interval);
+        if (look && time_is_up(cb, queue, &inv))
             break;
         if (!run_next(cb, record))
             break;

@@ -161,6 +161,23 @@ TEST_F(Callback, TimeEndsABatchOfSlowCallbacks)
     EXPECT_EQ(invoke(record, everything()), 40 - done);
 }
 
+/* The estimate is of the cheap ones: behind a change of function it tells nothing. */
+TEST_F(Callback, TimeEndsABatchOfSlowCallbacksBehindQuickOnes)
+{
+    reader_record *record = world_.craft(0);
+    for (int i = 0; i < 95; i++) /* intervals have grown by then */
+        enqueue(record);
+    for (int i = 0; i < 40; i++)
+        enqueue(record, spin);
+    make_ready(record);
+    callback_budget budget = everything();
+    budget.end_ns = spin_until_ns = plat_clock_now() + 5000000;
+    uint64_t done = invoke(record, budget);
+    EXPECT_LE(done, 97u);
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(invoke(record, everything()), 135 - done);
+}
+
 TEST_F(Callback, AnEstimateThatDoesNotFitBeginsNothing)
 {
     reader_record *record = world_.craft(0);
@@ -382,6 +399,10 @@ TEST_F(Callback, TheRestsOfThrottleAreNoReasonToTakeCallbacksAway)
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 3 * late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 1 + 3 * late), CALLBACK_DAEMON);
+    callback_slot(record)->plugged_ns = 9 * late;
+    EXPECT_EQ(advance(record, 4 * late), CALLBACK_OWNER);
+    config_.policy = RTRCU_POLICY_INLINE;
+    EXPECT_EQ(advance(record, 4 * late), CALLBACK_DAEMON) << "its rests were of the policy of before";
 }
 
 TEST_F(Callback, DaemonsServeWhereTheOwnerCannotOrMayNot)
