@@ -12,13 +12,26 @@ void rtrcu_read_lock_slow(void)
 }
 
 /* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
- * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's. */
-static void drive_quiescent(void)
+ * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's.  @asked: so does
+ * one whose thread is not to be had now. */
+static void step(struct drive_share *share, bool asked)
 {
-    const struct drive_driver *row = drive_row(&rtrcu_domain.drive);
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
-    if (row->quiescent && may_work)
-        row->quiescent(&rtrcu_domain.drive);
+    if (may_work)
+        drive_step_here(&rtrcu_domain.drive, share, asked);
+}
+
+/* Half of the time of a call that runs callbacks is for those of others, where nobody else may be; returns what is left
+ * of it for the thread's own, as callback_invoke_own() takes it. */
+static int64_t step_within(int64_t budget_ns, bool asked)
+{
+    int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
+    struct drive_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : (whole_ns + 1) / 2};
+    step(&share, asked);
+    int64_t left_ns = whole_ns - share.spent_ns;
+    if (share.spent_ns == 0)
+        return budget_ns;
+    return left_ns > whole_ns / 2 ? left_ns : (whole_ns + 1) / 2;
 }
 
 void rtrcu_read_unlock_slow(void)
@@ -43,10 +56,13 @@ void rtrcu_read_unlock_bh(void)
 static uint64_t invoke_own(int64_t budget_ns)
 {
     struct drive *drive = &rtrcu_domain.drive;
+    struct reader_record *record = reader_self();
     struct callback_own own = callback_invoke_own(&rtrcu_domain.cb, budget_ns);
     bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
     if (own.punted && !deadline_thread)
-        (void)drive_krcud_give(drive, reader_self(), drive_cpu_of(drive, reader_self()), true);
+        (void)drive_krcud_give(drive, record, drive_cpu_of(drive, record), true);
+    if (record != reader_self())
+        drive_let_go(record); /* a callback has unregistered the thread, and the queue was in our hands then */
     if (own.done && !deadline_thread)
         drive_progress(drive);
     return own.done;
@@ -55,15 +71,13 @@ static uint64_t invoke_own(int64_t budget_ns)
 void rtrcu_quiescent_state_slow(void)
 {
     drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
-    drive_quiescent();
-    invoke_own(0);
+    invoke_own(step_within(0, false));
     callback_ask_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 {
-    drive_quiescent();
-    return (unsigned long)invoke_own(budget_ns);
+    return (unsigned long)invoke_own(step_within(budget_ns, true));
 }
 
 int rtrcu_register_thread(unsigned int flags)
@@ -112,8 +126,9 @@ void rtrcu_thread_online(void)
 
 void rtrcu_thread_offline(void)
 {
+    struct drive_share none = {.ns = 0};
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
-    drive_quiescent();
+    step(&none, false);
 }
 
 void rtrcu_rt_awake(bool awake)

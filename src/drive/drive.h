@@ -241,7 +241,7 @@ void drive_wake(struct drive *drive, bool urgent);
  * that waits. */
 void drive_rouse(struct drive *drive);
 /* The calling thread is online again: if it is a deadline thread, which wakes nobody from now on, and the driver sleeps
- * without a timeout, it is woken. */
+ * without a timeout, it is woken.  Without a thread of the driver, it may have to be at what is left. */
 void drive_online(struct drive *drive);
 /* As drive_wake() from a thread that may not make a system call: the driver finds it at its next tick. */
 void drive_note(struct drive *drive, bool urgent);
@@ -302,15 +302,23 @@ bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
 /* Have the boost worker lend to the readers in the way that stand still, for about a tick.  Does not wait. */
 void drive_boost(struct drive *drive, enum gp_kind kind);
 
+/* What a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
+struct drive_share {
+    int64_t ns;       /* for so long; 0 = nothing, PLAT_FOREVER = a whole turn of each queue */
+    int64_t spent_ns; /* it took so long; not counted where there is no limit */
+    bool left;        /* there is more */
+};
+
 /* ---- drivers: driver.c, kthread.c, ltimer.c, sched.c, poll.c ---- */
 
 /* A driver is a row: adding one changes nothing outside this room. */
 struct drive_driver {
     const char *name;
-    void *(*body)(void *drive);             /* of its thread, NULL = it has none */
-    void (*bring)(struct drive *drive);     /* without a thread: something new is there, in the calling thread */
-    void (*quiescent)(struct drive *drive); /* likewise: the calling thread is outside and may take short locks */
-    void (*leave)(struct drive *drive);     /* without a thread: the calling thread goes; somebody must go on */
+    void *(*body)(void *drive);         /* of its thread, NULL = it has none */
+    void (*bring)(struct drive *drive); /* without a thread: something new is there, in the calling thread */
+    /* Likewise: the calling thread has come online, and nobody may be at what is left. */
+    void (*come)(struct drive *drive);
+    void (*leave)(struct drive *drive); /* without a thread: the calling thread goes; somebody must go on */
 };
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
@@ -352,13 +360,18 @@ void drive_sleep_idle(struct drive *drive, uint32_t event, bool ready);
 void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns);
 /* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool drive_dispatch(struct drive *drive);
+/* The same, and no more is run here than @share allows. */
+bool drive_dispatch_within(struct drive *drive, struct drive_share *share);
+/* One step in a call of the program's: the calling thread is outside sections and may take short locks.  Does nothing
+ * where a thread of ours turns the crank, unless @asked. */
+void drive_step_here(struct drive *drive, struct drive_share *share, bool asked);
 
 /* ---- daemons: krcud.c ---- */
 
 /* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
 void drive_let_go(struct reader_record *record);
 /* One turn of @record's queue in the calling thread. */
-void drive_krcud_serve_here(struct drive *drive, struct reader_record *record);
+void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, struct drive_share *share);
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
  * there is none, and none can be made now. */
 bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent);

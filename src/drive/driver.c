@@ -214,7 +214,7 @@ uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *rec
     return plat_cpus_pick(&rtrcu_load_acquire(&drive->home)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 
-static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t now)
+static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t now, struct drive_share *share)
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
@@ -234,19 +234,25 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     reader_unlock(leaf);
     for (uint32_t i = 0; i < count; i++) {
         if (!drive_row(drive)->body || !drive_krcud_give(drive, give[i], cpu[i], policy->punts))
-            drive_krcud_serve_here(drive, give[i]); /* no daemon may be, or none can: the next pass tries again */
+            drive_krcud_serve_here(drive, give[i],
+                                   share); /* no daemon may be, or none can: the next pass tries again */
     }
     return ready;
 }
 
-bool drive_dispatch(struct drive *drive)
+bool drive_dispatch_within(struct drive *drive, struct drive_share *share)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
     struct reader_registry *registry = drive->registry;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         if (leaf)
-            ready |= dispatch_leaf(drive, leaf, now);
+            ready |= dispatch_leaf(drive, leaf, now, share);
     }
     return ready;
+}
+
+bool drive_dispatch(struct drive *drive)
+{
+    return drive_dispatch_within(drive, &(struct drive_share){.ns = PLAT_FOREVER});
 }

@@ -239,25 +239,52 @@ struct service {
 
 static void end_service(struct service *service)
 {
-    if (service->record)
-        unlist(service->record);
+    if (service->record && service->generation == service->drive->generation)
+        unlist(service->record); /* in a fork's child it is on no list */
     rest(&service->drive->aside, service->generation);
 }
 
-void drive_krcud_serve_here(struct drive *drive, struct reader_record *record)
+/* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
+ * either. */
+static struct callback_budget turn_of(struct drive *drive, struct reader_record *record,
+                                      const struct drive_share *share)
 {
     const struct reader_record *own = reader_self();
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
-    uint32_t generation = drive->generation;
-    if (own) /* another thread's callbacks must not overrun our deadline either */
+    if (own)
         budget.deadline_ns = callback_deadline(own);
+    if (share->ns != PLAT_FOREVER) {
+        budget.count_max = callback_count_limit(drive->cb, record);
+        budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
+    }
+    return budget;
+}
+
+/* A call of the program's has a share of its time for it, or none any more. */
+static void serve_within(struct drive *drive, struct reader_record *record, struct drive_share *share)
+{
+    struct callback_budget budget = turn_of(drive, record, share);
+    int64_t allowed_ns = share->ns - share->spent_ns;
+    callback_invoke(drive->cb, record, &budget);
+    if (budget.end_ns)
+        share->spent_ns += plat_clock_now() - (budget.end_ns - allowed_ns);
+    share->left |= callback_has_ready(record);
+}
+
+void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, struct drive_share *share)
+{
+    uint32_t generation = drive->generation;
+    if (share->spent_ns >= share->ns) {
+        share->left = true;
+        return;
+    }
     if (rtrcu_load_relaxed(&drive_slot(record)->listed) || !begin_aside(&drive->aside))
         return; /* a daemon has it, or somebody forks: it stays ready */
     struct service service __attribute__((cleanup(end_service))) = {.drive = drive, .generation = generation};
     if (rtrcu_exchange(&drive_slot(record)->listed, 1))
         return;
     service.record = record;
-    callback_invoke(drive->cb, record, &budget);
+    serve_within(drive, record, share);
     drive_progress(drive);
 }
 

@@ -18,24 +18,37 @@ static void bring(struct drive *drive)
         reader_arm_self();
 }
 
-static bool work_is_left(struct drive *drive)
+/* Callbacks of threads that are gone have nobody who comes for them. */
+static bool has_orphans(struct drive *drive)
 {
-    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
+        if (callback_at_work(leaf) & ~reader_registered(leaf))
+            return true;
+    }
+    return false;
 }
 
-static void quiescent(struct drive *drive)
+static bool work_is_left(struct drive *drive)
 {
+    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive) || has_orphans(drive);
+}
+
+void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
+{
+    const struct drive_driver *row = drive_row(drive);
     if (reader_self_is(READER_STATE_CALLBACK))
         return; /* a callback passed a quiescent state of its own: the outer one goes on */
+    if (row->body && (!asked || drive_runs(drive)))
+        return;
     rtrcu_fetch_add(&drive->passes, 1);
     if (rtrcu_load_relaxed(&drive->urgent))
         rtrcu_exchange(&drive->urgent, 0);
     callback_collect(drive->cb);
     drive_step(drive, GP_NORMAL);
     drive_expedited_serve(drive);
-    drive_dispatch(drive);
-    if (work_is_left(drive))
-        bring(drive);
+    drive_dispatch_within(drive, share);
+    if (row->bring && (share->left || work_is_left(drive)))
+        row->bring(drive);
 }
 
 /* Ask those of the others who pass quiescent states to go on. */
@@ -55,5 +68,11 @@ static void leave(struct drive *drive)
     }
 }
 
-const struct drive_driver drive_driver_sched = {
-    .name = "sched", .bring = bring, .quiescent = quiescent, .leave = leave};
+/* Who left passed the duty on to those who were online then, and there may have been none. */
+static void come(struct drive *drive)
+{
+    if (work_is_left(drive))
+        bring(drive);
+}
+
+const struct drive_driver drive_driver_sched = {.name = "sched", .bring = bring, .come = come, .leave = leave};

@@ -83,8 +83,11 @@ void drive_wake(struct drive *drive, bool urgent)
 /* [O8] The word is changed by an update, then the flag is read; ticks_for_deadlines() is the other half. */
 void drive_online(struct drive *drive)
 {
+    const struct drive_driver *row = drive_row(drive);
     if (!may_wake() && rtrcu_load_relaxed(&drive->sleeping) == DRIVE_IDLE)
         drive_rouse(drive);
+    if (row->come)
+        row->come(drive);
 }
 
 void drive_rouse(struct drive *drive)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Every driver with every policy that goes with it does the same work; what is special to each.
  */
+#include <algorithm>
 #include <atomic>
 #include <sched.h>
 #include <thread>
@@ -268,6 +269,59 @@ TEST(Sched, ADeadlineThreadDoesNoWork)
 TEST(Sched, APreemptibleProgramTurnsItItself)
 {
     EXPECT_TRUE(exited_well(test::run_child("preemptible_program", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+}
+
+/* ---- sched: what others have left ---- */
+
+constexpr long left_behind = 1280;
+
+/* By the count that the adaptive limit allows: time may be short on any machine. */
+void leave_callbacks_behind()
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.budget_ns = 1000000000;
+    REQUIRE(rtrcu_configure(&config) == 0);
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    rcu_thread_offline();
+    std::thread([] { queue(left_behind); }).join();
+    rcu_thread_online();
+}
+
+/* Nobody was online when the thread left: who comes online later takes over. */
+CHILD(quiescent_states_serve_who_left)
+{
+    leave_callbacks_behind();
+    long most = 0;
+    REQUIRE(test::eventually([&] {
+        long before = runs;
+        rcu_quiescent_state();
+        most = std::max(most, runs - before);
+        return runs == left_behind;
+    }));
+    REQUIRE(most <= std::max(left_behind / 128, 10L));
+    rcu_thread_offline();
+}
+
+CHILD(going_offline_runs_no_callback)
+{
+    leave_callbacks_behind();
+    for (int i = 0; i < 100; i++) {
+        rcu_thread_offline();
+        REQUIRE(runs == 0);
+        rcu_thread_online();
+    }
+    rcu_thread_offline();
+    rcu_barrier();
+    REQUIRE(runs == left_behind);
+}
+
+TEST(Drivers, SchedServesWhoLeftWithinTheCallersLimits)
+{
+    EXPECT_TRUE(
+        exited_well(test::run_child("quiescent_states_serve_who_left", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+    EXPECT_TRUE(
+        exited_well(test::run_child("going_offline_runs_no_callback", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
 /* ---- real-time scheduling that is not allowed ---- */
