@@ -154,15 +154,22 @@ static bool may_block(void)
     return may_wait() && !reader_self_is(READER_STATE_CALLBACK) && !section_may_go_offline(&rtrcu_domain.gp);
 }
 
+/* Have the backlog served sooner. */
+static void push(struct domain *domain, const struct reader_record *record, enum callback_pressure pressure)
+{
+    /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
+    drive_wake(&domain->drive, !callback_has_ready(record));
+    if (pressure == CALLBACK_FULL)
+        drive_note_flood(&domain->drive);
+}
+
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)
 {
     if (pressure == CALLBACK_CALM)
         return;
-    /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
-    drive_wake(&domain->drive, !callback_has_ready(record));
+    push(domain, record, pressure);
     if (pressure != CALLBACK_FULL)
         return;
-    drive_note_flood(&domain->drive);
     if (config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
         callback_count_blocked(&domain->cb);
         if (drive_wait_below_qmax(&domain->drive, record))
@@ -171,16 +178,23 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     callback_count_over_qmax(&domain->cb);
 }
 
+/* Whose limits a thread with @record keeps to: those without one share a queue, and its limits. */
+static struct reader_record *queue_of(struct reader_record *record)
+{
+    return record ? record : reader_orphan(&rtrcu_domain.registry);
+}
+
 /* The inbox was empty, or it is time to look at the limits. */
-static __attribute__((noinline)) void call_slow(struct reader_record *record, unsigned int seen)
+static __attribute__((noinline)) void call_slow(struct reader_record *own, unsigned int seen)
 {
     struct domain *domain = &rtrcu_domain;
+    struct reader_record *record = queue_of(own);
     drive_start_in_call(&domain->drive);
     if (seen & CALLBACK_FIRST)
         drive_wake(&domain->drive, false);
-    if ((seen & CALLBACK_LOOK) && record)
+    if (seen & CALLBACK_LOOK)
         press(domain, record, callback_look(&domain->cb, record));
-    if (record && !drive_runs(&domain->drive))
+    if (!drive_runs(&domain->drive))
         callback_look_again(record); /* no thread is to be had now: the next call tries again */
 }
 
@@ -201,11 +215,19 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
         call_slow(record, seen);
 }
 
+/* Nothing is queued; but who serves what is there may be missing, and the caller tries until somebody does. */
+static __attribute__((noinline)) int call_later(struct reader_record *record)
+{
+    drive_start_in_call(&rtrcu_domain.drive);
+    push(&rtrcu_domain, record, CALLBACK_FULL);
+    return -EAGAIN;
+}
+
 int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
 {
-    struct reader_record *record = own_record();
-    if (record && callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
-        return -EAGAIN;
+    struct reader_record *record = queue_of(own_record());
+    if (callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
+        return call_later(record);
     rtrcu_call(head, func);
     return 0;
 }

@@ -36,19 +36,20 @@
 
 /* What one thread has queued. */
 struct callback_slot {
-    int64_t deadline_ns;      /* written by the owner, read by its own invocations */
-    int64_t plugged_ns;       /* atomic: policy throttle: no callback before; written by the owner */
-    int64_t oldest_ns;        /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
-    int64_t oldest_ready_ns;  /* the same for what is ready, 0 = nothing; under the leaf lock */
-    int64_t idle_since_ns;    /* when returned_seen last changed while some were ready; under the leaf lock */
-    uint64_t returned_seen;   /* callbacks and frees that had returned at the driver's last look; leaf lock */
-    uint32_t quota;           /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
-    uint32_t made_ready;      /* atomic: times that callbacks became ready; written under the leaf lock */
-    void *free_block;         /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
-    uint64_t free_queued;     /* atomic: pointers given to rcu_free(); written by the owner */
-    uint64_t free_done;       /* atomic: of these, freed; written by the claim's owner */
-    uint64_t free_started;    /* atomic: with the one that the claim's owner is freeing; for fork */
-    uint64_t free_goal;       /* rcu_barrier() waits for this number; under the barrier lock */
+    int64_t deadline_ns;     /* written by the owner, read by its own invocations */
+    int64_t plugged_ns;      /* atomic: policy throttle: no callback before; written by the owner */
+    int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
+    int64_t oldest_ready_ns; /* the same for what is ready, 0 = nothing; under the leaf lock */
+    int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the leaf lock */
+    uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; leaf lock */
+    uint32_t quota;          /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
+    uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the leaf lock */
+    void *free_block;        /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
+    uint64_t free_queued;    /* atomic: pointers given to rcu_free(); written by the owner */
+    uint64_t free_look_at;   /* atomic: as queue.look_at, of pointers */
+    uint64_t free_done;      /* atomic: of these, freed; written by the claim's owner */
+    uint64_t free_started;   /* atomic: with the one that the claim's owner is freeing; for fork */
+    uint64_t free_goal;      /* rcu_barrier() waits for this number; under the barrier lock */
     struct cb_queue queue;
 };
 
@@ -65,7 +66,7 @@ struct callback {
     struct gp *gp;
     const struct config *config;
     uint32_t barriers; /* atomic: rcu_barrier() calls under way */
-    uint64_t by_owner;                 /* atomic counters from here on */
+    uint64_t by_owner; /* atomic counters from here on */
     uint64_t over_qmax;
     uint64_t blocked_at_qmax;
     uint64_t limit_raised;
@@ -210,8 +211,8 @@ void callback_let_go(struct reader_record *record);
 
 struct callback_policy {
     const char *name;
-    bool owner_runs;   /* in rcu_quiescent_state() and rcu_process_callbacks() */
-    bool punts;        /* what the owner leaves goes to a daemon, at the head of its list */
+    bool owner_runs; /* in rcu_quiescent_state() and rcu_process_callbacks() */
+    bool punts;      /* what the owner leaves goes to a daemon, at the head of its list */
     /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
     void (*owner_budget)(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget);

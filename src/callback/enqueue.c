@@ -30,37 +30,49 @@ unsigned int callback_enqueue(struct callback *cb, struct reader_record *record,
 uint64_t callback_pending(const struct reader_record *record)
 {
     uint64_t freed = rtrcu_load_acquire(&callback_slot(record)->free_done);
-    return cbqueue_pending(&callback_slot(record)->queue) + rtrcu_load_relaxed(&callback_slot(record)->free_queued) - freed;
+    return cbqueue_pending(&callback_slot(record)->queue) + rtrcu_load_relaxed(&callback_slot(record)->free_queued) -
+           freed;
+}
+
+/* Look again after @more heads and pointers.  Each kind counts half of them, so that none passes a mark unseen. */
+static void look_after(struct callback_slot *slot, uint64_t more)
+{
+    uint64_t half = (more + 1) / 2;
+    rtrcu_store_relaxed(&slot->queue.look_at, rtrcu_load_relaxed(&slot->queue.enqueued) + half);
+    rtrcu_store_relaxed(&slot->free_look_at, rtrcu_load_relaxed(&slot->free_queued) + half);
 }
 
 enum callback_pressure callback_look(struct callback *cb, struct reader_record *record)
 {
     const struct rtrcu_config *config = config_now(cb->config);
-    uint64_t pending = callback_pending(record), enqueued = rtrcu_load_relaxed(&callback_slot(record)->queue.enqueued);
+    struct callback_slot *slot = callback_slot(record);
+    uint64_t pending = callback_pending(record);
     uint64_t qhimark = (uint64_t)config->qhimark, qmax = (uint64_t)config->qmax;
     uint64_t low = qhimark < qmax ? qhimark : qmax;
     if (pending >= qmax) {
-        rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, enqueued + 1);
+        look_after(slot, 1);
         return CALLBACK_FULL;
     }
     if (pending >= low) {
         uint64_t room = qmax - pending, step = low / 8 + 1;
-        rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, enqueued + (room < step ? room : step));
+        look_after(slot, room < step ? room : step);
         return CALLBACK_PUSH;
     }
-    rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, enqueued + (low - pending));
+    look_after(slot, low - pending);
     return CALLBACK_CALM;
 }
 
 void callback_look_again(struct reader_record *record)
 {
     rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, 0);
+    rtrcu_store_relaxed(&callback_slot(record)->free_look_at, 0);
 }
 
 void callback_look_again_all(struct callback *cb)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
-        for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
-            rtrcu_store_relaxed(&callback_leaf(leaf)->slot[slot].queue.look_at, 0);
+        struct reader_record *record;
+        for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));)
+            callback_look_again(record);
     }
 }

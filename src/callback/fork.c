@@ -15,7 +15,8 @@ static void abandon_claim(struct callback *cb, struct reader_record *record)
     struct cb_queue *queue = &callback_slot(record)->queue;
     if (queue->running == queue->batch.first) /* about to begin: it is still in the batch */
         queue->started = queue->invoked;
-    cb->lost_at_fork += queue->started - queue->invoked + callback_slot(record)->free_started - callback_slot(record)->free_done;
+    cb->lost_at_fork +=
+        queue->started - queue->invoked + callback_slot(record)->free_started - callback_slot(record)->free_done;
     queue->invoked = queue->started; /* begun: neither run again nor waited for */
     callback_slot(record)->free_done = callback_slot(record)->free_started;
     callback_free_drop_spent(record);
@@ -76,7 +77,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     if (!own)
         recount(cb, record);
     wait_anew(cb, queue);
-    queue->look_at = 0; /* the next call_rcu() takes the slow path, which makes the child's driver */
+    callback_look_again(record); /* the next to queue takes the slow path, which makes the child's driver */
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;
     if (queue->stub.next || callback_slot(record)->free_block)

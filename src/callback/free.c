@@ -127,14 +127,15 @@ int callback_free(struct callback *cb, struct reader_record *record, void *memor
         return -ENOMEM;
     block->pointer[block->end++ - block->first] = memory;
     rtrcu_store_release(&callback_slot(record)->free_queued, block->end); /* before the block can be collected */
-    put_back(record, block);                               /* [O5] as cbqueue_push() */
+    put_back(record, block);                                              /* [O5] as cbqueue_push() */
     /* [O8] The collector may have looked while the block was out: the bit is set again behind the exchange. */
     if (!(rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))) {
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
         rtrcu_fetch_or(&callback_leaf(reader_leaf_of(record))->dirty, reader_bit(record));
         result |= CALLBACK_FIRST;
     }
-    if (callback_pending(record) >= (uint64_t)config_now(cb->config)->qmax)
+    if (rtrcu_load_relaxed(&callback_slot(record)->free_queued) >=
+        rtrcu_load_relaxed(&callback_slot(record)->free_look_at))
         result |= CALLBACK_LOOK;
     return (int)result;
 }

@@ -23,6 +23,7 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "no_threads.h"
 #include "owned.h"
 
 namespace
@@ -30,30 +31,7 @@ namespace
 
 using owned::queue, owned::runs;
 
-/* No memory for another stack, until told otherwise. */
-class NoThreads
-{
-    struct rlimit before_;
-
-  public:
-    NoThreads()
-    {
-        long pages = 0;
-        FILE *file = fopen("/proc/self/statm", "re");
-        REQUIRE(file && fscanf(file, "%ld", &pages) == 1);
-        fclose(file);
-        REQUIRE(getrlimit(RLIMIT_AS, &before_) == 0);
-        struct rlimit now = before_;
-        now.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE));
-        REQUIRE(setrlimit(RLIMIT_AS, &now) == 0);
-    }
-    ~NoThreads()
-    {
-        REQUIRE(setrlimit(RLIMIT_AS, &before_) == 0);
-    }
-    NoThreads(const NoThreads &) = delete;
-    NoThreads &operator=(const NoThreads &) = delete;
-};
+using test::NoThreads;
 
 /* Look at every thread of the library. */
 void each_own_thread(const std::function<void(int, const std::string &)> &look)

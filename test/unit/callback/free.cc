@@ -110,6 +110,30 @@ TEST_F(Free, TheDriverIsToldOnce)
     invoke(record_, everything());
 }
 
+/* As a callback does: see Callback.LooksAtTheLimitsAtTheirMarks. */
+TEST_F(Free, APointerCountsAgainstTheLimits)
+{
+    config_.qhimark = 20;
+    config_.qmax = 40;
+    std::vector<uint64_t> pushed, full;
+    bool heads = false;
+    while (callback_pending(record_) < 50) {
+        heads = !heads;
+        unsigned seen = heads ? enqueue(record_) : static_cast<unsigned>(callback_free(cb_, record_, object()));
+        callback_pressure pressure = seen & CALLBACK_LOOK ? callback_look(cb_, record_) : CALLBACK_CALM;
+        if (pressure == CALLBACK_PUSH)
+            pushed.push_back(callback_pending(record_));
+        if (pressure == CALLBACK_FULL)
+            full.push_back(callback_pending(record_));
+    }
+    ASSERT_FALSE(pushed.empty());
+    EXPECT_LE(pushed.front(), 21u);
+    ASSERT_GE(full.size(), 10u) << "at and above qmax every call looks";
+    EXPECT_LE(full.front(), 41u);
+    make_ready(record_);
+    invoke(record_, everything());
+}
+
 TEST_F(Free, EachPointerAndEachBlockIsFreed)
 {
     constexpr uint64_t count = 3 * CALLBACK_FREE_POINTERS + 2;
