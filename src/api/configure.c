@@ -39,13 +39,13 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
     return 0;
 }
 
-/* Policy krcud promises its daemons: that one cannot be made is said now. */
-static int start_daemons(struct domain *domain, struct config_message *why)
+/* Policy krcud promises its daemons: that one cannot be made is said before it is in force. */
+static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_home *home,
+                         struct config_message *why)
 {
-    const struct rtrcu_config *config = config_now(&domain->config);
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
-    int error = drive_krcud_start_all(&domain->drive);
+    int error = drive_krcud_start_all(&domain->drive, config, home);
     if (error)
         snprintf(why->text, sizeof(why->text),
                  "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",
@@ -53,28 +53,24 @@ static int start_daemons(struct domain *domain, struct config_message *why)
     return error;
 }
 
-static void discard(struct drive *drive, const struct rtrcu_config *copy, const struct plat_home *home)
-{
-    config_discard(copy);
-    drive_home_discard(drive, home);
-}
-
 static int apply(struct domain *domain, const struct rtrcu_config *config, struct config_message *why)
 {
     struct drive *drive = &domain->drive;
-    const struct rtrcu_config *copy = config_copy(config);
+    const struct rtrcu_config *copy = config_copy(&domain->config, config);
     const struct plat_home *home = drive_home_on(drive, config->cpus);
     if (!copy || !home) {
-        discard(drive, copy, home);
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
+    int error = start_daemons(domain, copy, home, why);
+    if (error)
+        return error;
     drive_take_crank(drive, GP_NORMAL);
     drive_take_crank(drive, GP_EXPEDITED);
     /* Held for a moment only, behind the wait for the cranks: whoever registers waits for it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
     bool may = !changes_driver || drive_hold(drive);
-    int error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
+    error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
     if (!error) {
         config_change(&domain->config, copy);
         callback_look_again_all(&domain->cb); /* owners look at their limits now and then; after a change at once */
@@ -87,9 +83,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     drive_release_crank(drive, GP_NORMAL);
     if (changes_driver && may)
         drive_changed(drive);
-    if (error)
-        discard(drive, copy, home);
-    return error ? error : start_daemons(domain, why);
+    return error;
 }
 
 /* What the program does not know keeps the value in force. */

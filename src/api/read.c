@@ -26,12 +26,13 @@ static void step(struct drive_share *share, bool asked)
 static int64_t step_within(int64_t budget_ns, bool asked)
 {
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
-    struct drive_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : (whole_ns + 1) / 2};
+    int64_t half_ns = whole_ns - whole_ns / 2;
+    struct drive_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
     step(&share, asked);
-    int64_t left_ns = whole_ns - share.spent_ns;
     if (share.spent_ns == 0)
         return budget_ns;
-    return left_ns > whole_ns / 2 ? left_ns : (whole_ns + 1) / 2;
+    int64_t left_ns = whole_ns - share.spent_ns;
+    return left_ns > half_ns ? left_ns : half_ns;
 }
 
 void rtrcu_read_unlock_slow(void)

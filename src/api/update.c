@@ -194,6 +194,7 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, unsig
         drive_wake(&domain->drive, false);
     if (seen & CALLBACK_LOOK)
         press(domain, record, callback_look(&domain->cb, record));
+    rtrcu_fence_full(); /* behind a look at the limits; see gone() in driver.c */
     if (!drive_runs(&domain->drive))
         callback_look_again(record); /* no thread is to be had now: the next call tries again */
 }

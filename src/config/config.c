@@ -3,6 +3,8 @@
  *
  * tested by: test/api/config.cc
  */
+#include <string.h>
+
 #include "config/config.h"
 
 void config_init(struct config *config)
@@ -11,18 +13,42 @@ void config_init(struct config *config)
     config->in_force = &config->first;
 }
 
-const struct rtrcu_config *config_copy(const struct rtrcu_config *settings)
+/* Copies are never freed, so many lie in one page. */
+#define PAGE_BYTES 4096
+#define PAGE_COPIES ((PAGE_BYTES - 2 * sizeof(void *)) / sizeof(struct rtrcu_config))
+
+struct config_page {
+    struct config_page *older;
+    uint32_t count;
+    struct rtrcu_config copy[PAGE_COPIES];
+};
+
+static const struct rtrcu_config *find(const struct config *config, const struct rtrcu_config *settings)
 {
-    struct rtrcu_config *copy = plat_mem_pages(sizeof(*copy));
-    if (copy)
-        *copy = *settings;
-    return copy;
+    for (const struct config_page *page = config->pages; page; page = page->older) {
+        for (uint32_t i = 0; i < page->count; i++) {
+            if (memcmp(&page->copy[i], settings, sizeof(*settings)) == 0)
+                return &page->copy[i];
+        }
+    }
+    return NULL;
 }
 
-void config_discard(const struct rtrcu_config *copy)
+const struct rtrcu_config *config_copy(struct config *config, const struct rtrcu_config *settings)
 {
-    if (copy)
-        plat_mem_release((void *)(uintptr_t)copy, sizeof(*copy));
+    const struct rtrcu_config *known = find(config, settings);
+    struct config_page *page = config->pages;
+    if (known)
+        return known;
+    if (!page || page->count == PAGE_COPIES) {
+        page = plat_mem_pages(sizeof(*page));
+        if (!page)
+            return NULL;
+        page->older = config->pages;
+        config->pages = page;
+    }
+    page->copy[page->count] = *settings;
+    return &page->copy[page->count++];
 }
 
 void config_change(struct config *config, const struct rtrcu_config *copy)

@@ -13,7 +13,8 @@
 
 struct config {
     const struct rtrcu_config *in_force; /* atomic */
-    struct rtrcu_config first;           /* what the environment said; later ones lie in pages of their own */
+    struct rtrcu_config first;           /* what the environment said */
+    struct config_page *pages;           /* of the later ones, newest first; under the lock of changes */
 };
 
 /* Why a setting was refused. */
@@ -30,10 +31,8 @@ static inline const struct rtrcu_config *config_now(const struct config *config)
 {
     return rtrcu_load_acquire(&config->in_force);
 }
-/* A copy of @settings that may be put into force; NULL: no memory. */
-const struct rtrcu_config *config_copy(const struct rtrcu_config *settings);
-/* It was not put into force.  NULL: nothing. */
-void config_discard(const struct rtrcu_config *copy);
+/* A copy of @settings that may be put into force; NULL: no memory.  One that says the same is taken again. */
+const struct rtrcu_config *config_copy(struct config *config, const struct rtrcu_config *settings);
 void config_change(struct config *config, const struct rtrcu_config *copy);
 
 /* ---- reading and checking: fields.c ---- */

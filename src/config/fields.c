@@ -148,7 +148,8 @@ static bool is_list_of_cpus(const char *text)
     return plat_cpus_parse(text, &cpus) == 0 && plat_cpus_exist(&cpus);
 }
 
-static int take_text(struct rtrcu_config *config, const struct field *field, const char *text, struct config_message *why)
+static int take_text(struct rtrcu_config *config, const struct field *field, const char *text,
+                     struct config_message *why)
 {
     char *at = (char *)config + field->offset;
     bool normal = strcmp(text, field->names[0]) == 0;

@@ -36,6 +36,13 @@ enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKE
 struct drive_thread {
     uint32_t state; /* atomic: enum drive_state */
     struct plat_thread plat;
+    const struct plat_home *home; /* where it begins; by who makes it, NULL = where all do now */
+};
+
+/* Never freed: who makes a thread may still look at it.  So there is one of each list of CPUs. */
+struct drive_home {
+    struct drive_home *older;
+    struct plat_home home;
 };
 
 struct krcud {
@@ -49,6 +56,7 @@ struct krcud {
     struct reader_record *served; /* of its thread: the queue that has its turn, NULL = none */
     uint32_t generation;          /* of its thread: in which that turn began */
     bool lifted;                  /* of its thread */
+    const struct rtrcu_config *settings; /* that its thread was made by */
     struct drive *drive;
 };
 
@@ -119,6 +127,7 @@ struct drive {
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
     const struct drive_driver *driver; /* atomic: written by drive_change(), with its thread held */
     const struct plat_home *home;      /* atomic: where threads run that are made from now on; an old one stays */
+    struct drive_home *homes;          /* others than the process's, newest first; written under the configuration lock */
     struct plat_home process;          /* as it began */
     struct drive_thread thread;        /* the driver's */
     struct drive_thread end;           /* of the one that ends the process */
@@ -171,8 +180,6 @@ void drive_stats(const struct drive *drive, struct rtrcu_stats *stats);
 
 /* A home on the CPUs of that list, "" = those of the process; NULL: no memory. */
 const struct plat_home *drive_home_on(struct drive *drive, const char *cpus);
-/* One that nobody has seen, or NULL. */
-void drive_home_discard(struct drive *drive, const struct plat_home *home);
 
 static inline bool drive_thread_runs(const struct drive_thread *thread)
 {
@@ -379,7 +386,7 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
  * lock, or by the owner. */
 uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record);
 /* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
-int drive_krcud_start_all(struct drive *drive);
+int drive_krcud_start_all(struct drive *drive, const struct rtrcu_config *settings, const struct plat_home *home);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 

@@ -57,11 +57,17 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
     }
 }
 
-/* Where no daemon can be made the driver runs callbacks, and one has ended it. */
-static void gone(void *drive)
+/* Where no daemon can be made the driver runs callbacks, and one has ended it.  Refused: the next call of each owner
+ * tries again, also where its inbox was not empty, by its look at the limits.
+ *  - an owner's look comes first, then our store has it look again;
+ *  - our store comes first, then the owner, who fences between its look and this, finds that the driver is gone.
+ * Forbidden: the owner has put its next look off AND believes that the driver runs. */
+static void gone(void *argument)
 {
-    drive_thread_ended(drive, &((struct drive *)drive)->thread);
-    (void)drive_start(drive); /* refused: the next call tries again */
+    struct drive *drive = argument;
+    drive_thread_ended(drive, &drive->thread);
+    if (drive_start(drive) != 0)
+        callback_look_again_all(drive->cb);
 }
 
 static void *run(void *drive)

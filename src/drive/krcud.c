@@ -99,20 +99,19 @@ void drive_let_go(struct reader_record *record)
 }
 
 /* The setting counts from where the process began. */
-static int wanted_nice(const struct drive *drive)
+static int wanted_nice(const struct krcud *krcud)
 {
-    return rtrcu_load_acquire(&drive->home)->nice + config_now(drive->config)->krcud_nice;
+    return krcud->thread.home->nice + krcud->settings->krcud_nice;
 }
 
 /* Above ordinary threads while a backlog is at qmax, as far as we may be. */
 static void lift(struct krcud *krcud)
 {
-    const struct rtrcu_config *config = config_now(krcud->drive->config);
     bool flood = plat_clock_now() - rtrcu_load_relaxed(&krcud->drive->flooded_ns) < FLOOD_NS;
-    if (config->krcud_rtprio > 0 || flood == krcud->lifted)
+    if (krcud->settings->krcud_rtprio > 0 || flood == krcud->lifted)
         return;
     krcud->lifted = flood;
-    (void)plat_sched_set(0, flood ? LIFTED_NICE : wanted_nice(krcud->drive));
+    (void)plat_sched_set(0, flood ? LIFTED_NICE : wanted_nice(krcud));
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
@@ -143,10 +142,10 @@ static void serve(struct krcud *krcud, struct reader_record *record, uint32_t ge
 
 static void set_scheduling(struct krcud *krcud)
 {
-    const struct rtrcu_config *config = config_now(krcud->drive->config);
+    const struct rtrcu_config *config = krcud->settings;
     if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
         return; /* as it was made */
-    if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud->drive)) != 0)
+    if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud)) != 0)
         rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
 }
 
@@ -206,7 +205,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static int start(struct krcud *krcud)
+static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
 {
     struct plat_thread *plat = &krcud->thread.plat;
     int claimed = drive_thread_claim(krcud->drive, &krcud->thread);
@@ -214,6 +213,8 @@ static int start(struct krcud *krcud)
         return claimed;
     *plat = (struct plat_thread){.body = body, .argument = krcud};
     snprintf(plat->name, sizeof(plat->name), "krcud/%u", krcud->cpu);
+    krcud->settings = settings;
+    krcud->thread.home = home;
     return drive_thread_make(krcud->drive, &krcud->thread);
 }
 
@@ -221,7 +222,7 @@ static int start(struct krcud *krcud)
 static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
 {
     struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
-    int error = start(krcud);
+    int error = start(krcud, config_now(drive->config), rtrcu_load_acquire(&drive->home));
     for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
         krcud = &drive->krcud[other];
         if (drive_thread_runs(&krcud->thread))
@@ -310,13 +311,13 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
     return true;
 }
 
-int drive_krcud_start_all(struct drive *drive)
+int drive_krcud_start_all(struct drive *drive, const struct rtrcu_config *settings, const struct plat_home *home)
 {
     int error = 0;
     rtrcu_store_relaxed(&drive->refused_ns, 0);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
-        if (plat_cpus_has(&rtrcu_load_acquire(&drive->home)->cpus, cpu))
-            error = start(&drive->krcud[cpu]);
+        if (plat_cpus_has(&home->cpus, cpu))
+            error = start(&drive->krcud[cpu], settings, home);
     }
     return error;
 }

@@ -4,6 +4,7 @@
  * tested by: test/api/threads.cc, test/api/ending.cc
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "drive/drive.h"
 
@@ -12,20 +13,22 @@
 
 const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
 {
-    if (!cpus[0])
+    struct plat_cpus wanted;
+    if (!cpus[0] || plat_cpus_parse(cpus, &wanted) != 0) /* it was checked */
         return &drive->process;
-    struct plat_home *home = plat_mem_pages(sizeof(*home)); /* never freed: who makes a thread may still look at it */
+    plat_cpus_cut(&wanted);
+    for (struct drive_home *home = drive->homes; home; home = home->older) {
+        if (memcmp(&home->home.cpus, &wanted, sizeof(wanted)) == 0)
+            return &home->home;
+    }
+    struct drive_home *home = plat_mem_pages(sizeof(*home));
     if (!home)
         return NULL;
-    *home = drive->process;
-    (void)plat_cpus_parse(cpus, &home->cpus); /* it was checked */
-    return home;
-}
-
-void drive_home_discard(struct drive *drive, const struct plat_home *home)
-{
-    if (home && home != &drive->process)
-        plat_mem_release((void *)(uintptr_t)home, sizeof(*home));
+    home->home = drive->process;
+    home->home.cpus = wanted;
+    home->older = drive->homes;
+    drive->homes = home;
+    return &home->home;
 }
 
 bool drive_thread_hold(struct drive_thread *thread)
@@ -58,7 +61,8 @@ int drive_thread_claim(struct drive *drive, struct drive_thread *thread)
 /* Counted once it is there, and no longer before it goes: so the kernel counts no fewer. */
 static int create(struct drive *drive, struct drive_thread *thread)
 {
-    int error = plat_thread_create(&thread->plat, rtrcu_load_acquire(&drive->home));
+    const struct plat_home *home = thread->home ? thread->home : rtrcu_load_acquire(&drive->home);
+    int error = plat_thread_create(&thread->plat, home);
     if (!error)
         rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE + 1);
     return error;

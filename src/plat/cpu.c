@@ -107,3 +107,14 @@ uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
     }
     return member;
 }
+
+void plat_cpus_cut(struct plat_cpus *cpus)
+{
+    int saved = errno;
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    errno = saved;
+    if (!plat_cpus_exist(cpus))
+        return;
+    for (uint32_t cpu = configured < 1 ? 1 : (uint32_t)configured; cpu < PLAT_CPU_MAX; cpu++)
+        cpus->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+}

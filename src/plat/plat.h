@@ -4,8 +4,8 @@
  * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
  * Every function returns 0 or a value, or -errno; none sets errno.  All are async-signal-safe but plat_home_init(),
- * plat_cpus_exist(), plat_thread_create(), plat_thread_exit_prepare(), plat_thread_exit_reserve(), plat_symbol(),
- * plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of vsnprintf(),
+ * plat_cpus_exist(), plat_cpus_cut(), plat_thread_create(), plat_thread_exit_prepare(), plat_thread_exit_reserve(),
+ * plat_symbol(), plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of vsnprintf(),
  * strtol(), pthread_getspecific() and pthread_setcancelstate().
  */
 #ifndef RTRCU_PLAT_PLAT_H
@@ -70,6 +70,8 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus);
 uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu);
 /* Has this machine one of them? */
 bool plat_cpus_exist(const struct plat_cpus *cpus);
+/* Leave out those that it cannot have, unless none would be left. */
+void plat_cpus_cut(struct plat_cpus *cpus);
 static inline bool plat_cpus_has(const struct plat_cpus *cpus, uint32_t cpu)
 {
     return cpu < PLAT_CPU_MAX && (cpus->bits[cpu / 64] >> cpu % 64 & 1);

@@ -89,7 +89,8 @@ void plat_home_init(struct plat_home *home)
     int process = plat_process_id(); /* the id of its main thread: who calls may be bound to a CPU of its own */
     memset(&home->cpus, 0, sizeof(home->cpus));
     if (plat_syscall(SYS_sched_getaffinity, process, sizeof(home->cpus), (long)&home->cpus, 0, 0, 0) <= 0)
-        memset(&home->cpus, 0xff, sizeof(home->cpus)); /* the kernel leaves out what there is not */
+        memset(&home->cpus, 0xff, sizeof(home->cpus));
+    plat_cpus_cut(&home->cpus);
     long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
     home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
     plat_signals_blocked(&home->signals);

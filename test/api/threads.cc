@@ -218,11 +218,8 @@ CHILD(owner_keeps_its_policy)
 {
     struct rtrcu_config config;
     rtrcu_config_get(&config);
-    config.policy = RTRCU_POLICY_KRCUD;
-    config.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
-    config.bhlimit = 1;
     NoThreads none;
-    REQUIRE(rtrcu_configure(&config) != 0); /* its daemons cannot be made; the policy is in force */
+    REQUIRE(config.policy == RTRCU_POLICY_KRCUD); /* by the environment, which asks for no daemon */
     struct sched_param parameter = {};
     REQUIRE(sched_setscheduler(0, SCHED_BATCH, &parameter) == 0);
     static rcu_head head;
@@ -451,11 +448,11 @@ CHILD(sandbox_without_open)
     REQUIRE(runs == 10);
 }
 
-void refusal_works(const char *name)
+void refusal_works(const char *name, const std::vector<std::string> &environment = {})
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "sanitizers and emulators need address space of their own";
-    EXPECT_TRUE(exited_well(test::run_child(name)));
+    EXPECT_TRUE(exited_well(test::run_child(name, environment)));
 }
 
 TEST(Threads, ADriverThatWasRefusedIsMadeLater)
@@ -500,7 +497,7 @@ TEST(Threads, ADaemonThatACallbackHasEndedIsMadeAgain)
 
 TEST(Threads, AnOwnersSchedulingIsItsOwn)
 {
-    refusal_works("owner_keeps_its_policy");
+    refusal_works("owner_keeps_its_policy", {"RTRCU_POLICY=krcud", "RTRCU_KRCUD_WHEN=always", "RTRCU_BHLIMIT=1"});
 }
 
 TEST(Threads, RunAtHomeWhoeverMakesThem)

@@ -121,6 +121,10 @@ bool plat_cpus_exist(const struct plat_cpus *cpus)
     return true;
 }
 
+void plat_cpus_cut(struct plat_cpus *)
+{
+}
+
 uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
 {
     (void)cpus;
