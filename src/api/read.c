@@ -14,11 +14,12 @@ void rtrcu_read_lock_slow(void)
 /* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
  * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's.  @asked: so does
  * one whose thread is not to be had now. */
-static void step(struct drive_share *share, bool asked)
+static bool step(struct drive_share *share, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
     if (may_work)
         drive_step_here(&rtrcu_domain.drive, share, asked);
+    return may_work;
 }
 
 /* Half of the time of a call that runs callbacks is for those of others, where nobody else may be; returns what is left
@@ -28,7 +29,7 @@ static int64_t step_within(int64_t budget_ns, bool asked)
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
     int64_t half_ns = whole_ns - whole_ns / 2;
     struct drive_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
-    step(&share, asked);
+    (void)step(&share, asked);
     if (share.spent_ns == 0)
         return budget_ns;
     int64_t left_ns = whole_ns - share.spent_ns;
@@ -129,7 +130,8 @@ void rtrcu_thread_offline(void)
 {
     struct drive_share none = {.ns = 0};
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
-    step(&none, false);
+    if (step(&none, false))
+        drive_leave(&rtrcu_domain.drive);
 }
 
 void rtrcu_rt_awake(bool awake)

@@ -8,9 +8,9 @@
 #include "callback/callback.h"
 
 /* The clock is read before each change of function, every so many callbacks that the estimate says fit in this time,
- * and at least every 32. */
+ * and at least every 8. */
 #define CLOCK_EVERY_NS 1000
-#define CLOCK_EVERY_MAX 32
+#define CLOCK_EVERY_MAX 8
 #define COST_MAX_NS 1000000
 /* An embedded head within the first page: rcu_free_head() puts its offset where the function would be. */
 #define FREE_OFFSET_MAX 4096
@@ -182,12 +182,17 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
 
 void callback_let_go(struct reader_record *record)
 {
-    const struct callback_slot *slot = callback_slot(record);
+    struct callback_slot *slot = callback_slot(record);
     reader_must_hold(reader_leaf_of(record));
     if (rtrcu_load_acquire(&slot->free_done) != rtrcu_load_relaxed(&slot->free_queued))
         return;
-    if (cbqueue_pending(&slot->queue) == 0 && rtrcu_load_acquire(&slot->queue.claim) == 0)
-        reader_let_go(record, READER_CALLBACK);
+    if (cbqueue_pending(&slot->queue) != 0 || rtrcu_load_acquire(&slot->queue.claim) != 0)
+        return;
+    if (!reader_is_registered(record)) { /* what the slot's next thread says counts */
+        callback_set_deadline(record, 0);
+        rtrcu_store_relaxed(&slot->plugged_ns, 0);
+    }
+    reader_let_go(record, READER_CALLBACK);
 }
 
 /* While a thread has the claim it is inside callbacks, and is not cancelled: half a callback would be left. */

@@ -53,9 +53,9 @@ struct krcud {
     uint32_t sleeping;                  /* atomic */
     struct drive_thread thread;
     uint32_t cpu;
-    struct reader_record *served; /* of its thread: the queue that has its turn, NULL = none */
-    uint32_t generation;          /* of its thread: in which that turn began */
-    bool lifted;                  /* of its thread */
+    struct reader_record *served;        /* of its thread: the queue that has its turn, NULL = none */
+    uint32_t generation;                 /* of its thread: in which that turn began */
+    bool lifted;                         /* of its thread */
     const struct rtrcu_config *settings; /* that its thread was made by */
     struct drive *drive;
 };
@@ -127,7 +127,7 @@ struct drive {
     struct lock barrier_lock;          /* one rcu_barrier() at a time; held while it waits */
     const struct drive_driver *driver; /* atomic: written by drive_change(), with its thread held */
     const struct plat_home *home;      /* atomic: where threads run that are made from now on; an old one stays */
-    struct drive_home *homes;          /* others than the process's, newest first; written under the configuration lock */
+    struct drive_home *homes;          /* others than the process's, newest first; under the configuration lock */
     struct plat_home process;          /* as it began */
     struct drive_thread thread;        /* the driver's */
     struct drive_thread end;           /* of the one that ends the process */
@@ -309,7 +309,7 @@ bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
 /* Have the boost worker lend to the readers in the way that stand still, for about a tick.  Does not wait. */
 void drive_boost(struct drive *drive, enum gp_kind kind);
 
-/* What a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
+/* Value: what a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
 struct drive_share {
     int64_t ns;       /* for so long; 0 = nothing, PLAT_FOREVER = a whole turn of each queue */
     int64_t spent_ns; /* it took so long; not counted where there is no limit */

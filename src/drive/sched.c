@@ -5,7 +5,8 @@
  *
  * A quiescent-state thread that brings something new asks itself (its special flag) to come by; at its next quiescent
  * state it takes one step of the crank if that is free, and asks itself again until nothing is left.  A thread that
- * leaves passes the duty on.  Others come by when they call one of the three.
+ * leaves or goes offline passes the duty on, one that comes online looks for it.  Others come by when they call one of
+ * the three.  Callbacks of threads that are gone are run by the first two, for a share of the call's time.
  * Callers of synchronize_rcu() and rcu_barrier() do all of it themselves.
  * tested by: test/api/drivers.cc
  */

@@ -5,8 +5,8 @@
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
  * Every function returns 0 or a value, or -errno; none sets errno.  All are async-signal-safe but plat_home_init(),
  * plat_cpus_exist(), plat_cpus_cut(), plat_thread_create(), plat_thread_exit_prepare(), plat_thread_exit_reserve(),
- * plat_symbol(), plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of vsnprintf(),
- * strtol(), pthread_getspecific() and pthread_setcancelstate().
+ * plat_symbol(), plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of
+ * vsnprintf(), strtol(), pthread_getspecific() and pthread_setcancelstate().
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Changes of configuration: one that is refused changes nothing, many of them take no memory, and a list of CPUs that the
- * machine does not have makes no threads.
+/* Changes of configuration: one that is refused changes nothing, many of them take no memory, and a list of CPUs that
+ * the machine does not have makes no threads.
  */
 #include <cstdio>
 #include <cstdlib>
