@@ -16,9 +16,6 @@ struct domain_leaf {
     struct drive_leaf drive;
 };
 
-/* Of @memory, zeroed, of that size. */
-struct reader_leaf *api_leaf_lay_out(void *memory);
-
 struct domain {
     uint32_t initialized;
     int32_t message_error;    /* not 0: there is no key for it, and refusals are explained on standard error alone */

@@ -69,7 +69,7 @@ static void choose_fences(struct domain *domain)
     reader_fences_start_full(&domain->registry);
 }
 
-struct reader_leaf *api_leaf_lay_out(void *memory)
+static struct reader_leaf *lay_out(void *memory)
 {
     struct domain_leaf *leaf = memory;
     reader_leaf_init(&leaf->reader);
@@ -81,7 +81,7 @@ struct reader_leaf *api_leaf_lay_out(void *memory)
 
 void api_init(void)
 {
-    static const struct reader_plan plan = {.bytes = sizeof(struct domain_leaf), .lay_out = api_leaf_lay_out};
+    static const struct reader_plan plan = {.bytes = sizeof(struct domain_leaf), .lay_out = lay_out};
     struct domain *domain = &rtrcu_domain;
     if (domain->initialized)
         return;

@@ -87,7 +87,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     callback_leaf(reader_leaf_of(record))->ready &= ~reader_bit(record);
 }
 
-/* Nobody works on the queue of a free slot; a daemon of the parent may have been given one that was let go meanwhile. */
+/* Nobody works on the queue of a free slot; a daemon of the parent may have been given one that was let go. */
 static void repair_leaf(struct callback *cb, struct reader_leaf *leaf, uint32_t old_thread_id)
 {
     struct reader_record *record;

@@ -23,8 +23,9 @@ void callback_rt_awake(struct callback *cb, bool awake)
 /* Near: what is queued, at what a callback costs, would run past it. */
 static bool deadline_is_near(const struct reader_record *record)
 {
-    int64_t cost = (int64_t)(rtrcu_load_relaxed(&callback_slot(record)->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
-    return callback_slot(record)->deadline_ns && plat_clock_now() + cost >= callback_slot(record)->deadline_ns;
+    const struct callback_slot *slot = callback_slot(record);
+    int64_t cost = (int64_t)(rtrcu_load_relaxed(&slot->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
+    return slot->deadline_ns && plat_clock_now() + cost >= slot->deadline_ns;
 }
 
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record)
@@ -46,14 +47,12 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
 {
-    uint32_t quota = rtrcu_load_relaxed(&callback_slot(record)->quota); /* a refill that comes between is lost: less is run, no harm */
-    rtrcu_store_relaxed(&callback_slot(record)->quota, done < quota ? quota - (uint32_t)done : 0);
+    struct callback_slot *slot = callback_slot(record);
+    uint32_t quota = rtrcu_load_relaxed(&slot->quota); /* a refill that comes between is lost: less is run, no harm */
+    rtrcu_store_relaxed(&slot->quota, done < quota ? quota - (uint32_t)done : 0);
     if (left)
         rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
 }
 
-const struct callback_policy callback_policy_krcud = {.name = "krcud",
-                                                      .owner_runs = true,
-                                                      .punts = true,
-                                                      .owner_budget = owner_budget,
-                                                      .owner_done = owner_done};
+const struct callback_policy callback_policy_krcud = {
+    .name = "krcud", .owner_runs = true, .punts = true, .owner_budget = owner_budget, .owner_done = owner_done};

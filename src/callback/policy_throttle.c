@@ -15,9 +15,10 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
     (void)asked_ns;
     if (lifted)
         budget->count_max = UINT64_MAX;
+    else if (plat_clock_now() < rtrcu_load_relaxed(&callback_slot(record)->plugged_ns))
+        budget->count_max = 0;
     else
-        budget->count_max =
-            plat_clock_now() < rtrcu_load_relaxed(&callback_slot(record)->plugged_ns) ? 0 : (uint64_t)config_now(cb->config)->maxbatch;
+        budget->count_max = (uint64_t)config_now(cb->config)->maxbatch;
 }
 
 static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)

@@ -82,8 +82,8 @@ static void end_barrier(struct barrier *barrier)
 void drive_barrier(struct drive *drive)
 {
     drive_take_long(drive, &drive->barrier_lock);
-    struct barrier barrier __attribute__((cleanup(end_barrier))) = {
-        .drive = drive, .own = reader_self(), .generation = drive->generation};
+    struct barrier barrier
+        __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = reader_self(), .generation = drive->generation};
     callback_barrier_begin(drive->cb);
     barrier.began_ns = plat_clock_now();
     barrier.report_ns = watch_next_report(drive->watch, 0);

@@ -67,7 +67,8 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
     round->chosen = 0;
     reader_lock(leaf);
     struct reader_record *record;
-    for (uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
+    uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
+    while ((record = reader_next(leaf, &left))) {
         uint32_t slot = reader_slot(record);
         if (!may_lend(drive, kind, record, &round->armed[slot]))
             continue;

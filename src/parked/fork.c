@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: no list of a thread is half changed in the child, which keeps the tasks that are parked and drops those that are
- * mounted in threads that are not there.
+/* Fork: no list of a thread is half changed in the child, which keeps the tasks that are parked and drops those that
+ * are mounted in threads that are not there.
  *
  * tested by: test/api/fork.cc
  */

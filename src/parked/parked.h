@@ -25,8 +25,8 @@
 #include "reader/reader.h"
 
 struct parked_slot {
-    struct lock lock;         /* the list of tasks that parked on the slot's thread */
-    uint32_t count;           /* atomic: tasks on it; written under its lock */
+    struct lock lock; /* the list of tasks that parked on the slot's thread */
+    uint32_t count;   /* atomic: tasks on it; written under its lock */
     struct rtrcu_link tasks;
 };
 
@@ -93,14 +93,15 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
 bool parked_remove_from_thread(struct rcu_task *task);
 /* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
-/* The first task that a grace period of @kind waits for, and the one behind @task; NULL = none.  Under the leaf lock. */
+/* The first task that a grace period of @kind waits for, and the one behind @task; NULL = none.  Under the leaf
+ * lock. */
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);
 struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task);
 /* How many are on the list of @record's thread, and of a leaf. */
 uint32_t parked_on_thread(const struct reader_record *record);
 uint32_t parked_on_leaf(const struct reader_leaf *leaf);
-/* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  One
- * that has left promoted its own before it was uncounted. */
+/* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  A
+ * thread that has left promoted its own before it was uncounted. */
 bool parked_any(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint. */
 bool parked_is_waited_for(const struct rcu_task *task);

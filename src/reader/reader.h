@@ -72,7 +72,7 @@ struct reader_leaf {
     uint32_t registered;         /* atomic: slots whose word must be scanned; cleared under the lock */
     uint32_t draining;           /* under the lock: used slots whose thread is gone */
     uint32_t held[READER_ROOMS]; /* under the lock: of these, those that a room has not let go */
-    uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those that have the quiescent-state discipline */
+    uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
     void *of[READER_ROOMS];      /* constant: what each room keeps of this leaf and its slots */
     struct reader_record record[READER_FANOUT];
 };
@@ -107,7 +107,7 @@ struct reader_registry {
     uint32_t registered_peak;                /* atomic, about */
     uint32_t deadline_count;                 /* atomic: deadline threads now */
     unsigned int exit_key;
-    struct reader_plan plan;                 /* constant */
+    struct reader_plan plan; /* constant */
     struct complaint misuse[READER_MISUSES];
 };
 
@@ -303,11 +303,6 @@ static inline void reader_prefetch(struct reader_leaf *leaf)
 static inline uint32_t reader_threads(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->registered);
-}
-/* Deadline threads among them. */
-static inline uint32_t reader_deadline_threads(const struct reader_registry *registry)
-{
-    return rtrcu_load_relaxed(&registry->deadline_count);
 }
 /* Fill in what this room counts. */
 void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats);

@@ -103,7 +103,7 @@ unsigned int section_report(struct gp *gp)
     struct reader_record *record = reader_self();
     unsigned int actions = GP_ACTION_NONE;
     if (lock_any_held(SECTION_LOCKS))
-        return GP_ACTION_NONE;   /* a handler interrupted its holder: the flag stays, and a later slow path reports */
+        return GP_ACTION_NONE; /* a handler interrupted its holder: the flag stays, and a later slow path reports */
     reader_disarm(gp_registry(gp)); /* a full fence: what was read before is read before the report */
     if (tasks_permit_report(gp, record, &actions))
         actions |= gp_report(gp, record);

@@ -75,8 +75,7 @@ class World
   public:
     World()
     {
-        static const reader_plan plan = {sizeof(domain_leaf), api_leaf_lay_out};
-        reader_registry_init(registry(), &plan, first_leaf_.get());
+        reader_registry_init(registry(), &rtrcu_domain.registry.plan, first_leaf_.get());
         gp_init(gp(), registry());
     }
     /* Pages of grown leaves stay, as they do in the library: a process that ends gives them back. */

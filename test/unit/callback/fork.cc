@@ -250,7 +250,8 @@ TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
 {
     for (uint64_t done = 0; done < 7; done++) {
         uint64_t lost = cb_->lost_at_fork;
-        callback_slot(record_)->free_queued = callback_slot(record_)->free_done = callback_slot(record_)->free_started = 0;
+        struct callback_slot *slot = callback_slot(record_);
+        slot->free_queued = slot->free_done = slot->free_started = 0;
         begin_to_free_elsewhere(7, done);
         fork();
         EXPECT_EQ(cb_->lost_at_fork, lost + 1) << done;
