@@ -43,8 +43,11 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
     count_arrival(gp, threads);
 }
 
+/* Most threads have none parked: a scan asks for each. */
 bool gp_promote(struct gp *gp, struct reader_record *record)
 {
+    if (parked_on_thread(record) == 0) /* [O14] */
+        return true;
     unsigned int threads = gp_waits_for_thread(gp, record);
     uint32_t moved;
     set_flags(gp, reader_leaf_of(record), parked_promote(record, threads, &moved));
