@@ -19,7 +19,7 @@ struct domain_leaf {
 struct domain {
     uint32_t initialized;
     int32_t message_error;    /* not 0: there is no key for it, and refusals are explained on standard error alone */
-    unsigned int message_key; /* of each thread's last api_message */
+    unsigned int message_key; /* of each thread's last config_message */
     struct complaint refused; /* configurations */
     int32_t fence_error;      /* why full fences are in use, 0 = they are not or by choice */
     struct config config;

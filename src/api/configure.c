@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Putting a configuration into force, reading it back, counters, version.
+/* Putting a configuration into force, counters, version.
  *
  * tested by: test/api/config.cc
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Callbacks: queues by owning thread, collection, invocation within a budget, barrier goals, bulk frees, policies.
  *
- * Knows: queues in records, sequence numbers.  Must not know: who turns the crank, daemons, how anybody is woken.
+ * Knows: records and leaves, cookies, settings.  Must not know: who turns the crank, daemons, how anybody is woken.
  *
  * The way of a callback:
  *  stage    entered by             leaves by               guarded by

@@ -3,7 +3,7 @@
  * threads that are not there go back to the head, and a callback that one of them had begun is neither run again nor
  * waited for.
  *
- * tested by: test/unit/callback/callback.cc
+ * tested by: test/unit/callback/fork.cc
  */
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * over one step, never over a sleep, so whoever waits takes the next step itself where another is kept from its CPU.
  *
  *  waits for the end       finds the crank taken    between its steps
- *  a real-time thread      lends the holder its     asleep on machine.event, at most a tick
+ *  a real-time thread      lends the holder its     asleep on turning.event, at most a tick
  *                          priority
- *  who watches             asleep on machine.event  the same
+ *  who watches             asleep on turning.event  the same
  *  others                  the same                 the same, but longer and longer
  *  one of low priority     has the driver do it     asleep on drive.turns
  *

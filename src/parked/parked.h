@@ -9,8 +9,8 @@
  *
  *  where          entered by                       leaves by                          guarded by
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
- *  ON_THREAD      parked_add_to_thread()          promotion, or its outermost unlock the slot's lock
- *  ON_LEAF        parked_add_to_leaf()            its outermost unlock               the leaf lock
+ *  ON_THREAD      parked_add_to_thread()           promotion, or its outermost unlock the slot's lock
+ *  ON_LEAF        parked_add_to_leaf()             its outermost unlock               the leaf lock
  *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
@@ -81,10 +81,10 @@ void parked_add_to_thread(struct reader_record *record, struct rcu_task *task);
 /* @threads: bits PARKED_GP_THREAD, PARKED_EXP_THREAD.  Under the leaf lock.  Returns the kinds (bit 0 normal, bit 1
  * expedited) that wait for a task of this leaf now and did not before. */
 unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads);
-/* Move @record's list to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the lock.  Under
- * the leaf lock.  Returns as above.  The record goes on saying that @moved tasks are parked until parked_promoted():
- * its owner, which clears its bit without the lock, must not find "none" before the leaf's word says that tasks are
- * waited for. */
+/* Move the list of @record's slot to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the
+ * lock.  Under the leaf lock.  Returns as above.  The slot goes on saying that @moved tasks are parked until
+ * parked_promoted(): its thread, which clears its bit without the lock, must not find "none" before the leaf's word
+ * says that tasks are waited for. */
 unsigned int parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved);
 void parked_promoted(struct reader_record *record, uint32_t moved);
 /* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */

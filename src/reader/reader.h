@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Reader records and their registry: who exists, and what their word says.
  *
- * Knows: records, leaves of 32 records, the reader word, who uses full fences.
- * Must not know: grace periods, callbacks' policies, drivers.
+ * Knows: records, leaves of 32 slots, the reader word, who uses full fences.
+ * Must not know: grace periods, callbacks, drivers, what other rooms keep of a leaf.
  *
  * A slot of a leaf:
  *  state     entered by            leaves when                        to         bits

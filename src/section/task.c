@@ -6,7 +6,7 @@
  *
  *  task.where     meaning                                          the share while parked
  *  NOWHERE        no section of it is listed                       0
- *  ON_THREAD ...  on a list, see parked/parked.h                 > 0; 0 if listed for good by section_task_list()
+ *  ON_THREAD ...  on a list, see parked/parked.h                   > 0; 0 if listed for good by section_task_list()
  *  COUNTED        in registry.anonymous: it parked where no record could be had
  * tested by: test/unit/section/task.cc
  */
