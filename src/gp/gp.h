@@ -5,8 +5,8 @@
  * Knows: records, leaves, parked tasks.  Must not know: callbacks, sections, drivers, threads.
  * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.
  *
- * Who turns the crank holds machine.crank, for one step or several; one thread may take a grace period up where another
- * has left it:
+ * Who turns the crank holds machine.crank for a step, which takes a grace period through one state or more; the next
+ * step may be another thread's:
  *
  *  state   entered by    leaves when                               to       then
  *  IDLE    gp_end()      somebody turns the crank                  BEGUN    no node owes a report

@@ -120,7 +120,7 @@ static inline unsigned int *reader_exit_key(struct reader_registry *registry)
 {
     return &registry->exit_key;
 }
-/* And for another's. */
+/* What @room keeps of @leaf; by that room, while the leaf is laid out. */
 static inline void reader_leaf_join(struct reader_leaf *leaf, enum reader_room room, void *part)
 {
     leaf->of[room] = part;
