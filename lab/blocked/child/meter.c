@@ -3,13 +3,13 @@
  */
 #include "blocked/child/meter.h"
 
-#include "blocked/blocked.h"
+#include "parked/parked.h"
 
 /* Of the library's own types, so that a change there does not pass unseen. */
 __typeof__(lock_acquire) __real_lock_acquire, __wrap_lock_acquire;
 __typeof__(lock_try) __real_lock_try, __wrap_lock_try;
 __typeof__(lock_release) __real_lock_release, __wrap_lock_release;
-__typeof__(blocked_promote) __real_blocked_promote, __wrap_blocked_promote;
+__typeof__(parked_promote) __real_parked_promote, __wrap_parked_promote;
 
 static struct {
     bool spin;
@@ -118,11 +118,11 @@ void __wrap_lock_release(struct lock *lock)
     __real_lock_release(lock);
 }
 
-unsigned int __wrap_blocked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
+unsigned int __wrap_parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
 {
     struct meter_totals *into = meter.into;
     uint64_t began = into ? cycles_now() : 0;
-    unsigned int fresh = __real_blocked_promote(record, threads, moved);
+    unsigned int fresh = __real_parked_promote(record, threads, moved);
     if (into && *moved) {
         into->promotions += *moved;
         into->promotion_cycles += cycles_now() - began;
