@@ -41,8 +41,6 @@ void api_init(void);
 void api_message_keep(const struct config_message *why);
 /* The calling thread leaves the registry; @exiting: it ends. */
 void api_leave(bool exiting);
-/* Say "inside a section" for a call that would never return.  Debug builds abort. */
-void api_refuse_inside_section(const char *call);
 
 /* A call that waits: quiescent-state threads are offline meanwhile.  Returns whether to come back online. */
 bool api_wait_begin(const char *call);

@@ -7,7 +7,7 @@
 
 #include "api/api.h"
 
-void api_refuse_inside_section(const char *call)
+static void refuse_inside_section(const char *call)
 {
     if (CHECK_DEBUG)
         plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself\n", lock_thread_id(),
@@ -21,7 +21,7 @@ bool api_wait_begin(const char *call)
 {
     api_init();
     if (section_nesting() != 0)
-        api_refuse_inside_section(call);
+        refuse_inside_section(call);
     if (!section_may_go_offline(&rtrcu_domain.gp))
         return false;
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));

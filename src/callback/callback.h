@@ -18,6 +18,8 @@
 #ifndef RTRCU_CALLBACK_CALLBACK_H
 #define RTRCU_CALLBACK_CALLBACK_H
 
+#include <stdlib.h>
+
 #include "callback/queue.h"
 #include "config/config.h"
 #include "section/section.h"
@@ -179,6 +181,17 @@ enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
 enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now);
 
 /* ---- invocation: invoke.c ---- */
+
+/* An embedded head within the first page: rcu_free_head() puts its offset where the function would be. */
+#define CALLBACK_FREE_OFFSET_MAX 4096
+
+static inline void callback_call(struct rcu_head *head, rcu_callback_t func)
+{
+    if ((uintptr_t)func < CALLBACK_FREE_OFFSET_MAX)
+        free((char *)head - (uintptr_t)func);
+    else
+        func(head);
+}
 
 /* Value: what a batch may take. */
 struct callback_budget {

@@ -8,7 +8,6 @@
 #include "callback/callback.h"
 
 #define DEPTH_MAX 8
-#define FREE_OFFSET_MAX 4096
 
 /* May a section of the calling thread hold the object? */
 static bool own_sections_exclude(bool in_handler)
@@ -44,9 +43,6 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
     }
     rtrcu_fetch_add(&cb->direct, 1);
     uint32_t depth __attribute__((cleanup(end_direct))) = rtrcu_self.direct_depth++; /* also where it throws */
-    if ((uintptr_t)func < FREE_OFFSET_MAX)
-        free((char *)head - (uintptr_t)func);
-    else
-        func(head);
+    callback_call(head, func);
     return true;
 }

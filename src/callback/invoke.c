@@ -12,8 +12,6 @@
 #define CLOCK_EVERY_NS 1000
 #define CLOCK_EVERY_MAX 8
 #define COST_MAX_NS 1000000
-/* An embedded head within the first page: rcu_free_head() puts its offset where the function would be. */
-#define FREE_OFFSET_MAX 4096
 
 bool callback_has_ready(const struct reader_record *record)
 {
@@ -26,10 +24,7 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
     rtrcu_store_relaxed(&callback_slot(record)->queue.function, func);
     if (CHECK_DEBUG)
         callback_double_leave(cb, head);
-    if ((uintptr_t)func < FREE_OFFSET_MAX)
-        free((char *)head - (uintptr_t)func);
-    else
-        func(head);
+    callback_call(head, func);
     rtrcu_store_release(&callback_slot(record)->queue.invoked, callback_slot(record)->queue.started);
 }
 

@@ -16,7 +16,6 @@
 #define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs */
 #define NUDGER_LOOKS 50    /* for the thread that ends the spinning, in one round */
 #define SHARE_NS 200000000 /* on one reader in one grace period */
-#define FLOOD_NS 10000000  /* a backlog at qmax counts as a flood for so long */
 
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
 {
@@ -26,7 +25,7 @@ bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
     if (kind == GP_EXPEDITED)
         return true;
     int64_t now = plat_clock_now();
-    bool flood = now - rtrcu_load_relaxed(&drive->flooded_ns) < FLOOD_NS;
+    bool flood = drive_is_flooded(drive, now);
     return flood || now - gp_began_ns(drive->gp, kind) >= config->boost_delay_us * 1000;
 }
 

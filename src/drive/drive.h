@@ -337,6 +337,12 @@ static inline const struct drive_driver *drive_row(const struct drive *drive)
 }
 /* A backlog is at qmax now. */
 void drive_note_flood(struct drive *drive);
+/* Was one so within the last DRIVE_FLOOD_NS? */
+#define DRIVE_FLOOD_NS 10000000
+static inline bool drive_is_flooded(const struct drive *drive, int64_t now)
+{
+    return now - rtrcu_load_relaxed(&drive->flooded_ns) < DRIVE_FLOOD_NS;
+}
 /* Has the driver a thread that runs? */
 static inline bool drive_runs(const struct drive *drive)
 {

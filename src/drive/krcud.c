@@ -10,7 +10,6 @@
 
 /* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
 #define TURN_CALLBACKS 4096
-#define FLOOD_NS 10000000 /* a backlog at qmax counts as a flood for so long */
 #define LIFTED_NICE -15
 
 /* A queue to serve.  NULL: there is none, or somebody forks. */
@@ -107,7 +106,7 @@ static int wanted_nice(const struct krcud *krcud)
 /* Above ordinary threads while a backlog is at qmax, as far as we may be. */
 static void lift(struct krcud *krcud)
 {
-    bool flood = plat_clock_now() - rtrcu_load_relaxed(&krcud->drive->flooded_ns) < FLOOD_NS;
+    bool flood = drive_is_flooded(krcud->drive, plat_clock_now());
     if (krcud->settings->krcud_rtprio > 0 || flood == krcud->lifted)
         return;
     krcud->lifted = flood;

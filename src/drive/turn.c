@@ -21,7 +21,7 @@
 /* How long poll watches before it lets others have the crank. */
 #define POLL_NS 50000
 /* Who only helps, or has the driver turn, looks again after a tick, then later and later, at last after so long. */
-#define PATIENCE_NS 100000000
+#define LONGEST_REST_NS 100000000
 
 /* Grace periods stand still without a fence, and say so. */
 static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
@@ -278,7 +278,7 @@ static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns
     int64_t tick_ns = drive_tick_ns(drive);
     if (watches || previous_ns == 0 || plat_sched_rt_priority() > 0)
         return tick_ns;
-    return previous_ns < PATIENCE_NS ? 2 * previous_ns : previous_ns;
+    return previous_ns < LONGEST_REST_NS ? 2 * previous_ns : previous_ns;
 }
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
@@ -356,7 +356,7 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
         uint32_t turns = rtrcu_load_acquire(&drive->turns);
         bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
         sleep_counted(drive, &drive->turns, turns, &drive->turn_waiters, reached ? 0 : patience_ns);
-        patience_ns *= patience_ns < PATIENCE_NS ? 2 : 1;
+        patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
 }
 

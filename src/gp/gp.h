@@ -164,8 +164,6 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
 bool gp_promote(struct gp *gp, struct reader_record *record);
 /* @task, on the leaf's list, has ended its section.  Returns actions. */
 unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
-/* Does the grace period wait for a parked task? */
-bool gp_waits_for_tasks(struct gp *gp, enum gp_kind kind);
 
 /* Inside the room. */
 bool gp_clear_bit(uint64_t *address, uint64_t seq_bits, uint64_t bit);

@@ -69,12 +69,3 @@ unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task 
     }
     return actions;
 }
-
-bool gp_waits_for_tasks(struct gp *gp, enum gp_kind kind)
-{
-    for (uint32_t i = 0; i < gp->machine[kind].leaves; i++) {
-        if (rtrcu_load_acquire(&gp->level0[i].word[kind]) & GP_WORD_PARKED)
-            return true;
-    }
-    return false;
-}

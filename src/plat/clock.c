@@ -8,21 +8,11 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-static int64_t clock_read(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 int64_t plat_clock_now(void)
 {
-    return clock_read(CLOCK_MONOTONIC);
-}
-
-int64_t plat_clock_thread_cpu(void)
-{
-    return clock_read(CLOCK_THREAD_CPUTIME_ID);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 /* A thread's CPU clock is named by the inverted id, above three bits that say "of one thread" and "time on a CPU". */

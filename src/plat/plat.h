@@ -44,8 +44,7 @@ int plat_futex_unlock_pi(uint32_t *word);
 
 /* ---- time: clock.c ---- */
 
-int64_t plat_clock_now(void);        /* CLOCK_MONOTONIC, nanoseconds */
-int64_t plat_clock_thread_cpu(void); /* CPU time of the calling thread, nanoseconds */
+int64_t plat_clock_now(void); /* CLOCK_MONOTONIC, nanoseconds */
 /* CPU time of another thread of ours, -1 = there is none of that id, or the kernel does not tell. */
 int64_t plat_clock_of_thread(int thread_id);
 void plat_clock_sleep(int64_t ns);

@@ -75,11 +75,6 @@ int64_t plat_clock_now(void)
     return world()->clock_now();
 }
 
-int64_t plat_clock_thread_cpu(void)
-{
-    return world()->clock_now();
-}
-
 // Nobody runs but who looks: every other thread stands still.
 int64_t plat_clock_of_thread(int thread_id)
 {
