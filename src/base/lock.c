@@ -43,11 +43,6 @@ bool lock_is_mine(const struct lock *lock)
     return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_id();
 }
 
-bool lock_is_any_held(enum lock_rank lowest)
-{
-    return (rtrcu_self.locks_held & ~UINT32_C(0) << lowest) != 0;
-}
-
 /* Before the lock is taken: a handler must not find it taken by its own thread and not noted.  Returns what was noted
  * before. */
 static uint32_t note(const struct lock *lock, bool same_rank_allowed)

@@ -40,8 +40,6 @@ bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);
 /* Does the calling thread hold it? */
 bool lock_is_mine(const struct lock *lock);
-/* Does the calling thread hold, or take just now, one of that rank or of a higher one? */
-bool lock_is_any_held(enum lock_rank lowest);
 /* In a fork's child: it holds none, and has another id.  Returns the old one, 0 = it had not asked for it. */
 uint32_t lock_after_fork_child(void);
 /* Does the calling thread hold, or is it taking, a lock of one of @ranks (bits)? */

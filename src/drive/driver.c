@@ -239,9 +239,9 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     bool ready = callback_ready(leaf) != 0;
     reader_unlock(leaf);
     for (uint32_t i = 0; i < count; i++) {
+        /* Where no daemon may be, or none can, the next pass tries again. */
         if (!drive_row(drive)->body || !drive_krcud_give(drive, give[i], cpu[i], policy->punts))
-            drive_krcud_serve_here(drive, give[i],
-                                   share); /* no daemon may be, or none can: the next pass tries again */
+            drive_krcud_serve_here(drive, give[i], share);
     }
     return ready;
 }
@@ -250,11 +250,8 @@ bool drive_dispatch_within(struct drive *drive, struct drive_share *share)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
-    struct reader_registry *registry = drive->registry;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
-        if (leaf)
-            ready |= dispatch_leaf(drive, leaf, now, share);
-    }
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));)
+        ready |= dispatch_leaf(drive, leaf, now, share);
     return ready;
 }
 

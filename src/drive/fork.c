@@ -43,7 +43,7 @@ static void resume_invokers(struct drive *drive)
 
 void drive_before_fork(struct drive *drive)
 {
-    if (lock_is_any_held(LOCK_RANK_LEAF)) /* a handler interrupted its holder, and would wait for itself */
+    if (lock_any_held(UINT32_MAX << LOCK_RANK_LEAF)) /* a handler interrupted its holder, and would wait for itself */
         plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
                  lock_thread_id());
     pause_invokers(drive);

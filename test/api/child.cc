@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <dirent.h>
 #include <linux/capability.h>
 #include <map>
 #include <poll.h>
@@ -134,6 +135,17 @@ ChildResult run_child_until(const std::string &name, const std::string &until,
     close(running.output);
     waitpid(running.pid, &result.status, 0);
     return result;
+}
+
+int threads_of_this_process()
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    REQUIRE(tasks);
+    while (struct dirent *entry = readdir(tasks))
+        count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count;
 }
 
 ChildResult run_child(const std::string &name, const std::vector<std::string> &environment)

@@ -53,6 +53,9 @@ testing::AssertionResult aborted(const ChildResult &result, const std::string &s
 /* The same, with real-time scheduling forbidden to it.  It stays the same user, who may read the program's folder. */
 [[noreturn]] void become_child_without_real_time(const std::string &name);
 
+/* As the kernel counts them. */
+int threads_of_this_process();
+
 struct RegisterChild {
     RegisterChild(const char *name, void (*body)());
 };

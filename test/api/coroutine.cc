@@ -310,36 +310,6 @@ TEST(Coroutine, AListedSectionHoldsOnWhateverThread)
     EXPECT_EQ(shared.bad_sections, 0);
 }
 
-/* The executor is inside a section of its own while it resumes the coroutine. */
-TEST(Coroutine, AListedSectionLeavesTheThreadsOwnAlone)
-{
-    struct Kept {
-        std::coroutine_handle<> handle;
-        bool await_ready() const noexcept
-        {
-            return false;
-        }
-        void await_suspend(std::coroutine_handle<> resumed) noexcept
-        {
-            handle = resumed;
-        }
-        void await_resume() const noexcept
-        {
-        }
-    } kept;
-    rcu_read_lock();
-    [](Kept &awaited) -> Job {
-        rtrcu::section section("polled");
-        co_await section.across(awaited);
-    }(kept);
-    EXPECT_TRUE(rcu_read_lock_held());
-    rcu_read_unlock();
-    EXPECT_FALSE(rcu_read_lock_held());
-    unsigned long cookie = start_poll_synchronize_rcu();
-    std::thread([&] { kept.handle.resume(); }).join();
-    cond_synchronize_rcu(cookie);
-}
-
 /* What a test resumes by hand, wherever it likes. */
 struct ByHand {
     std::coroutine_handle<> handle;
@@ -355,6 +325,23 @@ struct ByHand {
     {
     }
 };
+
+/* The executor is inside a section of its own while it resumes the coroutine. */
+TEST(Coroutine, AListedSectionLeavesTheThreadsOwnAlone)
+{
+    ByHand kept;
+    rcu_read_lock();
+    [](ByHand &awaited) -> Job {
+        rtrcu::section section("polled");
+        co_await section.across(awaited);
+    }(kept);
+    EXPECT_TRUE(rcu_read_lock_held());
+    rcu_read_unlock();
+    EXPECT_FALSE(rcu_read_lock_held());
+    unsigned long cookie = start_poll_synchronize_rcu();
+    std::thread([&] { kept.handle.resume(); }).join();
+    cond_synchronize_rcu(cookie);
+}
 
 Job section_then_plain(ByHand &first, ByHand &second)
 {

@@ -5,7 +5,6 @@
  */
 #include <atomic>
 #include <csignal>
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
@@ -364,17 +363,6 @@ TEST_F(Fork, InsideACallbackTheChildBlocksWhatTheProgramDoes)
 
 /* ---- the child's driver ---- */
 
-int threads_of_this_process()
-{
-    int count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    REQUIRE(tasks);
-    while (struct dirent *entry = readdir(tasks))
-        count += entry->d_name[0] != '.';
-    closedir(tasks);
-    return count;
-}
-
 CHILD(deadline_loop_goes_on)
 {
     REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
@@ -419,7 +407,7 @@ CHILD(handler_queues_first_in_the_child)
     });
     in_forked_child([] {
         raise(SIGUSR1);
-        REQUIRE(threads_of_this_process() == 1);
+        REQUIRE(test::threads_of_this_process() == 1);
         queue(1);
         REQUIRE(test::eventually([] { return runs == 2; }));
     });

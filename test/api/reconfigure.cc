@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -81,25 +80,15 @@ TEST(Reconfigure, ManyChangesTakeNoMemory)
     EXPECT_TRUE(exited_well(test::run_child("many_changes")));
 }
 
-int threads()
-{
-    int count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    REQUIRE(tasks);
-    while (struct dirent *entry = readdir(tasks))
-        count += entry->d_name[0] != '.';
-    closedir(tasks);
-    return count;
-}
-
 void have_all_daemons(const char *cpus)
 {
     struct rtrcu_config config = in_force();
     REQUIRE(rtrcu_config_set(&config, "cpus", cpus) == 0);
     config.policy = RTRCU_POLICY_KRCUD;
-    int before = threads();
+    int before = test::threads_of_this_process();
     REQUIRE(rtrcu_configure(&config) == 0);
-    REQUIRE(threads() - before <= sysconf(_SC_NPROCESSORS_CONF) + 1); /* and the driver, if it had been asked for */
+    REQUIRE(test::threads_of_this_process() - before <=
+            sysconf(_SC_NPROCESSORS_CONF) + 1); /* and the driver, if it had been asked for */
 }
 
 CHILD(all_cpus_by_name)
