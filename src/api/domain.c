@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/layout.h"
 
 struct domain rtrcu_domain;
 __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec"))) = {

@@ -27,6 +27,7 @@
     } while (0)
 
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+#define container_of_const(pointer, type, member) ((const type *)((const char *)(pointer)-offsetof(type, member)))
 #define BASE_CACHE_LINE 64
 
 #endif

@@ -227,10 +227,10 @@ struct callback_policy {
     bool owner_runs; /* in rcu_quiescent_state() and rcu_process_callbacks() */
     bool punts;      /* what the owner leaves goes to a daemon, at the head of its list */
     /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
-    void (*owner_budget)(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+    void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget);
     /* The owner has run @done callbacks, and left some if @left.  NULL = nothing to note. */
-    void (*owner_done)(const struct callback *cb, struct reader_record *record, uint64_t done, bool left);
+    void (*owner_done)(struct callback *cb, struct reader_record *record, uint64_t done, bool left);
 };
 
 extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded,
@@ -238,7 +238,7 @@ extern const struct callback_policy callback_policy_daemon, callback_policy_inli
 /* NULL if this version has none of that number. */
 const struct callback_policy *callback_policy_of(int32_t policy);
 /* max(blimit, pending >> divisor); no limit between qhimark and qlowmark. */
-uint64_t callback_count_limit(const struct callback *cb, const struct reader_record *record);
+uint64_t callback_count_limit(struct callback *cb, struct reader_record *record);
 
 /* Does real-time work wait for this CPU, or for the end of what is ready?  (policy krcud) */
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record);

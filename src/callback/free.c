@@ -34,9 +34,14 @@ static void free_block_mark(struct rcu_head *head)
     (void)head;
 }
 
-static struct free_block *block_of(const struct rcu_head *head)
+static struct free_block *block_of(struct rcu_head *head)
 {
     return container_of(head, struct free_block, head);
+}
+
+static const struct free_block *block_at(const struct rcu_head *head)
+{
+    return container_of_const(head, struct free_block, head);
 }
 
 bool callback_is_free_block(rcu_callback_t func)
@@ -162,7 +167,7 @@ static void drop_first(struct cb_queue *queue)
 /* One store says that the free has begun, which is also the block's position: so a fork's child knows it exactly. */
 void callback_free_one(struct reader_record *record)
 {
-    const struct free_block *block = block_of(callback_slot(record)->queue.batch.first);
+    const struct free_block *block = block_at(callback_slot(record)->queue.batch.first);
     uint64_t number = callback_slot(record)->free_done + 1;
     invariant("INV-CA2", number > block->first && number <= block->end);
     rtrcu_store_release(&callback_slot(record)->free_started, number);
@@ -176,13 +181,13 @@ void callback_free_one(struct reader_record *record)
 void callback_free_drop_spent(struct reader_record *record)
 {
     const struct rcu_head *head = callback_slot(record)->queue.batch.first;
-    if (head && callback_is_free_block(head->func) && block_of(head)->end == callback_slot(record)->free_done)
+    if (head && callback_is_free_block(head->func) && block_at(head)->end == callback_slot(record)->free_done)
         (void)cbqueue_pop(&callback_slot(record)->queue.batch);
 }
 
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head)
 {
-    const struct free_block *block = block_of(head);
+    const struct free_block *block = block_at(head);
     uint64_t done = callback_slot(record)->free_done;
     return block->end - (done > block->first ? done : block->first);
 }
@@ -190,5 +195,5 @@ uint64_t callback_free_count(const struct reader_record *record, const struct rc
 uint64_t callback_free_count_open(const struct reader_record *record)
 {
     const struct free_block *newest = callback_slot(record)->free_block;
-    return newest ? newest->end - block_of(newest->head.next)->first : 0;
+    return newest ? newest->end - block_at(newest->head.next)->first : 0;
 }

@@ -23,14 +23,14 @@ const struct callback_policy *callback_policy_of(int32_t policy)
     }
 }
 
-uint64_t callback_count_limit(const struct callback *cb, const struct reader_record *record)
+uint64_t callback_count_limit(struct callback *cb, struct reader_record *record)
 {
     const struct rtrcu_config *config = config_now(cb->config);
-    struct cb_queue *queue = (struct cb_queue *)&callback_slot(record)->queue;
+    struct cb_queue *queue = &callback_slot(record)->queue;
     uint64_t pending = callback_pending(record);
     if (config->adaptive && pending > (uint64_t)config->qhimark && !rtrcu_load_relaxed(&queue->raised)) {
         rtrcu_store_relaxed(&queue->raised, 1);
-        rtrcu_fetch_add(&((struct callback *)cb)->limit_raised, 1);
+        rtrcu_fetch_add(&cb->limit_raised, 1);
     }
     if (pending <= (uint64_t)config->qlowmark)
         rtrcu_store_relaxed(&queue->raised, 0);

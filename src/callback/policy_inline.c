@@ -13,7 +13,7 @@ static int64_t end_of(int64_t budget_ns)
 }
 
 /* Beyond qmax with backpressure help, count and time give way; the deadline never does. */
-static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
     const struct rtrcu_config *config = config_now(cb->config);

@@ -36,7 +36,7 @@ bool callback_rt_waits(const struct callback *cb, const struct reader_record *re
     return deadline_is_near(record);
 }
 
-static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
     const struct rtrcu_config *config = config_now(cb->config);
@@ -45,13 +45,13 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
     budget->count_max = limited && config->bhlimit ? rtrcu_load_relaxed(&callback_slot(record)->quota) : UINT64_MAX;
 }
 
-static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
+static void owner_done(struct callback *cb, struct reader_record *record, uint64_t done, bool left)
 {
     struct callback_slot *slot = callback_slot(record);
     uint32_t quota = rtrcu_load_relaxed(&slot->quota); /* a refill that comes between is lost: less is run, no harm */
     rtrcu_store_relaxed(&slot->quota, done < quota ? quota - (uint32_t)done : 0);
     if (left)
-        rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
+        rtrcu_fetch_add(&cb->limit_stops, 1);
 }
 
 const struct callback_policy callback_policy_krcud = {

@@ -8,7 +8,7 @@
  */
 #include "callback/callback.h"
 
-static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
     bool lifted = callback_count_limit(cb, record) == UINT64_MAX;
@@ -21,12 +21,12 @@ static void owner_budget(const struct callback *cb, const struct reader_record *
         budget->count_max = (uint64_t)config_now(cb->config)->maxbatch;
 }
 
-static void owner_done(const struct callback *cb, struct reader_record *record, uint64_t done, bool left)
+static void owner_done(struct callback *cb, struct reader_record *record, uint64_t done, bool left)
 {
     (void)done;
     if (!left)
         return;
-    rtrcu_fetch_add(&((struct callback *)cb)->limit_stops, 1);
+    rtrcu_fetch_add(&cb->limit_stops, 1);
     int64_t rest_ns = config_now(cb->config)->plugticks * config_now(cb->config)->tick_us * 1000;
     rtrcu_store_relaxed(&callback_slot(record)->plugged_ns, plat_clock_now() + rest_ns);
 }

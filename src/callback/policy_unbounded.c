@@ -5,7 +5,7 @@
  */
 #include "callback/callback.h"
 
-static void owner_budget(const struct callback *cb, const struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
     (void)cb;

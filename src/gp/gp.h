@@ -13,12 +13,6 @@
  *  BEGUN   gp_begin()    the caller has fenced heavily, and scans  SCANNED  the sequence is odd, node words are old
  *  SCANNED gp_scan()     gp_is_clear()                             IDLE     every node carries the sequence
  *
- * A node's word: bits 0..31 children that owe a report, 32 the leaf has tasks that are waited for, 34..63 low bits of
- * the sequence.
- *  any -> owes, or clear     gp_scan(), once a grace period: with its sequence, a leaf's under the leaf lock
- *  bit 32 -> set             gp_park(), gp_promote(): under the leaf lock, while a bit of the leaf is set
- *  a bit, or bit 32 -> clear the reader's slow path, the poll that sees it outside, its leaving, the last task's end:
- *                            by compare-and-swap that names the sequence, idempotent
  * A carry upward names its sequence, so a late one of an old grace period changes nothing; one that a preempted
  * reporter left undone is done by the next gp_poll().
  *
@@ -31,9 +25,7 @@
 
 #include <rtrcu/config.h>
 
-#include "parked/parked.h"
-
-enum gp_kind { GP_NORMAL, GP_EXPEDITED, GP_KINDS = READER_KINDS };
+#include "gp/node.h"
 
 /* What the caller must do once it holds no lock. */
 enum gp_action {
@@ -43,9 +35,9 @@ enum gp_action {
     GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must give a lent priority back */
 };
 
-struct gp_node {
-    uint64_t word[GP_KINDS]; /* atomic */
-} __attribute__((aligned(BASE_CACHE_LINE)));
+static_assert(PARKED_EXP_TASKS == PARKED_GP_TASKS << GP_EXPEDITED && PARKED_EXP_THREAD == PARKED_GP_THREAD
+                                                                                              << GP_EXPEDITED,
+              "the placement table numbers the kinds as we do");
 
 struct gp_machine {
     uint64_t seq;        /* atomic: written by the crank */
@@ -63,9 +55,13 @@ struct gp_machine {
 
 #define GP_LEVELS 4
 
+static_assert(READER_LEAVES == READER_FANOUT * READER_FANOUT * READER_FANOUT,
+              "three levels above the leaves are enough");
+
 struct gp {
     struct reader_registry *registry;
     struct gp_machine machine[GP_KINDS];
+    struct gp_node *level[GP_LEVELS]; /* constant: where the nodes of each level begin */
     struct gp_node level0[READER_LEAVES];
     struct gp_node level1[READER_LEAVES / READER_FANOUT];
     struct gp_node level2[READER_LEAVES / READER_FANOUT / READER_FANOUT];
@@ -159,21 +155,25 @@ bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_le
 unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
 void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task);
+bool gp_promote_parked(struct gp *gp, struct reader_record *record);
 /* Move tasks that parked on @record's thread to the leaf's list: before its bit is cleared, and at a begin.  False:
  * some are left, and its bit must stay. */
-bool gp_promote(struct gp *gp, struct reader_record *record);
+static inline bool gp_promote(struct gp *gp, struct reader_record *record)
+{
+    return parked_on_thread(record) == 0 || gp_promote_parked(gp, record); /* [O14] most threads have none */
+}
 /* @task, on the leaf's list, has ended its section.  Returns actions. */
 unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
 
 /* Inside the room. */
-bool gp_clear_bit(uint64_t *address, uint64_t seq_bits, uint64_t bit);
-struct gp_node *gp_node_at(struct gp *gp, uint32_t level, uint32_t index);
-uint64_t gp_word(uint64_t seq, uint32_t mask);
-unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, uint64_t seq_bits);
-
-#define GP_WORD_MASK UINT64_C(0xffffffff)
-#define GP_WORD_PARKED (UINT64_C(1) << 32)
-#define GP_WORD_SEQ_SHIFT 34
-#define GP_WORD_OWES (GP_WORD_MASK | GP_WORD_PARKED)
+static inline struct gp_node *gp_node_at(const struct gp *gp, uint32_t level, uint32_t index)
+{
+    return &gp->level[level][index];
+}
+static inline struct gp_node *gp_leaf_node(struct gp *gp, const struct reader_leaf *leaf)
+{
+    return &gp->level0[reader_leaf_index(leaf)];
+}
+unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, struct gp_stamp stamp);
 
 #endif

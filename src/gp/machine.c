@@ -8,6 +8,10 @@
 void gp_init(struct gp *gp, struct reader_registry *registry)
 {
     gp->registry = registry;
+    gp->level[0] = gp->level0;
+    gp->level[1] = gp->level1;
+    gp->level[2] = gp->level2;
+    gp->level[3] = gp->level3;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
         machine->seq = machine->needed = SEQ_FIRST;
@@ -41,7 +45,7 @@ static void begin_inner_nodes(struct gp *gp, enum gp_kind kind, uint64_t seq, ui
         for (uint32_t i = 0; i < nodes_at(level, leaves); i++) {
             uint32_t have = children - i * READER_FANOUT;
             uint32_t mask = have >= READER_FANOUT ? UINT32_MAX : (UINT32_C(1) << have) - 1;
-            rtrcu_store_release(&gp_node_at(gp, level, i)->word[kind], gp_word(seq, mask));
+            gp_node_begin(gp_node_at(gp, level, i), kind, gp_stamp_of(seq), mask, false);
         }
     }
 }
@@ -86,18 +90,19 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 /* Publish the leaf's word, and ask at once those who can only report. */
 static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
 {
-    uint64_t seq = gp->machine[kind].seq;
-    uint32_t index = reader_leaf_index(leaf), quiescent_state_threads = 0, inside = 0;
+    struct gp_stamp stamp = gp_stamp_of(gp->machine[kind].seq);
+    struct gp_node *node = gp_leaf_node(gp, leaf);
+    uint32_t quiescent_state_threads = 0, inside = 0;
     struct reader_record *record;
     bool parked = false;
     if (reader_registered(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
-        rtrcu_store_release(&gp->level0[index].word[kind], gp_word(seq, 0));
+        gp_node_begin(node, kind, stamp, 0, false);
     } else {
         reader_lock(leaf);
         inside = scan_leaf(leaf, &quiescent_state_threads);
         inside |= promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
         parked = parked_begin(leaf, kind);
-        rtrcu_store_release(&gp->level0[index].word[kind], gp_word(seq, inside) | (parked ? GP_WORD_PARKED : 0));
+        gp_node_begin(node, kind, stamp, inside, parked);
         while ((record = reader_next(leaf, &quiescent_state_threads)))
             reader_arm(record);
         reader_unlock(leaf);
@@ -105,7 +110,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     if (parked)
         rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     if (!inside && !parked)
-        gp_carry(gp, kind, index, gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT);
+        gp_carry(gp, kind, reader_leaf_index(leaf), stamp);
 }
 
 /* [O6] Scan half of registration: the leaves' registered bits are read behind the heavy fence; see reader_publish(). */
@@ -155,7 +160,7 @@ static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    uint64_t seq_bits = gp_word(machine->seq, 0) >> GP_WORD_SEQ_SHIFT;
+    struct gp_stamp stamp = gp_stamp_of(machine->seq);
     uint32_t asked = 0;
     must_hold(&machine->crank);
     for (uint32_t i = 0; i < machine->leaves; i++) {
@@ -163,7 +168,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actio
         while (gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, arm, &asked, actions))
             ; /* who may be waited for parks on the leaf's list, so the threads' lists only get shorter */
         if (!gp_leaf_owes(gp, kind, leaf) && !gp_is_clear(gp, kind))
-            gp_carry(gp, kind, i, seq_bits); /* a reporter may have been preempted before it */
+            gp_carry(gp, kind, i, stamp); /* a reporter may have been preempted before it */
     }
     poll_anonymous(gp, kind);
     *actions &= ~(1u << kind); /* this crank is us: nobody to wake */
@@ -200,8 +205,8 @@ uint32_t gp_owing_anonymous(const struct gp *gp, enum gp_kind kind)
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind)
 {
     const struct gp_machine *machine = &gp->machine[kind];
-    const struct gp_node *top = gp_node_at((struct gp *)gp, rtrcu_load_relaxed(&machine->top), 0);
-    return !(rtrcu_load_acquire(&top->word[kind]) & GP_WORD_OWES) && !machine->anonymous_busy; /* [O4] */
+    const struct gp_node *top = gp_node_at(gp, rtrcu_load_relaxed(&machine->top), 0);
+    return !gp_word_owes(gp_node_word(top, kind)) && !machine->anonymous_busy; /* [O4] */
 }
 
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
@@ -236,11 +241,9 @@ void gp_after_fork_child(struct gp *gp)
         machine->seq &= ~SEQ_STATE_MASK; /* the one under way begins again: its cookie is still ahead */
         machine->anonymous_busy = 0;
         machine->top = 0;
-        for (uint32_t i = 0; i < reader_leaf_count(gp->registry); i++)
-            gp->level0[i].word[kind] = gp_word(machine->seq, 0);
-        for (uint32_t level = 1; level < GP_LEVELS; level++) {
+        for (uint32_t level = 0; level < GP_LEVELS; level++) {
             for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)
-                gp_node_at(gp, level, i)->word[kind] = gp_word(machine->seq, 0);
+                gp_node_forget(gp_node_at(gp, level, i), kind, gp_stamp_of(machine->seq));
         }
     }
 }

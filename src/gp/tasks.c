@@ -17,13 +17,11 @@ unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record
     return threads;
 }
 
-/* The leaf lock keeps the threads' bits that justify this: they are cleared under it, behind their promotion, or by the
- * owner if its record says that nothing is parked, which it does not say before these flags are set. */
 static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kinds)
 {
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
         if (kinds & 1u << kind)
-            rtrcu_fetch_or(&gp->level0[reader_leaf_index(leaf)].word[kind], GP_WORD_PARKED);
+            gp_node_park(gp_leaf_node(gp, leaf), kind);
     }
 }
 
@@ -43,11 +41,8 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
     count_arrival(gp, threads);
 }
 
-/* Most threads have none parked: a scan asks for each. */
-bool gp_promote(struct gp *gp, struct reader_record *record)
+bool gp_promote_parked(struct gp *gp, struct reader_record *record)
 {
-    if (parked_on_thread(record) == 0) /* [O14] */
-        return true;
     unsigned int threads = gp_waits_for_thread(gp, record);
     uint32_t moved;
     set_flags(gp, reader_leaf_of(record), parked_promote(record, threads, &moved));
@@ -60,12 +55,12 @@ bool gp_promote(struct gp *gp, struct reader_record *record)
 unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)
 {
     unsigned int actions = GP_ACTION_NONE;
+    struct gp_node *node = gp_leaf_node(gp, leaf);
     unsigned int last = parked_remove_from_leaf(leaf, task);
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
-        uint64_t *address = &gp->level0[reader_leaf_index(leaf)].word[kind];
-        uint64_t seq_bits = rtrcu_load_acquire(address) >> GP_WORD_SEQ_SHIFT;
-        if ((last & 1u << kind) && gp_clear_bit(address, seq_bits, GP_WORD_PARKED)) /* [O4] */
-            actions |= gp_carry(gp, kind, reader_leaf_index(leaf), seq_bits);
+        struct gp_stamp stamp = gp_word_stamp(gp_node_word(node, kind));
+        if ((last & 1u << kind) && gp_node_unpark(node, kind, stamp)) /* [O4] */
+            actions |= gp_carry(gp, kind, reader_leaf_index(leaf), stamp);
     }
     return actions;
 }

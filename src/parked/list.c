@@ -19,11 +19,6 @@ void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf)
     reader_leaf_join(leaf, READER_PARKED, part);
 }
 
-uint32_t parked_on_thread(const struct reader_record *record)
-{
-    return rtrcu_load_acquire(&parked_slot(record)->count);
-}
-
 uint32_t parked_on_leaf(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&parked_leaf(leaf)->count);

@@ -98,7 +98,10 @@ unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);
 struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task);
 /* How many are on the list of @record's thread, and of a leaf. */
-uint32_t parked_on_thread(const struct reader_record *record);
+static inline uint32_t parked_on_thread(const struct reader_record *record)
+{
+    return rtrcu_load_acquire(&parked_slot(record)->count);
+}
 uint32_t parked_on_leaf(const struct reader_leaf *leaf);
 /* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  A
  * thread that has left promoted its own before it was uncounted. */

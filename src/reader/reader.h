@@ -63,6 +63,7 @@ struct reader_record {
     uint64_t slow_calls;       /* atomic counter, written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
+static_assert(READER_FANOUT == 32, "the slots of a leaf are the bits of a word");
 static_assert(sizeof(struct reader_record) == BASE_CACHE_LINE, "a record is a cache line");
 
 struct reader_leaf {

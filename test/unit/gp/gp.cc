@@ -23,10 +23,6 @@ class Gp : public testing::Test
     struct gp *gp_ = world_.gp();
     gp_machine *normal_ = &world_.gp()->machine[GP_NORMAL];
 
-    static uint64_t bits(uint64_t seq)
-    {
-        return gp_word(seq, 0) >> GP_WORD_SEQ_SHIFT;
-    }
     void grace_period(gp_kind kind = GP_NORMAL)
     {
         test::Crank crank(gp_, kind);
@@ -337,11 +333,11 @@ TEST_P(GpTree, AStaleCarryChangesNothing)
 {
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     reader_record *reader = readers.back();
-    uint64_t stale;
+    struct gp_stamp stale;
     {
         test::Crank crank(gp_);
         crank.begin_and_scan();
-        stale = bits(normal_->seq);
+        stale = gp_stamp_of(normal_->seq);
         crank.end();
     }
     world_.set_inside(reader, 1);
@@ -364,7 +360,7 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
     ASSERT_TRUE(crank.begin_and_scan());
     leave_and_report(readers.back());
     if (readers.size() > 1) {
-        gp_carry(gp_, GP_NORMAL, readers.back()->leaf->index, bits(normal_->seq));
+        gp_carry(gp_, GP_NORMAL, readers.back()->leaf->index, gp_stamp_of(normal_->seq));
         EXPECT_FALSE(crank.is_clear()) << "the other still owes";
         leave_and_report(readers.front());
     }

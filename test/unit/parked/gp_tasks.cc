@@ -46,7 +46,7 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
     park(&task_[0]);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    EXPECT_TRUE(gp_->level0[0].word[GP_NORMAL] & GP_WORD_PARKED);
+    EXPECT_TRUE(gp_->level0[0].word[GP_NORMAL] & GP_NODE_PARKED);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
     EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
