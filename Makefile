@@ -2,68 +2,69 @@
 # The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-long bench torture explore mutants tidy install clean
+.PHONY: help build run check test test-long bench torture explore mutants tidy install clean
 
 PREFIX ?= /usr/local
 ARGS ?=
-TREE := build/release
-RTRCU := $(TREE)/lab/rtrcu
+RTRCU := build/program/lab/rtrcu
 
 help: ## list the commands
 	@echo "usage: make COMMAND [ARGS='...']"
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
 
-# Quiet while nothing changes: ninja decides what to do, the log holds the rest.
-build: ## build everything for this machine, in build/release
-	@tools/setup build test
-	@mkdir -p build
-	@test -f $(TREE)/build.ninja || cmake --preset release >build/release.log 2>&1 || { cat build/release.log; exit 1; }
-	@cmake --build --preset release $(if $(TARGETS),--target $(TARGETS))
-
-run: TARGETS := rtrcu_program
-bench: TARGETS := rtrcu-bench
-explore: TARGETS := rtrcu-explore
+build: ## build the library and the rtrcu program, in build/program
+	@tools/setup library program
+	@tools/build program
 
 run: build ## the main job: what reclamation does to a deadline, policy by policy (about a minute)
 	@tools/setup run
 	@mkdir -p out
 	$(RTRCU) latency $(ARGS)
 
+check: ## the unit tests of one room, in seconds: make check ROOM=gp [TEST='Gp.*']; without ROOM, of all rooms
+	@tools/setup library program check
+	@tools/check "$(ROOM)" "$(TEST)"
+
 test: ## build and run the tests with every check on (others: ARGS="release asan tsan aarch64")
-	@tools/setup build run test
+	@tools/setup library program check test clang tidy
 	@tools/test $(ARGS)
 
 test-long: ## behind `make test`: the other variants, and faults seeded into the library, which the tests must notice
-	@tools/setup build run test
+	@tools/setup library program run bench check test clang tidy
 	@tools/test release tsan
 	@tools/mutants --table
 	@tools/mutants --sample 40 --seconds 150 --least 85 --fresh
 
-bench: build ## side-by-side benchmarks against the peers
+bench: ## side-by-side benchmarks against the peers
+	@tools/setup library program bench check
+	@tools/build release rtrcu-bench
 	@mkdir -p out
-	$(TREE)/bench/rtrcu-bench $(ARGS)
+	build/release/bench/rtrcu-bench $(ARGS)
 
-torture: build ## about 10 minutes: every torture scenario, then the broken twins, which must all be caught
-	$(RTRCU) torture $(or $(ARGS),--seconds 12)
-	@cd $(TREE) && ctest -j $$(nproc) --no-label-summary -R '^torture_(twin_|matrix)' --output-on-failure
-	@python3 test/torture/matrix.py test/torture/twins $(TREE)/test/torture/matrix
+torture: ## about 10 minutes: every torture scenario, then the broken twins, which must all be caught
+	@tools/setup library program bench check
+	@tools/build release
+	build/release/lab/rtrcu torture $(or $(ARGS),--seconds 12)
+	@cd build/release && ctest -j $$(nproc) --no-label-summary -R '^torture_(twin_|matrix)' --output-on-failure
+	@python3 test/torture/matrix.py test/torture/twins build/release/test/torture/matrix
 
-explore: build ## many interleavings of small scenarios, over the library's own source
-	$(TREE)/test/explore/rtrcu-explore $(ARGS)
+explore: ## many interleavings of small scenarios, over the library's own source
+	@tools/setup library program check
+	@tools/build debug rtrcu-explore
+	build/debug/test/explore/rtrcu-explore $(ARGS)
 
 mutants: ## seed faults into the library and print those that no test notices (ARGS="--room gp --sample 50")
-	@tools/setup build test
+	@tools/setup library program check test
 	@tools/test -R '^explore-build$$' debug
 	@tools/mutants $(ARGS)
 
 tidy: ## check the house rules of docs/style.md
-	@tools/setup test
+	@tools/setup tidy
 	@tools/tidy $(ARGS)
 
-install: build ## install the library, its headers and the rtrcu program under PREFIX
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) >build/release.log
-	@cmake --build --preset release
-	@cmake --install $(TREE)
+install: build ## install the library, its headers, the rtrcu program and the manual pages under PREFIX
+	@cmake --install build/program --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }
+	@tools/after-install $(abspath $(PREFIX)) "$(DESTDIR)"
 
 clean: ## remove what was built
 	rm -rf build out

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What `make install` puts where: headers, both libraries, pkg-config, the CMake package, man pages.
+# What `make install` puts where: headers, both libraries, pkg-config, the CMake package, man pages, licences.
+#
+# Nothing that is compiled knows the prefix: `cmake --install TREE --prefix ANY` needs no new build.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(EXISTS ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu)
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
             FILES_MATCHING PATTERN "*.hpp")
@@ -22,14 +24,20 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/rtrcu-config.cmake ${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rtrcu)
 
-# The .pc file finds its prefix from its own place, so that an installation can be moved or staged.
-file(RELATIVE_PATH RTRCU_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${CMAKE_SOURCE_DIR}/cmake/rtrcu.pc.in ${CMAKE_BINARY_DIR}/rtrcu.pc @ONLY)
+# The .pc file names the prefix that is installed to.
+install(CODE "set(PROJECT_VERSION ${PROJECT_VERSION})
+set(libdir \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+set(includedir \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(\"${CMAKE_SOURCE_DIR}/cmake/rtrcu.pc.in\" \"${CMAKE_BINARY_DIR}/rtrcu.pc\" @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/rtrcu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The rtrcu program is installed by lab/, which builds it.
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE-MIT ${CMAKE_SOURCE_DIR}/LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Pages of section 1 belong to the program, which lab/ installs.
 file(GLOB RTRCU_MAN_PAGES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.[1-9])
 foreach(page ${RTRCU_MAN_PAGES})
     string(REGEX REPLACE "^.*\\.([1-9])$" "\\1" section ${page})
-    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    if(RTRCU_LAB OR NOT section EQUAL 1)
+        install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    endif()
 endforeach()

@@ -42,8 +42,7 @@ std::string find_child_program()
 {
     std::error_code failure;
     const auto folder = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
-    for (const auto &place : {folder / "rtrcu-blocked-child", folder / "../libexec/rtrcu/rtrcu-blocked-child",
-                              std::filesystem::path(LAB_CHILD_INSTALLED)})
+    for (const auto &place : {folder / "rtrcu-blocked-child", folder / "../libexec/rtrcu/rtrcu-blocked-child"})
         if (std::filesystem::exists(place, failure))
             return place;
     return {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI
 {
@@ -49,6 +50,10 @@ struct Registration {
     CLI::App *command;
     Runner run;
 };
+
+// A program of sub-commands: main() is this call.
+using Adder = Registration (*)(CLI::App &application);
+int run_command(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv);
 
 Registration add_blocked(CLI::App &application);
 Registration add_env(CLI::App &application);

@@ -33,6 +33,12 @@ class Options
     void files(const char *name, std::vector<std::string> &values, const char *what);
     void number(const char *name, double &value, const char *what, double least, double most);
     void count(const char *name, unsigned &value, const char *what, unsigned least, unsigned most);
+    // Not shown by --help: what the program tells a process of its own.
+    void hidden(const char *name, int &value);
+    // Of two options only one may be given.
+    void either(const char *name, const char *other);
+    // Another description for a common option.
+    void describe(const char *name, const char *what);
 
   private:
     CLI::App &command_;

@@ -2,7 +2,6 @@
 // `rtrcu torture`: plays scenarios, each in a process of its own, and says whether the library stood them.
 #include <rtrcu/rcu.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +11,7 @@
 #include <sstream>
 
 #include "command/command.h"
+#include "command/options.h"
 #include "report/document.h"
 #include "torture/process.h"
 
@@ -282,22 +282,20 @@ Registration add_torture(CLI::App &application)
     auto options = std::make_shared<TortureOptions>();
     CLI::App *command = add_command(application, "torture", "the proof: readers, writers and disturbers of every kind",
                                     options->common);
-    command->get_option("--seconds")->description("how long each scenario is played (default: 30)");
-    command->add_option("--hours", options->hours, "how long all scenarios and seeds take together")
-        ->check(CLI::Range(0.01, 1000.0))
-        ->excludes("--seconds");
-    command->add_option("--seeds", options->seeds, "play with each of the seeds A..B, up to the first that fails");
-    command->add_flag("--keep-going", options->keep_going, "go on with the other seeds after one has failed");
-    command->add_option("--scenario", options->names, "play these scenarios (default: all)");
-    command->add_option("--scenario-file", options->files, "play scenarios from files");
-    command->add_flag("--all", options->all, "play every scenario, controls that must fail included (the default)");
-    command->add_flag("--list", options->list, "say what scenarios there are");
-    command->add_option("--patience", options->patience_s, "seconds after which something hangs")
-        ->check(CLI::Range(1.0, 600.0))
-        ->capture_default_str();
-    command->add_flag("--stop-at-first-error", options->stop_at_first_error, "end a scenario shortly after an error");
-    command->add_flag("--expect-failure", options->expect_failure, "exit with 0 only if a scenario failed");
-    command->add_option("--result-descriptor", options->result_descriptor)->group("");
+    Options add(*command);
+    add.describe("--seconds", "how long each scenario is played (default: 30)");
+    add.number("--hours", options->hours, "how long all scenarios and seeds take together", 0.01, 1000);
+    add.either("--hours", "--seconds");
+    add.text("--seeds", options->seeds, "play with each of the seeds A..B, up to the first that fails");
+    add.flag("--keep-going", options->keep_going, "go on with the other seeds after one has failed");
+    add.texts("--scenario", options->names, "play these scenarios (default: all)");
+    add.texts("--scenario-file", options->files, "play scenarios from files");
+    add.flag("--all", options->all, "play every scenario, controls that must fail included (the default)");
+    add.flag("--list", options->list, "say what scenarios there are");
+    add.number("--patience", options->patience_s, "seconds after which something hangs", 1, 600);
+    add.flag("--stop-at-first-error", options->stop_at_first_error, "end a scenario shortly after an error");
+    add.flag("--expect-failure", options->expect_failure, "exit with 0 only if a scenario failed");
+    add.hidden("--result-descriptor", options->result_descriptor);
     return {command, [options] { return run(*options); }};
 }
 

@@ -109,12 +109,13 @@ bool Document::write(const std::string &file_name, std::string &error) const
     return write_json(file_name, *json_, error);
 }
 
-// The scripts stand beside each other: in the source tree, or where they were installed.
+// The scripts are found from the program's own place, in the tree that was built or where it was installed.
 static std::string find_script(const std::string &stem)
 {
     std::error_code failure;
-    for (const char *folder : {LAB_SCRIPTS, LAB_SCRIPTS_INSTALLED}) {
-        const auto script = std::filesystem::path(folder) / (stem + "_html.py");
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
+    for (const char *folder : {"pages", "../share/rtrcu"}) {
+        const auto script = program / folder / (stem + "_html.py");
         if (std::filesystem::exists(script, failure))
             return script;
     }

@@ -16,6 +16,24 @@ cd "$prefix"
 export PKG_CONFIG_PATH=$prefix/usr/lib/pkgconfig
 libraries=$prefix/usr/lib
 
+licences=$prefix/usr/share/doc/rtrcu
+[ -s "$licences/LICENSE-MIT" ] && [ -s "$licences/LICENSE-APACHE" ] || {
+    echo "the licences are not installed" >&2
+    exit 1
+}
+# The program and its page come together.
+[ -e "$prefix/usr/bin/rtrcu" ] && program=1 || program=0
+[ -e "$prefix/usr/share/man/man1/rtrcu.1" ] && page=1 || page=0
+[ $program -eq $page ] || {
+    echo "the program without its page, or the page without the program" >&2
+    exit 1
+}
+for flag in $(pkg-config --cflags --libs rtrcu); do
+    [[ $flag != *..* ]] || {
+        echo "pkg-config gives $flag" >&2
+        exit 1
+    }
+done
 for name in librtrcu.so librtrcu.so.0.1 librtrcu.a; do
     [ -e "$libraries/$name" ] || {
         echo "$name is not installed" >&2

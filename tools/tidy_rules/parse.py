@@ -84,7 +84,7 @@ def libclang():
         try:
             import clang.cindex as cindex
         except ModuleNotFoundError:
-            raise Unreadable("no libclang for Python; `tools/setup test` installs it: python3-clang-19") from None
+            raise Unreadable("no libclang for Python; `tools/setup tidy` installs it: python3-clang-19") from None
     try:
         cindex.conf.lib.clang_getCursorUnaryOperatorKind
     except (cindex.LibclangError, AttributeError) as error:

@@ -79,7 +79,7 @@ def snippets(tree):
     if not pages:
         return
     if not shutil.which("gcc") or not shutil.which("g++"):
-        yield Finding(pages[0].path, 1, "no compiler for the examples; run `tools/setup build`")
+        yield Finding(pages[0].path, 1, "no compiler for the examples; run `tools/setup tidy`")
         return
     api = b"".join(file.bytes for file in tree.files if file.parts[0] in ("include", "cxx", "compat"))
     keys = {file.path: hashlib.sha256(api + b"\0" + file.bytes).hexdigest() for file in pages}

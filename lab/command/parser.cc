@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The command line: all that needs the parser's header, which takes longer to compile than the rest of a command.
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "command/command.h"
+#include "command/options.h"
+
+namespace lab
+{
+
+CLI::App *add_command(CLI::App &application, const char *name, const char *what)
+{
+    return application.add_subcommand(name, what);
+}
+
+CLI::App *add_command(CLI::App &application, const char *name, const char *what, CommonOptions &options)
+{
+    CLI::App *command = add_command(application, name, what);
+    command->add_flag("--quick", options.quick, "a short run, within 20 s, that judges counts and not times");
+    command->add_option("--seconds", options.seconds, "about how long to measure")->check(CLI::Range(0.5, 86400.0));
+    command->add_option("--seed", options.seed, "seed of everything random")->capture_default_str();
+    command->add_option("--json", options.json, "write the results to this file");
+    return command;
+}
+
+void Options::flag(const char *name, bool &value, const char *what)
+{
+    command_.add_flag(name, value, what);
+}
+
+void Options::text(const char *name, std::string &value, const char *what)
+{
+    command_.add_option(name, value, what)->capture_default_str();
+}
+
+void Options::texts(const char *name, std::vector<std::string> &values, const char *what,
+                    const std::vector<std::string> &allowed)
+{
+    CLI::Option *option = command_.add_option(name, values, what);
+    if (!allowed.empty())
+        option->check(CLI::IsMember(allowed));
+}
+
+void Options::list(const char *name, std::vector<std::string> &values, const char *what)
+{
+    command_.add_option(name, values, what)->delimiter(',');
+}
+
+void Options::seed(const char *name, uint64_t &value, const char *what)
+{
+    command_.add_option(name, value, what)->capture_default_str();
+}
+
+void Options::files(const char *name, std::vector<std::string> &values, const char *what)
+{
+    command_.add_option(name, values, what)->required();
+}
+
+void Options::number(const char *name, double &value, const char *what, double least, double most)
+{
+    command_.add_option(name, value, what)->check(CLI::Range(least, most))->capture_default_str();
+}
+
+void Options::count(const char *name, unsigned &value, const char *what, unsigned least, unsigned most)
+{
+    CLI::Option *option = command_.add_option(name, value, what)->check(CLI::Range(least, most));
+    if (value != 0)
+        option->capture_default_str();
+}
+
+void Options::hidden(const char *name, int &value)
+{
+    command_.add_option(name, value)->group("");
+}
+
+void Options::either(const char *name, const char *other)
+{
+    command_.get_option(name)->excludes(other);
+}
+
+void Options::describe(const char *name, const char *what)
+{
+    command_.get_option(name)->description(what);
+}
+
+int run_command(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv)
+{
+    CLI::App application{what};
+    application.require_subcommand(1);
+    application.set_version_flag("--version", version);
+    std::vector<Registration> commands;
+    commands.reserve(adders.size());
+    for (const Adder &add : adders)
+        commands.push_back(add(application));
+    try {
+        application.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return application.exit(error) == 0 ? exit_ok : exit_usage;
+    }
+    try {
+        for (const Registration &command : commands)
+            if (command.command->parsed())
+                return command.run();
+    } catch (const std::exception &error) {
+        return complain(exit_usage, error.what());
+    }
+    return exit_usage;
+}
+
+} // namespace lab
