@@ -345,6 +345,15 @@ static inline void rcu_free(void *memory)
 int rtrcu_register_thread(unsigned int flags);
 /* Unregister now rather than at thread exit; callbacks stay queued.  -EBUSY inside a section. */
 int rtrcu_unregister_thread(void);
+/*
+ * rtrcu_set_exit_handler - what a thread calls that ends inside a section; NULL = nothing: it is reported and closed.
+ * Context:  any; @handler runs in the thread that ends, before its record goes, whenever its nesting is not 0 then.  It
+ *           may leave sections, or give them to tasks by rcu_task_list(); what it leaves open is closed.
+ * Blocks:   never.
+ * Ordering: stores before the call are visible to @handler.
+ * Returns:  nothing; cannot fail.
+ */
+void rtrcu_set_exit_handler(void (*handler)(void));
 void rtrcu_thread_online(void);
 void rtrcu_thread_offline(void);
 void rtrcu_set_deadline(int64_t deadline_ns);

@@ -18,10 +18,11 @@ struct domain_leaf {
 
 struct domain {
     uint32_t initialized;
-    int32_t message_error;    /* not 0: there is no key for it, and refusals are explained on standard error alone */
-    unsigned int message_key; /* of each thread's last config_message */
-    struct complaint refused; /* configurations */
-    int32_t fence_error;      /* why full fences are in use, 0 = they are not or by choice */
+    int32_t message_error;      /* not 0: there is no key for it, and refusals are explained on standard error alone */
+    unsigned int message_key;   /* of each thread's last config_message */
+    void (*exit_handler)(void); /* atomic: of threads that end inside a section, or NULL */
+    struct complaint refused;   /* configurations */
+    int32_t fence_error;        /* why full fences are in use, 0 = they are not or by choice */
     struct config config;
     struct lock config_lock; /* changing it */
     struct reader_registry registry;

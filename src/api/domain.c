@@ -18,6 +18,9 @@ __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")
 static void on_thread_exit(void *self)
 {
     (void)self;
+    void (*handler)(void) = rtrcu_load_acquire(&rtrcu_domain.exit_handler);
+    if (handler && section_nesting() != 0)
+        handler();
     callback_thread_ends(&rtrcu_domain.cb);
     api_leave(true);
     if (plat_thread_is_main())

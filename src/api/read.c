@@ -151,6 +151,11 @@ void rtrcu_set_deadline(int64_t deadline_ns)
     callback_set_deadline(record, deadline_ns);
 }
 
+void rtrcu_set_exit_handler(void (*handler)(void))
+{
+    rtrcu_store_release(&rtrcu_domain.exit_handler, handler);
+}
+
 /* ---- debug builds of programs ---- */
 
 void rtrcu_note_entry(void)

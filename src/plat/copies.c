@@ -12,14 +12,18 @@
 #include "plat/plat.h"
 
 #define NOTE_NAME "rtrcu"
-#define NOTE_TYPE 0x7274
+#define PUBLIC_TYPE 0x7274
+/* A private copy, whose names nobody else can meet, is built with a type of its own and may stand beside others. */
+#ifndef RTRCU_NOTE_TYPE
+#define RTRCU_NOTE_TYPE PUBLIC_TYPE
+#endif
 
 static const struct {
     ElfW(Nhdr) header;
     char name[8];
     uint32_t version;
 } copy_note __attribute__((section(".note.rtrcu"), aligned(4), used)) = {
-    .header = {.n_namesz = sizeof(NOTE_NAME), .n_descsz = sizeof(uint32_t), .n_type = NOTE_TYPE},
+    .header = {.n_namesz = sizeof(NOTE_NAME), .n_descsz = sizeof(uint32_t), .n_type = RTRCU_NOTE_TYPE},
     .name = NOTE_NAME,
     .version = 1,
 };
@@ -30,7 +34,7 @@ static bool segment_has_note(const char *notes, size_t size)
     while (at + sizeof(ElfW(Nhdr)) <= size) {
         const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(notes + at);
         const char *name = notes + at + sizeof(*note);
-        if (note->n_type == NOTE_TYPE && note->n_namesz == sizeof(NOTE_NAME) &&
+        if (note->n_type == PUBLIC_TYPE && note->n_namesz == sizeof(NOTE_NAME) &&
             !memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)))
             return true;
         at += sizeof(*note) + ((note->n_namesz + 3) & ~3u) + ((note->n_descsz + 3) & ~3u);

@@ -69,6 +69,22 @@ TEST(Task, AParkedTaskIsWaitedForAndKnowsIt)
     EXPECT_FALSE(rcu_task_blocking(&task));
 }
 
+/* Given to a task by a thread that ends inside a section. */
+rcu_task inherited;
+
+TEST(Task, AThreadThatEndsInsideGivesItsSectionToATask)
+{
+    rcu_task_init(&inherited, "left open");
+    rtrcu_set_exit_handler([] { rcu_task_list(&inherited); });
+    std::thread(rcu_read_lock).join();
+    rtrcu_set_exit_handler(nullptr);
+    unsigned long cookie = start_poll_synchronize_rcu();
+    EXPECT_TRUE(test::eventually([&] { return rcu_task_blocking(&inherited); }));
+    EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+    rcu_task_unlist(&inherited);
+    cond_synchronize_rcu(cookie);
+}
+
 TEST(Task, TheThreadThatParkedMayExit)
 {
     rcu_task task;
