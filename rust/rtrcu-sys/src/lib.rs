@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The rtrcu C library, built from its own source, and its functions as they are.
+//!
+//! rtrcu is RCU for user space with bounded reclamation: readers are wait-free and execute no atomic instruction, no
+//! fence and no system call on their fast path. Programs use the crate `rtrcu`, which is safe; this crate is what it
+//! stands on, and promises no more than C does. The functions have the names of the C library and are documented in
+//! its `rtrcu/rcu.h`, which the crate carries in `vendor/include`.
+//!
+//! The library is compiled into the crate as a *private copy*: its global names are hidden and begin with
+//! `rtrcu_rs_` and the crate's version. So several versions of this crate, and the C library itself, may be in one
+//! process; each is a domain of its own, whose readers protect what is retired through it.
+//!
+//! [`read_lock`] and [`read_unlock`] are the library's inline fast paths, as `asm!`. Under Miri, which runs no C, a
+//! model of the library in Rust takes its place.
+//!
+//! ```
+//! // The safe form of this is `rtrcu::read()`.
+//! rtrcu_sys::read_lock();
+//! // SAFETY: as every call of the C library's: this one may be made anywhere.
+//! let inside = unsafe { rtrcu_sys::word() } & rtrcu_sys::NESTING_MASK;
+//! // SAFETY: the section was begun above, on this thread.
+//! unsafe { rtrcu_sys::read_unlock() };
+//! assert_eq!(inside, 1);
+//! ```
+#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
+
+/// The name of a C symbol in this crate's private copy: see `build.rs`.
+#[cfg(not(miri))]
+macro_rules! private {
+    ($name:literal) => {
+        concat!(
+            "rtrcu_rs_",
+            env!("CARGO_PKG_VERSION_MAJOR"),
+            "_",
+            env!("CARGO_PKG_VERSION_MINOR"),
+            "_",
+            env!("CARGO_PKG_VERSION_PATCH"),
+            "_",
+            $name
+        )
+    };
+}
+
+#[cfg(not(miri))]
+mod functions;
+#[cfg(miri)]
+mod model;
+#[cfg(not(miri))]
+mod reader;
+mod types;
+
+#[cfg(not(miri))]
+pub use functions::*;
+#[cfg(miri)]
+pub use model::*;
+#[cfg(not(miri))]
+pub use reader::{quiescent_state, read_lock, read_unlock, word};
+pub use types::*;

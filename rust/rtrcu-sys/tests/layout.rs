@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The structs that Rust declares lie in memory as C's do.
+#![cfg(not(miri))]
+
+use std::mem::offset_of;
+
+use rtrcu_sys::*;
+
+macro_rules! field {
+    ($type:ty, $field:ident) => {
+        (offset_of!($type, $field), {
+            fn size<T, F>(_: fn(&T) -> &F) -> usize {
+                size_of::<F>()
+            }
+            size(|value: &$type| &value.$field)
+        })
+    };
+}
+
+#[test]
+fn structs_are_as_in_c() {
+    // SAFETY: the array has as many numbers as the count says.
+    let c = unsafe { std::slice::from_raw_parts((&raw const LAYOUT).cast::<usize>(), LAYOUT_COUNT) };
+    let mut rust = Vec::new();
+    rust.push(size_of::<rcu_head>());
+    rust.extend(<[usize; 2]>::from(field!(rcu_head, func)));
+    rust.push(size_of::<rcu_task>());
+    rust.extend(<[usize; 2]>::from(field!(rcu_task, name)));
+    rust.extend(<[usize; 2]>::from(field!(rcu_task, mounted)));
+    rust.push(size_of::<rtrcu_stats>());
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, gp_busy)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, callbacks_backlog)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, latency_us_log2)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, callbacks_lost)));
+    let (config, flag) = (c[c.len() - 2], c[c.len() - 1]);
+    assert_eq!(rust, c[..c.len() - 2]);
+    assert!(config <= size_of::<rtrcu_config>(), "{config}");
+    assert_eq!(flag, size_of::<u32>());
+}
+
+#[test]
+fn sections_nest_and_are_seen() {
+    // SAFETY: each unlock has its lock; the other calls may be made anywhere.
+    unsafe {
+        assert_eq!(word() & NESTING_MASK, 0);
+        for depth in 1..=1000 {
+            read_lock();
+            assert_eq!(word() & NESTING_MASK, depth);
+        }
+        let cookie = rtrcu_start_poll();
+        for _ in 0..1000 {
+            assert!(!rtrcu_poll_state(cookie));
+            read_unlock();
+        }
+        assert_eq!(word() & NESTING_MASK, 0);
+        rtrcu_cond_synchronize(cookie);
+        assert!(rtrcu_poll_state(cookie));
+    }
+}

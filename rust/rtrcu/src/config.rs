@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Settings, counters and stall reports of this crate's copy of the library.
+
+use std::ffi::{CStr, CString, c_char};
+use std::fmt;
+use std::ops::Deref;
+use std::panic::catch_unwind;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+/// Who drops, when, and how much at a time: the library's settings by their names, which are those of the environment
+/// without `RTRCU_`. The project's page `docs/configuration.md` describes each.
+///
+/// ```
+/// use rtrcu::Config;
+///
+/// Config::new().set("policy", "inline")?.set("budget_ns", 50_000)?.apply()?;
+/// assert!(Config::new().set("policy", "never").is_err());
+/// # Ok::<(), rtrcu::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a configuration does nothing before it is applied"]
+pub struct Config {
+    raw: rtrcu_sys::rtrcu_config,
+}
+
+impl Config {
+    /// The defaults, and what the environment says.
+    pub fn new() -> Self {
+        let mut raw = rtrcu_sys::rtrcu_config::new();
+        // SAFETY: the memory is ours and as large as is said.
+        unsafe { rtrcu_sys::rtrcu_config_init_sized(&mut raw, size_of_val(&raw) as u32) };
+        Self { raw }
+    }
+
+    /// What is in force.
+    pub fn current() -> Self {
+        let mut raw = rtrcu_sys::rtrcu_config::new();
+        // SAFETY: as in `new()`.
+        unsafe { rtrcu_sys::rtrcu_config_get_sized(&mut raw, size_of_val(&raw) as u32) };
+        Self { raw }
+    }
+
+    /// Set one field by its name.
+    ///
+    /// # Errors
+    ///
+    /// A name or a value that the library does not know; the error says what is allowed.
+    pub fn set(mut self, name: &str, value: impl fmt::Display) -> Result<Self, ConfigError> {
+        let text = |text: String| CString::new(text).map_err(|_| ConfigError("a zero byte in a setting".into()));
+        let (name, value) = (text(name.to_owned())?, text(value.to_string())?);
+        // SAFETY: a configuration of the library's, and two C strings.
+        match unsafe { rtrcu_sys::rtrcu_config_set(&mut self.raw, name.as_ptr(), value.as_ptr()) } {
+            0 => Ok(self),
+            _ => Err(ConfigError::last()),
+        }
+    }
+
+    /// Put it in force for this crate's readers and writers in the whole process; best before the first use.
+    ///
+    /// # Errors
+    ///
+    /// Settings that cannot work together: then nothing is changed.
+    ///
+    /// # Panics
+    ///
+    /// Under a [`Guard`](crate::Guard).
+    pub fn apply(&self) -> Result<(), ConfigError> {
+        assert!(crate::guard::nesting() == 0, "rtrcu: Config::apply() under a Guard would wait for itself");
+        // SAFETY: outside of sections.
+        match unsafe { rtrcu_sys::rtrcu_configure(&self.raw) } {
+            0 => Ok(()),
+            _ => Err(ConfigError::last()),
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why a setting was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    fn last() -> Self {
+        // SAFETY: a C string that is valid until the next of these calls by this thread.
+        Self(unsafe { CStr::from_ptr(rtrcu_sys::rtrcu_config_error()) }.to_string_lossy().into_owned())
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// The library's counters and this crate's: see [`stats`].
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Stats {
+    library: rtrcu_sys::rtrcu_stats,
+    /// How many drops of retired values, and deferred functions, have panicked.
+    pub drops_panicked: u64,
+}
+
+impl Deref for Stats {
+    type Target = rtrcu_sys::rtrcu_stats;
+
+    fn deref(&self) -> &rtrcu_sys::rtrcu_stats {
+        &self.library
+    }
+}
+
+/// Copy the counters.
+///
+/// ```
+/// let stats = rtrcu::stats();
+/// println!("{} values wait to be dropped", stats.callbacks_backlog);
+/// ```
+pub fn stats() -> Stats {
+    let mut library = rtrcu_sys::rtrcu_stats::new();
+    // SAFETY: the struct is ours and says its size.
+    unsafe { rtrcu_sys::rtrcu_stats(&mut library) };
+    Stats { library, drops_panicked: crate::node::drops_panicked() }
+}
+
+/// The handler, as a pointer; null: none.
+static HANDLER: AtomicPtr<()> = AtomicPtr::new(null_mut());
+
+/// Where stall reports go, line by line; `None`, as in the beginning, is standard error. `handler` runs on a thread of
+/// the library's that holds nothing.
+pub fn set_stall_handler(handler: Option<fn(&str)>) {
+    HANDLER.store(handler.map_or(null_mut(), |handler| handler as *mut ()), Release);
+    // SAFETY: `pass_on` may be called at any time, on any thread.
+    unsafe { rtrcu_sys::rtrcu_set_stall_handler(handler.map(|_| pass_on as _)) }
+}
+
+unsafe extern "C" fn pass_on(line: *const c_char) {
+    let handler = HANDLER.load(Acquire);
+    if !handler.is_null() {
+        // SAFETY: it was made of this type above.
+        let handler = unsafe { std::mem::transmute::<*mut (), fn(&str)>(handler) };
+        // SAFETY: the library's line is a C string that lives during the call.
+        let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();
+        if let Err(payload) = catch_unwind(|| handler(&line)) {
+            std::mem::forget(payload);
+        }
+    }
+}

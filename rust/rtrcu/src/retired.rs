@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Values that were taken out of a cell, for who wants them back.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, ready};
+
+use crate::node::{Node, retire};
+use crate::wait::{Cookie, GracePeriod, grace_period};
+
+/// A value that was taken out of a cell and that readers may still have. After a grace period it can be had back:
+/// by waiting, by `.await`, or by asking now and then. Dropped, it is dropped for good after a grace period.
+///
+/// ```
+/// use rtrcu::Rcu;
+///
+/// let buffer = Rcu::new(vec![0u8; 4096]);
+/// let old = buffer.swap(Vec::new());
+/// let mut reused: Vec<u8> = old.wait(); // no reader has it any more
+/// reused.clear();
+/// ```
+#[must_use = "dropped, the value is dropped after a grace period"]
+pub struct Retired<T: Send + 'static> {
+    node: NonNull<Node<T>>,
+    cookie: Cookie,
+    asked: bool,
+}
+
+// SAFETY: it owns the value, which is `Send`, and gives it out when no reader has it any more.
+unsafe impl<T: Send + 'static> Send for Retired<T> {}
+// SAFETY: shared, it gives `&T` and a cookie.
+unsafe impl<T: Send + Sync + 'static> Sync for Retired<T> {}
+
+impl<T: Send + 'static> Retired<T> {
+    /// # Safety
+    ///
+    /// `node` has just been taken out of a cell, by the caller alone.
+    pub(crate) unsafe fn new(node: NonNull<Node<T>>) -> Self {
+        Self { node, cookie: Cookie::now(), asked: false }
+    }
+
+    /// The value; others may be reading it too.
+    pub fn get(&self) -> &T
+    where
+        T: Sync,
+    {
+        // SAFETY: ours, and shared at most: with readers on other threads too, hence `Sync`, even where the cell had
+        // one thread alone and this was sent away.
+        unsafe { &self.node.as_ref().value }
+    }
+
+    /// The cookie of the grace period that must pass.
+    pub fn cookie(&self) -> Cookie {
+        self.cookie
+    }
+
+    /// Has its grace period passed? The first time this says no, it asks for one.
+    pub fn is_ready(&mut self) -> bool {
+        if self.cookie.is_reached() {
+            return true;
+        }
+        if !self.asked {
+            self.asked = true;
+            self.cookie = Cookie::start();
+        }
+        false
+    }
+
+    /// The value, if its grace period has passed.
+    ///
+    /// # Errors
+    ///
+    /// `self`, if it has not; it has been asked for then.
+    pub fn try_into_inner(mut self) -> Result<T, Self> {
+        if self.is_ready() { Ok(self.into_value()) } else { Err(self) }
+    }
+
+    /// Wait for its grace period.
+    ///
+    /// # Panics
+    ///
+    /// Where [`synchronize`](crate::synchronize) does.
+    pub fn wait(self) -> T {
+        self.cookie.wait();
+        self.into_value()
+    }
+
+    /// Its grace period has passed.
+    fn into_value(self) -> T {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: it came from `Node::leak` and is not retired, since this value is not dropped; a grace period has
+        // passed since it was taken out, so no reader has it.
+        unsafe { Box::from_raw(this.node.as_ptr()).value }
+    }
+}
+
+impl<T: Send + 'static> Drop for Retired<T> {
+    fn drop(&mut self) {
+        // SAFETY: it was taken out of its cell, by us alone. What `get()` gave borrowed `self`.
+        unsafe { retire(self.node) }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Retired<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retired").field("cookie", &self.cookie).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for Retired<T> {
+    type Output = T;
+    type IntoFuture = Reclaimed<T>;
+
+    fn into_future(self) -> Reclaimed<T> {
+        Reclaimed { retired: Some(self), passed: grace_period() }
+    }
+}
+
+/// The future of a [`Retired`] value; it holds no thread while it waits.
+///
+/// Dropped before it is ready, it drops the value as [`Retired`] does.
+#[must_use = "futures do nothing unless polled"]
+pub struct Reclaimed<T: Send + 'static> {
+    retired: Option<Retired<T>>,
+    passed: GracePeriod,
+}
+
+impl<T: Send + 'static> Unpin for Reclaimed<T> {}
+
+impl<T: Send + 'static> Future for Reclaimed<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let this = &mut *self;
+        let reached = this.retired.as_ref().expect("not polled again once it was ready").cookie.is_reached();
+        if !reached {
+            ready!(Pin::new(&mut this.passed).poll(context));
+        }
+        Poll::Ready(this.retired.take().expect("looked at above").into_value())
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Reclaimed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reclaimed").field(&self.retired).finish()
+    }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Read-side critical sections of async code: they live across `.await`, on whichever thread it goes on.
+//!
+//! A section holds one nesting of its thread during its first poll. If the body is pending then, the section is put on
+//! the library's list of parked tasks and gives that nesting back; it stays listed until it ends, and later polls do
+//! not touch their threads. A body that is ready in its first poll costs what a guard does.
+
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::pin::{Pin, pin};
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::task::{Context, Poll};
+
+use rtrcu_sys::rcu_task;
+
+/// Run an async body as one read-side critical section. References that it loads through its argument live across
+/// `.await`; the future is `Send` if what the body holds is.
+///
+/// ```
+/// use rtrcu::{section, Rcu};
+/// # use smol::{block_on, future::yield_now};
+///
+/// let table = Rcu::new(vec!["eth0", "eth1"]);
+/// let sent = block_on(section(async |s| {
+///     let routes = table.load(s);
+///     yield_now().await;
+///     table.replace(vec![]);
+///     yield_now().await;
+///     routes.len() // as they were: this section began before
+/// }));
+/// assert_eq!(sent, 2);
+/// ```
+///
+/// Dropping the future ends the section, on any thread. A future that is leaked behind its first poll holds up
+/// reclamation for ever; the stall report names it by the line that called `section()`. Waiting for a grace period
+/// inside a section panics.
+#[track_caller]
+pub fn section<F, R>(body: F) -> impl Future<Output = R> + use<F, R>
+where
+    F: AsyncFnOnce(&Section) -> R,
+{
+    let place = Location::caller();
+    async move {
+        // In this order: the hold is dropped last, behind the body, whose locals may hold what was loaded.
+        let mut hold = Hold { place, state: State::Outside };
+        let token = Section { task: AtomicPtr::new(null_mut()) };
+        hold.enter();
+        let mut body = pin!(Body::new(|| body(&token)));
+        std::future::poll_fn(|context| {
+            let polled = body.as_mut().poll(context);
+            if polled.is_pending() {
+                hold.list(&token);
+            }
+            polled
+        })
+        .await
+    }
+}
+
+/// The section of an async body, by which it loads: see [`section`](crate::section()).
+pub struct Section {
+    /// Null during the first poll.
+    task: AtomicPtr<rcu_task>,
+}
+
+impl Section {
+    /// Does a grace period wait for this section now? A hint for bodies that could come to an end.
+    pub fn is_waited_for(&self) -> bool {
+        let task = self.task.load(Acquire);
+        // SAFETY: the task lives until the hold is dropped, behind all who borrow this token.
+        !task.is_null() && unsafe { rtrcu_sys::rtrcu_task_blocking(task) }
+    }
+}
+
+impl fmt::Debug for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Section")
+    }
+}
+
+/// What a section has of the library's.
+struct Hold {
+    place: &'static Location<'static>,
+    state: State,
+}
+
+enum State {
+    Outside,
+    /// In the first poll: one nesting of this thread. Never between polls.
+    Thread,
+    /// From then on: on the library's list.
+    Listed(NonNull<Listed>),
+}
+
+// SAFETY: between polls the state is `Outside` or `Listed`, and a listed task may be ended on any thread. `Thread`
+// lasts no longer than the first poll, which is over, or unwound, before the future can move on.
+unsafe impl Send for Hold {}
+// SAFETY: nothing can be done with a shared one.
+unsafe impl Sync for Hold {}
+
+impl Hold {
+    fn enter(&mut self) {
+        rtrcu_sys::read_lock();
+        self.state = State::Thread;
+    }
+
+    /// The first poll is pending.
+    fn list(&mut self, token: &Section) {
+        if let State::Thread = self.state {
+            let listed = Listed::leak(self.place);
+            // SAFETY: this poll has entered the section that the task takes over, on this thread; the task is prepared
+            // and stays where it is until it is taken off the list.
+            unsafe { rtrcu_sys::rtrcu_task_list(listed.as_ptr().cast()) }
+            self.state = State::Listed(listed);
+            token.task.store(listed.as_ptr().cast(), Release);
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        match self.state {
+            State::Outside => {}
+            // SAFETY: still in the poll that has entered, on its thread. The body has been dropped, and with it what
+            // it had loaded.
+            State::Thread => unsafe { rtrcu_sys::read_unlock() },
+            // SAFETY: it was listed by `list()`, once, and is taken off here, once, so its memory is ours again.
+            State::Listed(listed) => unsafe {
+                rtrcu_sys::rtrcu_task_unlist(listed.as_ptr().cast());
+                drop(Box::from_raw(listed.as_ptr()));
+            },
+        }
+    }
+}
+
+/// The library's node and its name, on the heap: a future that is leaked leaves it there. The task is first, so that
+/// its address is the node's.
+#[repr(C)]
+struct Listed {
+    task: rcu_task,
+    name: [u8; Self::NAME],
+}
+
+impl Listed {
+    const NAME: usize = 72;
+
+    /// A prepared task, whose name in reports is `place`.
+    fn leak(place: &Location<'_>) -> NonNull<Self> {
+        let listed = Box::leak(Box::new(Self { task: rcu_task::new(), name: [0; Self::NAME] }));
+        name_of(place, &mut listed.name);
+        let listed = NonNull::from(listed);
+        // SAFETY: the node is alive, and the name beside the task lives as long; it ends with a zero.
+        unsafe { rtrcu_sys::rtrcu_task_init(listed.as_ptr().cast(), (&raw const (*listed.as_ptr()).name).cast()) };
+        listed
+    }
+}
+
+/// "file:line", with as much of the end of the path as there is room for, and a zero behind it. Written by hand: each
+/// section that waits passes here.
+fn name_of(place: &Location<'_>, name: &mut [u8; Listed::NAME]) {
+    let mut digits = [0; 10];
+    let mut first = digits.len();
+    let mut line = place.line();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (line % 10) as u8;
+        line /= 10;
+        if line == 0 {
+            break;
+        }
+    }
+    let digits = &digits[first..];
+    let file = place.file().as_bytes();
+    let room = name.len() - 2 - digits.len();
+    let file = &file[file.len().saturating_sub(room)..];
+    name[..file.len()].copy_from_slice(file);
+    name[file.len()] = b':';
+    name[file.len() + 1..][..digits.len()].copy_from_slice(digits);
+}
+
+/// The body's future. While it is made, polled or dropped this thread counts as inside a section.
+struct Body<F> {
+    future: ManuallyDrop<F>,
+}
+
+impl<F> Body<F> {
+    fn new(make: impl FnOnce() -> F) -> Self {
+        let _polling = Polling::new();
+        Self { future: ManuallyDrop::new(make()) }
+    }
+}
+
+impl<F: Future> Future for Body<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let _polling = Polling::new();
+        // SAFETY: the field is pinned as its struct is: it is moved out nowhere, and dropped in place below.
+        unsafe { self.map_unchecked_mut(|body| &mut *body.future) }.poll(context)
+    }
+}
+
+impl<F> Drop for Body<F> {
+    fn drop(&mut self) {
+        let _polling = Polling::new();
+        // SAFETY: dropped here, once, and not used after.
+        unsafe { ManuallyDrop::drop(&mut self.future) }
+    }
+}
+
+thread_local! {
+    static POLLING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Does this thread poll, or drop, the body of a section?
+pub(crate) fn is_polling() -> bool {
+    POLLING.get() != 0
+}
+
+/// While this lives, [`is_polling`].
+struct Polling {
+    /// It belongs to its thread.
+    thread: std::marker::PhantomData<*mut ()>,
+}
+
+impl Polling {
+    fn new() -> Self {
+        POLLING.set(POLLING.get() + 1);
+        Self { thread: std::marker::PhantomData }
+    }
+}
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        POLLING.set(POLLING.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(file_and_line: &Location<'_>) -> String {
+        let mut name = [0; Listed::NAME];
+        name_of(file_and_line, &mut name);
+        std::ffi::CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_name_is_file_and_line() {
+        let here = Location::caller();
+        let whole = format!("{}:{}", here.file(), here.line());
+        let name = named(here);
+        assert!(whole.ends_with(&name), "{name}");
+        assert!(name.len() == whole.len() || name.len() == Listed::NAME - 1, "{name}");
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads with a discipline of their own: loops that say when they are quiescent, and loops with deadlines.
+
+use std::io;
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use crate::guard::nesting;
+
+fn register(flags: u32) -> io::Result<()> {
+    // SAFETY: ordinary context; inside a section it is refused.
+    match unsafe { rtrcu_sys::rtrcu_register_thread(flags) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(-error)),
+    }
+}
+
+/// A thread that runs a loop with deadlines, an audio callback say, and never wakes anybody: what it retires costs no
+/// system call. What it retired itself it drops when it has time, by [`Turn::until`].
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use rtrcu::{Config, Rcu, Turn};
+///
+/// Config::new().set("policy", "inline")?.apply()?; // who retires drops, within a budget
+/// let gains = Rcu::new(vec![1.0f32; 64]);
+/// let mut turn = Turn::register()?;
+/// for _ in 0..10 {
+///     let next = Instant::now() + Duration::from_millis(1);
+///     let sum: f32 = gains.get().iter().sum(); // the period's work
+///     gains.replace(vec![sum; 64]);
+///     turn.until(next); // the time that is left
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropped, the thread is an ordinary one again"]
+pub struct Turn {
+    thread: PhantomData<*mut ()>,
+}
+
+impl Turn {
+    /// Make the calling thread a deadline thread, until this is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Under a guard, and where there is no room for a thread of the library.
+    pub fn register() -> io::Result<Self> {
+        register(rtrcu_sys::RTRCU_DEADLINE)?;
+        Ok(Self { thread: PhantomData })
+    }
+
+    /// Drop what this thread has retired and no reader has any more, for as long as the configured budget allows, and
+    /// begin no drop that could last beyond `next`, the time of the loop's next event. Returns how many were dropped.
+    ///
+    /// It does so with the policies in which owners drop: `inline`, `krcud`, `throttle`, `unbounded`. With the default,
+    /// `daemon`, there is nothing to do. Under a guard it does nothing.
+    pub fn until(&mut self, next: Instant) -> usize {
+        if nesting() != 0 {
+            return 0;
+        }
+        // SAFETY: a registered thread, outside of sections.
+        unsafe {
+            rtrcu_sys::rtrcu_set_deadline(monotonic_ns(next));
+            rtrcu_sys::rtrcu_process_callbacks(0) as usize
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // SAFETY: ordinary context. Refused under a guard: then the thread stays what it is.
+        unsafe { rtrcu_sys::rtrcu_set_deadline(0) };
+        let _ = register(0);
+    }
+}
+
+/// `at` on the library's clock.
+fn monotonic_ns(at: Instant) -> i64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the struct is ours, and the clock exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    let now_ns = now.tv_sec as i64 * 1_000_000_000 + now.tv_nsec as i64;
+    let ahead = at.saturating_duration_since(Instant::now());
+    // 0 would mean: no deadline.
+    now_ns.saturating_add(i64::try_from(ahead.as_nanos()).unwrap_or(i64::MAX)).max(1)
+}
+
+/// A thread that says itself when it is quiescent, once in each round of its loop: grace periods wait for that.
+///
+/// Guards work here as everywhere, and references come from guards alone; what such a thread gains is that grace
+/// periods need not interrupt it. A thread that stops saying so stops reclamation, as the stall report tells.
+///
+/// ```
+/// let mut loop_thread = rtrcu::Qsbr::register()?;
+/// for packet in 0..3 {
+///     println!("{packet}");
+///     loop_thread.quiescent();
+/// }
+/// let line = loop_thread.offline(|| std::io::stdin().lines().next()); // it may sleep here
+/// # drop(line);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropped, the thread is an ordinary one again"]
+pub struct Qsbr {
+    thread: PhantomData<*mut ()>,
+}
+
+impl Qsbr {
+    /// Make the calling thread a quiescent-state thread, until this is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Turn::register`].
+    pub fn register() -> io::Result<Self> {
+        register(rtrcu_sys::RTRCU_QSBR)?;
+        Ok(Self { thread: PhantomData })
+    }
+
+    /// The thread is quiescent. Under a guard this says nothing. With the policies in which owners drop, it drops what
+    /// the thread has retired, within the budget.
+    #[inline]
+    pub fn quiescent(&mut self) {
+        // SAFETY: no reference lives by the discipline alone: each is under a guard, and with one open this does
+        // nothing.
+        unsafe { rtrcu_sys::quiescent_state() }
+    }
+
+    /// Run `f`, which may sleep, while grace periods do not wait for this thread. It may read, under guards.
+    ///
+    /// # Panics
+    ///
+    /// Under a guard.
+    pub fn offline<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        struct Online;
+        impl Drop for Online {
+            fn drop(&mut self) {
+                // SAFETY: it was taken offline below, on this thread.
+                unsafe { rtrcu_sys::rtrcu_thread_online() }
+            }
+        }
+
+        assert!(nesting() == 0, "rtrcu: Qsbr::offline() under a Guard");
+        // SAFETY: outside of sections, as has been checked.
+        unsafe { rtrcu_sys::rtrcu_thread_offline() };
+        let _online = Online;
+        f()
+    }
+}
+
+impl Drop for Qsbr {
+    fn drop(&mut self) {
+        // Refused under a guard: then the thread stays what it is.
+        let _ = register(0);
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Waiting for grace periods: by blocking, by cookie, and in async code.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::{guard, node, section};
+
+/// Panic where waiting for a grace period would wait for itself.
+#[track_caller]
+fn may_wait(call: &str) {
+    if guard::nesting() != 0 {
+        panic!("rtrcu: {call} under a Guard, or in the first poll of a section, would wait for itself");
+    }
+    if section::is_polling() {
+        panic!("rtrcu: {call} inside a section would wait for itself");
+    }
+    if node::is_in_deferred() {
+        panic!("rtrcu: {call} in a deferred drop or function would wait for itself");
+    }
+}
+
+/// Wait until every section that began before the call has ended.
+///
+/// # Panics
+///
+/// Under a [`Guard`](crate::Guard), inside a [`section`](crate::section()), and in the drop of a retired value, where
+/// it would wait for itself.
+pub fn synchronize() {
+    may_wait("synchronize()");
+    // SAFETY: outside of sections, as has been checked, and in no signal handler, which is nobody's safe code.
+    unsafe { rtrcu_sys::rtrcu_synchronize() }
+}
+
+/// As [`synchronize`], at once: by an expedited grace period, which lends its readers a real-time priority.
+///
+/// # Panics
+///
+/// As [`synchronize`].
+pub fn synchronize_expedited() {
+    may_wait("synchronize_expedited()");
+    // SAFETY: as in `synchronize()`.
+    unsafe { rtrcu_sys::rtrcu_synchronize_expedited() }
+}
+
+/// Wait until everything that any thread retired or deferred before the call has been dropped or has run.
+///
+/// It blocks; async code calls it through its executor's means for that, as `spawn_blocking(rtrcu::barrier)`.
+///
+/// # Panics
+///
+/// As [`synchronize`].
+pub fn barrier() {
+    may_wait("barrier()");
+    // SAFETY: outside of sections and callbacks, as has been checked.
+    unsafe { rtrcu_sys::rtrcu_barrier() }
+}
+
+/// A future grace period by its number: whether it has ended can be asked at any time, without waiting.
+///
+/// ```
+/// let cookie = rtrcu::Cookie::start();
+/// // ... something else ...
+/// cookie.wait(); // returns at once, if it has ended by now
+/// assert!(cookie.is_reached());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cookie {
+    number: u64,
+    expedited: bool,
+}
+
+impl Cookie {
+    /// A full grace period from now. Nobody is asked for it: [`wait`](Self::wait) and other writers do.
+    pub fn now() -> Self {
+        // SAFETY: may be called anywhere.
+        Self { number: unsafe { rtrcu_sys::rtrcu_get_state() }, expedited: false }
+    }
+
+    /// A full grace period from now, which is asked for.
+    pub fn start() -> Self {
+        // SAFETY: may be called anywhere but in signal handlers.
+        Self { number: unsafe { rtrcu_sys::rtrcu_start_poll() }, expedited: false }
+    }
+
+    /// A full expedited grace period from now, which is asked for.
+    pub fn start_expedited() -> Self {
+        // SAFETY: may be called anywhere but in signal handlers.
+        Self { number: unsafe { rtrcu_sys::rtrcu_start_poll_expedited() }, expedited: true }
+    }
+
+    /// Has it ended? Then everything that readers of before did is visible.
+    pub fn is_reached(self) -> bool {
+        // SAFETY: may be called anywhere but in signal handlers; the number belongs to this kind.
+        unsafe {
+            if self.expedited {
+                rtrcu_sys::rtrcu_poll_state_expedited(self.number)
+            } else {
+                rtrcu_sys::rtrcu_poll_state(self.number)
+            }
+        }
+    }
+
+    /// Wait for it, unless it has ended.
+    ///
+    /// # Panics
+    ///
+    /// As [`synchronize`], whether it has ended or not.
+    pub fn wait(self) {
+        may_wait("Cookie::wait()");
+        // SAFETY: outside of sections, as has been checked; the number belongs to this kind.
+        unsafe {
+            if self.expedited {
+                rtrcu_sys::rtrcu_cond_synchronize_expedited(self.number)
+            } else {
+                rtrcu_sys::rtrcu_cond_synchronize(self.number)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Cookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cookie({}{})", self.number, if self.expedited { ", expedited" } else { "" })
+    }
+}
+
+impl IntoFuture for Cookie {
+    type Output = ();
+    type IntoFuture = GracePeriod;
+
+    fn into_future(self) -> GracePeriod {
+        GracePeriod { cookie: Some(self), shared: None }
+    }
+}
+
+/// A future that is ready when every section has ended that began before its first poll. It holds no thread.
+///
+/// ```
+/// # fn block_on<F: Future>(future: F) -> F::Output { smol::block_on(future) }
+/// block_on(async {
+///     rtrcu::grace_period().await;
+/// });
+/// ```
+///
+/// # Panics
+///
+/// Its first poll does where [`synchronize`] does: a section would wait for itself.
+pub fn grace_period() -> GracePeriod {
+    GracePeriod { cookie: None, shared: None }
+}
+
+/// The future of [`grace_period`], and of a [`Cookie`]'s `.await`.
+#[must_use = "futures do nothing unless polled"]
+pub struct GracePeriod {
+    /// Ready at once if this is reached.
+    cookie: Option<Cookie>,
+    shared: Option<Arc<Mutex<Progress>>>,
+}
+
+enum Progress {
+    Waiting(Option<Waker>),
+    Done,
+}
+
+impl Future for GracePeriod {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.cookie.is_some_and(Cookie::is_reached) {
+            return Poll::Ready(());
+        }
+        let Some(shared) = &self.shared else {
+            may_wait("grace_period().await");
+            let shared = Arc::new(Mutex::new(Progress::Waiting(Some(context.waker().clone()))));
+            self.shared = Some(Arc::clone(&shared));
+            node::defer_hurry(move || {
+                let before = std::mem::replace(&mut *lock(&shared), Progress::Done);
+                if let Progress::Waiting(Some(waker)) = before {
+                    waker.wake();
+                }
+            });
+            return Poll::Pending;
+        };
+        match &mut *lock(shared) {
+            Progress::Done => Poll::Ready(()),
+            Progress::Waiting(waker) => {
+                waker.get_or_insert_with(|| context.waker().clone()).clone_from(context.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+fn lock(shared: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for GracePeriod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GracePeriod").finish_non_exhaustive()
+    }
+}

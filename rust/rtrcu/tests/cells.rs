@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells, guards and waiting, without async code; everything here runs under Miri too.
+
+mod support;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+
+use rtrcu::{Cookie, Rcu, RcuOption, barrier, defer, read, synchronize};
+use support::{Probe, Random, counter};
+
+#[test]
+fn a_replaced_value_lives_as_long_as_its_readers() {
+    let dropped = counter();
+    let cell = Rcu::new(Probe::new(1, &dropped));
+    let guard = read();
+    let seen = cell.load(&guard);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 2..20 {
+                cell.replace(Probe::new(number, &dropped));
+            }
+        });
+    });
+    seen.check();
+    assert_eq!(seen.number, 1);
+    assert_eq!(cell.load(&guard).number, 19);
+    assert_eq!(dropped.load(SeqCst), 0);
+    drop(guard);
+    barrier();
+    assert_eq!(dropped.load(SeqCst), 18);
+    drop(cell);
+    assert_eq!(dropped.load(SeqCst), 19);
+}
+
+#[test]
+fn readers_and_writers_at_random() {
+    const WRITERS: usize = 2;
+    let rounds = if cfg!(miri) { 20 } else { 20_000 };
+    let mut random = Random::new();
+    let dropped = counter();
+    let cells: Vec<_> = (0..3).map(|n| Rcu::new(Probe::new(n, &dropped))).collect();
+    let optional = RcuOption::new(Some(Probe::new(7, &dropped)));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let mut random = random.split();
+            let (cells, optional, done) = (&cells, &optional, &done);
+            scope.spawn(move || {
+                while !done.load(SeqCst) {
+                    let guard = read();
+                    let first = cells[random.below(3) as usize].load(&guard);
+                    let maybe = optional.load(&guard);
+                    let inner = cells[random.below(3) as usize].get();
+                    first.check();
+                    if let Some(maybe) = maybe {
+                        maybe.check();
+                    }
+                    inner.check();
+                    drop(guard);
+                    inner.check();
+                }
+            });
+        }
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                let mut random = random.split();
+                let (cells, optional, dropped) = (&cells, &optional, &dropped);
+                scope.spawn(move || {
+                    for number in 0..rounds {
+                        let cell = &cells[random.below(3) as usize];
+                        let new = Probe::new(number, dropped);
+                        match random.below(64) {
+                            0 => drop(cell.swap(new).wait()),
+                            1 => drop(cell.swap(new)),
+                            2 => optional.store(Some(new)),
+                            3 => drop(optional.take()),
+                            4..16 => cell.update(|old| {
+                                old.check();
+                                Probe::new(old.number + 1, dropped)
+                            }),
+                            _ => cell.replace(new),
+                        }
+                    }
+                })
+            })
+            .collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        done.store(true, SeqCst);
+    });
+    drop((cells, optional));
+    barrier();
+    assert_eq!(std::sync::Arc::strong_count(&dropped), 1, "each probe was dropped");
+}
+
+#[test]
+fn compare_exchange_knows_its_value() {
+    let dropped = counter();
+    let cell = Rcu::new(Probe::new(1, &dropped));
+    let guard = read();
+    let first = cell.load(&guard);
+    assert!(cell.compare_exchange(first, Probe::new(2, &dropped), &guard).is_ok());
+    let refused = cell.compare_exchange(first, Probe::new(3, &dropped), &guard).err().expect("another was first");
+    assert_eq!(refused.number, 3);
+    first.check();
+    assert_eq!(cell.load(&guard).number, 2);
+}
+
+#[test]
+fn values_without_size_are_told_apart() {
+    let cell = Rcu::new(());
+    let guard = read();
+    let first = cell.load(&guard);
+    cell.replace(());
+    assert_eq!(cell.compare_exchange(first, (), &guard), Err(()));
+    assert_eq!(cell.compare_exchange(cell.load(&guard), (), &guard), Ok(()));
+}
+
+#[test]
+fn updates_of_several_writers_are_not_lost() {
+    let rounds = if cfg!(miri) { 10 } else { 2_000 };
+    let cell = Rcu::new(0);
+    let optional = RcuOption::empty();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..rounds {
+                    cell.update(|n| n + 1);
+                    optional.update(|n| Some(n.copied().unwrap_or(0) + 1));
+                }
+            });
+        }
+    });
+    assert_eq!(cell.into_inner(), 4 * rounds);
+    assert_eq!(optional.into_inner(), Some(4 * rounds));
+}
+
+#[test]
+fn nested_cells_take_one_grace_period() {
+    struct Level {
+        _probe: Probe,
+        _below: RcuOption<Level>,
+    }
+
+    let dropped = counter();
+    let mut top = RcuOption::empty();
+    for number in 0..10 {
+        top = RcuOption::new(Some(Level { _probe: Probe::new(number, &dropped), _below: top }));
+    }
+    top.store(None);
+    let retired = Cookie::start();
+    retired.wait();
+    barrier(); // the one callback has returned, and no other was queued
+    assert_eq!(dropped.load(SeqCst), 10);
+}
+
+#[test]
+fn a_value_alone_is_had_at_once() {
+    let mut cell = Rcu::new(vec![1]);
+    cell.get_mut().push(2);
+    assert_eq!(cell.into_inner(), [1, 2]);
+    let mut none = RcuOption::<String>::empty();
+    assert!(none.get_mut().is_none() && none.get().is_none());
+}
+
+/// What only lends its value needs neither `Send` nor `'static`.
+#[test]
+fn a_cell_may_hold_borrowed_and_local_values() {
+    let text = String::from("borrowed");
+    let cell = Rcu::new(text.as_str());
+    assert_eq!(*cell.get(), "borrowed");
+    let local = Rcu::new(std::rc::Rc::new(1));
+    assert_eq!(**local.get(), 1);
+}
+
+#[test]
+fn a_retired_value_comes_back() {
+    let cell = Rcu::new(String::from("old"));
+    let guard = read();
+    let mut retired = cell.swap(String::from("new"));
+    assert_eq!(retired.get(), "old");
+    assert!(!retired.is_ready());
+    let retired = retired.try_into_inner().expect_err("a reader has it still");
+    drop(guard);
+    assert_eq!(retired.wait(), "old");
+    drop(cell.swap(String::new()));
+    barrier();
+}
+
+#[test]
+fn what_is_deferred_runs_once_and_may_defer() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let again = tell.clone();
+    defer(move || defer(move || again.send(2).unwrap()));
+    defer(move || tell.send(1).unwrap());
+    barrier();
+    barrier();
+    let mut seen: Vec<_> = told.iter().collect();
+    seen.sort();
+    assert_eq!(seen, [1, 2]);
+}
+
+#[test]
+fn waiting_where_it_would_wait_for_itself_panics() {
+    let calls: [(&str, fn()); 5] = [
+        ("synchronize", synchronize),
+        ("synchronize_expedited", rtrcu::synchronize_expedited),
+        ("barrier", barrier),
+        ("Cookie::wait", || Cookie::start().wait()),
+        ("Retired::wait", || drop(Rcu::new(1).swap(2).wait())),
+    ];
+    for (name, call) in calls {
+        let guard = read();
+        let under_guard = std::panic::catch_unwind(call).expect_err(name);
+        assert!(under_guard.downcast_ref::<String>().unwrap().contains("would wait for itself"));
+        drop(guard);
+        let (tell, told) = std::sync::mpsc::channel();
+        defer(move || tell.send(std::panic::catch_unwind(call).is_err()).unwrap());
+        barrier();
+        assert!(told.recv().unwrap(), "{name} in a deferred function");
+    }
+}
+
+#[test]
+fn guards_end_in_any_order() {
+    let cell = Rcu::new(5);
+    let first = read();
+    let second = read();
+    drop(first);
+    assert!(rtrcu::is_reading());
+    assert_eq!(*cell.load(&second), 5);
+    drop(second);
+    assert!(!rtrcu::is_reading());
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the tests share: values that tell when they are dropped and whether somebody reads them after.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+
+const ALIVE: u64 = 0x0a11_4e00_0a11_4e00;
+const DEAD: u64 = 0xdead_dead_dead_dead;
+
+/// A value that is alive until its drop, which its counter counts.
+pub struct Probe {
+    state: AtomicU64,
+    pub number: u64,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Probe {
+    pub fn new(number: u64, dropped: &Arc<AtomicU64>) -> Self {
+        Self { state: AtomicU64::new(ALIVE), number, dropped: Arc::clone(dropped) }
+    }
+
+    #[track_caller]
+    pub fn check(&self) {
+        let state = self.state.load(SeqCst);
+        assert_eq!(state, ALIVE, "value {} was dropped under its reader", self.number);
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        assert_eq!(self.state.swap(DEAD, SeqCst), ALIVE, "value {} was dropped twice", self.number);
+        self.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+pub fn counter() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(0))
+}
+
+/// Wait until `done`, for a minute at most.
+#[track_caller]
+pub fn eventually(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < end, "it has not come to that within a minute");
+        std::thread::yield_now();
+    }
+}
+
+/// A generator for random tests; its seed is RTRCU_SEED or new, and is printed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new() -> Self {
+        let given = std::env::var("RTRCU_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or_else(|| {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            since.as_nanos() as u64
+        });
+        println!("RTRCU_SEED={seed}");
+        Self(seed | 1)
+    }
+
+    /// Another, that goes its own way.
+    pub fn split(&mut self) -> Self {
+        Self(self.next() | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
