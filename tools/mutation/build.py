@@ -9,13 +9,19 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
+import sys
+import threading
 
 LIBRARY = "rtrcu_objects.dir"
 # The static form with every name, which a changed object needs.
 INTERNALS = "librtrcu_internals.a"
 SHARED = re.compile(r"librtrcu\.so\.\d[\d.]*$")
 EXPLORED = "explore_one_word_library.dir"
+EXPLORED_TWO = "explore_two_words_library.dir"
+# The compilers of what ships, where they are here.
+SHIPPED = ("cc", "aarch64-linux-gnu-gcc")
 
 
 class DoesNotCompile(Exception):
@@ -82,13 +88,43 @@ class Build:
         source = os.path.relpath(words[words.index("-c") + 1], self.root)
         words = [word for word in words if word not in ("-g", "-g1", "-Werror")]
         words[words.index("-o") + 1] = str(out)
-        here = source if (tree / source).exists() else str(self.root / source)
-        words[words.index("-c") + 1] = here
+        words[words.index("-c") + 1] = str(self.edited(source, tree) or self.place_of(source, tree))
         words[1:1] = ["-w", f"-I{tree}/include", f"-I{tree}/src"]
-        if self.part(name) == EXPLORED:  # what the simulation shadows comes before everything
+        if self.part(name) in (EXPLORED, EXPLORED_TWO):  # what the simulation shadows comes before everything
             words[1:1] = [f"-I{self.root}/test/sim"]
         if self.part(name) == LIBRARY:  # as the asan variant does
             words[1:1] = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]
+        return self.compiled(words, tree, out)
+
+    def compile_shipped(self, name, compiler, tree, out):
+        """Compile object @name of the library as it is installed: optimized, without the checks of debug builds."""
+        words = [word for word in self.entries[name] if not re.match(r"-(?:g\d?|Og|Werror|DRTRCU_DEBUG=1)$", word)]
+        source = os.path.relpath(words[words.index("-c") + 1], self.root)
+        words[0] = compiler
+        words[words.index("-o") + 1] = str(out)
+        words[words.index("-c") + 1] = self.place_of(source, tree)
+        words[1:1] = ["-O2", "-w", f"-I{tree}/include", f"-I{tree}/src"]
+        return self.compiled(words, tree, out)
+
+    def place_of(self, source, tree):
+        return source if (tree / source).exists() else str(self.root / source)
+
+    def edited(self, source, tree):
+        """Some sources are explored with an edit of test/sim, which is applied to the changed text too."""
+        match = re.search(r"explore/(\w+)/(src/.*)$", source)
+        spec = self.root / "test" / "sim" / f"{match.group(1)}.edit" if match else None
+        if not spec or not spec.exists() or not (tree / match.group(2)).exists():
+            return None
+        sys.path.insert(0, str(self.root / "test" / "torture"))
+        import make_twin
+        texts = make_twin.patched(make_twin.parse(spec.read_text(encoding="utf-8"))[1], tree / "src")
+        copy = pathlib.Path("edited") / match.group(2)  # below the tree: file names in messages must not differ
+        (tree / copy).parent.mkdir(parents=True, exist_ok=True)
+        (tree / copy).write_text(texts[match.group(2)[len("src/"):]], encoding="utf-8")
+        return copy
+
+    @staticmethod
+    def compiled(words, tree, out):
         out.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(words, cwd=tree, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -108,32 +144,57 @@ class Changed:
             (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / path).write_text(text, encoding="utf-8")
         self.made = {}
+        self.linked = {}
+        self.shipped = {}
         self.library = None
+        self.lock = threading.RLock()  # the original's is used by several workers
 
     def library_folder(self):
         """Where the loader finds the shared library with the change: linked once."""
-        if self.library is None:
-            target, name = self.build.shared_library()
-            self.library = self.link(target, (LIBRARY,)).parent
-            (self.library / name).symlink_to(target)
-        return self.library
+        with self.lock:
+            if self.library is None:
+                target, name = self.build.shared_library()
+                self.library = self.link(target, (LIBRARY,)).parent
+                (self.library / name).symlink_to(target)
+            return self.library
 
     def objects(self, parts):
         """Original name and new file of every object that differs."""
         result = {}
-        for name in {name for path in self.paths for name in self.build.objects_of(path, parts)}:
-            if name not in self.made:
-                out = self.scratch / "objects" / name
-                self.made[name] = self.build.compile(name, self.tree, out)
-            result[name] = self.made[name]
+        with self.lock:
+            for name in {name for path in self.paths for name in self.build.objects_of(path, parts)}:
+                if name not in self.made:
+                    out = self.scratch / "objects" / name
+                    self.made[name] = self.build.compile(name, self.tree, out)
+                result[name] = self.made[name]
         return result
 
     def is_same_as(self, other, parts):
         mine, theirs = self.objects(parts), other.objects(parts)
         return all(mine[name].read_bytes() == theirs[name].read_bytes() for name in mine)
 
+    def ships_the_same_as(self, other):
+        """True if whatever is installed, for every machine whose compiler is here, is the other's."""
+        return all(mine.read_bytes() == other.shipped_objects()[key].read_bytes()
+                   for key, mine in self.shipped_objects().items())
+
+    def shipped_objects(self):
+        with self.lock:
+            for compiler in filter(shutil.which, SHIPPED):
+                for name in {name for path in self.paths for name in self.build.objects_of(path, (LIBRARY,))}:
+                    if (compiler, name) not in self.shipped:
+                        out = self.scratch / "shipped" / compiler / name
+                        self.shipped[compiler, name] = self.build.compile_shipped(name, compiler, self.tree, out)
+            return self.shipped
+
     def link(self, target, parts):
-        """Link @target anew: its own changed objects in their places, the library's before everything else."""
+        """Link @target, once: its own changed objects in their places, the library's before everything else."""
+        with self.lock:
+            if target not in self.linked:
+                self.linked[target] = self.link_anew(target, parts)
+            return self.linked[target]
+
+    def link_anew(self, target, parts):
         words = self.build.link_command(target)
         words = [INTERNALS if word == "librtrcu.a" else word for word in words]
         out = self.scratch / pathlib.Path(target).name

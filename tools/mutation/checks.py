@@ -2,28 +2,36 @@
 """The checks that a mutant must fail, cheapest first: unit tests, tests of the interface, the explorer, torture."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
-from mutation.build import EXPLORED, LIBRARY
+from mutation.build import EXPLORED, EXPLORED_TWO, LIBRARY
 
 TORTURE = ("TREE01 TREE02 TREE05 TREE06 QSBR-MIX TASKS FLOOD FENCES THROTTLE KRCUD FORK WAKE BOOST").split()
-# Stepping through every instruction takes longer than all the others together.
-SLOW = {"api_steps", "api_config_page"}
+# Stepping through every instruction takes a third of all the time: last.
+LATE = {"api_steps"}
 # Linked with a changed object ahead it is the whole library, of which its tests expect nothing but plat/.
 APART = {"unit_plat"}
+REPEATS = 3
+BEGUN = re.compile(r"^\[ RUN      \] (\S+)", re.M)
+FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.M)
 
 
 class Check:
     """One program: how it is made for a mutant, and how it is run.  Its time is measured without a fault first."""
 
-    def __init__(self, name, parts, target=None, arguments=()):
+    confirmed = True  # a failure is looked at again: another process may have been in the way
+
+    def __init__(self, name, parts, target=None, arguments=(), late=False):
         self.name = name
         self.parts = parts  # folders of the objects that it is linked from
         self.target = target
         self.arguments = list(arguments)
+        self.late = late
         self.seconds = 0.0
         self.kills = {}
 
@@ -33,7 +41,7 @@ class Check:
     def cost(self, room):
         """What a kill in this room has cost so far: the next check is the cheapest."""
         first = 8 if self.name == f"unit_{room}" else 2 if self.name.startswith("unit_") else 1
-        return (self.seconds + 0.5) / (first + self.kills.get(room, 0))
+        return self.late, (self.seconds + 0.5) / (first + self.kills.get(room, 0))
 
     def command(self, changed):
         """The words of the run, and what it needs in its environment."""
@@ -44,19 +52,56 @@ class Check:
 
     def run(self, changed, extra=()):
         """How it ended: None if it passed, else why not."""
+        return self.outcome(changed, extra)[0]
+
+    def outcome(self, changed, extra=()):
+        """Why it failed or None, and what is to be run to see that again."""
         words, environment = self.command(changed)
-        return run_program(words + list(extra), environment, self.limit() if self.seconds else 600)
+        reason, _ = run_program(words + list(extra), environment, self.limit() if self.seconds else 600)
+        return reason, extra
+
+    def kill(self, changed, original):
+        """Why the change fails here, None if it does not.  A failure counts if it comes again, and if the original
+        passes under the same load: within a third of the time, where the change did not come to an end."""
+        reason, again = self.outcome(changed)
+        if not reason or not self.confirmed:
+            return reason
+        for _ in range(REPEATS):
+            started = time.monotonic()
+            clean = self.run(original, again)
+            is_quick = time.monotonic() - started < self.limit() / 3
+            if clean is None and (is_quick or not reason.startswith("no end")) and self.run(changed, again):
+                return f"{reason} {' '.join(again)}".strip()
+        return None
+
+
+class Gtest(Check):
+    """Tests of GoogleTest: it ends at the first that fails, and that one alone is looked at again."""
+
+    def outcome(self, changed, extra=()):
+        words, environment = self.command(changed)
+        words += extra or ["--gtest_fail_fast"]
+        reason, output = run_program(words, environment, self.limit() if self.seconds else 600)
+        if reason and not extra:
+            names = FAILED.findall(output) or BEGUN.findall(output)[-1:]
+            extra = [f"--gtest_filter={names[0]}"] if names else ["--gtest_fail_fast"]
+        return reason, extra
 
 
 class Shapes(Check):
     """The ordering tags' shapes on the model of aarch64, with the orders that the mutant has."""
+
+    confirmed = False
 
     def __init__(self, root):
         super().__init__("litmus-arm", (EXPLORED,))
         self.root = root
         self.folder = root / "test" / "litmus" / "arm"
 
-    def run(self, changed, extra=()):
+    def outcome(self, changed, extra=()):
+        return self.fails(changed), extra
+
+    def fails(self, changed):
         sys.path.insert(0, str(self.folder))
         import check as shapes
         texts = {path: (changed.tree / path).read_text(encoding="utf-8") for path in changed.paths}
@@ -73,22 +118,28 @@ class Shapes(Check):
 
 
 def run_program(words, environment, limit):
-    """None if it passed, else why not.  It runs in a group of its own, which does not outlive it."""
-    program = subprocess.Popen(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        status = program.wait(timeout=limit)
-    except subprocess.TimeoutExpired:
-        return f"no end in {limit:.0f} s"
-    finally:
+    """None if it passed, else why not; and what it printed.  It runs in a group of its own, which does not outlive it.
+    """
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        program = subprocess.Popen(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                                   stdout=output, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            os.killpg(program.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        program.wait()
+            status = program.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            try:
+                os.killpg(program.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            program.wait()
+        output.seek(0)
+        text = output.read(1 << 20)
+    if status is None:
+        return f"no end in {limit:.0f} s", text
     if status == 0:
-        return None
-    return f"signal {-status}" if status < 0 else f"exit {status}"
+        return None, text
+    return f"signal {-status}" if status < 0 else f"exit {status}", text
 
 
 def all_checks(build):
@@ -97,15 +148,20 @@ def all_checks(build):
     for folder in sorted((build.root / "test" / "unit").iterdir()):
         name = f"unit_{folder.name}"
         if name not in APART and (build.folder / "test" / name).exists():
-            checks.append(Check(name, (LIBRARY, f"{name}.dir"), f"test/{name}", ["--gtest_brief=1"]))
+            checks.append(Gtest(name, (LIBRARY, f"{name}.dir"), f"test/{name}"))
     for file in sorted((build.root / "test" / "api").glob("*.cc")):
         name = f"api_{file.stem}"
-        if name not in SLOW and (build.folder / "test" / "api" / name).exists():
-            checks.append(Check(name, (LIBRARY,), None, ["--gtest_brief=1"]))
-    if (build.folder / "test/explore/rtrcu-explore").exists():
+        if (build.folder / "test" / "api" / name).exists():
+            checks.append(Gtest(name, (LIBRARY,), late=name in LATE))
+    explorer = "test/explore/rtrcu-explore"
+    if (build.folder / explorer).exists():
         parts = (EXPLORED, "explore_one_word_scenarios.dir")
         checks.append(Shapes(build.root))
-        checks.append(Check("explore", parts, "test/explore/rtrcu-explore", ["--schedules", "60"]))
+        checks.append(Check("explore", parts, explorer, ["--schedules", "60"]))
+        checks.append(Check("explore-more", parts, explorer, ["--schedules", "400"], late=True))
+        parts = (EXPLORED_TWO, "explore_two_words_scenarios.dir")
+        checks.append(Check("explore-two-words", parts, f"{explorer}-two-words",
+                            ["--memory", "pso", "--strategy", "random", "--schedules", "100"]))
     checks.append(Check("torture", (LIBRARY,), "test/torture/torture",
                         ["torture", "--seconds", "0.7", "--patience", "8", "--stop-at-first-error", "--scenario",
                          *TORTURE]))

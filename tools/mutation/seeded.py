@@ -22,7 +22,7 @@ def make_twin(root):
 def is_killed(run, program, test, changed):
     words = [f"--gtest_filter={test}", "--gtest_brief=1"]
     target = changed.link(f"test/{program}", (LIBRARY, f"{program}.dir"))
-    return run_program([str(target), *words], {}, LIMIT) is not None
+    return run_program([str(target), *words], {}, LIMIT)[0] is not None
 
 
 def check(run):
