@@ -172,9 +172,13 @@ def measure(checks, original, say):
     """Run all without a fault.  The names of those that do not pass."""
     failed = []
     for check in checks:
-        started = time.monotonic()
-        reason = check.run(original)
-        check.seconds = time.monotonic() - started
+        for _ in range(REPEATS):
+            started = time.monotonic()
+            reason = check.run(original)
+            seconds = time.monotonic() - started
+            if not reason:
+                break
+        check.seconds = seconds
         say(f"  {check.name}: {check.seconds:.1f} s" + (f", FAILED without a fault: {reason}" if reason else ""))
         if reason:
             failed.append(check.name)
