@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Which lines of the library each check executes: a check that never comes to a mutant's line need not be run.
+
+The library is compiled once with gcc's counters, and every check that is linked from it is run once.  One that fails so
+counts as one that executes everything, and so does one whose children may open no files.
+"""
+
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+
+from mutation.build import LIBRARY, Changed, DoesNotCompile
+from mutation.checks import run_program
+
+# Children of tests end without the exit handlers that would write the counters.
+SHIM = r"""
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void __gcov_dump(void);
+void _exit(int status)
+{
+    __gcov_dump();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+void abort(void)
+{
+    sigset_t set;
+    __gcov_dump();
+    signal(SIGABRT, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGABRT);
+    sigprocmask(SIG_UNBLOCK, &set, 0);
+    for (;;)
+        kill(getpid(), SIGABRT);
+}
+"""
+EVERYTHING = {"api_seccomp"}
+LIMIT = 300
+
+
+class Counted(Changed):
+    """The library without a fault, with counters."""
+
+    def __init__(self, build, scratch):
+        super().__init__(build, {}, scratch)
+        self.tree.mkdir(parents=True)
+        self.counted = {}
+
+    def objects(self, parts):
+        with self.lock:
+            if not self.counted:
+                for name in self.build.entries:
+                    if self.build.part(name) == LIBRARY:
+                        self.counted[name] = self.compile(name)
+                shim = self.scratch / "shim.c"
+                shim.write_text(SHIM, encoding="utf-8")
+                self.shim = self.scratch / "shim.o"
+                self.build.compiled(["cc", "-O1", "-fPIC", "-c", str(shim), "-o", str(self.shim)], self.tree, self.shim)
+            return self.counted
+
+    def compile(self, name):
+        words = [word for word in self.build.entries[name] if word not in ("-Og", "-Werror")]
+        out = self.scratch / "objects" / name
+        words[words.index("-o") + 1] = str(out)
+        words[1:1] = ["-O0", "--coverage", "-fprofile-update=atomic", "-w"]
+        return self.build.compiled(words, self.tree, out)
+
+    def finished(self, words):
+        """All names visible, so that the programs take the shim's functions."""
+        words = [word for word in words if "--version-script" not in word]
+        words[words.index("-o"):words.index("-o")] = [str(self.shim), "--coverage"]
+        return words
+
+
+def of_program(folder, root, code):
+    """Lines that were executed, by file; @code gains those that have code."""
+    lines = {}
+    data = sorted(folder.rglob("*.gcda"))
+    for file in data:
+        notes = pathlib.Path("/") / file.relative_to(folder).with_suffix(".gcno")
+        shutil.copy(notes, file.with_suffix(".gcno"))
+    done = subprocess.run(["gcov", "--json-format", "--stdout", *map(str, data)], capture_output=True, text=True,
+                          check=True, cwd=folder)
+    for text in done.stdout.splitlines():
+        for file in json.loads(text)["files"]:
+            path = pathlib.Path(root / file["file"]).resolve()
+            if path.is_relative_to(root):
+                name = str(path.relative_to(root))
+                executed = {line["line_number"] for line in file["lines"] if line["count"]}
+                code.setdefault(name, set()).update(line["line_number"] for line in file["lines"])
+                lines.setdefault(name, set()).update(executed)
+    return {path: sorted(found) for path, found in lines.items()}
+
+
+def state(root):
+    whole = hashlib.sha1()
+    for folder in ("src", "include", "test/unit", "test/api", "test/support"):
+        for file in sorted((root / folder).rglob("*")):
+            if file.is_file():
+                whole.update(file.read_bytes())
+    return whole.hexdigest()
+
+
+class Coverage:
+    """What every check executes; kept in a file, made anew after a change of library or tests."""
+
+    def __init__(self, run, checks):
+        self.checks = {}
+        self.code = {}
+        file = run.folder / "coverage.json"
+        key = state(run.build.root)
+        if file.exists():
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            if kept["state"] == key:
+                self.checks, self.code = kept["checks"], kept["code"]
+        if not self.checks:
+            self.make(run, checks)
+            file.write_text(json.dumps({"state": key, "checks": self.checks, "code": self.code}), encoding="utf-8")
+
+    def make(self, run, checks):
+        counted = Counted(run.build, run.scratch / "counted")
+        code = {}
+        for check in checks:
+            if LIBRARY not in check.parts or check.name in EVERYTHING:
+                continue
+            folder = run.scratch / "counts" / check.name
+            folder.mkdir(parents=True)
+            try:
+                words, environment = check.command(counted)
+            except DoesNotCompile:
+                continue
+            reason, _ = run_program(words, {**environment, "GCOV_PREFIX": str(folder)}, LIMIT)
+            self.checks[check.name] = None if reason else of_program(folder, run.build.root, code)
+            print(f"  {check.name}: " + (f"executes everything, it seems: {reason} with counters" if reason else
+                                         f"{sum(map(len, self.checks[check.name].values()))} lines"), flush=True)
+
+        self.code = {path: sorted(lines) for path, lines in code.items()}
+
+    def comes_to(self, check, path, first, last):
+        """May @check execute one of the lines?"""
+        lines = self.checks.get(check.name)
+        code = [line for line in self.code.get(path, ()) if first <= line <= last]
+        return lines is None or not code or any(line in lines.get(path, ()) for line in code)
