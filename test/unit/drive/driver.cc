@@ -3,40 +3,12 @@
  */
 #include <gtest/gtest.h>
 
-#include "../../support/internals.h"
-#include "../../support/sync.h"
+#include "world.h"
 
 namespace
 {
 
-class Dispatch : public testing::Test
-{
-  protected:
-    test::World world_;
-    config room_ = {};
-    rtrcu_config &config_ = room_.first;
-    std::unique_ptr<callback, test::Freer> callbacks_ = test::zeroed<callback>();
-    std::unique_ptr<struct drive, test::Freer> drive_ = test::zeroed<struct drive>();
-    struct watch watch_ = {};
-    callback *cb_ = callbacks_.get();
-
-    void SetUp() override
-    {
-        rtrcu_config_init(&config_);
-        config_.policy = RTRCU_POLICY_INLINE;
-        room_.in_force = &config_;
-        callback_init(cb_, &room_, world_.gp());
-        watch_init(&watch_, &room_, world_.gp(), cb_);
-        drive_init(drive_.get(), &room_, world_.gp(), cb_, &watch_);
-    }
-    /* Queue one callback, which stays with its owner when it is ready. */
-    void queue_and_collect(reader_record *record)
-    {
-        static rcu_head head;
-        callback_enqueue(cb_, record, &head, [](rcu_head *) {});
-        ASSERT_TRUE(callback_collect(cb_));
-    }
-};
+using Dispatch = DriveWorld;
 
 TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
 {
@@ -48,7 +20,7 @@ TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
     test::Worker holder, driver;
     holder.run([&] { reader_lock(idle->leaf); });
     bool ready = true;
-    driver.start([&] { ready = drive_dispatch(drive_.get()); });
+    driver.start([&] { ready = drive_dispatch(drive_); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); }));
     holder.run([&] { reader_unlock(idle->leaf); });
     driver.wait();
@@ -59,20 +31,16 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
 {
     reader_record *record = world_.craft(0);
     queue_and_collect(record);
-    EXPECT_FALSE(drive_dispatch(drive_.get())) << "its grace period is not over";
-    {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan();
-        crank.end();
-    }
-    EXPECT_TRUE(drive_dispatch(drive_.get()));
+    EXPECT_FALSE(drive_dispatch(drive_)) << "its grace period is not over";
+    grace_period();
+    EXPECT_TRUE(drive_dispatch(drive_));
     EXPECT_TRUE(callback_has_ready(record));
-    EXPECT_TRUE(drive_dispatch(drive_.get())) << "as long as it is not run";
+    EXPECT_TRUE(drive_dispatch(drive_)) << "as long as it is not run";
     callback_budget budget = {};
     budget.count_max = 10;
     budget.may_wait = true;
     EXPECT_EQ(callback_invoke(cb_, record, &budget), 1u);
-    EXPECT_FALSE(drive_dispatch(drive_.get()));
+    EXPECT_FALSE(drive_dispatch(drive_));
 }
 
 /* The slow path asks for a driver; one that has no thread is there at once. */
@@ -121,7 +89,7 @@ TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
     drive_slot(record)->lender = 77;
     world_.withdraw(record);
     EXPECT_NE(world_.craft(0), record) << "a daemon has it";
-    drive_after_fork_child(drive_.get(), 0);
+    drive_after_fork_child(drive_, 0);
     EXPECT_EQ(drive_slot(record)->listed, 0u);
     EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
     EXPECT_EQ(drive_slot(record)->lender, 0u) << "who lent is not there";

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Daemons: the list of queues, a turn in a thread that is none, and how they are scheduled.
+ */
+#include <sys/resource.h>
+
+#include "world.h"
+
+namespace
+{
+
+using Krcud = DriveWorld;
+
+/* A daemon whose thread does nothing: what it is given stays on its list. */
+struct krcud *still(struct drive *drive, uint32_t cpu)
+{
+    drive->krcud[cpu].thread.state = DRIVE_RUNNING;
+    return &drive->krcud[cpu];
+}
+
+TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
+{
+    struct krcud *krcud = still(drive_, 0);
+    reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
+    EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false));
+    EXPECT_TRUE(drive_krcud_give(drive_, two, 0, false));
+    EXPECT_TRUE(drive_krcud_give(drive_, urgent, 0, true));
+    EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false)) << "it has it";
+    EXPECT_EQ(krcud->first, urgent);
+    EXPECT_EQ(drive_slot(urgent)->next_ready, one);
+    EXPECT_EQ(drive_slot(one)->next_ready, two);
+    EXPECT_EQ(drive_slot(two)->next_ready, nullptr);
+    EXPECT_EQ(krcud->last, two);
+    EXPECT_EQ(drive_->krcud_given, 3u);
+    for (reader_record *record : {one, two, urgent})
+        EXPECT_EQ(drive_slot(record)->listed, 1u);
+}
+
+TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
+{
+    struct krcud *krcud = still(drive_, 0);
+    reader_record *urgent = world_.craft(0), *next = world_.craft(0);
+    EXPECT_TRUE(drive_krcud_give(drive_, urgent, 0, true));
+    EXPECT_TRUE(drive_krcud_give(drive_, next, 0, false));
+    EXPECT_EQ(krcud->first, urgent);
+    EXPECT_EQ(drive_slot(urgent)->next_ready, next);
+    EXPECT_EQ(krcud->last, next);
+}
+
+TEST_F(Krcud, IsWokenWhereItSleeps)
+{
+    struct krcud *krcud = still(drive_, 0);
+    reader_record *one = world_.craft(0), *two = world_.craft(0);
+    EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false));
+    EXPECT_EQ(krcud->event, 0u) << "it is awake";
+    test::Worker sleeper;
+    krcud->sleeping = 1;
+    sleeper.start([&] {
+        while (rtrcu_load_acquire(&krcud->event) == 0)
+            plat_futex_wait(&krcud->event, 0, PLAT_FOREVER);
+    });
+    EXPECT_TRUE(drive_krcud_give(drive_, two, 0, false));
+    sleeper.wait();
+    EXPECT_EQ(krcud->event, 1u);
+}
+
+/* Where its thread cannot be had, another daemon serves; where there is none the caller does. */
+TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
+{
+    reader_record *record = world_.craft(0);
+    drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    EXPECT_FALSE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    struct krcud *other = still(drive_, PLAT_CPU_MAX - 1);
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_EQ(other->first, record);
+}
+
+TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
+{
+    reader_record *record = world_.craft(0);
+    ASSERT_TRUE(drive_thread_hold(&drive_->krcud[0].thread));
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->krcud[0].first, nullptr);
+    EXPECT_EQ(drive_->krcud_given, 0u);
+}
+
+TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
+{
+    static struct drive *drive;
+    static bool at_work;
+    drive = drive_;
+    at_work = false;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) { at_work = drive_anybody_at_work(drive) && drive->aside.serving == 1; });
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    EXPECT_FALSE(drive_anybody_at_work(drive_));
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_TRUE(at_work);
+    EXPECT_EQ(drive_->aside.serving, 0u);
+    EXPECT_FALSE(drive_anybody_at_work(drive_));
+    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(share.spent_ns, 0) << "without a limit nothing is counted";
+    EXPECT_FALSE(share.left);
+}
+
+TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
+{
+    drive_->krcud[PLAT_CPU_MAX - 1].serving = 1;
+    EXPECT_FALSE(drive_anybody_at_work(drive_)) << "it has no thread";
+    drive_->krcud[PLAT_CPU_MAX - 1].thread.state = DRIVE_RUNNING;
+    EXPECT_TRUE(drive_anybody_at_work(drive_));
+}
+
+TEST_F(Krcud, AShareOfACallsTimeIsSpent)
+{
+    config_.blimit = 4;
+    config_.qhimark = config_.qmax = 1000000;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 10);
+    struct drive_share share = {};
+    share.ns = 3600 * INT64_C(1000000000);
+    share.spent_ns = 5 * INT64_C(1000000000);
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(left(record), 6u) << "as many as a batch may have";
+    EXPECT_TRUE(share.left);
+    EXPECT_GE(share.spent_ns, 5 * INT64_C(1000000000));
+    EXPECT_LT(share.spent_ns, 3000 * INT64_C(1000000000));
+    share.spent_ns = share.ns;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(left(record), 6u) << "all of it is spent";
+    share.spent_ns = 0;
+    share.left = false;
+    config_.blimit = 100;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_FALSE(share.left);
+    share.left = true;
+    make_ready(record, 1);
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_TRUE(share.left) << "of another queue";
+}
+
+TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
+{
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    drive_slot(record)->listed = 1;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(left(record), 1u);
+    EXPECT_EQ(drive_->aside.serving, 0u);
+    EXPECT_EQ(drive_slot(record)->listed, 1u);
+    drive_slot(record)->listed = 0;
+    drive_->forking = 1;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(left(record), 1u) << "somebody forks";
+    EXPECT_EQ(drive_->aside.serving, 0u);
+    drive_->forking = 0;
+}
+
+/* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */
+TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
+{
+    static struct drive *drive;
+    static reader_record *record;
+    drive = drive_;
+    record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) {
+        drive->generation++;
+        drive->aside.serving = 0;
+    });
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(drive_->aside.serving, 0u);
+    EXPECT_EQ(drive_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
+}
+
+/* More than one turn has: the daemon goes on by itself. */
+TEST_F(Krcud, RunsALongQueueToItsEnd)
+{
+    keep();
+    reader_record *record = world_.craft(0), *other = world_.craft(0);
+    make_ready(record, 10000);
+    make_ready(other, 10000);
+    EXPECT_TRUE(test::eventually(
+        [&] { return drive_krcud_give(drive_, record, 0, false) && drive_thread_runs(&drive_->krcud[0].thread); }));
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(drive_krcud_give(drive_, other, 0, false));
+    EXPECT_TRUE(test::eventually([&] { return left(record) == 0 && left(other) == 0; }));
+    EXPECT_TRUE(test::eventually([&] {
+        return rtrcu_load_acquire(&drive_slot(record)->listed) == 0 && !drive_anybody_at_work(drive_) &&
+               rtrcu_load_acquire(&drive_slot(other)->listed) == 0;
+    }));
+    EXPECT_STREQ(drive_->krcud[0].thread.plat.name, "krcud/0");
+    make_ready(other, 1);
+    EXPECT_TRUE(drive_krcud_give(drive_, other, 0, false));
+    EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
+}
+
+class Nice : public DriveWorld, public testing::WithParamInterface<int>
+{
+};
+
+/* The setting counts from where the process began. */
+TEST_P(Nice, OfADaemonIsThatOfTheSetting)
+{
+    static std::atomic<int> seen;
+    keep();
+    config_.krcud_nice = GetParam();
+    seen = -100;
+    int wanted = getpriority(PRIO_PROCESS, 0) + GetParam();
+    if (wanted > 19)
+        GTEST_SKIP() << "this process is nice itself";
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) { seen = getpriority(PRIO_PROCESS, 0); });
+    EXPECT_TRUE(test::eventually([&] {
+        (void)drive_krcud_give(drive_, record, 0, false);
+        return seen.load() != -100;
+    }));
+    EXPECT_EQ(seen.load(), wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Nice, testing::Values(0, 1, 4));
+
+} // namespace

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads of the library: who makes one, when one that was refused is tried again, and what a fork leaves of them.
+ */
+#include "world.h"
+
+namespace
+{
+
+using Thread = DriveWorld;
+
+TEST_F(Thread, ARefusalIsBelievedForATick)
+{
+    struct drive_thread thread = {};
+    drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    EXPECT_EQ(drive_thread_claim(drive_, &thread), -EAGAIN);
+    EXPECT_EQ(thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    drive_->refused_ns -= 61000000000;
+    EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);
+    EXPECT_EQ(thread.state, static_cast<uint32_t>(DRIVE_STARTING));
+    drive_->refused_ns = plat_clock_now();
+    EXPECT_EQ(drive_thread_claim(drive_, &thread), 0) << "somebody is at it";
+    EXPECT_EQ(thread.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
+    thread.state = DRIVE_RUNNING;
+    EXPECT_EQ(drive_thread_claim(drive_, &thread), 0);
+    EXPECT_EQ(thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
+    struct drive_thread another = {};
+    drive_->refused_ns = 0;
+    EXPECT_EQ(drive_thread_claim(drive_, &another), 1);
+}
+
+TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)
+{
+    ASSERT_TRUE(drive_hold(drive_));
+    EXPECT_EQ(drive_start(drive_), 0);
+    EXPECT_EQ(drive_->thread.plat.body, nullptr);
+    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
+    EXPECT_TRUE(drive_thread_let(&drive_->thread));
+}
+
+TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
+{
+    enum { OLD = 12345 };
+    drive_->worker[DRIVE_WORKER_BOOST].thread.state = DRIVE_RUNNING;
+    drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id = OLD;
+    drive_->worker[DRIVE_WORKER_BOOST].priority = 7;
+    drive_->worker[DRIVE_WORKER_EXPEDITED].thread.state = DRIVE_RUNNING;
+    drive_->worker[DRIVE_WORKER_EXPEDITED].thread.plat.thread_id = OLD + 1;
+    drive_->worker[DRIVE_WORKER_EXPEDITED].priority = 8;
+    drive_->worker[DRIVE_WORKER_EXPEDITED].wanted = 1;
+    drive_->krcud[PLAT_CPU_MAX - 1].thread.state = DRIVE_RUNNING;
+    drive_->krcud[PLAT_CPU_MAX - 1].serving = drive_->krcud[PLAT_CPU_MAX - 1].sleeping = 1;
+    drive_->thread.state = drive_->end.state = DRIVE_RUNNING;
+    drive_->sleeping = DRIVE_IDLE;
+    drive_->event = drive_->turn_waiters = drive_->urgent = drive_->progress_waiters = drive_->forking = 1;
+    drive_->aside.serving = drive_->main_ended = 1;
+    drive_->threads = 5;
+    for (int i = 0; i < 4; i++)
+        drive_->exp_waiters[i] = drive_->exp_priority[i] = 3;
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        drive_->unscanned[kind] = drive_->asked[kind] = true;
+        drive_->turning[kind].sleeping = 2;
+    }
+    drive_->exp_told = 4096;
+    drive_after_fork_child(drive_, OLD);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_id());
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].priority, 7);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].drive, drive_);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].priority, 0);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].wanted, 0u);
+    EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].serving, 0u);
+    EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].sleeping, 0u);
+    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->threads, 1u);
+    EXPECT_EQ(drive_->sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+    EXPECT_EQ(drive_->event | drive_->turn_waiters | drive_->urgent | drive_->progress_waiters | drive_->forking, 0u);
+    EXPECT_EQ(drive_->aside.serving | drive_->main_ended, 0u);
+    for (int i = 0; i < 4; i++)
+        EXPECT_EQ(drive_->exp_waiters[i] | drive_->exp_priority[i], 0u) << i;
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        EXPECT_FALSE(drive_->unscanned[kind] || drive_->asked[kind]);
+        EXPECT_EQ(drive_->turning[kind].sleeping, 0u);
+    }
+    EXPECT_EQ(drive_->exp_told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->survivor, lock_thread_id());
+    EXPECT_EQ(drive_->generation, 1u);
+    drive_after_fork_child(drive_, 0);
+    EXPECT_EQ(drive_->threads, 0u) << "none of ours forked";
+    EXPECT_EQ(drive_->generation, 2u);
+}
+
+/* A daemon that ends is no longer counted, and may be made again. */
+TEST_F(Thread, OneThatEndsMayBeMadeAgain)
+{
+    drive_->threads = DRIVE_THREADS_CHANGE + 1;
+    drive_->thread.state = DRIVE_RUNNING;
+    drive_thread_ended(drive_, &drive_->thread);
+    EXPECT_EQ(drive_->threads, 2 * DRIVE_THREADS_CHANGE);
+    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+}
+
+} // namespace

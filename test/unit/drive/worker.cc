@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Workers: made by one at a time, and at the priority that is wanted, which a refusal leaves alone for a while.
+ */
+#include <cstring>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "world.h"
+
+namespace
+{
+
+using Worker = DriveWorld;
+
+int priority_of(pid_t thread)
+{
+    struct sched_param parameter = {};
+    EXPECT_EQ(sched_getparam(thread, &parameter), 0);
+    return parameter.sched_priority;
+}
+
+int wanted_priority;
+
+int wanted(struct drive *)
+{
+    return wanted_priority;
+}
+
+TEST_F(Worker, SettlesAtWhatIsWantedAndIsOrdinaryAgain)
+{
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    test::Worker thread;
+    thread.run([&] {
+        wanted_priority = 2;
+        drive_worker_settle(worker, wanted);
+        EXPECT_EQ(priority_of(0), 2);
+        EXPECT_EQ(worker->priority, 2);
+        wanted_priority = 0;
+        drive_worker_settle(worker, wanted);
+        EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+        EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 0);
+        EXPECT_EQ(worker->priority, 0);
+    });
+    EXPECT_EQ(drive_->rt_refused, 0u);
+}
+
+TEST_F(Worker, ARefusalIsCountedAndBelievedForAWhile)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    test::Worker thread;
+    thread.run([&] {
+        wanted_priority = 1000; /* there is none of that number */
+        drive_worker_settle(worker, wanted);
+        EXPECT_EQ(drive_->rt_refused, 1u);
+        drive_worker_settle(worker, wanted);
+        EXPECT_EQ(drive_->rt_refused, 1u) << "just refused";
+        worker->refused_ns -= 2000000000;
+        drive_worker_settle(worker, wanted);
+        EXPECT_EQ(drive_->rt_refused, 2u) << "long ago";
+        wanted_priority = 1001;
+        drive_worker_settle(worker, wanted);
+        EXPECT_EQ(drive_->rt_refused, 3u) << "another one";
+    });
+    EXPECT_EQ(worker->priority, 0);
+    EXPECT_EQ(worker->refused, 1001);
+}
+
+TEST_F(Worker, IsLiftedAndNeverLowered)
+{
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    test::Worker thread;
+    pid_t id = 0;
+    thread.run([&] { id = static_cast<pid_t>(lock_thread_id()); });
+    drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 3);
+    EXPECT_EQ(worker->priority, 0) << "it does not run yet";
+    worker->thread_id = static_cast<uint32_t>(id);
+    drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 3);
+    EXPECT_EQ(worker->priority, 3);
+    EXPECT_EQ(priority_of(id), 3);
+    drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 2);
+    EXPECT_EQ(worker->priority, 3);
+    EXPECT_EQ(priority_of(id), 3);
+}
+
+/* Who is at it makes it; the other only says that it is needed. */
+TEST_F(Worker, IsMadeByOneAtATime)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_TELL];
+    ASSERT_TRUE(drive_thread_hold(&worker->thread));
+    EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_TELL), 0);
+    EXPECT_EQ(worker->thread.plat.body, nullptr);
+    EXPECT_EQ(worker->thread.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
+    EXPECT_TRUE(drive_thread_let(&worker->thread));
+}
+
+TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
+{
+    keep();
+    config_.kthread_prio = real_time_allowed() ? 2 : 0;
+    const char *const names[] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report", "rtrcu-tell"};
+    int own = config_.kthread_prio;
+    const int priorities[] = {own, own, own ? own + 1 : 0, own, 0};
+    for (int i = 0; i < DRIVE_WORKERS; i++) {
+        ASSERT_EQ(drive_worker_start(drive_, i), 0);
+        EXPECT_STREQ(drive_->worker[i].thread.plat.name, names[i]);
+        EXPECT_EQ(drive_->worker[i].thread.plat.priority, priorities[i]) << names[i];
+        EXPECT_TRUE(drive_thread_runs(&drive_->worker[i].thread));
+    }
+    EXPECT_EQ(drive_->threads & UINT32_MAX, static_cast<uint64_t>(DRIVE_WORKERS));
+}
+
+/* What the report is to be said by is woken for it; where it cannot be made the report is said at once. */
+TEST_F(Worker, ThatTellsIsWokenForEach)
+{
+    keep();
+    static std::atomic<int> told;
+    told = 0;
+    drive_set_blocking_handler(drive_, [] { told++; });
+    EXPECT_TRUE(test::eventually([&] { return drive_tell_handler(drive_); }));
+    EXPECT_TRUE(test::eventually([] { return told.load() > 0; }));
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_TELL];
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
+    int before = told;
+    EXPECT_TRUE(drive_tell_handler(drive_));
+    EXPECT_TRUE(test::eventually([&] { return told.load() > before; }));
+    /* A wake-up alone is nothing to tell of. */
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
+    before = told;
+    for (int i = 0; i < 100; i++)
+        drive_worker_wake(drive_, DRIVE_WORKER_TELL);
+    EXPECT_TRUE(drive_tell_handler(drive_));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0 && told.load() > before; }));
+    EXPECT_EQ(told.load(), before + 1);
+}
+
+} // namespace

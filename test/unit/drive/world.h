@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A drive, with all that it turns, apart from the process's own.  Threads that a test has it make outlive the test, so
+ * such a test keeps it.
+ */
+#ifndef RTRCU_TEST_UNIT_DRIVE_WORLD_H
+#define RTRCU_TEST_UNIT_DRIVE_WORLD_H
+
+#include <deque>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+class DriveWorld : public testing::Test
+{
+    struct Apart {
+        test::World world;
+        config room = {};
+        std::unique_ptr<callback, test::Freer> callbacks = test::zeroed<callback>();
+        std::unique_ptr<struct drive, test::Freer> drive = test::zeroed<struct drive>();
+        struct watch watch = {};
+        std::deque<rcu_head> heads;
+    };
+    Apart *apart_ = new Apart;
+    bool kept_ = false;
+
+  protected:
+    test::World &world_ = apart_->world;
+    config &room_ = apart_->room;
+    rtrcu_config &config_ = room_.first;
+    callback *cb_ = apart_->callbacks.get();
+    struct drive *drive_ = apart_->drive.get();
+
+    ~DriveWorld() override
+    {
+        if (!kept_)
+            delete apart_;
+    }
+    void SetUp() override
+    {
+        rtrcu_config_init(&config_);
+        config_.policy = RTRCU_POLICY_INLINE;
+        room_.in_force = &config_;
+        callback_init(cb_, &room_, world_.gp());
+        watch_init(&apart_->watch, &room_, world_.gp(), cb_);
+        drive_init(drive_, &room_, world_.gp(), cb_, &apart_->watch);
+    }
+    /* Its threads go on behind the test. */
+    void keep()
+    {
+        kept_ = true;
+    }
+    void queue(
+        reader_record *record, int count, rcu_callback_t func = [](rcu_head *) {})
+    {
+        for (int i = 0; i < count; i++) {
+            apart_->heads.emplace_back();
+            callback_enqueue(cb_, record, &apart_->heads.back(), func);
+        }
+    }
+    /* Queue callbacks, which stay with their owner when they are ready. */
+    void queue_and_collect(reader_record *record, int count = 1)
+    {
+        queue(record, count);
+        ASSERT_TRUE(callback_collect(cb_));
+    }
+    void grace_period()
+    {
+        test::Crank crank(world_.gp());
+        crank.begin_and_scan();
+        crank.end();
+    }
+    /* Callbacks that wait in the queue of @record for nothing but to be run. */
+    void make_ready(
+        reader_record *record, int count, rcu_callback_t func = [](rcu_head *) {})
+    {
+        queue(record, count, func);
+        ASSERT_TRUE(callback_collect(cb_));
+        grace_period();
+        reader_lock(record->leaf);
+        (void)callback_advance(cb_, record, plat_clock_now());
+        reader_unlock(record->leaf);
+        ASSERT_TRUE(callback_has_ready(record));
+    }
+    uint64_t left(const reader_record *record)
+    {
+        return callback_pending(record);
+    }
+    /* A real-time priority may be had, and given up again. */
+    static bool real_time_allowed()
+    {
+        bool allowed = false;
+        std::thread([&] { allowed = plat_sched_set(1, 0) == 0 && plat_sched_set(0, 0) == 0; }).join();
+        return allowed;
+    }
+};
+
+#endif
