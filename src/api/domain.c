@@ -15,6 +15,16 @@ __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")
     .flag = RTRCU_FLAG_INITIAL,
 };
 
+void api_leave(bool exiting)
+{
+    struct reader_record *record = reader_self();
+    callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
+    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, exiting));
+    if (record)
+        drive_let_go(record);
+    drive_leave(&rtrcu_domain.drive);
+}
+
 static void on_thread_exit(void *self)
 {
     (void)self;

@@ -101,16 +101,6 @@ int rtrcu_register_thread(unsigned int flags)
     return 0;
 }
 
-void api_leave(bool exiting)
-{
-    struct reader_record *record = reader_self();
-    callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
-    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, exiting));
-    if (record)
-        drive_let_go(record);
-    drive_leave(&rtrcu_domain.drive);
-}
-
 int rtrcu_unregister_thread(void)
 {
     if (section_nesting() != 0)

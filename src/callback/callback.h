@@ -220,6 +220,11 @@ void callback_ask_owner(struct callback *cb);
 /* The thread of @record is gone: let its slot go once everything has returned.  Under the leaf lock. */
 void callback_let_go(struct reader_record *record);
 
+/* ---- the limit of a batch: limit.c ---- */
+
+/* max(blimit, pending >> divisor); no limit between qhimark and qlowmark. */
+uint64_t callback_count_limit(struct callback *cb, struct reader_record *record);
+
 /* ---- policies: policy_*.c, table in policy.c ---- */
 
 struct callback_policy {
@@ -237,8 +242,6 @@ extern const struct callback_policy callback_policy_daemon, callback_policy_inli
     callback_policy_krcud, callback_policy_throttle;
 /* NULL if this version has none of that number. */
 const struct callback_policy *callback_policy_of(int32_t policy);
-/* max(blimit, pending >> divisor); no limit between qhimark and qlowmark. */
-uint64_t callback_count_limit(struct callback *cb, struct reader_record *record);
 
 /* Does real-time work wait for this CPU, or for the end of what is ready?  (policy krcud) */
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The table of policies, and the adaptive limit that they share.
+/* The table of policies.
  *
  * tested by: test/unit/callback/policy.cc
  */
@@ -21,21 +21,4 @@ const struct callback_policy *callback_policy_of(int32_t policy)
     default:
         return NULL;
     }
-}
-
-uint64_t callback_count_limit(struct callback *cb, struct reader_record *record)
-{
-    const struct rtrcu_config *config = config_now(cb->config);
-    struct cb_queue *queue = &callback_slot(record)->queue;
-    uint64_t pending = callback_pending(record);
-    if (config->adaptive && pending > (uint64_t)config->qhimark && !rtrcu_load_relaxed(&queue->raised)) {
-        rtrcu_store_relaxed(&queue->raised, 1);
-        rtrcu_fetch_add(&cb->limit_raised, 1);
-    }
-    if (pending <= (uint64_t)config->qlowmark)
-        rtrcu_store_relaxed(&queue->raised, 0);
-    if (rtrcu_load_relaxed(&queue->raised))
-        return UINT64_MAX;
-    uint64_t scaled = pending >> CALLBACK_DIVISOR, blimit = (uint64_t)config->blimit;
-    return scaled > blimit ? scaled : blimit;
 }

@@ -5,11 +5,6 @@
  */
 #include "section/section.h"
 
-uint32_t section_nesting(void)
-{
-    return rtrcu_word_read() & RTRCU_NESTING_MASK;
-}
-
 bool section_may_go_offline(struct gp *gp)
 {
     (void)section_repair(gp);

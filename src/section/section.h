@@ -25,14 +25,22 @@
 /* rcu_read_lock() found the flag or no registration. */
 void section_lock_slow(struct gp *gp);
 unsigned int section_unlock_slow(struct gp *gp);
+
+/* ---- reports: report.c; inside a slow path ---- */
+
 /* Take the flag back, report, give a lent priority back.  The calling thread is outside or at a quiescent state. */
 unsigned int section_report(struct gp *gp);
-/* The thread is outside and asked: what its outermost unlock does.  Inside a slow path. */
+/* The thread is outside and asked: what its outermost unlock does. */
 unsigned int section_leave_outermost(struct gp *gp);
 /* A thread without a record, or one that entered without, is no longer counted.  Signals are blocked. */
 unsigned int section_anonymous_leave(struct gp *gp);
+
+/* ---- unbalanced programs: repair.c ---- */
+
 /* Unlocks without locks have borrowed from what lies above the nesting: say it, and put it back.  True if so. */
 bool section_repair(struct gp *gp);
+/* The same behind a lock, which may only have undone an unlock too many: then it counts. */
+void section_repair_lock(struct gp *gp);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */
 
@@ -42,7 +50,10 @@ void section_online(struct gp *gp);
 /* An online quiescent-state thread without an explicit section: it may go offline to wait. */
 bool section_may_go_offline(struct gp *gp);
 /* Explicit sections of the calling thread; the discipline does not count. */
-uint32_t section_nesting(void);
+static inline uint32_t section_nesting(void)
+{
+    return rtrcu_word_read() & RTRCU_NESTING_MASK;
+}
 
 /* ---- parked tasks: task.c ---- */
 
@@ -71,6 +82,9 @@ unsigned int section_task_abandon(struct gp *gp);
 int section_register(struct gp *gp, unsigned int flags);
 /* The record of the calling thread; registers it.  NULL if it can have none. */
 struct reader_record *section_record(struct gp *gp);
+
+/* ---- leaving: leave.c ---- */
+
 /* Leave the registry.  @exiting: the thread ends, so a section left open is reported and closed. */
 unsigned int section_leave(struct gp *gp, bool exiting);
 

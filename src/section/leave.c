@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads go: by their call, or at their exit with whatever they leave open.
+ *
+ * tested by: test/unit/section/thread.cc
+ */
+#include "section/section.h"
+
+unsigned int section_leave(struct gp *gp, bool exiting)
+{
+    sigset_t saved;
+    unsigned int actions = GP_ACTION_NONE;
+    plat_signals_block(&saved);
+    struct reader_record *record = reader_self();
+    if (record) {
+        if (exiting && section_nesting() != 0)
+            complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
+                     "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
+                     lock_thread_id(), section_nesting());
+        rtrcu_tsan_release(rtrcu_read_unlock_slow);
+        actions = section_task_abandon(gp);
+        reader_lock(reader_leaf_of(record));
+        while (!gp_promote(gp, record)) { /* its tasks stay behind on the leaf's list; no more can park here */
+            reader_unlock(reader_leaf_of(record));
+            reader_lock(reader_leaf_of(record));
+        }
+        reader_self_register_as(gp_registry(gp), 0); /* while the slot is ours */
+        reader_withdraw(gp_registry(gp), record);
+        actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
+        if (reader_lent_release())
+            actions |= GP_ACTION_UNLOCK_PI;
+        reader_let_go(record, READER_PARKED); /* by promotion */
+        reader_unlock(reader_leaf_of(record));
+        actions |= section_anonymous_leave(gp);
+    }
+    if (exiting)
+        reader_self_set(READER_STATE_GONE); /* the hook may not run again: from now on counted without a record */
+    plat_signals_restore(&saved);
+    return actions;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The repair of programs whose locks and unlocks do not match.
+ *
+ * tested by: test/unit/section/slow.cc
+ */
+#include "section/section.h"
+
+/* What an unlock too many leaves where the nesting was: no program nests so deep. */
+#define NESTING_BORROWED ((RTRCU_NESTING_MASK + 1) / 2)
+
+/* The discipline that the word had before unlocks without locks borrowed from it, or from the flag. */
+static uint32_t discipline_of(uint32_t word)
+{
+    uint32_t inside = word & RTRCU_INSIDE_MASK;
+    if (inside > (RTRCU_QSBR_ONLINE | RTRCU_NESTING_MASK))
+        return 0;
+    return inside >= NESTING_BORROWED ? RTRCU_QSBR_ONLINE : 0;
+}
+
+/* Negative after unlocks without locks. */
+static int32_t nesting_of(uint32_t word)
+{
+    return (int32_t)(((word & RTRCU_INSIDE_MASK) - discipline_of(word)) << 8) >> 8;
+}
+
+static void repair(struct gp *gp, uint32_t nesting)
+{
+    uint32_t base = discipline_of(rtrcu_word_read());
+    complain(reader_misuse(gp_registry(gp), READER_MISUSE_UNLOCK),
+             "rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored", lock_thread_id());
+    rtrcu_word_repair(&rtrcu_self, reader_self() != NULL, base + nesting);
+}
+
+bool section_repair(struct gp *gp)
+{
+    bool broken = nesting_of(rtrcu_word_read()) < 0;
+    if (broken)
+        repair(gp, 0);
+    return broken;
+}
+
+void section_repair_lock(struct gp *gp)
+{
+    if (nesting_of(rtrcu_word_read()) <= 0)
+        repair(gp, 1);
+}
