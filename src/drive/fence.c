@@ -5,13 +5,22 @@
  */
 #include "drive/drive.h"
 
-/* Not yet sure that every reader fences in @mode: a visit to every CPU is a heavy fence of its own, and may confirm it.
- * Two threads may be here at once; one of them notes, the other's visit is no less a fence. */
-static bool fence_by_other_means(struct reader_registry *registry, uint32_t mode)
+/* A full fence in every thread of the process that runs.  A sandbox may be another thread's alone: what the kernel
+ * refused there it may allow here.  Not where the configuration spares other CPUs the interrupts. */
+static bool reach_all(struct drive *drive)
 {
+    bool may_interrupt = config_now(drive->config)->membarrier != RTRCU_MEMBARRIER_OFF;
+    return (may_interrupt && plat_fence_heavy() == 0) || plat_fence_by_visit() == 0;
+}
+
+/* Not yet sure that every reader fences in @mode: reaching all of them is a heavy fence of its own, and may confirm it.
+ * Two threads may be here at once; one of them notes, the other's is no less a fence. */
+static bool fence_by_other_means(struct drive *drive, uint32_t mode)
+{
+    struct reader_registry *registry = drive->registry;
     reader_fences_acknowledge(registry); /* who turns the crank is a reader too, and would wait for itself */
     bool noted = reader_fences_note(registry);
-    bool visited = plat_fence_by_visit() == 0;
+    bool visited = reach_all(drive);
     bool confirmed = reader_fences_confirm(registry, mode, noted && visited);
     if (noted)
         reader_fences_forget(registry);
@@ -31,7 +40,7 @@ bool drive_fence(struct drive *drive)
             if (rtrcu_load_acquire(&registry->fence_mode) == mode)
                 return true;
         } else if (mode & 1) {
-            return fence_by_other_means(registry, mode);
+            return fence_by_other_means(drive, mode);
         } else if (plat_fence_heavy() == 0) {
             return true;
         } else {

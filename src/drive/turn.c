@@ -193,6 +193,14 @@ static enum outcome look(struct drive *drive, enum gp_kind kind, const struct dr
     return look_before_sleep(drive, kind) ? ENDED : ASLEEP;
 }
 
+/* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
+ * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
+static void ask_for_fence(struct drive *drive, enum gp_kind kind)
+{
+    (void)gp_request(drive->gp, kind, seq_ended(gp_seq(drive->gp, kind)));
+    drive_wake(drive, true);
+}
+
 /* Under the crank: begin, or go on with what is under way, whoever began it. */
 static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
@@ -200,6 +208,8 @@ static enum outcome step(struct drive *drive, enum gp_kind kind, const struct dr
     if (!gp_is_running(drive->gp, kind))
         begin(drive, kind);
     if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
+        if (manner->by_caller)
+            ask_for_fence(drive, kind);
         rtrcu_fetch_add(&drive->turning[kind].sleeping, 1);
         return ASLEEP;
     }

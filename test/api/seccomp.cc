@@ -21,8 +21,9 @@ namespace
 
 enum Refused { MEMBARRIER, MEMBARRIER_AND_AFFINITY };
 
-/* All threads of the process, from now on, get EPERM for membarrier() and, if asked, for sched_setaffinity(). */
-void refuse(Refused what)
+/* All threads of the process, or the calling one alone, get EPERM from now on for membarrier() and, if asked, for
+ * sched_setaffinity(). */
+void refuse(Refused what, unsigned whom = SECCOMP_FILTER_FLAG_TSYNC)
 {
     unsigned second = what == MEMBARRIER ? SYS_membarrier : SYS_sched_setaffinity;
     struct sock_filter filter[] = {
@@ -34,7 +35,7 @@ void refuse(Refused what)
     };
     struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
     REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, whom, &program) == 0);
     REQUIRE(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == EPERM);
 }
 
@@ -233,6 +234,29 @@ CHILD(a_silent_reader)
     synchronize_rcu();
 }
 
+/* One thread is in a sandbox alone, and another reader sleeps elsewhere for ever: a thread of ours can fence. */
+CHILD(one_thread_in_a_sandbox)
+{
+    test::Worker silent, boxed;
+    REQUIRE(rcu_register_thread() == 0); /* the driver */
+    silent.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+    });
+    boxed.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        refuse(MEMBARRIER_AND_AFFINITY, 0);
+        synchronize_rcu();
+        static rcu_head head;
+        call_rcu(&head, run);
+        rcu_barrier();
+        synchronize_rcu();
+    });
+    REQUIRE(runs == 1);
+    synchronize_rcu_expedited();
+}
+
 /* No lock of the library can be waited for in the kernel any more. */
 CHILD(locks_refused_in_mid_run)
 {
@@ -323,7 +347,8 @@ TEST_P(Sandbox, GracePeriodsGoOn)
 INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
                          testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
                                          "caller_is_a_reader", "callers_wait_for_each_other",
-                                         "locks_refused_in_mid_run", "forked_into_a_sandbox"),
+                                         "locks_refused_in_mid_run", "forked_into_a_sandbox",
+                                         "one_thread_in_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 
 TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)
