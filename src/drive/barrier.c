@@ -33,13 +33,15 @@ static void help(struct drive *drive)
  * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
 static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
 {
+    uint32_t generation = drive->generation;
     drive_note(drive, true);
     drive_rouse(drive); /* who waits may make a system call, a deadline thread too */
     rtrcu_fetch_add(&drive->progress_waiters, 1);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))
         drive_sleep(drive, &drive->progress, progress, drive_tick_ns(drive));
-    rtrcu_fetch_add(&drive->progress_waiters, (uint32_t)-1);
+    if (generation == drive->generation) /* in the child of a handler that forks meanwhile nobody counts */
+        rtrcu_fetch_add(&drive->progress_waiters, (uint32_t)-1);
 }
 
 static bool barrier_reached(struct drive *drive, void *unused)

@@ -45,17 +45,22 @@ void drive_expedited_done(struct drive *drive)
         plat_futex_wake(&drive->exp_done[index], INT32_MAX);
 }
 
-/* [O13] Waiter half. */
-static void wait_for_end(struct drive *drive, uint64_t cookie)
+/* [O13] Waiter half.  False: a handler has forked since @generation, and in this child nobody was told.  A fork that
+ * comes behind the last look changes the count in the child. */
+static bool wait_for_end(struct drive *drive, uint64_t cookie, uint32_t generation)
 {
     uint32_t index = word_of(cookie);
     rtrcu_fetch_add(&drive->exp_waiters[index], 1);
     while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&drive->exp_done[index]);
+        if (generation != drive->generation)
+            return false;
         if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
             drive_sleep(drive, &drive->exp_done[index], done, PLAT_FOREVER);
     }
-    rtrcu_fetch_add(&drive->exp_waiters[index], (uint32_t)-1);
+    if (generation == drive->generation)
+        rtrcu_fetch_add(&drive->exp_waiters[index], (uint32_t)-1);
+    return true;
 }
 
 /* Wake the worker for @cookie, which has been asked for, unless somebody has.  Its count makes a wake-up that comes
@@ -170,6 +175,7 @@ static bool leaves_it(struct drive *drive)
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
 {
     struct lock *crank = gp_crank(drive->gp, GP_EXPEDITED);
+    uint32_t generation = drive->generation;
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
     if (!deadline)
         start_worker(drive);
@@ -190,7 +196,8 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     }
     if (left) {
         hand_over(drive, cookie);
-        wait_for_end(drive, cookie);
+        if (!wait_for_end(drive, cookie, generation))
+            drive_synchronize(drive, GP_EXPEDITED, cookie);
     }
 }
 

@@ -120,8 +120,10 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
         drive->unscanned[kind] = drive->asked[kind] = false;
         drive->turning[kind].event = drive->turning[kind].sleeping = 0;
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         drive->exp_waiters[i] = drive->exp_priority[i] = 0;
+        drive->exp_done[i]++; /* see wait_for_end() in expedited.c */
+    }
     drive->exp_told = gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK;
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;

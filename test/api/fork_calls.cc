@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a fork's child asks for by itself, and what a callback may do that rcu_barrier() runs: fork, and change the
- * configuration.
+ * configuration; and a handler that forks while its thread waits.
  */
+#include <csignal>
+#include <fstream>
+#include <pthread.h>
+#include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "../support/sync.h"
 #include "child.h"
@@ -87,6 +93,81 @@ void change_nothing(rcu_head *)
     changed = rtrcu_configure(&config);
 }
 
+/* ---- a handler that forks ---- */
+
+std::atomic<int> forked_by_handler{0};
+std::atomic<bool> is_child{false};
+
+void fork_in_handler(int)
+{
+    if (is_child)
+        return;
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        is_child = true;
+        alarm(30);
+    } else {
+        forked_by_handler++;
+    }
+}
+
+bool is_asleep(pid_t thread)
+{
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return text.find(") S ") != std::string::npos;
+}
+
+/* The thread waits for a grace period that a reader holds up; in the child that reader is gone.  Asleep, the thread is
+ * inside none of the library's locks. */
+template <typename Wait> void fork_while_waiting(Wait until)
+{
+    test::Worker reader;
+    synchronize_rcu_expedited(); /* the worker is there */
+    signal(SIGUSR1, fork_in_handler);
+    reader.run([] { rcu_read_lock(); });
+    pthread_t self = pthread_self();
+    pid_t thread = getpid();
+    std::thread sender([&] {
+        for (int i = 0; i < 20; i++) {
+            REQUIRE(test::eventually([thread] { return is_asleep(thread); }));
+            pthread_kill(self, SIGUSR1);
+            REQUIRE(test::eventually([i] { return forked_by_handler > i; }));
+        }
+        reader.run([] { rcu_read_unlock(); });
+    });
+    until();
+    if (is_child)
+        _exit(0);
+    sender.join();
+    for (int i = 0; i < 20; i++) {
+        int status = -1;
+        REQUIRE(wait(&status) > 0);
+        REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
+CHILD(forks_while_it_waits)
+{
+    fork_while_waiting(rtrcu_synchronize);
+}
+
+CHILD(forks_while_it_waits_expedited)
+{
+    fork_while_waiting(rtrcu_synchronize_expedited);
+}
+
+CHILD(forks_while_it_waits_for_callbacks)
+{
+    fork_while_waiting([] {
+        queue(1);
+        rcu_barrier();
+        REQUIRE(runs == 1);
+    });
+}
+
 CHILD(a_callback_configures)
 {
     static rcu_head head;
@@ -115,6 +196,14 @@ TEST_F(ForkCalls, ABarriersCallbackMayFork)
 {
     EXPECT_TRUE(
         exited_well(test::run_child("a_barriers_callback_forks", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+}
+
+TEST_F(ForkCalls, ByAHandlerWhileTheThreadWaits)
+{
+    const std::vector<std::string> looks_seldom = {"RTRCU_TICK_US=1000000", "RTRCU_SPIN_US=0"};
+    EXPECT_TRUE(exited_well(test::run_child("forks_while_it_waits", looks_seldom)));
+    EXPECT_TRUE(exited_well(test::run_child("forks_while_it_waits_expedited", looks_seldom)));
+    EXPECT_TRUE(exited_well(test::run_child("forks_while_it_waits_for_callbacks", looks_seldom)));
 }
 
 TEST(ConfigureCalls, ABarriersCallbackMayConfigure)
