@@ -26,6 +26,8 @@
 #else
 #define STACK_FACTOR 1
 #endif
+/* A stack that is refused as too small is doubled up to this. */
+#define STACK_MOST_BYTES ((size_t)64 * 1024 * 1024)
 
 void plat_signals_block(sigset_t *saved)
 {
@@ -159,23 +161,39 @@ void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*b
     snprintf(thread->name, sizeof(thread->name), "%s", name);
 }
 
+/* There is no room for a thread now: neither another place nor another stack would help. */
+static bool is_refused(int error)
+{
+    return error == EAGAIN || error == ENOMEM;
+}
+
 /* Priority, CPUs and policy may be refused each for itself: none of these CPUs is left to us, or a sandbox is in the
- * way.  What its maker has is the last resort. */
-int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
+ * way, by whatever error.  What its maker has is the last resort. */
+static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *cpus, size_t stack_bytes)
 {
     const struct place places[] = {
-        {.cpus = &home->cpus, .priority = thread->priority},
-        {.cpus = &home->cpus},
+        {.cpus = cpus, .priority = thread->priority},
+        {.cpus = cpus},
         {.priority = thread->priority},
         {.priority = 0},
-        {.cpus = &home->cpus, .inherits = true},
+        {.cpus = cpus, .inherits = true},
         {.inherits = true},
     };
-    int saved = errno, error = EPERM;
+    int error = EPERM;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && error && !is_refused(error); i++)
+        error = create(thread, stack_bytes, places[i]);
+    return error;
+}
+
+/* EINVAL from a thread that asks for nothing but its stack: the C library keeps more in each than we know of, such as
+ * room for the thread-local memory of what is loaded later. */
+int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
+{
+    int saved = errno, error = EINVAL;
     thread->nice = home->nice;
     thread->thread_id = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && (error == EPERM || error == EINVAL); i++)
-        error = create(thread, home->stack_bytes, places[i]);
+    for (size_t bytes = home->stack_bytes; error == EINVAL && bytes <= STACK_MOST_BYTES; bytes *= 2)
+        error = create_somewhere(thread, &home->cpus, bytes);
     errno = saved;
     return -error;
 }

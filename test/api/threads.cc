@@ -22,6 +22,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "../support/sandbox.h"
 #include "../support/sync.h"
 #include "child.h"
 #include "no_threads.h"
@@ -449,6 +450,23 @@ CHILD(sandbox_without_open)
     REQUIRE(runs == 10);
 }
 
+/* Whatever the error by which a sandbox refuses what is asked of a new thread, it is made without that. */
+CHILD(sandbox_without_scheduling)
+{
+    REQUIRE(test::refuse({{SYS_sched_setaffinity, ENOSYS}, {SYS_sched_setscheduler, EACCES}}));
+    REQUIRE(rcu_register_thread() == 0);
+    queue(3);
+    REQUIRE(test::eventually([] { return runs == 3; }));
+    synchronize_rcu_expedited();
+}
+
+CHILD(callbacks_run)
+{
+    REQUIRE(rcu_register_thread() == 0);
+    queue(3);
+    REQUIRE(test::eventually([] { return runs == 3; }));
+}
+
 void refusal_works(const char *name, const std::vector<std::string> &environment = {})
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
@@ -532,6 +550,22 @@ TEST(Threads, StayOnTheCpusOfTheSetting)
     if (!CPU_ISSET(0, &process))
         GTEST_SKIP() << "CPU 0 is not ours";
     EXPECT_TRUE(exited_well(test::run_child("threads_on_another_list")));
+}
+
+TEST(Threads, AreMadeWhateverASandboxRefusesTheirScheduling)
+{
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "needs seccomp() and threads of ours alone";
+    EXPECT_TRUE(exited_well(test::run_child("sandbox_without_scheduling")));
+}
+
+/* The C library takes room for libraries that are loaded later out of every stack, as much as it is told. */
+TEST(Threads, HaveAStackThatTheCLibraryAccepts)
+{
+    if (TEST_ASAN || TEST_TSAN)
+        GTEST_SKIP() << "sanitizers have stacks that are large enough";
+    EXPECT_TRUE(
+        exited_well(test::run_child("callbacks_run", {"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=5000000"})));
 }
 
 TEST(Threads, OpenNoFiles)
