@@ -3,18 +3,21 @@
  * each one's word in place, fences once, and then locks one word after the other, so that each reader in turn runs at
  * the lender's priority until it unlocks.
  *
- * A reader that runs needs nothing.  One that sleeps delays the next by one slice; one that never ends its section is
- * lent a bounded share, in slices with rests, and is then left to the stall report.
+ * A worker lends, or a real-time caller who would only have to wait for it; one thread at a time.  A reader that runs
+ * needs nothing.  One that sleeps delays the worker's next by one slice, and a caller stops there; one that never ends
+ * its section is lent a bounded share, in slices with rests, and is then left to the stall report.
  * tested by: test/api/boost.cc
  */
 #include "drive/drive.h"
 
 #define SLICE_NS 1000000   /* at most this long on one reader */
-#define ROOM_NS 100000     /* between two looks at a reader's CPU time */
+#define ROOM_NS 100000     /* between the worker's two looks at a reader's CPU time */
 #define ROUNDS 10          /* of looks, each time that lending is asked for */
 #define LENDER_MAX 98      /* priority of the lender */
-#define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs */
-#define NUDGER_LOOKS 50    /* for the thread that ends the spinning, in one round */
+#define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs, and was lent a slice before */
+#define NET_NS 10000000    /* likewise for any other: rare, and most sections end sooner */
+#define NETS_IDLE 2        /* the thread that ends the spinning looks so often in vain before it sleeps */
+#define NUDGER_LOOKS 100   /* for that thread, in one round */
 #define SHARE_NS 200000000 /* on one reader in one grace period */
 
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
@@ -35,7 +38,14 @@ struct round {
     uint32_t chosen; /* their bits */
     uint32_t thread_id[READER_FANOUT];
     uint32_t armed[READER_FANOUT]; /* of each record at the last look */
+    int64_t looked_cpu_ns[READER_FANOUT];
 };
+
+/* Has it not run since it had used so much CPU time? */
+static bool stands_still(uint32_t thread_id, int64_t looked_cpu_ns)
+{
+    return plat_clock_of_thread((int)thread_id) == looked_cpu_ns;
+}
 
 /* May the calling thread lend to @record in this grace period? */
 static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
@@ -44,8 +54,8 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
     uint32_t nobody = 0;
     if (reader_thread_id(record) == lock_thread_id() || !reader_inside(record))
         return false;
-    if (plat_clock_of_thread((int)reader_thread_id(record)) != drive_slot(record)->looked_cpu_ns)
-        return false; /* it runs */
+    if (!stands_still(reader_thread_id(record), drive_slot(record)->looked_cpu_ns))
+        return false;
     if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
         return false; /* it makes the flood: what it needs is daemons, not time */
     if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_id()))
@@ -73,6 +83,7 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
             continue;
         round->chosen |= reader_bit(record);
         round->thread_id[slot] = reader_thread_id(record);
+        round->looked_cpu_ns[slot] = drive_slot(record)->looked_cpu_ns;
     }
     reader_unlock(leaf);
 }
@@ -125,65 +136,139 @@ static int lender_priority(struct drive *drive)
     return highest < LENDER_MAX ? highest : LENDER_MAX;
 }
 
-/* A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
+/* ---- the nudge ----
+ * A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
  * stops running, past its timeout too.  At real-time priority it would hold its CPU for the rest of the section.  What
- * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should. */
-static void nudge(struct drive *drive, bool on)
+ * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should.  There is
+ * one such thread, so one thread lends at a time.
+ *
+ * A reader that stood still just before is seen to spin for if it came to run within a microsecond, so this is rare;
+ * a wake-up for each lending would cost more than most lendings take, and preempt readers.  So there is a net below all
+ * lendings, and a tight one only below a reader that did not leave within its first slice. */
+
+static struct drive_worker *nudger_of(struct drive *drive)
 {
-    struct drive_worker *self = &drive->worker[DRIVE_WORKER_BOOST], *nudger = &drive->worker[DRIVE_WORKER_NUDGE];
-    if (self->cpu_at == &self->cpu)
-        rtrcu_store_relaxed(&self->cpu, (uint32_t)plat_cpu_current());
-    if (rtrcu_load_relaxed(&nudger->wanted) == on)
-        return;
-    rtrcu_exchange(&nudger->wanted, on);
-    if (on)
+    return &drive->worker[DRIVE_WORKER_NUDGE];
+}
+
+/* Above who lends, or has lent since it awoke.  Under its lock, or as a floor. */
+static int nudger_priority(struct drive *drive)
+{
+    int own = lender_priority(drive), lends = rtrcu_load_relaxed(&drive->lending.priority);
+    return (lends > own ? lends : own) + 1;
+}
+
+static void end_lending(struct drive *drive)
+{
+    lock_acquire(&nudger_of(drive)->lock);
+    drive->lending.lender = 0;
+    drive->lending.cpu_at = NULL; /* it may go with the calling thread */
+    lock_release(&nudger_of(drive)->lock);
+}
+
+/* False: another thread lends. */
+static bool claim_lending(struct drive *drive, int priority)
+{
+    struct drive_lending *lending = &drive->lending;
+    lock_acquire(&nudger_of(drive)->lock);
+    bool free = lending->lender == 0;
+    if (free) {
+        lending->lender = lock_thread_id();
+        if (priority > rtrcu_load_relaxed(&lending->priority))
+            rtrcu_store_relaxed(&lending->priority, priority);
+        lending->cpu_at = plat_cpu_address() ? plat_cpu_address() : &lending->cpu;
+    }
+    lock_release(&nudger_of(drive)->lock);
+    return free;
+}
+
+/* The calling thread lends at @priority, its own.  False: another does, or the nudger is not there or not above it.
+ * The nudger lowers itself no further than the claim says, so it is lifted behind that. */
+static bool begin_lending(struct drive *drive, int priority)
+{
+    const struct drive_worker *nudger = nudger_of(drive);
+    if (!claim_lending(drive, priority))
+        return false;
+    drive_worker_lift(drive, DRIVE_WORKER_NUDGE, priority + 1);
+    if (rtrcu_load_acquire(&nudger->thread_id) != 0 && rtrcu_load_relaxed(&nudger->priority) > priority)
+        return true;
+    end_lending(drive);
+    return false;
+}
+
+/* Before the calling thread, who lends, waits for a reader; @tightly: that had its first slice. */
+static void have_nudged(struct drive *drive, bool tightly)
+{
+    struct drive_lending *lending = &drive->lending;
+    int64_t nap_ns = tightly ? NUDGE_NS : NET_NS;
+    lock_acquire(&nudger_of(drive)->lock);
+    bool too_late = lending->nap_ns == 0 || lending->nap_ns > nap_ns;
+    if (too_late)
+        lending->nap_ns = nap_ns;
+    rtrcu_store_relaxed(&lending->cpu, (uint32_t)plat_cpu_current());
+    lock_release(&nudger_of(drive)->lock);
+    if (too_late)
         drive_worker_wake(drive, DRIVE_WORKER_NUDGE);
 }
 
-/* Nobody lends before the thread is there that ends the spinning; it would not get to run later. */
-static bool nudger_is_ready(struct drive *drive)
+/* The nudger looks: where does whoever lends run, UINT32_MAX = nobody lends, and how long may it sleep?  Behind the
+ * longest sleep whoever lends next wakes it. */
+static uint32_t look_at_lender(struct drive *drive, uint32_t *idle, int64_t *nap_ns)
 {
-    struct drive_worker *self = &drive->worker[DRIVE_WORKER_BOOST], *nudger = &drive->worker[DRIVE_WORKER_NUDGE];
-    if (!self->cpu_at)
-        rtrcu_store_release(&self->cpu_at, plat_cpu_address() ? plat_cpu_address() : &self->cpu);
-    for (int look = 0; rtrcu_load_acquire(&nudger->thread_id) == 0; look++) {
-        /* Whoever was at it may have been refused, so ask each time; the next round begins again. */
-        if (look == NUDGER_LOOKS || drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
-            return false;
-        plat_clock_sleep(NUDGE_NS);
+    struct drive_lending *lending = &drive->lending;
+    uint32_t cpu = UINT32_MAX;
+    lock_acquire(&nudger_of(drive)->lock);
+    if (lending->lender) {
+        cpu = rtrcu_load_relaxed(lending->cpu_at);
+        *idle = 0;
+    } else if (lending->nap_ns != 0) {
+        lending->nap_ns = *idle < NETS_IDLE ? NET_NS : 0;
+        ++*idle;
     }
-    return rtrcu_load_relaxed(&nudger->priority) > rtrcu_load_relaxed(&self->priority);
-}
-
-static int nudger_priority(struct drive *drive)
-{
-    return lender_priority(drive) + 1;
+    if (lending->nap_ns == 0)
+        rtrcu_store_relaxed(&lending->priority, 0);
+    *nap_ns = lending->nap_ns ? lending->nap_ns : PLAT_FOREVER;
+    lock_release(&nudger_of(drive)->lock);
+    return cpu;
 }
 
 void *drive_nudge_body(void *argument)
 {
-    struct drive_worker *worker = argument, *boost = &worker->drive->worker[DRIVE_WORKER_BOOST];
-    uint32_t here = UINT32_MAX;
+    struct drive_worker *worker = argument;
+    struct drive *drive = worker->drive;
+    uint32_t here = UINT32_MAX, idle = 0;
+    int64_t nap_ns;
     for (;;) { /* for the life of the process */
         uint32_t event = rtrcu_load_acquire(&worker->event);
         drive_worker_settle(worker, nudger_priority);
         rtrcu_store_release(&worker->thread_id, lock_thread_id());
-        while (rtrcu_load_acquire(&worker->wanted)) { /* ends with the round */
-            uint32_t there = rtrcu_load_relaxed(boost->cpu_at);
-            if (there != here && plat_cpu_bind((int)there) == 0)
-                here = there;
-            plat_clock_sleep(NUDGE_NS);
-        }
-        drive_worker_sleep(worker, event);
+        uint32_t there = look_at_lender(drive, &idle, &nap_ns);
+        if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
+            here = there;
+        drive_sleep(drive, &worker->event, event, nap_ns);
     }
     return NULL;
 }
 
+/* The worker waits for it: it would not get to run later. */
+static bool nudger_comes(struct drive *drive)
+{
+    for (int look = 0; rtrcu_load_acquire(&nudger_of(drive)->thread_id) == 0; look++) {
+        /* Whoever was at it may have been refused, so ask each time; the next round begins again. */
+        if (look == NUDGER_LOOKS || drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
+            return false;
+        plat_clock_sleep(ROOM_NS);
+    }
+    return true;
+}
+
+/* ---- lending ---- */
+
 /* Sleep on the reader's word: the kernel lends it our priority until it unlocks.  True if the slice ran out. */
 static bool lend(struct drive *drive, struct reader_record *record, uint32_t owner)
 {
+    have_nudged(drive, drive_slot(record)->lent_ns > 0);
     int64_t began = plat_clock_now();
-    nudge(drive, true);
     int error = plat_futex_lock_pi(reader_lent_word(record), SLICE_NS);
     if (error == 0) {
         uint32_t mine = lock_thread_id();
@@ -197,8 +282,8 @@ static bool lend(struct drive *drive, struct reader_record *record, uint32_t own
     return error == -ETIMEDOUT;
 }
 
-/* One leaf.  True if a slice ran out. */
-static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_leaf *leaf)
+/* One leaf.  True if a slice ran out; @goes_on: the others get theirs all the same. */
+static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_leaf *leaf, bool goes_on)
 {
     struct round round = {.leaf = leaf};
     bool slow = false;
@@ -210,7 +295,7 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
         bool owes = gp_owing(drive->gp, kind, leaf) & reader_bit(record);
-        if (fenced && owes)
+        if (fenced && owes && (goes_on || !slow) && stands_still(round.thread_id[slot], round.looked_cpu_ns[slot]))
             slow |= lend(drive, record, round.thread_id[slot]);
         else
             let_go(record, round.thread_id[slot]);
@@ -242,21 +327,45 @@ static bool is_owed(struct drive *drive, enum gp_kind kind)
     return false;
 }
 
+/* One round, behind the first look.  True if a slice ran out. */
+static bool lend_round(struct drive *drive, enum gp_kind kind, bool goes_on)
+{
+    bool slow = false;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf)) && (goes_on || !slow);) {
+        if (gp_owing(drive->gp, kind, leaf))
+            slow |= boost_leaf(drive, kind, leaf, goes_on);
+    }
+    return slow;
+}
+
 /* Look, leave room, look again, lend to those that stood still. */
 static void boost(struct drive *drive, enum gp_kind kind)
 {
     for (int round = 0; round < ROUNDS && is_owed(drive, kind); round++) {
-        bool slow = false;
         look(drive, kind);
         plat_clock_sleep(ROOM_NS);
-        for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
-            if (gp_owing(drive->gp, kind, leaf))
-                slow |= boost_leaf(drive, kind, leaf);
-        }
-        nudge(drive, false);
+        if (!begin_lending(drive, rtrcu_load_relaxed(&drive->worker[DRIVE_WORKER_BOOST].priority)))
+            continue; /* a caller is at it */
+        bool slow = lend_round(drive, kind, true);
+        end_lending(drive);
         if (slow)
             plat_clock_sleep(SLICE_NS); /* half the time at most is lent: the rest of the program goes on */
     }
+}
+
+/* Whoever was preempted by the calling thread goes on only when that sleeps, as it does while it lends.  So no room is
+ * left: it would be waited for, and the two looks tell who runs on another CPU. */
+bool drive_boost_here(struct drive *drive, enum gp_kind kind)
+{
+    int own = plat_sched_rt_priority();
+    if (own == 0 || own > LENDER_MAX || config_now(drive->config)->kthread_prio == 0 || own < lender_priority(drive))
+        return false;
+    if (!drive_boost_is_due(drive, kind) || !begin_lending(drive, own))
+        return false;
+    look(drive, kind);
+    bool slow = lend_round(drive, kind, false);
+    end_lending(drive);
+    return !slow;
 }
 
 void drive_boost(struct drive *drive, enum gp_kind kind)
@@ -269,6 +378,13 @@ void drive_boost(struct drive *drive, enum gp_kind kind)
     drive_worker_wake(drive, DRIVE_WORKER_BOOST);
 }
 
+/* May the worker lend?  A nudger that is not above it was refused. */
+static bool is_able(struct drive *drive)
+{
+    int own = rtrcu_load_relaxed(&drive->worker[DRIVE_WORKER_BOOST].priority);
+    return plat_sched_rt_priority() > 0 && nudger_comes(drive) && rtrcu_load_relaxed(&nudger_of(drive)->priority) > own;
+}
+
 void *drive_boost_body(void *argument)
 {
     struct drive_worker *worker = argument;
@@ -278,7 +394,7 @@ void *drive_boost_body(void *argument)
         uint32_t event = rtrcu_load_acquire(&worker->event);
         drive_worker_settle(worker, lender_priority);
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
-        bool able = plat_sched_rt_priority() > 0 && nudger_is_ready(drive);
+        bool able = is_able(drive);
         for (int kind = 0; kind < GP_KINDS && able; kind++) {
             if (wanted & 1u << kind)
                 boost(drive, kind);

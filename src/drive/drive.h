@@ -67,7 +67,7 @@ struct drive_slot {
     uint32_t lender;                  /* atomic: thread id of the one thread that lends to it now, 0 = nobody */
     uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
     int64_t lent_ns;                  /* of the lender: time lent in it */
-    int64_t looked_cpu_ns;            /* of the lender: CPU time that the thread had used when it looked first */
+    int64_t looked_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
 };
 
 struct drive_leaf {
@@ -88,7 +88,7 @@ struct drive_driver;
 #define DRIVE_THREADS_CHANGE (UINT64_C(1) << 32)
 
 /* A thread for one task.  Four are real-time threads: one turns the expedited crank, one lends its priority to readers,
- * one ends that one's spinning, one says reports.  An ordinary one tells of parked tasks. */
+ * one ends the spinning of who lends, one says reports.  An ordinary one tells of parked tasks. */
 enum {
     DRIVE_WORKER_EXPEDITED,
     DRIVE_WORKER_BOOST,
@@ -99,16 +99,24 @@ enum {
 };
 struct drive_worker {
     struct drive *drive;
+    void *(*body)(void *); /* constant */
     struct drive_thread thread;
     uint32_t event;     /* atomic: futex */
-    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period.  nudge: somebody lends */
+    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period */
     uint32_t thread_id; /* atomic: 0 = not yet running */
     struct lock lock;   /* the priority: held over the look at who waits and the change */
     int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER; written under the lock */
     int32_t refused;    /* under the lock: the priority that was refused last, and when */
     int64_t refused_ns;
-    uint32_t cpu;           /* atomic: where it runs, if the kernel does not keep that up to date */
-    const uint32_t *cpu_at; /* atomic: where its CPU number is to be read, NULL = not yet running */
+};
+
+/* Who lends a priority now: one thread at a time, which the nudger looks after.  Under the nudger's lock. */
+struct drive_lending {
+    uint32_t lender;        /* thread id, 0 = nobody */
+    int32_t priority;       /* atomic: the highest that has been lent since the nudger awoke */
+    int64_t nap_ns;         /* the nudger looks again after so long, 0 = it has to be woken */
+    uint32_t cpu;           /* atomic: where the lender began to wait, if the kernel does not tell where it runs */
+    const uint32_t *cpu_at; /* where its CPU number is to be read, NULL = nobody lends */
 };
 
 /* Of one kind of grace period: who waits for its end, and turns it meanwhile. */
@@ -149,9 +157,10 @@ struct drive {
     uint32_t watcher[GP_KINDS];  /* thread id of who looks once a tick, 0 = nobody has had to wait; under the crank */
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
     struct drive_worker worker[DRIVE_WORKERS];
+    struct drive_lending lending;
     uint32_t exp_done[4];           /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
     uint32_t exp_waiters[4];        /* atomic */
-    uint32_t exp_priority[4];       /* atomic: highest priority that waits for such a number; see expedited.c */
+    uint32_t exp_priority[4];       /* atomic: highest priority that waits for such a number; see urgency.c */
     uint64_t exp_told;              /* atomic: the worker was woken for the numbers up to this */
     uint32_t tasks_told[GP_KINDS];  /* under the crank: arrivals of tasks that the handler was told of */
     void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
@@ -261,17 +270,23 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie);
 void drive_start_expedited(struct drive *drive, uint64_t cookie);
 /* An expedited grace period has ended: wake who waits for its number. */
 void drive_expedited_done(struct drive *drive);
-/* The priority at which expedited grace periods are turned now: the worker's own, or of who waits; 0 = ordinary. */
-int drive_expedited_priority(struct drive *drive);
 /* Is one asked for that nobody turns: there is no worker, or it was not told? */
 bool drive_expedited_is_left(struct drive *drive);
 /* If so: make the worker and tell it, or turn it here. */
 void drive_expedited_serve(struct drive *drive);
 
+/* ---- how urgent they are: urgency.c ---- */
+
+/* A thread of @priority waits for the number of @cookie; all that waited for the number of @seq have got it. */
+void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority);
+void drive_expedited_drop(struct drive *drive, uint64_t seq);
+/* The priority at which expedited grace periods are turned now: the worker's own, or of who waits; 0 = ordinary. */
+int drive_expedited_priority(struct drive *drive);
+
 /* ---- workers: worker.c ---- */
 
-/* At the start, and in a fork's child: there is none yet. */
-void drive_worker_init(struct drive *drive, int index);
+/* At the start: there is none yet, and what it will do. */
+void drive_worker_init(struct drive *drive, int index, void *(*body)(void *));
 /* Make worker @index if it is not there.  0 or -errno. */
 int drive_worker_start(struct drive *drive, int index);
 void drive_worker_wake(struct drive *drive, int index);
@@ -308,6 +323,9 @@ void drive_report(struct drive *drive);
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
 /* Have the boost worker lend to the readers in the way that stand still, for about a tick.  Does not wait. */
 void drive_boost(struct drive *drive, enum gp_kind kind);
+/* The calling thread, if it is a real-time thread no lower than the worker, lends its own priority to them, each for a
+ * slice at most.  False: it may not, another lends, or a slice ran out: the worker is needed. */
+bool drive_boost_here(struct drive *drive, enum gp_kind kind);
 
 /* Value: what a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
 struct drive_share {

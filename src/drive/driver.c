@@ -48,8 +48,11 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
     lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
     drive->aside.drive = drive;
     drive->exp_told = SEQ_FIRST;
-    for (int i = 0; i < DRIVE_WORKERS; i++)
-        drive_worker_init(drive, i);
+    drive_worker_init(drive, DRIVE_WORKER_EXPEDITED, drive_expedited_body);
+    drive_worker_init(drive, DRIVE_WORKER_BOOST, drive_boost_body);
+    drive_worker_init(drive, DRIVE_WORKER_NUDGE, drive_nudge_body);
+    drive_worker_init(drive, DRIVE_WORKER_REPORT, drive_report_body);
+    drive_worker_init(drive, DRIVE_WORKER_TELL, drive_tell_body);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         lock_init(&drive->krcud[cpu].lock, LOCK_RANK_DAEMON);
         drive->krcud[cpu].cpu = cpu;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Expedited grace periods: a machine of their own (2022).
  *
- * A caller turns the first step itself: begin, fence, scan, and a moment of watching; most grace periods end there.
- * What is left, readers inside, goes to a real-time worker.  A caller that finds the machine taken asks for its number,
+ * A caller turns the first step itself: begin, fence, scan, and a moment of watching; most grace periods end there.  A
+ * real-time caller lends its priority to readers that stand still, and looks again, a few times.  What is left, readers
+ * inside, goes to a real-time worker.  A caller that finds the machine taken asks for its number,
  * wakes the worker, and blocks on the machine's priority-inheriting lock, which lends its priority to whoever holds it.
  *
  *  word                  says                                           set by
@@ -15,6 +16,10 @@
  * tested by: test/api/expedited.cc
  */
 #include "drive/drive.h"
+
+/* A caller lends so many times before it hands over: readers that stood still at one look have run at the next, or
+ * others were preempted. */
+#define LENDS_OF_CALLER 4
 
 static uint32_t word_of(uint64_t seq)
 {
@@ -39,7 +44,7 @@ static bool worker_is_there(struct drive *drive)
 void drive_expedited_done(struct drive *drive)
 {
     uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
-    rtrcu_store_relaxed(&drive->exp_priority[index], 0);
+    drive_expedited_drop(drive, gp_seq(drive->gp, GP_EXPEDITED));
     rtrcu_fetch_add(&drive->exp_done[index], 1);
     if (rtrcu_load_relaxed(&drive->exp_waiters[index]))
         plat_futex_wake(&drive->exp_done[index], INT32_MAX);
@@ -77,26 +82,11 @@ static void tell(struct drive *drive, uint64_t cookie)
         ; /* each failure means that somebody told of another number */
 }
 
-int drive_expedited_priority(struct drive *drive)
-{
-    const struct rtrcu_config *config = config_now(drive->config);
-    int highest = config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
-    bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
-    for (int i = 0; i < 4 && follows; i++) {
-        int waits = (int)rtrcu_load_acquire(&drive->exp_priority[i]);
-        highest = waits > highest ? waits : highest;
-    }
-    return highest;
-}
-
 /* The calling thread waits for @cookie and leaves it to others: ask, say how urgent it is, wake the worker. */
 static void hand_over(struct drive *drive, uint64_t cookie)
 {
-    uint32_t own = (uint32_t)plat_sched_rt_priority(), *word = &drive->exp_priority[word_of(cookie)];
-    uint32_t waits = rtrcu_load_relaxed(word);
     gp_request(drive->gp, GP_EXPEDITED, cookie);
-    while (waits < own && !rtrcu_compare_exchange(word, &waits, own))
-        ; /* each failure means that another waits for it */
+    drive_expedited_raise(drive, cookie, (uint32_t)plat_sched_rt_priority());
     drive_worker_lift(drive, DRIVE_WORKER_EXPEDITED, drive_expedited_priority(drive));
     tell(drive, cookie);
 }
@@ -185,7 +175,8 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
         return;
     }
     bool left = leaves_it(drive);
-    while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+    int lends = 0;
+    while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* the one under way and the next, and the lends */
         if (!lock_try(crank)) {
             hand_over(drive, cookie);
             drive_take_crank(drive, GP_EXPEDITED);
@@ -193,6 +184,8 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
         left = !gp_reached(drive->gp, GP_EXPEDITED, cookie) && !drive_turn_first(drive, GP_EXPEDITED);
         drive_release_crank(drive, GP_EXPEDITED);
         look_at_asked(drive);
+        if (left && lends++ < LENDS_OF_CALLER)
+            left = !drive_boost_here(drive, GP_EXPEDITED);
     }
     if (left) {
         hand_over(drive, cookie);

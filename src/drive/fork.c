@@ -91,7 +91,8 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
         survives |= drive_thread_after_fork(&krcud->thread, old_thread_id);
     }
     for (int i = 0; i < DRIVE_WORKERS; i++) {
-        struct drive_worker *worker = &drive->worker[i], fresh = {.drive = drive, .thread = worker->thread};
+        struct drive_worker *worker = &drive->worker[i];
+        struct drive_worker fresh = {.drive = drive, .body = worker->body, .thread = worker->thread};
         if (drive_thread_after_fork(&fresh.thread, old_thread_id)) {
             fresh.priority = worker->priority;
             survives = true;
@@ -124,6 +125,7 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
         drive->exp_waiters[i] = drive->exp_priority[i] = 0;
         drive->exp_done[i]++; /* see wait_for_end() in expedited.c */
     }
+    drive->lending = (struct drive_lending){0};
     drive->exp_told = gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK;
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;

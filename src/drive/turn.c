@@ -228,9 +228,9 @@ bool drive_turn_first(struct drive *drive, enum gp_kind kind)
     if (!try_to_scan(drive, kind))
         return false;
     if (!fresh)
-        poll_readers(drive, kind, false);
+        poll_readers(drive, kind, true);
     else if (!gp_is_clear(drive->gp, kind))
-        spin(drive, kind, config_now(drive->config)->spin_us * 1000, false);
+        spin(drive, kind, config_now(drive->config)->spin_us * 1000, true);
     if (!gp_is_clear(drive->gp, kind))
         return false;
     end(drive, kind, true);

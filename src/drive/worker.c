@@ -9,14 +9,12 @@
 
 #define REFUSED_NS 1000000000
 
-static void *(*const bodies[DRIVE_WORKERS])(void *) = {drive_expedited_body, drive_boost_body, drive_nudge_body,
-                                                       drive_report_body, drive_tell_body};
 static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report",
                                                  "rtrcu-tell"};
 
-void drive_worker_init(struct drive *drive, int index)
+void drive_worker_init(struct drive *drive, int index, void *(*body)(void *))
 {
-    drive->worker[index] = (struct drive_worker){.drive = drive};
+    drive->worker[index] = (struct drive_worker){.drive = drive, .body = body};
     lock_init(&drive->worker[index].lock, LOCK_RANK_WORKER);
 }
 
@@ -45,7 +43,7 @@ int drive_worker_start(struct drive *drive, int index)
     if (claimed <= 0)
         return claimed;
     worker->thread.plat =
-        (struct plat_thread){.body = bodies[index], .argument = worker, .priority = first_priority(drive, index)};
+        (struct plat_thread){.body = worker->body, .argument = worker, .priority = first_priority(drive, index)};
     snprintf(worker->thread.plat.name, sizeof(worker->thread.plat.name), "%s", names[index]);
     return drive_thread_make(drive, &worker->thread);
 }

@@ -7,8 +7,11 @@
  */
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -179,6 +182,54 @@ CHILD(a_slice_is_a_slice)
     REQUIRE(all.boost_ns_max < 40000000); /* of slices of 1 ms, with room for a machine that is busy */
 }
 
+/* How often the library's thread of that name has gone to sleep. */
+long sleeps_of(const char *name)
+{
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string comm, word;
+        std::ifstream(task.path() / "comm") >> comm;
+        std::ifstream status(task.path() / "status");
+        while (comm == name && status >> word) {
+            if (word == "voluntary_ctxt_switches:" && status >> word)
+                return std::stol(word);
+        }
+    }
+    return -1;
+}
+
+bool caller_has_lent;
+
+void call_in_real_time()
+{
+    uint64_t boosts = test::stats().boosts;
+    long slept = sleeps_of("rtrcu-boost");
+    REQUIRE(set_priority(20));
+    synchronize_rcu_expedited();
+    REQUIRE(set_priority(0));
+    caller_has_lent |= test::stats().boosts > boosts && slept > 0 && sleeps_of("rtrcu-boost") == slept;
+}
+
+/* It would only wait for a worker that does the same. */
+CHILD(a_real_time_caller_lends)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    synchronize_rcu_expedited();
+    REQUIRE(test::eventually([] { return sleeps_of("rtrcu-boost") > 0 && sleeps_of("rtrcu-nudge") > 0; }));
+    for (int i = 0; i < 10 && !caller_has_lent; i++)
+        with_a_preempted_reader(call_in_real_time);
+    REQUIRE(caller_has_lent);
+}
+
+CHILD(a_slice_of_a_caller)
+{
+    if (!real_time_allowed())
+        _exit(3);
+    synchronize_rcu_expedited();
+    with_a_preempted_reader(call_in_real_time, std::chrono::milliseconds(300));
+    REQUIRE(test::stats().boost_ns_max < 150000000); /* the kernel may give ordinary threads 50 ms meanwhile */
+}
+
 CHILD(normal_lends_after_its_delay)
 {
     if (!real_time_allowed())
@@ -206,6 +257,12 @@ class Boost : public testing::Test
 TEST_F(Boost, AnExpeditedGracePeriodLendsAtOnce)
 {
     expect_works("expedited_lends_at_once", {"RTRCU_KTHREAD_PRIO=10"});
+}
+
+TEST_F(Boost, ARealTimeCallerLendsItself)
+{
+    expect_works("a_real_time_caller_lends", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("a_slice_of_a_caller", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 TEST_F(Boost, ANormalOneLendsAfterItsDelay)

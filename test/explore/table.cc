@@ -82,6 +82,7 @@
     X(CallCookies) \
     X(Hurry) \
     X(ShareUsed) \
+    X(LendByCaller) \
     X(FullAnonymous) \
     X(Spin) \
     X(Help)

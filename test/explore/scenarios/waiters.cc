@@ -263,6 +263,32 @@ void lend_setup()
     sim::thread("updater", expedited_updater);
 }
 
+// A real-time caller lends its own priority, once it has the threads that help it.
+bool helpers_are_there()
+{
+    const struct drive *drive = &rtrcu_domain.drive;
+    return rtrcu_load_acquire(&drive->worker[DRIVE_WORKER_EXPEDITED].thread_id) != 0 &&
+           rtrcu_load_acquire(&drive->worker[DRIVE_WORKER_NUDGE].thread_id) != 0;
+}
+
+void urgent_updater()
+{
+    plat_sched_set(60, 0);
+    (void)start_poll_synchronize_rcu_expedited();
+    sim::until(helpers_are_there);
+    expedited_updater();
+}
+
+void lend_by_caller_setup()
+{
+    struct rtrcu_config *config = begin();
+    config->kthread_prio = 50;
+    config->boost = 1;
+    sim::early_timeouts(0);
+    sim::as_thread(sim::thread("reader", read_and_give_back), register_reader);
+    sim::thread("updater", urgent_updater);
+}
+
 // A reader that stays inside until its share is used up is waited for all the same.
 bool has_waited;
 
@@ -314,7 +340,7 @@ void spin_setup()
 } // namespace
 
 extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk,
-    kExpeditedAlone, kBothKinds, kLend, kShareUsed, kSpin;
+    kExpeditedAlone, kBothKinds, kLend, kLendByCaller, kShareUsed, kSpin;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -341,6 +367,9 @@ const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited g
 const sim::Scenario kLend = {
     "lend", "a reader is lent a priority while it leaves", lend_setup, nullptr, check_invariants, 6000};
 
+const sim::Scenario kLendByCaller = {"lend-by-caller",     "a real-time caller lends its own priority",
+                                     lend_by_caller_setup, nullptr,
+                                     check_invariants,     8000};
 const sim::Scenario kShareUsed = {
     "share-used", "a reader outstays its share of lent priority", share_used_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kSpin = {"spin", "both kinds spin and lend", spin_setup, nullptr, check_invariants, 8000};
