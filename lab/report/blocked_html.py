@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Turns the data of `rtrcu blocked` (blocked.json) into one self-contained page with plots.
 
-Usage: blocked_html.py DATA.json PAGE.html.  Without matplotlib the page has the tables and says what to install.
+Usage: blocked_html.py DATA.json PAGE.html.
 """
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
 import page_html
-from page_html import figure_text, machine_text, plain_axis, pyplot, rows_of, svg_of, table, verdict_list
+import plot
+from page_html import figure_text, machine_text, rows_of, table, verdict_list
 
-COLOURS = {"node-spin": "#d1495b", "node": "#e9a03b", "percpu": "#1f77b4", "none": "#8c8c8c"}
+COLOURS = {"node-spin": "red", "node": "orange", "percpu": "blue", "none": "floor"}
 NAMES = {"node-spin": "node, spinning (2026)", "node": "node, lending priority", "percpu": "per CPU",
          "none": "no sections"}
 
@@ -21,63 +22,46 @@ def curves_of(data):
 
 
 def plot_iterations(data):
-    """Every run a point, in the order in which they were made."""
-    figure, axis = pyplot.subplots(figsize=(7.6, 4))
+    """Every run a point, in the order in which they were made; the mean a line."""
+    panel = plot.Panel("iterations under preemption", "run", "iterations a second", log=(False, True), size=(600, 330))
     for curve in curves_of(data):
-        rates = curve["iterations_per_s"]
-        colour = COLOURS[curve["lists"]]
-        axis.plot(range(1, len(rates) + 1), rates, ".", color=colour, markersize=4)
-        axis.axhline(sum(rates) / len(rates), color=colour, linewidth=1.4, label=NAMES[curve["lists"]])
-    axis.set_yscale("log")
-    plain_axis(axis, "iterations under preemption", "run", "iterations a second")
-    axis.legend(fontsize=8)
-    return svg_of(figure)
+        rates, colour = curve["iterations_per_s"], COLOURS[curve["lists"]]
+        mean = sum(rates) / len(rates)
+        panel.dots(list(enumerate(rates, 1)), colour, NAMES[curve["lists"]])
+        panel.line([(1, mean), (len(rates), mean)], colour, NAMES[curve["lists"]] + ", mean", "dash")
+    return plot.figure([panel], "Each point is a run, in the order in which they were made.")
 
 
 def plot_holds(data):
     """How often the node's lock was held for how long, per second of measured time; both axes logarithmic."""
-    figure, axis = pyplot.subplots(figsize=(7.6, 4))
+    panel = plot.Panel("how long the node's lock was held", "held for this or up to twice as long, µs",
+                       "times a second", log=(True, True), size=(600, 330))
     seconds = data["args"]["metered_ms"] / 1000
     for curve in curves_of(data):
         total = seconds * len(curve["iterations_per_s"])
-        points = [(2 ** i / 1000, count / total) for i, count in enumerate(curve["hold_log2"]) if count]
-        if points:
-            axis.plot([p[0] for p in points], [p[1] for p in points], "o-", markersize=3,
-                      color=COLOURS[curve["lists"]], label=NAMES[curve["lists"]])
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    plain_axis(axis, "how long the node's lock was held", "held for this or up to twice as long, µs",
-               "times a second")
-    axis.legend(fontsize=8)
-    return svg_of(figure)
+        panel.line([(2 ** i / 1000, count / total) for i, count in enumerate(curve["hold_log2"]) if count],
+                   COLOURS[curve["lists"]], NAMES[curve["lists"]])
+    return plot.figure([panel], "Both axes are logarithmic. What lies to the right held up everybody who needed the "
+                       "lock.")
 
 
 def plot_latency(data):
-    figure, axis = pyplot.subplots(figsize=(7.6, 4))
+    panel = plot.Panel("how long grace periods took", "longer than, µs", "share of grace periods", log=(True, True),
+                       size=(600, 330))
     for curve in curves_of(data):
-        points = [(ns / 1000, 1 - share) for ns, share in curve["cdf"] if share < 1]
-        if points:
-            axis.plot([p[0] for p in points], [p[1] for p in points], color=COLOURS[curve["lists"]],
-                      label=NAMES[curve["lists"]])
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    plain_axis(axis, "how long grace periods took", "longer than, µs", "share of grace periods")
-    axis.legend(fontsize=8)
-    return svg_of(figure)
+        points = [(ns / 1000, 1 - share) for ns, share in curve["cdf"] if share < 1 and ns > 0]
+        panel.line(points, COLOURS[curve["lists"]], NAMES[curve["lists"]])
+    return plot.figure([panel], "Both axes are logarithmic: the share of grace periods that took longer than this.")
 
 
 def plot_crowds(data):
-    figure, axis = pyplot.subplots(figsize=(5.2, 3.4))
+    panel = plot.Panel("a grace period beside a crowd", "parked tasks", "µs", log=(True, True), size=(600, 330))
     for lists in ("node", "percpu"):
         rows = [row for row in rows_of(data, "parked") if row["lists"] == lists]
-        tasks = [row["tasks"] for row in rows]
-        axis.plot(tasks, [row["begin_us"] for row in rows], "o-", color=COLOURS[lists], label=f"{lists}: begin")
-        axis.plot(tasks, [row["end_us"] for row in rows], "o:", color=COLOURS[lists], label=f"{lists}: end")
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    plain_axis(axis, "a grace period beside a crowd", "parked tasks", "µs")
-    axis.legend(fontsize=8)
-    return svg_of(figure)
+        panel.line([(row["tasks"], row["begin_us"]) for row in rows], COLOURS[lists], f"{NAMES[lists]}: begin")
+        panel.line([(row["tasks"], row["end_us"]) for row in rows], COLOURS[lists], f"{NAMES[lists]}: end", "dot")
+    return plot.figure([panel], "What it takes to begin and to end a grace period while so many tasks are parked "
+                       "inside sections.")
 
 
 def keyed_table(rows, columns, text_columns=1):
@@ -132,6 +116,25 @@ def plots(data):
     return "".join(drawn)
 
 
+def conclusion(data):
+    found = {row["lists"]: row["iterations_per_s_mean"] for row in rows_of(data, "lists")}
+    spin, percpu = found.get("node-spin"), found.get("percpu")
+    if not spin or not percpu:
+        return "The tables below have what was measured."
+    return (f"On this machine, with carriers that are preempted, per-CPU lists let readers make {figure_text(percpu)} "
+            f"iterations a second and the node's spinning list {figure_text(spin)}: "
+            f"{100 * (percpu / spin - 1):+.0f} %.")
+
+
+def noise(data):
+    wide = [row for row in rows_of(data, "lists") if row["iterations_per_s_mean"]
+            and row["iterations_per_s_stddev"] > 0.3 * row["iterations_per_s_mean"]]
+    if not wide:
+        return ""
+    return ("Runs differ from each other by more than 30 % with " + ", ".join(NAMES[row["lists"]] for row in wide)
+            + ": smaller differences between the lists are this machine's noise.")
+
+
 def page(data):
     args = data["args"]
     intro = (
@@ -142,7 +145,7 @@ def page(data):
         "64 reader threads on virtual CPUs: 66,980 iterations a second with the node's list, 97,719 with per-CPU lists "
         "(+46 %); the lock was held for 1,069 µs on average, then for about 0.</p>")
     return page_html.page_text("blocked", "Readers that are parked", [
-        intro, page_html.plots_or_hint(data, plots),
+        page_html.conclusion(data, conclusion(data)), intro, page_html.warning(noise(data)), plots(data),
         "<h2>Iterations and grace periods</h2>", lists_table(data), "<h2>The node's lock</h2>", lock_table(data),
         "<h2>Who is waited for</h2>", order_table(data), "<h2>Crowds of parked tasks</h2>", crowd_table(data),
         "<h2>What it must show</h2>", verdict_list(data)])

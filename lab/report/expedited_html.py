@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Turns the data of `rtrcu expedited` (expedited.json) into one self-contained page with plots.
 
-Usage: expedited_html.py DATA.json PAGE.html.  Without matplotlib the page has the tables and says what to install.
+Usage: expedited_html.py DATA.json PAGE.html.
 """
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
 import page_html
-from page_html import figure_text, machine_text, plain_axis, pyplot, rows_of, svg_of, table, verdict_list
+import plot
+from page_html import figure_text, machine_text, rows_of, table, verdict_list
 
 FIELDS = [
     ("count", "Count", 725, 688), ("min_ns", "Min Duration (ns)", 326, 447), ("q1_ns", "Q1 (ns)", 39428, 38971),
@@ -24,7 +25,7 @@ FIELDS = [
     ("smallest_min_ns", "Smallest Minimum (ns)", 326, 447),
     ("range_of_min_ns", "Range of Minimums (ns)", 88297, 27141),
 ]
-COLOURS = {"workqueue": "#d1495b", "kthread": "#1f77b4", "none": "#8c8c8c"}
+COLOURS = {"workqueue": "red", "kthread": "blue", "none": "floor"}
 BUSY = [
     ("rtrcu", True, "rtrcu, boosting", "#1f77b4"), ("rtrcu", False, "rtrcu, no boosting", "#e9a03b"),
     ("liburcu-memb", False, "liburcu-memb", "#222222"),
@@ -33,52 +34,42 @@ BUSY = [
 
 def plot_tails(data):
     """Share of calls that took longer than x, on two log axes; the floor wide and pale."""
-    figure, axes = pyplot.subplots(1, 2, figsize=(10.5, 4.2), sharey=True, sharex=True)
-    for axis, boost in zip(axes, (True, False)):
+    panels = []
+    for boost in (True, False):
+        panel = plot.Panel("with boosting" if boost else "without boosting", "took longer than, µs", "share of calls",
+                           log=(True, True), size=(520, 330))
         for curve in data["curves"]:
             floor = curve["worker"] == "none"
             if not floor and curve["boost"] != boost:
                 continue
-            points = [(ns / 1000, 1 - share) for ns, share in curve["cdf"] if share < 1]
-            axis.plot([p[0] for p in points], [p[1] for p in points], color=COLOURS[curve["worker"]],
-                      linewidth=5 if floor else 1.6, alpha=0.4 if floor else 1,
-                      label="floor: no grace period" if floor else curve["worker"])
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        plain_axis(axis, "with boosting" if boost else "without boosting", "took longer than, µs",
-                   "share of calls" if boost else "")
-        axis.legend(fontsize=8, loc="lower left")
-    return svg_of(figure)
+            points = [(ns / 1000, 1 - share) for ns, share in curve["cdf"] if share < 1 and ns > 0]
+            panel.line(points, COLOURS[curve["worker"]], "floor: no grace period" if floor else curve["worker"],
+                       "wide" if floor else "solid")
+        panels.append(panel)
+    return plot.figure(panels, "Both axes are logarithmic. The wide grey line is the floor: the caller wakes a "
+                       "real-time thread and waits for its answer, beside the same load.")
 
 
 def plot_busy(data):
-    """Median as a line, 99th percentile or maximum as a thin one, over the number of readers."""
-    figure, axis = pyplot.subplots(figsize=(6.8, 4.2))
+    """Median, 99th percentile or maximum, and maximum, over the number of readers."""
+    panel = plot.Panel("waiting for busy readers", "busy readers on the CPUs of this machine", "µs", log=(True, True),
+                       size=(640, 360))
     for peer, boost, label, colour in BUSY:
         rows = [r for r in rows_of(data, "busy_readers") if r["peer"] == peer and r["boost"] == boost and r["p50_ns"]]
-        readers = [r["readers"] for r in rows]
-        axis.plot(readers, [r["p50_ns"] / 1000 for r in rows], "o-", color=colour, label=label + ", p50")
-        axis.plot(readers, [r["max_ns"] / 1000 for r in rows], ":", color=colour, label="max")
-        axis.plot(readers, [(r["p99_ns"] or r["max_ns"]) / 1000 for r in rows], "--", color=colour, linewidth=0.8)
-    axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
-    axis.axhline(1000, color="#999999", linestyle=":", linewidth=1)
-    plain_axis(axis, "waiting for busy readers", "busy readers on the CPUs of this machine", "µs")
-    axis.legend(fontsize=8)
-    return svg_of(figure)
+        panel.line([(r["readers"], r["p50_ns"] / 1000) for r in rows], colour, label + ": median")
+        panel.line([(r["readers"], (r["p99_ns"] or r["max_ns"]) / 1000) for r in rows], colour, label + ": p99", "dash")
+        panel.line([(r["readers"], r["max_ns"] / 1000) for r in rows], colour, label + ": largest", "dot")
+    panel.level(1000, "1 ms")
+    return plot.figure([panel], "Where samples are few, the largest stands for the 99th percentile. The largest is cut "
+                       "short by the end of the experiment where it did not end.")
 
 
 def plot_throughput(data):
-    figure, axis = pyplot.subplots(figsize=(5.2, 2.6))
-    rows = rows_of(data, "throughput")
-    for place, row in enumerate(reversed(rows)):
-        axis.barh(place, row["sections_per_s"] or 0, color="#1f77b4" if row["boost"] else "#e9a03b")
-        text = f"{figure_text(row['grace_periods_per_s'])} gps/s"
-        axis.text((row["sections_per_s"] or 0) * 1.01, place, text, va="center", fontsize=8)
-    axis.set_yticks(range(len(rows)), [f"{r['readers']} readers, {'boost' if r['boost'] else 'no boost'}"
-                                       for r in reversed(rows)])
-    plain_axis(axis, "what readers got done, 1,000 requests a second", "sections a second", "")
-    return svg_of(figure)
+    rows = [(f"{r['readers']} readers, {'boost' if r['boost'] else 'no boost'}", r["sections_per_s"],
+             f"{figure_text(r['sections_per_s'])}, {figure_text(r['grace_periods_per_s'])} grace periods/s",
+             "blue" if r["boost"] else "orange") for r in rows_of(data, "throughput")]
+    return plot.figure([plot.Bars("what readers got done", "sections a second", rows, width=640, label_width=150)],
+                       "1,000 requests for a grace period a second.")
 
 
 def difference(before, after):
@@ -121,14 +112,36 @@ def throughput_table(data):
                  rows, 2)
 
 
+def conclusion(data):
+    """The quiet environment's means, and the waiting among the most readers."""
+    found = {r["worker"]: r["avg_ns"] for r in rows_of(data, "worker")
+             if r.get("environment", "quiet") == "quiet" and r["boost"] and r["avg_ns"]}
+    parts = []
+    if "workqueue" in found and "kthread" in found:
+        parts.append(f"a critical caller waited {figure_text(found['workqueue'] / 1000)} µs on average for a worker at "
+                     f"ordinary priority and {figure_text(found['kthread'] / 1000)} µs for a real-time one")
+    busy = [r for r in rows_of(data, "busy_readers") if r["peer"] == "rtrcu" and r["boost"] and r["p50_ns"]]
+    if busy:
+        most = max(busy, key=lambda row: row["readers"])
+        parts.append(f"beside {most['readers']} busy readers, boosted, half of the waits took "
+                     f"{figure_text(most['p50_ns'] / 1000)} µs or less")
+    return f"On this machine {'; '.join(parts)}." if parts else "The tables below have what was measured."
+
+
+def noise(data):
+    floor = next((r for r in rows_of(data, "worker") if r["worker"] == "none"), None)
+    best = next((r for r in rows_of(data, "worker") if r["worker"] == "kthread" and r["boost"]), None)
+    if not floor or not best or not floor["avg_ns"] or not best["avg_ns"] or floor["avg_ns"] < 0.5 * best["avg_ns"]:
+        return ""
+    return (f"Waking a thread alone takes {figure_text(floor['avg_ns'] / 1000)} µs on average here: what the two "
+            "workers differ by below that is this machine's noise.")
+
+
 def plots(data):
     return "".join([
-        "<h2>How long a critical caller waits</h2><p class='note'>Both axes are logarithmic. The wide grey line is the "
-        "floor: the caller wakes a real-time thread and waits for its answer, beside the same load.</p>",
-        plot_tails(data),
-        "<h2>More readers than CPUs</h2><p class='note'>Solid: median. Dashed: 99th percentile, or the largest where "
-        "samples are few. Dotted: largest, cut short by the end of the experiment where it did not end. Grey: 1 ms."
-        "</p>", plot_busy(data), "<h2>What boosting costs the readers</h2>", plot_throughput(data)])
+        "<h2>How long a critical caller waits</h2>", page_html.warning(noise(data)), plot_tails(data),
+        "<h2>More readers than CPUs</h2>", plot_busy(data), "<h2>What boosting costs the readers</h2>",
+        plot_throughput(data)])
 
 
 def page(data):
@@ -138,8 +151,9 @@ def page(data):
         "priority, decides how long it waits.</p>"
         f"<p class='note'>{machine_text(data)}</p>")
     return page_html.page_text("expedited", "Who runs the expedited grace period", [
-        intro, page_html.plots_or_hint(data, plots),
-        "<h2>The document's tables of 2022, and this run: nothing beside it</h2>", document_table(data, "quiet"),
+        page_html.conclusion(data, conclusion(data)), intro, plots(data),
+        "<h2>The Linux kernel's change to kthread workers, 2022, and this run: nothing beside it</h2>",
+        document_table(data, "quiet"),
         "<h2>The same beside hogs and writers of another process group</h2>", document_table(data, "loaded"),
         "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),
         "<h2>What it must show</h2>", verdict_list(data)])

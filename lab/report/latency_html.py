@@ -2,30 +2,41 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Turns the data of `rtrcu latency` (latency.json) into one self-contained page with plots.
 
-Usage: latency_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 without plots: there is no matplotlib, and
-the page has the tables and says what to install.
+Usage: latency_html.py DATA.json PAGE.html.  Also writes the plot of overruns in the flood as SVG files, for light and
+dark pages.  Exit 0 done, 2 wrong usage.
 """
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
 import page_html
-from page_html import figure_text, machine_text, plain_axis, pyplot, svg_of, table, verdict_list
+import plot
+from page_html import figure_text, largest, machine_text, table, verdict_list
 
 COLOURS = {
-    "none": "#8c8c8c", "unbounded": "#d1495b", "inline": "#1f77b4", "daemon": "#2a9d8f", "krcud": "#e9a03b",
-    "throttle": "#8e6bbf", "direct": "#5d737e", "liburcu": "#222222",
+    "none": "floor", "unbounded": "red", "inline": "blue", "daemon": "green", "krcud": "orange", "throttle": "violet",
+    "direct": "slate", "liburcu": "ink",
+}
+POLICIES = {
+    "none": "the floor: the same loop and work with nothing reclaimed while the clock runs",
+    "unbounded": "the loop runs all ready callbacks at once, as the kernel did before 2005",
+    "inline": "the loop runs callbacks within a budget and up to its next deadline",
+    "daemon": "a preemptible daemon for each CPU runs them; the default",
+    "krcud": "of 2004: at most bhlimit in the loop, the rest by a daemon",
+    "throttle": "of 2004: 256 in the loop, then a tick of rest; no adaptive limits",
+    "direct": "of 2004: at once, where the loop is the only reader",
+    "liburcu": "liburcu-memb, whose call_rcu thread runs them",
 }
 WORKLOADS = {
-    "dcache": "dcache: a recorded dbench stream and lookups in the machine's own directory tree",
-    "route": "route: packets to random destinations over real prefixes",
-    "flood": "flood: denial of service, 30,000 callbacks a grace period",
+    "dcache": "a recorded dbench stream and lookups in the machine's own directory tree",
+    "route": "packets to random destinations over real prefixes",
+    "flood": "denial of service, 30,000 callbacks a grace period",
 }
 FLOOD = 30000
 
 
 def colour(policy):
-    return COLOURS.get(policy, "#444444")
+    return COLOURS.get(policy, "slate")
 
 
 def shown_curves(data, workload):
@@ -37,91 +48,75 @@ def workloads_of(data):
     return [name for name in WORKLOADS if name in present]
 
 
-def plot_tails(data):
-    """Share of deadlines missed by more than x: the tail of the lateness distribution on two log axes."""
-    names = workloads_of(data)
-    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 4.2), sharex=True,
-                                   sharey=True, squeeze=False)
-    for axis, name in zip(axes[0], names):
-        for curve in shown_curves(data, name):
-            points = [(us, 1 - share) for us, share in curve["cdf"] if us > 0 and share < 1]
-            if not points:
-                continue
-            # The floor is drawn wide and pale: what lies on it is not the policy's doing.
-            floor = curve["policy"] == "none"
-            axis.plot([p[0] for p in points], [p[1] for p in points], color=colour(curve["policy"]),
-                      linewidth=5 if floor else 1.6, alpha=0.4 if floor else 1, label=curve["policy"],
-                      zorder=1 if floor else 2)
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlim(left=10)
-        plain_axis(axis, name, "late by more than, µs", "share of deadlines" if axis is axes[0][0] else "")
-        axis.legend(fontsize=8, loc="lower left")
-    return svg_of(figure)
-
-
 def loop_rows(data):
     return [row for row in data["rows"] if row["probe"] == "loop" and row["scheduling"] == "fifo"]
 
 
+def policy_rows(data, workloads, policies):
+    return [r for r in loop_rows(data) if r["workload"] in workloads and r["policy"] in policies
+            and r["burst"] in (0, FLOOD)]
+
+
+def plot_tails(data):
+    """Share of deadlines missed by more than x: the tail of the lateness distribution on two log axes."""
+    panels = []
+    for name in workloads_of(data):
+        panel = plot.Panel(name, "late by more than, µs", "share of deadlines", log=(True, True), x_range=(10, None))
+        for curve in shown_curves(data, name):
+            points = [(us, 1 - share) for us, share in curve["cdf"] if us > 0 and share < 1]
+            # The floor is drawn wide and pale: what lies on it is not the policy's doing.
+            floor = curve["policy"] == "none"
+            panel.line(points, colour(curve["policy"]), "none: the floor" if floor else curve["policy"],
+                       "wide" if floor else "solid")
+        panels.append(panel)
+    return plot.figure(panels, "Both axes are logarithmic. The wide grey line is the floor: the same loop and work "
+                       "with nothing reclaimed. What lies on it is the machine's doing, not the policy's.")
+
+
+def overrun_bars(data, name, **look):
+    rows = []
+    for row in loop_rows(data):
+        if row["workload"] != name or row["policy"] == "none" or row["burst"] not in (0, FLOOD):
+            continue
+        value, late = row["overrun_cpu_us_max"] or 0, row["overrun_callbacks_max"] or 0
+        text = f"{figure_text(value)} µs, {late:,.0f} callback{'s' if late != 1 else ''}" if late else "none"
+        rows.append((row["policy"], value if late else None, text, colour(row["policy"])))
+    return plot.Bars(name, "largest overrun, µs of CPU time", rows, log=True, least=1, **look)
+
+
 def plot_overruns(data):
     """Largest overrun by policy, in thread CPU time, one group of bars a workload."""
-    names = workloads_of(data)
-    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 3.2), sharex=True, squeeze=False)
-    smallest, largest_shown = 1, 1e6  # the right part is for the labels
-    for axis, name in zip(axes[0], names):
-        rows = [r for r in loop_rows(data)
-                if r["workload"] == name and r["policy"] != "none" and r["burst"] in (0, FLOOD)]
-        rows.reverse()
-        for place, row in enumerate(rows):
-            value, late = row["overrun_cpu_us_max"] or 0, row["overrun_callbacks_max"] or 0
-            if late:
-                axis.barh(place, max(value, smallest), left=smallest, color=colour(row["policy"]))
-            text = f"{figure_text(value)} µs, {late:,.0f} callbacks" if late else "none"
-            axis.text(max(value, smallest) * 1.4, place, text, va="center", fontsize=8)
-        axis.set_yticks(range(len(rows)), [r["policy"] for r in rows])
-        axis.set_xscale("log")
-        axis.set_xlim(smallest, largest_shown)
-        axis.set_xticks([1, 10, 100, 1000, 10000])
-        axis.set_ylim(-0.6, len(rows) - 0.4)
-        axis.axvline(400, color="#999999", linestyle=":", linewidth=1)
-        plain_axis(axis, name, "largest overrun, µs of CPU time", "")
-    figure.tight_layout()
-    return svg_of(figure)
+    panels = [overrun_bars(data, name, mark=(400, "400 µs, what the documents of 2004 reached"))
+              for name in workloads_of(data)]
+    return plot.figure(panels, "From the time the event was due to the end of the batch of callbacks then running, in "
+                       "CPU time of the loop's thread: a machine that is itself preempted does not count. Beside it, how "
+                       "many callbacks were begun after the event was due; none: no batch ran into the deadline. "
+                       "Dotted: 400 µs.")
 
 
 def plot_backlog(data):
-    names = workloads_of(data)
-    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 3.4), squeeze=False)
-    for axis, name in zip(axes[0], names):
+    panels = []
+    for name in workloads_of(data):
+        panel = plot.Panel(name, "% of the measured time", "callbacks waiting", y_range=(0, None))
         for curve in shown_curves(data, name):
             if curve["policy"] == "none" or not curve["backlog"]:
                 continue
             end = max(point[0] for point in curve["backlog"]) or 1
-            axis.plot([100 * p[0] / end for p in curve["backlog"]], [p[1] for p in curve["backlog"]],
-                      color=colour(curve["policy"]), linewidth=0.8, label=curve["policy"])
-        plain_axis(axis, name, "measured time, %", "callbacks waiting" if axis is axes[0][0] else "")
-        axis.set_ylim(bottom=0)
-        axis.legend(fontsize=8, loc="upper right")
-    return svg_of(figure)
+            panel.line([(100 * p[0] / end, p[1]) for p in curve["backlog"]], colour(curve["policy"]), curve["policy"])
+        panels.append(panel)
+    return plot.figure(panels, "Callbacks queued and not yet run.")
 
 
 def plot_invocations(data):
-    names = workloads_of(data)
-    figure, axes = pyplot.subplots(1, len(names), figsize=(4.6 * len(names), 3.4), squeeze=False)
-    for axis, name in zip(axes[0], names):
+    panels = []
+    for name in workloads_of(data):
+        panel = plot.Panel(name, "largest backlog of the round", "p99, µs", log=(True, True))
         for curve in shown_curves(data, name):
-            points = [p for p in curve["invocations"] if p[0] > 0]
-            if points:
-                axis.scatter([p[0] for p in points], [p[1] for p in points], s=14, color=colour(curve["policy"]),
-                             label=curve["policy"])
-        plain_axis(axis, name, "largest backlog of the round", "p99, µs" if axis is axes[0][0] else "")
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        if axis.get_legend_handles_labels()[0]:
-            axis.legend(fontsize=8, loc="upper left")
-    figure.tight_layout()
-    return svg_of(figure)
+            points = [(p[0], p[1]) for p in curve["invocations"] if p[0] > 0 and p[1] > 0]
+            panel.dots(points, colour(curve["policy"]), curve["policy"])
+        panels.append(panel)
+    return plot.figure(panels, "From the oldest call_rcu() of a batch to the batch's first callback, by the library's "
+                       "own histogram, whose steps are powers of two: the 99th percentile of each round.")
 
 
 def label_of(row):
@@ -139,16 +134,6 @@ def result_table(data):
               "in CPU time", "callbacks late", "a gp: p50", "max", "ns each", "backlog", "ops/s"]
     rows = [r for r in data["rows"] if r["probe"] == "loop"]
     return table(titles, [[label_of(r)] + [figure_text(r[k]) for k in keys] for r in rows])
-
-
-def largest(rows, key):
-    values = [r[key] for r in rows if r.get(key) is not None]
-    return max(values) if values else None
-
-
-def policy_rows(data, workloads, policies):
-    return [r for r in loop_rows(data) if r["workload"] in workloads and r["policy"] in policies
-            and r["burst"] in (0, FLOOD)]
 
 
 def document_table(data):
@@ -190,20 +175,59 @@ def burst_table(data):
     return table(titles, rows) if rows else ""
 
 
+def explanations(data):
+    used = {row["policy"] for row in data["rows"]}
+    return ("<h2>Who runs the callbacks, on which work</h2><dl>"
+            + "".join(f"<dt><b>{name}</b></dt><dd>{text}</dd>" for name, text in POLICIES.items() if name in used)
+            + "".join(f"<dt><b>{name}</b></dt><dd>{WORKLOADS[name]}</dd>" for name in workloads_of(data)) + "</dl>")
+
+
+def overrun_text(row):
+    late = row["overrun_callbacks_max"] or 0
+    if not late:
+        return f"{row['policy']} never ran into it"
+    return f"{row['policy']} by {figure_text(row['overrun_cpu_us_max'])} µs ({late:,.0f} callbacks begun late)"
+
+
+def conclusion(data):
+    """By CPU time and counts, which a machine that is itself preempted does not move."""
+    name = "flood" if "flood" in workloads_of(data) else next(iter(workloads_of(data)), None)
+    stock, rest = policy_rows(data, (name,), ("unbounded",)), policy_rows(data, (name,), ("inline", "daemon"))
+    if not stock or not rest:
+        return "Which policies were compared stands in the tables below."
+    return (f"On this machine, under {name}, callbacks ran past the deadline: {overrun_text(stock[0])}; "
+            f"{'; '.join(overrun_text(row) for row in rest)}.")
+
+
+def noise(data):
+    """Where the machine decides about lateness on the wall, and the policy does not."""
+    hidden = []
+    for name in workloads_of(data):
+        floor, stock = policy_rows(data, (name,), ("none",)), policy_rows(data, (name,), ("unbounded",))
+        if floor and stock and (floor[0]["p99_us"] or 0) > 0.5 * (stock[0]["p99_us"] or float("inf")):
+            hidden.append(f"{name} (floor p99 {figure_text(floor[0]['p99_us'])} µs)")
+    if not hidden:
+        return ""
+    return (f"This machine's own noise decides about lateness in {', '.join(hidden)}: there the lines below lie within "
+            "a factor of two of the floor, and their order says nothing about policies. Overruns, which are counted in "
+            "callbacks and in CPU time, do.")
+
+
 def plots(data):
-    parts = [
-        "<h2>How late the deadline event runs</h2><p class='note'>Both axes are logarithmic. The wide grey line is the "
-        "floor: the same loop and work with nothing reclaimed. What lies on it is the machine's doing, not the "
-        "policy's.</p>", plot_tails(data),
-        "<h2>What callbacks took from the deadline</h2><p class='note'>From the time the event was due to the end of "
-        "the batch of callbacks then running, in CPU time of the loop's thread: a preempted machine does not count. "
-        "Dotted: 400 µs.</p>", plot_overruns(data),
-        "<h2>Backlog</h2><p class='note'>Callbacks queued and not yet run.</p>", plot_backlog(data),
-        "<h2>How long callbacks wait, against how many wait</h2><p class='note'>From the oldest call_rcu() of a batch "
-        "to the batch's first callback, by the library's own histogram, whose steps are powers of two: the 99th "
-        "percentile of each round.</p>", plot_invocations(data),
-    ]
-    return "".join(parts)
+    return "".join([
+        "<h2>What callbacks took from the deadline</h2>", plot_overruns(data),
+        "<h2>How late the deadline event runs</h2>", page_html.warning(noise(data)), plot_tails(data),
+        "<h2>Backlog</h2>", plot_backlog(data),
+        "<h2>How long callbacks wait, against how many wait</h2>", plot_invocations(data)])
+
+
+def figures(data):
+    """For the README: the overruns of the flood."""
+    if "flood" not in workloads_of(data):
+        return {}
+    bars = overrun_bars(data, "flood", width=620, label_width=90)
+    bars.title = "What freeing memory takes from a deadline, 30,000 callbacks a grace period"
+    return {"flood": bars.svg()}
 
 
 def page(data):
@@ -215,13 +239,13 @@ def page(data):
         "runs the callbacks that reclaim memory, and how many at a time, is the policy.</p>"
         f"<p class='note'>{machine_text(data)} Noise floor of the same loop with nothing reclaimed, p99: {floor}.</p>")
     return page_html.page_text("latency", "What reclamation does to a deadline", [
-        intro, page_html.plots_or_hint(data, plots),
+        page_html.conclusion(data, conclusion(data)), intro, explanations(data), plots(data),
         "<h2>Overrun is callbacks times callback time</h2>", burst_table(data),
-        "<h2>The documents of 2004, and this run</h2>", document_table(data),
+        "<h2>McKenney, Sarma and others, OLS 2004, and this run</h2>", document_table(data),
         "<h2>What it must show</h2>", verdict_list(data),
         "<h2>All figures</h2><p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
         result_table(data)])
 
 
 if __name__ == "__main__":
-    sys.exit(page_html.main(page, sys.argv))
+    sys.exit(page_html.main(page, sys.argv, figures))

@@ -1,28 +1,33 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the pages of all experiments share: the frame, tables, the look of plots, and the command line."""
+"""What the pages of all experiments share: the frame, the conclusion on top, tables, and the command line."""
 import html
-import io
 import json
 import sys
 
-try:
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-except ImportError:
-    pyplot = None
-
-NO_PLOTS = 3  # exit code: there is no matplotlib; the page has the tables and says what to install
+import plot
+from plot import number as figure_text
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 1240px; margin: 2em auto; padding: 0 1em; color: #222; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 1260px; margin: 2em auto; padding: 0 1em; color: var(--ink);
+       background: var(--back); }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
 table { border-collapse: collapse; font-size: 12px; margin: 0.6em 0; display: block; overflow-x: auto; }
-th { text-align: right; font-weight: 600; border-bottom: 1px solid #888; padding: 3px 6px; vertical-align: bottom; }
-th.l { text-align: left; } td { padding: 2px 6px; border-bottom: 1px solid #eee; white-space: nowrap; }
-td.r { text-align: right; font-variant-numeric: tabular-nums; } .held { color: #1a7f37; } .FAILED { color: #c1121f; }
-svg { max-width: 100%; height: auto; } p.note { color: #555; }
+th { text-align: right; font-weight: 600; border-bottom: 1px solid var(--dim); padding: 3px 6px;
+     vertical-align: bottom; }
+th.l { text-align: left; } td { padding: 2px 6px; border-bottom: 1px solid var(--grid); white-space: nowrap; }
+td.r { text-align: right; font-variant-numeric: tabular-nums; }
+.held { color: var(--good); } .FAILED { color: var(--bad); }
+figure { margin: 0.6em 0; } figcaption, p.note { color: var(--dim); } svg { max-width: 100%; height: auto; }
+.panels { display: flex; flex-wrap: wrap; gap: 8px; } .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; }
+.legend i { display: inline-block; width: 22px; margin-right: 6px; vertical-align: middle; }
+p.conclusion { font-size: 1.15em; border-left: 4px solid var(--blue); padding-left: 0.8em; }
+p.warning { background: var(--warn); padding: 0.5em 0.8em; }
 """
+
+
+def themes():
+    return (f":root {{ color-scheme: light dark; {plot.variables('light')} }}\n"
+            f"@media (prefers-color-scheme: dark) {{ :root {{ {plot.variables('dark')} }} }}\n")
 
 
 def verdict_list(data):
@@ -34,32 +39,18 @@ def verdict_list(data):
     return "<ul>" + "".join(items) + "</ul>"
 
 
-def svg_of(figure):
-    """The figure as inline SVG; text stays text."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight")
-    pyplot.close(figure)
-    svg = text.getvalue()
-    return svg[svg.index("<svg"):]
+def conclusion(data, sentence):
+    """The line on top: what this run shows on this machine, and how the verdicts fell."""
+    counts = {}
+    for verdict in data["verdicts"]:
+        counts[verdict["outcome"]] = counts.get(verdict["outcome"], 0) + 1
+    verdicts = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    fell = f" Of what it must show: {verdicts}." if verdicts else ""
+    return f"<p class='conclusion'>{html.escape(sentence)}{html.escape(fell)}</p>"
 
 
-def plain_axis(axis, title, x, y):
-    axis.set_title(title, fontsize=10, loc="left")
-    axis.set_xlabel(x)
-    axis.set_ylabel(y)
-    axis.grid(True, which="major", alpha=0.3)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
-
-
-def figure_text(value):
-    if value is None:
-        return "–"
-    if value == 0:
-        return "0"
-    if abs(value) < 100:
-        return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
-    return f"{value:,.0f}"
+def warning(text):
+    return f"<p class='warning'>{html.escape(text)}</p>" if text else ""
 
 
 def table(titles, rows, text_columns=1):
@@ -80,10 +71,9 @@ def rows_of(data, name):
     return [row for row in data["rows"] if row["table"] == name]
 
 
-def plots_or_hint(data, plots):
-    if pyplot is None:
-        return "<p>No plots: matplotlib is not installed (Debian package python3-matplotlib).</p>"
-    return plots(data)
+def largest(rows, key):
+    values = [row[key] for row in rows if row.get(key) is not None]
+    return max(values) if values else None
 
 
 def machine_text(data):
@@ -94,11 +84,14 @@ def machine_text(data):
 
 def page_text(name, heading, parts):
     return "".join([
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu {name}</title><style>", STYLE,
-        f"</style></head><body><h1>{heading}</h1>", *parts, "</body></html>\n"])
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu {name}</title>"
+        "<meta name='viewport' content='width=device-width'><style>", themes(), STYLE, plot.STYLE,
+        f"</style></head><body><h1>{heading}</h1>", *parts,
+        "<p class='note'>Point at a line or a bar to read its values.</p></body></html>\n"])
 
 
-def main(page, arguments):
+def main(page, arguments, figures=None):
+    """figures(data): SVG by name, written in both themes beside the page."""
     if len(arguments) != 3:
         sys.stderr.write(f"usage: {arguments[0]} DATA.json PAGE.html\n")
         return 2
@@ -106,4 +99,9 @@ def main(page, arguments):
         data = json.load(file)
     with open(arguments[2], "w", encoding="utf-8") as file:
         file.write(page(data))
-    return 0 if pyplot else NO_PLOTS
+    stem = arguments[2].removesuffix(".html")
+    for name, svg in (figures(data) if figures else {}).items():
+        for theme in plot.THEMES:
+            with open(f"{stem}-{name}-{theme}.svg", "w", encoding="utf-8") as file:
+                file.write(plot.alone(svg, theme))
+    return 0
