@@ -255,7 +255,7 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns);
  *           is offline.
  * Ordering: stores before the call are visible to @func; @func runs after every section that began before it. [O1][O5]
  * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.  @func
- *           is a function: a null one stands for free(@head).
+ *           is a function: a null one is refused, said, and nothing is queued.
  * See:      rcu_barrier(), docs/callbacks.md
  */
 static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
@@ -324,7 +324,7 @@ static inline void rcu_free(void *memory)
     __extension__({                                                                                                    \
         __typeof__(&(ptr)->member) rtrcu_head = &(ptr)->member;                                                        \
         (void)sizeof(char[offsetof(__typeof__(*(ptr)), member) < 4096 ? 1 : -1]);                                      \
-        rtrcu_call(rtrcu_head, (rcu_callback_t)(uintptr_t)offsetof(__typeof__(*(ptr)), member));                       \
+        rtrcu_call(rtrcu_head, (rcu_callback_t)(uintptr_t)offsetof(__typeof__(*(ptr)), member) + 1);                   \
     })
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */

@@ -89,8 +89,8 @@ def plot_overruns(data):
     panels = [overrun_bars(data, name, mark=(400, "400 µs, what the documents of 2004 reached"))
               for name in workloads_of(data)]
     return plot.figure(panels, "From the time the event was due to the end of the batch of callbacks then running, in "
-                       "CPU time of the loop's thread: a machine that is itself preempted does not count. Beside it, how "
-                       "many callbacks were begun after the event was due; none: no batch ran into the deadline. "
+                       "CPU time of the loop's thread: a machine that is itself preempted does not count. Beside it, "
+                       "how many callbacks were begun after the event was due; none: no batch ran into the deadline. "
                        "Dotted: 400 µs.")
 
 

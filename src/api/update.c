@@ -208,8 +208,18 @@ static struct reader_record *own_record(void)
     return section_record(&rtrcu_domain.gp);
 }
 
+static __attribute__((noinline)) void refuse_callback(void)
+{
+    if (CHECK_DEBUG)
+        plat_die("rtrcu: thread %u: call_rcu() of a null function\n", lock_thread_id());
+    complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_CALLBACK),
+             "rtrcu: thread %u: call_rcu() of a null function; refused, nothing is queued", lock_thread_id());
+}
+
 void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 {
+    if (__builtin_expect(!func, 0))
+        return refuse_callback();
     struct reader_record *record = own_record();
     unsigned int seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
     if (__builtin_expect(seen, 0))
@@ -236,7 +246,7 @@ int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
 void rtrcu_call_rt(struct rcu_head *head, rcu_callback_t func, bool in_handler)
 {
     api_init();
-    if (!callback_direct(&rtrcu_domain.cb, head, func, in_handler))
+    if (!func || !callback_direct(&rtrcu_domain.cb, head, func, in_handler))
         rtrcu_call(head, func);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Messages about what a program does wrong and may do for ever: the first are said, then the 16th, the 32nd and so on,
- * each with its number.  So however many there are, a log holds a few lines, and says how many there were.
+ * each with its number.  So however many there are, a log holds a few lines, and says how many there were.  Each has
+ * the name of the thread that says it, and the first of its kind the stack.
  */
 #ifndef RTRCU_BASE_COMPLAINT_H
 #define RTRCU_BASE_COMPLAINT_H

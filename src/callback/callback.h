@@ -80,7 +80,7 @@ struct callback {
     uint64_t limit_stops;
     uint64_t frees_leaked;
     uint64_t lost;
-    struct complaint said_twice, said_lost;
+    struct complaint said_twice, said_lost, said_long;
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
@@ -182,13 +182,13 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
 
 /* ---- invocation: invoke.c ---- */
 
-/* An embedded head within the first page: rcu_free_head() puts its offset where the function would be. */
+/* An embedded head within the first page: rcu_free_head() puts its offset, and 1, where the function would be. */
 #define CALLBACK_FREE_OFFSET_MAX 4096
 
 static inline void callback_call(struct rcu_head *head, rcu_callback_t func)
 {
-    if ((uintptr_t)func < CALLBACK_FREE_OFFSET_MAX)
-        free((char *)head - (uintptr_t)func);
+    if ((uintptr_t)func <= CALLBACK_FREE_OFFSET_MAX)
+        free((char *)head - ((uintptr_t)func - 1));
     else
         func(head);
 }

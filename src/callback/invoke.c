@@ -12,6 +12,9 @@
 #define CLOCK_EVERY_NS 1000
 #define CLOCK_EVERY_MAX 8
 #define COST_MAX_NS 1000000
+/* Callbacks that keep the others and the next grace period's waiting are said: so long together, and so long each. */
+#define LONG_TOGETHER_NS 100000000
+#define LONG_EACH_NS 1000000
 
 bool callback_has_ready(const struct reader_record *record)
 {
@@ -81,6 +84,16 @@ static void learn_cost(struct cb_queue *queue, const struct invocation *inv, int
     rtrcu_store_relaxed(&queue->cost_ns, (uint32_t)(cost > known ? (known + cost) / 2 : known - (known - cost) / 8));
 }
 
+static void report_if_long(struct callback *cb, const struct cb_queue *queue, uint64_t count, int64_t took_ns)
+{
+    if (took_ns < LONG_TOGETHER_NS || count == 0 || took_ns / (int64_t)count < LONG_EACH_NS)
+        return;
+    complain(&cb->said_long,
+             "rtrcu: thread %u: %llu callbacks took %lld ms, the last of function %p; others wait behind them",
+             lock_thread_id(), (unsigned long long)count, (long long)(took_ns / 1000000),
+             (const void *)rtrcu_load_relaxed(&queue->function));
+}
+
 /* Read the clock and say whether the next interval still fits.  Intervals begin at one callback and double up to what
  * the estimate allows, so that callbacks of unknown cost cannot overrun by many. */
 static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invocation *inv)
@@ -88,6 +101,8 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
     const struct callback_budget *budget = inv->budget;
     int64_t now = plat_clock_now();
     learn_cost(queue, inv, now);
+    if (inv->since_check)
+        report_if_long(cb, queue, inv->since_check, now - inv->checked_ns);
     inv->checked_ns = now;
     inv->since_check = 0;
     uint32_t fits = CLOCK_EVERY_NS / (queue->cost_ns + 1) + 1;
@@ -123,6 +138,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     struct cb_queue *queue = &callback_slot(record)->queue;
     struct invocation inv = {.budget = budget};
     bool timed = budget->end_ns || budget->deadline_ns;
+    int64_t begin_ns = timed ? 0 : plat_clock_now();
     uint64_t done = 0;
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
         bool look = timed && (is_of_another_kind(queue, &inv) || inv.since_check >= inv.interval);
@@ -133,6 +149,8 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
         inv.since_check++;
         done++;
     }
+    if (!timed)
+        report_if_long(cb, queue, done, plat_clock_now() - begin_ns);
     if (budget->by_owner)
         rtrcu_store_relaxed(&queue->cut, inv.cut);
     return done;

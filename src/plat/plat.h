@@ -112,6 +112,9 @@ int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);
 bool plat_thread_is_main(void);
 void plat_thread_name(int thread_id, char *name, size_t size);
+/* The name of the calling thread.  Async-signal-safe. */
+#define PLAT_THREAD_NAME 16
+void plat_own_name(char name[PLAT_THREAD_NAME]);
 /* Threads that are left in a process whose main thread has ended by itself, which the kernel keeps as long as any is.
  * -1: it has not ended, or the kernel does not tell. */
 int plat_threads_left(void);
@@ -181,6 +184,9 @@ char **plat_environment(void);
  * standard error has no room for it now (a full pipe, a terminal that was stopped) or nobody reads it, the message is
  * lost.  That is as far as poll() knows: whoever else writes there may take the room in between. */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The caller's stack, a line a frame, as plat_print() does.  Takes no lock and allocates nothing; says nothing in a
+ * program that has no unwinder. */
+void plat_print_stack(void);
 /* Write to standard error, however long that takes.  SIGPIPE is the caller's: the library's threads block it. */
 void plat_write(const char *text);
 /* plat_print() and abort(): a mistake of the program that the library cannot live with. */

@@ -233,6 +233,12 @@ void plat_thread_name(int thread_id, char *name, size_t size)
     name[strcspn(name, "\n")] = '\0';
 }
 
+void plat_own_name(char name[PLAT_THREAD_NAME])
+{
+    name[0] = '\0';
+    plat_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
+}
+
 void plat_thread_look(int thread_id, struct plat_thread_look *look)
 {
     char text[256];

@@ -95,7 +95,7 @@ static void begin(const struct watch *watch, enum gp_kind kind, struct watch_rep
 {
     memset(report, 0, sizeof(*report));
     report->subject = kind;
-    report->number = gp_seq(watch->gp, kind) / SEQ_STEP;
+    report->number = (gp_seq(watch->gp, kind) - SEQ_FIRST) / SEQ_STEP;
     report->turner = lock_thread_id();
 }
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -44,6 +45,43 @@ TEST(Misuse, AHeadQueuedTwiceIsSaid)
         EXPECT_TRUE(result.contains("1 callbacks of thread")) << result.output;
         EXPECT_TRUE(result.contains("queued twice")) << result.output;
     }
+}
+
+CHILD(null_callback)
+{
+    static rcu_head head;
+    call_rcu(&head, nullptr);
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_backlog == 0);
+}
+
+TEST(Misuse, ANullCallbackIsRefused)
+{
+    test::ChildResult result = test::run_child("null_callback");
+    if (TEST_DEBUG) {
+        EXPECT_TRUE(aborted(result, "call_rcu() of a null function"));
+    } else {
+        EXPECT_TRUE(exited_well(result));
+        EXPECT_TRUE(result.contains("call_rcu() of a null function; refused")) << result.output;
+    }
+}
+
+CHILD(long_callback)
+{
+    static rcu_head head;
+    call_rcu(&head, [](rcu_head *) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+    });
+    rcu_barrier();
+}
+
+TEST(Misuse, ALongCallbackIsSaid)
+{
+    test::ChildResult result = test::run_child("long_callback");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("1 callbacks took 1")) << result.output;
 }
 
 CHILD(queued_again_by_itself)
@@ -250,7 +288,7 @@ TEST(Misuse, WhatIsRepeatedIsCountedAndSaidNowAndThen)
 {
     test::ChildResult result = test::run_child("unlocks_without_end");
     EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("ignored (number 524288 of its kind")) << result.output;
+    EXPECT_TRUE(result.contains("; number 524288 of its kind")) << result.output;
     EXPECT_LT(result.output.size(), 10000u);
 }
 

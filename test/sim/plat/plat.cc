@@ -176,6 +176,11 @@ void plat_thread_name(int thread_id, char *name, size_t size)
     snprintf(name, size, "%d", thread_id);
 }
 
+void plat_own_name(char name[PLAT_THREAD_NAME])
+{
+    snprintf(name, PLAT_THREAD_NAME, "simulated");
+}
+
 void plat_thread_look(int thread_id, struct plat_thread_look *look)
 {
     (void)thread_id;
@@ -312,6 +317,10 @@ void plat_print(const char *format, ...)
     va_start(arguments, format);
     world()->print(format, arguments);
     va_end(arguments);
+}
+
+void plat_print_stack(void)
+{
 }
 
 void plat_write(const char *text)

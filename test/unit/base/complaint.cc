@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is repeated for ever is said a few times, and how often.
  */
+#include <pthread.h>
+
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -11,11 +14,12 @@
 namespace
 {
 
+/* Lines of the messages themselves: below the first of a kind stands the stack. */
 size_t lines(const std::string &text)
 {
     size_t count = 0;
-    for (char letter : text)
-        count += letter == '\n';
+    for (size_t at = 0; (at = text.find("wrong ", at)) != std::string::npos; at++)
+        count++;
     return count;
 }
 
@@ -26,7 +30,7 @@ TEST(Complaint, TheFirstAreSaidAsTheyAre)
     for (int i = 1; i < COMPLAINT_FIRST; i++)
         complain(&kind, "wrong %d", i);
     EXPECT_EQ(lines(errors.text()), size_t{COMPLAINT_FIRST - 1});
-    EXPECT_TRUE(errors.contains("wrong 1\nwrong 2\n")) << errors.text();
+    EXPECT_TRUE(errors.contains("wrong 2 (said by \"")) << errors.text();
     EXPECT_FALSE(errors.contains("number")) << errors.text();
 }
 
@@ -38,8 +42,8 @@ TEST(Complaint, TheRestIsCountedAndSaidNowAndThen)
         complain(&kind, "wrong %d", i);
     EXPECT_EQ(kind.count, 1000000u);
     EXPECT_EQ(lines(errors.text()), size_t{COMPLAINT_FIRST + 16});
-    EXPECT_TRUE(errors.contains("wrong 8 (number 8 of its kind;")) << errors.text();
-    EXPECT_TRUE(errors.contains("wrong 524288 (number 524288 of its kind;")) << errors.text();
+    EXPECT_TRUE(errors.contains("; number 8 of its kind;")) << errors.text();
+    EXPECT_TRUE(errors.contains("; number 524288 of its kind;")) << errors.text();
     EXPECT_FALSE(errors.contains("wrong 9 ")) << errors.text();
 }
 
@@ -50,7 +54,24 @@ TEST(Complaint, EachKindCountsForItself)
     for (int i = 0; i < 100; i++)
         complain(&one, "one");
     complain(&other, "other");
-    EXPECT_TRUE(errors.contains("\nother\n")) << errors.text();
+    EXPECT_TRUE(errors.contains("\nother (said by")) << errors.text();
+}
+
+TEST(Complaint, HasTheNameOfItsThreadAndOnceTheStack)
+{
+    complaint kind = {};
+    test::CapturedErrors errors;
+    std::thread([&kind] {
+        pthread_setname_np(pthread_self(), "misuser");
+        complain(&kind, "wrong");
+        complain(&kind, "wrong");
+    }).join();
+    const std::string text = errors.text();
+    EXPECT_NE(text.find("wrong (said by \"misuser\")\n"), std::string::npos) << text;
+    const size_t first = text.find("rtrcu:   from "), second = text.rfind("wrong ");
+    EXPECT_NE(first, std::string::npos) << text;
+    EXPECT_LT(first, second) << "the stack stands below the first";
+    EXPECT_EQ(text.find("rtrcu:   from ", second), std::string::npos) << text;
 }
 
 } // namespace

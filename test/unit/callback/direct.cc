@@ -142,7 +142,7 @@ TEST_F(Direct, AnEmbeddedHeadIsFreed)
 {
     auto *memory = static_cast<char *>(malloc(64));
     EXPECT_TRUE(
-        callback_direct(cb_, reinterpret_cast<rcu_head *>(memory + 32), reinterpret_cast<rcu_callback_t>(32), false));
+        callback_direct(cb_, reinterpret_cast<rcu_head *>(memory + 32), reinterpret_cast<rcu_callback_t>(33), false));
 }
 
 } // namespace

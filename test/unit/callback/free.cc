@@ -342,10 +342,10 @@ TEST_F(Free, EmbeddedHeadsAreFreedByTheirOffsetEachOfThem)
     for (uint64_t i = 0; i < count; i++) {
         auto *embedded = static_cast<Embedded *>(malloc(sizeof(Embedded)));
         embedded->mark = marked;
-        callback_enqueue(cb_, record_, &embedded->head, reinterpret_cast<rcu_callback_t>(offsetof(Embedded, head)));
+        callback_enqueue(cb_, record_, &embedded->head, reinterpret_cast<rcu_callback_t>(offsetof(Embedded, head) + 1));
     }
     auto *front = static_cast<rcu_head *>(malloc(sizeof(rcu_head)));
-    callback_enqueue(cb_, record_, front, nullptr);
+    callback_enqueue(cb_, record_, front, reinterpret_cast<rcu_callback_t>(1));
     make_ready(record_);
     others_freed = 0;
     EXPECT_EQ(invoke(record_, everything()), count + 1);
