@@ -3,6 +3,7 @@
  *
  * tested by: test/api/expedited.cc
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "drive/drive.h"
@@ -36,9 +37,25 @@ static int first_priority(const struct drive *drive, int index)
     }
 }
 
+/* Driver sched is for programs that want no thread of ours: none is made but to call a handler that the program has
+ * set. */
+static bool may_be_made(struct drive *drive, int index)
+{
+    switch (index) {
+    case DRIVE_WORKER_REPORT:
+        return drive_row(drive)->body || watch_has_handler(drive->watch);
+    case DRIVE_WORKER_TELL:
+        return true;
+    default:
+        return drive_row(drive)->body;
+    }
+}
+
 int drive_worker_start(struct drive *drive, int index)
 {
     struct drive_worker *worker = &drive->worker[index];
+    if (!drive_thread_runs(&worker->thread) && !may_be_made(drive, index))
+        return -EAGAIN;
     int claimed = drive_thread_claim(drive, &worker->thread);
     if (claimed <= 0)
         return claimed;

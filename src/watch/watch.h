@@ -66,6 +66,10 @@ void watch_after_fork_child(struct watch *watch);
 
 /* Where reports go from now on; NULL = standard error. */
 void watch_set_handler(struct watch *watch, void (*handler)(const char *line));
+static inline bool watch_has_handler(const struct watch *watch)
+{
+    return rtrcu_load_relaxed(&watch->handler) != NULL;
+}
 
 /* How old a grace period may become before the next report, nanoseconds; @previous 0 for the first. */
 int64_t watch_next_report(const struct watch *watch, int64_t previous);

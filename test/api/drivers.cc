@@ -180,7 +180,53 @@ CHILD(makes_no_thread)
     rcu_thread_offline();
     synchronize_rcu();
     rcu_barrier();
+    unsigned long cookie = start_poll_synchronize_rcu_expedited();
+    REQUIRE(test::eventually([cookie] {
+        rcu_process_callbacks(0);
+        return poll_state_synchronize_rcu_expedited(cookie);
+    }));
     REQUIRE(threads_of_this_process() == before);
+}
+
+/* Expedited grace periods, lending and reports do without a thread of ours too. */
+CHILD(makes_no_worker)
+{
+    test::Worker reader;
+    synchronize_rcu_expedited();
+    int before = threads_of_this_process();
+    for (auto wait : {rtrcu_synchronize_expedited, rtrcu_synchronize}) {
+        reader.run([] { rcu_read_lock(); });
+        uint64_t reports = test::stats().stall_reports;
+        std::thread waiter(wait);
+        REQUIRE(test::eventually([reports] { return test::stats().stall_reports > reports; }));
+        REQUIRE(threads_of_this_process() == before + 1); /* the waiter */
+        reader.run([] { rcu_read_unlock(); });
+        waiter.join();
+    }
+    REQUIRE(before == 2); /* the main thread and the reader */
+}
+
+/* A handler that the program sets has a thread to run on. */
+CHILD(reports_to_a_handler)
+{
+    static std::atomic<int> lines{0};
+    test::Worker reader;
+    rtrcu_set_stall_handler([](const char *) { lines++; });
+    reader.run([] { rcu_read_lock(); });
+    std::thread waiter(rtrcu_synchronize);
+    REQUIRE(test::eventually([] { return lines > 0; }));
+    reader.run([] { rcu_read_unlock(); });
+    waiter.join();
+}
+
+TEST(Sched, MakesNoWorkerEither)
+{
+    const std::vector<std::string> reports_soon = {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline",
+                                                   "RTRCU_STALL_TIMEOUT_MS=10", "RTRCU_BOOST_DELAY_US=0"};
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "needs a process without other threads";
+    EXPECT_TRUE(exited_well(test::run_child("makes_no_worker", reports_soon)));
+    EXPECT_TRUE(exited_well(test::run_child("reports_to_a_handler", reports_soon)));
 }
 
 TEST(Sched, MakesNoThreadAndInvokesAtQuiescentStates)

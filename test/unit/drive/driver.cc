@@ -43,22 +43,8 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
     EXPECT_FALSE(drive_dispatch(drive_));
 }
 
-/* The slow path asks for a driver; one that has no thread is there at once. */
-TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
-{
-    static rcu_head head;
-    rtrcu_config config;
-    rtrcu_config_get(&config);
-    config.driver = RTRCU_DRIVER_SCHED;
-    config.policy = RTRCU_POLICY_INLINE;
-    ASSERT_EQ(rtrcu_configure(&config), 0);
-    call_rcu(&head, [](rcu_head *) {});
-    EXPECT_TRUE(drive_thread_runs(&rtrcu_domain.drive.thread));
-    EXPECT_GT(callback_slot(reader_self())->queue.look_at, 2u) << "the next call need not look";
-    rcu_barrier();
-}
-
-/* The lender asks for the thread that it needs until there is one: whoever was making it may have been refused. */
+/* The lender asks for the thread that it needs until there is one: whoever was making it may have been refused.
+ * Before the next test, whose driver allows no worker. */
 TEST(Lending, AsksAgainForItsNudger)
 {
     struct drive *drive = &rtrcu_domain.drive;
@@ -77,6 +63,21 @@ TEST(Lending, AsksAgainForItsNudger)
         drive_boost(drive, GP_NORMAL);
         return drive_thread_runs(nudger);
     }));
+}
+
+/* The slow path asks for a driver; one that has no thread is there at once. */
+TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
+{
+    static rcu_head head;
+    rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.driver = RTRCU_DRIVER_SCHED;
+    config.policy = RTRCU_POLICY_INLINE;
+    ASSERT_EQ(rtrcu_configure(&config), 0);
+    call_rcu(&head, [](rcu_head *) {});
+    EXPECT_TRUE(drive_thread_runs(&rtrcu_domain.drive.thread));
+    EXPECT_GT(callback_slot(reader_self())->queue.look_at, 2u) << "the next call need not look";
+    rcu_barrier();
 }
 
 /* A daemon of the parent had a slot when its last callback had let it go: it is on no list of the child, for whoever
