@@ -11,7 +11,7 @@
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
  *  ON_THREAD      parked_add_to_thread()           promotion, or its outermost unlock the slot's lock
  *  ON_LEAF        parked_add_to_leaf()             its outermost unlock               the leaf lock
- *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
+ *  COUNTED        parking without a record         its outermost unlock               the first leaf's lock; on no list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
  * in front of the boundary are none of its business.  So where a task is put says who waits for it (parked_place()).
@@ -108,6 +108,14 @@ uint32_t parked_on_leaf(const struct reader_leaf *leaf);
 bool parked_any(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint. */
 bool parked_is_waited_for(const struct rcu_task *task);
+/* ---- fork.c ---- */
+
+/* @task parks where no record is to be had: it is counted from now on, if it was not.  One that is goes on in the
+ * calling thread. */
+void parked_count(struct reader_registry *registry, struct rcu_task *task);
+void parked_count_mounted(struct reader_registry *registry, struct rcu_task *task);
+/* Its section has ended.  True if the count has it still: a fork's child may not. */
+bool parked_uncount(struct reader_registry *registry, struct rcu_task *task);
 /* Fork: all lists of threads are locked across it.  In the child tasks mounted in threads that are not there are
  * dropped; nobody waits for the others yet. */
 void parked_before_fork(struct reader_registry *registry);

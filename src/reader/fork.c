@@ -46,6 +46,8 @@ void reader_after_fork_child(struct reader_registry *registry, struct reader_rec
     registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
     for (const struct rcu_task *task = rtrcu_self.task; task; task = task->below) /* as many as run on this thread */
         registry->anonymous += !task->record && !task->leaf;
+    registry->forks++;
+    registry->survivor_mount = reader_mount_id(registry);
     registry->registered = survivor ? 1 : 0;
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)

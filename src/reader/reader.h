@@ -104,6 +104,8 @@ struct reader_registry {
     uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
     uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
     uint32_t anonymous_parked;               /* atomic: tasks among them that are parked now; for fork */
+    uint32_t forks;                          /* since the first ancestor; written in a child's first thread */
+    uint32_t survivor_mount;                 /* as tasks remember the thread that forked this process; likewise */
     uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
     uint32_t registered;                     /* atomic: threads now */
     uint32_t registered_peak;                /* atomic, about */
@@ -332,6 +334,18 @@ static inline bool reader_anonymous_leave(struct reader_registry *registry)
 static inline void reader_anonymous_parked_add(struct reader_registry *registry, int32_t amount)
 {
     rtrcu_fetch_add(&registry->anonymous_parked, (uint32_t)amount);
+}
+
+/* How many forks lie between the first ancestor and this process. */
+static inline uint32_t reader_forks(const struct reader_registry *registry)
+{
+    return registry->forks;
+}
+
+/* Is it the number of the thread that forked this process? */
+static inline bool reader_is_survivor(const struct reader_registry *registry, uint32_t mount_id)
+{
+    return mount_id != 0 && mount_id == registry->survivor_mount;
 }
 
 /* ---- the calling thread ---- */
