@@ -36,7 +36,7 @@ const char *rtrcu_version(void);
 /* ---- readers ---------------------------------------------------------------------------------------------------- */
 
 /*
- * rcu_read_lock - begin a read-side critical section.  Nests up to 1,048,575 deep.
+ * rcu_read_lock - begin a read-side critical section.  Nests up to 524,287 deep.
  * Context:  any thread, any signal handler; registers the thread at its first use.
  * Blocks:   never.  Wait-free; no atomic instruction, fence or system call on the fast path.
  * Ordering: what is published before a gp begins is seen by sections that begin after it. [O1]

@@ -150,6 +150,9 @@ void rtrcu_set_exit_handler(void (*handler)(void))
 
 void rtrcu_note_entry(void)
 {
+    if (section_nesting() > RTRCU_NESTING_MAX)
+        plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_id(),
+                 (unsigned int)RTRCU_NESTING_MAX);
     if (section_nesting() == 1)
         rtrcu_store_relaxed(&rtrcu_self.entered, (uintptr_t)__builtin_return_address(0));
 }

@@ -5,14 +5,15 @@
  */
 #include "section/section.h"
 
-/* What an unlock too many leaves where the nesting was: no program nests so deep. */
-#define NESTING_BORROWED ((RTRCU_NESTING_MASK + 1) / 2)
+/* What an unlock too many leaves where the nesting was of a quiescent-state thread. */
+#define NESTING_BORROWED (RTRCU_NESTING_MAX + 1)
 
-/* The discipline that the word had before unlocks without locks borrowed from it, or from the flag. */
+/* The discipline that the word had before unlocks without locks borrowed from it, or from the flag.  A preemptible
+ * thread had none to borrow from: what it has there is nesting, however deep. */
 static uint32_t discipline_of(uint32_t word)
 {
     uint32_t inside = word & RTRCU_INSIDE_MASK;
-    if (inside > (RTRCU_QSBR_ONLINE | RTRCU_NESTING_MASK))
+    if (inside > (RTRCU_QSBR_ONLINE | RTRCU_NESTING_MASK) || !reader_self_is(READER_STATE_QSBR))
         return 0;
     return inside >= NESTING_BORROWED ? RTRCU_QSBR_ONLINE : 0;
 }

@@ -320,6 +320,14 @@ CHILD(quiescent_state_inside)
         rcu_quiescent_state();
 }
 
+CHILD(too_deep)
+{
+    for (int i = 0; i < 524287; i++)
+        rcu_read_lock();
+    fprintf(stderr, "as deep as may be\n");
+    rcu_read_lock();
+}
+
 TEST(Misuse, DebugBuildsCheckDereferencesAndDisciplines)
 {
     if (!TEST_DEBUG)
@@ -328,6 +336,9 @@ TEST(Misuse, DebugBuildsCheckDereferencesAndDisciplines)
     EXPECT_TRUE(aborted(test::run_child("protected_without_reason"), "pointer != nullptr"));
     EXPECT_TRUE(aborted(test::run_child("qs_lock_outside_the_discipline"), "rcu_read_lock_qs() outside"));
     EXPECT_TRUE(aborted(test::run_child("quiescent_state_inside"), "rcu_quiescent_state() inside"));
+    test::ChildResult deep = test::run_child("too_deep");
+    EXPECT_TRUE(aborted(deep, "nest deeper than 524287"));
+    EXPECT_TRUE(deep.contains("as deep as may be"));
 }
 
 } // namespace

@@ -5,7 +5,7 @@
  * A fault is chosen by spin -a -DFAULT=5, or by FAULT in the environment of pan; sizes by -DSECTIONS=2 and the like.
  */
 #ifndef LENDERS
-#define LENDERS 2 /* threads that turn a crank each, and lend meanwhile */
+#define LENDERS 2 /* the worker and a caller, for a grace period each */
 #endif
 #ifndef OWNERS
 #define OWNERS 2 /* threads that have the slot one after the other */

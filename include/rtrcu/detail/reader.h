@@ -38,6 +38,7 @@ struct rcu_task;
 
 enum {
     RTRCU_NESTING_MASK = 0x000fffff,
+    RTRCU_NESTING_MAX = 0x0007ffff, /* as deep as sections may nest; above lies what unlocks without locks leave */
     RTRCU_QSBR_ONLINE = 0x00100000,
     RTRCU_INSIDE_MASK = 0x00ffffff, /* nesting and discipline: not 0 means a grace period must wait */
 };

@@ -40,7 +40,30 @@ TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
 
-/* The same, found by the quiescent state, which ends the wait for the thread all the same. */
+/* As deep as the guide says, and deeper: what a preemptible thread has there is no borrowing. */
+TEST(Slow, DeepNestingIsNesting)
+{
+    test::CapturedComplaints errors;
+    test::Worker reader;
+    reader.run([] {
+        constexpr uint32_t deep = RTRCU_NESTING_MAX + 2;
+        rcu_read_lock();
+        rtrcu_word_add(&rtrcu_self, deep - 1);
+        reader_arm_self();
+        rcu_read_unlock();
+        EXPECT_EQ(section_nesting(), deep - 1);
+        reader_arm_self();
+        rtrcu_word_add(&rtrcu_self, 1);
+        section_lock_slow(gp_); /* rcu_read_lock() of a debug build would end the process */
+        EXPECT_EQ(section_nesting(), deep);
+        rtrcu_word_add(&rtrcu_self, 1 - deep);
+        rcu_read_unlock();
+        EXPECT_EQ(section_nesting(), 0u);
+    });
+    EXPECT_FALSE(errors.contains("rcu_read_unlock() without rcu_read_lock()"));
+}
+
+/* An unlock too many, found by the quiescent state, which ends the wait for the thread all the same. */
 TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
 {
     test::CapturedComplaints errors;
