@@ -324,7 +324,7 @@ static inline void rcu_free(void *memory)
     __extension__({                                                                                                    \
         __typeof__(&(ptr)->member) rtrcu_head = &(ptr)->member;                                                        \
         (void)sizeof(char[offsetof(__typeof__(*(ptr)), member) < 4096 ? 1 : -1]);                                      \
-        rtrcu_call(rtrcu_head, (rcu_callback_t)(uintptr_t)offsetof(__typeof__(*(ptr)), member) + 1);                   \
+        rtrcu_call(rtrcu_head, (rcu_callback_t)((uintptr_t)offsetof(__typeof__(*(ptr)), member) + 1));                 \
     })
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
