@@ -91,7 +91,8 @@ fn readers_and_writers_at_random() {
         }
         done.store(true, SeqCst);
     });
-    drop((cells, optional));
+    drop(cells);
+    drop(optional);
     barrier();
     assert_eq!(std::sync::Arc::strong_count(&dropped), 1, "each probe was dropped");
 }
@@ -210,7 +211,7 @@ fn waiting_where_it_would_wait_for_itself_panics() {
         ("synchronize_expedited", rtrcu::synchronize_expedited),
         ("barrier", barrier),
         ("Cookie::wait", || Cookie::start().wait()),
-        ("Retired::wait", || drop(Rcu::new(1).swap(2).wait())),
+        ("Retired::wait", || assert_eq!(Rcu::new(1).swap(2).wait(), 1)),
     ];
     for (name, call) in calls {
         let guard = read();

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is measured: each work as a loop for each side. Both the criterion benches and the program that prints the
+//! table run these.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+
+use arc_swap::ArcSwap;
+use crossbeam_epoch as epoch;
+use rtrcu::Rcu;
+
+/// One side of a work: its name, and a function that does the work so many times.
+pub struct Side {
+    /// The library.
+    pub name: &'static str,
+    /// Does the work so many times.
+    pub run: Box<dyn FnMut(u64)>,
+}
+
+/// A work and its sides, of which the first is ours.
+pub struct Work {
+    /// What is done.
+    pub name: &'static str,
+    /// How often in one sample.
+    pub times: u64,
+    /// Who does it.
+    pub sides: Vec<Side>,
+}
+
+fn side(name: &'static str, run: impl FnMut(u64) + 'static) -> Side {
+    Side { name, run: Box::new(run) }
+}
+
+unsafe extern "C" {
+    fn bench_c_sections(count: u64);
+    fn bench_c_loads(count: u64, cell: *const *const u64) -> u64;
+}
+
+/// Every work.
+pub fn works() -> Vec<Work> {
+    vec![sections(), loads(), loads_under_a_guard(), updates(), updates_with_a_reader(), async_sections()]
+}
+
+/// Begin a section and end it.
+fn sections() -> Work {
+    let collector = seize::Collector::new();
+    Work {
+        name: "section: begin and end",
+        times: 2_000_000,
+        sides: vec![
+            side("rtrcu", |times| {
+                for _ in 0..times {
+                    black_box(&rtrcu::read());
+                }
+            }),
+            // SAFETY: the library's own inline functions, in C.
+            side("rtrcu in C", |times| unsafe { bench_c_sections(times) }),
+            side("crossbeam-epoch", |times| {
+                for _ in 0..times {
+                    black_box(&epoch::pin());
+                }
+            }),
+            side("seize", move |times| {
+                for _ in 0..times {
+                    black_box(&collector.enter());
+                }
+            }),
+        ],
+    }
+}
+
+/// Load the value of a cell and read it, with everything that this takes.
+fn loads() -> Work {
+    let rcu = Rcu::new(1u64);
+    let atomic = epoch::Atomic::new(1u64);
+    let swap = ArcSwap::from_pointee(1u64);
+    let lock = std::sync::RwLock::new(1u64);
+    let tokio_lock = tokio::sync::RwLock::new(1u64);
+    let collector = seize::Collector::new();
+    let seize_cell = std::sync::atomic::AtomicPtr::new(Box::into_raw(Box::new(1u64)));
+    let c_cell: &'static u64 = Box::leak(Box::new(1));
+    Work {
+        name: "load a value and read it",
+        times: 2_000_000,
+        sides: vec![
+            side("rtrcu", move |times| {
+                let cell = black_box(&rcu);
+                let mut sum = 0;
+                for _ in 0..times {
+                    sum += *cell.get();
+                }
+                black_box(sum);
+            }),
+            side("rtrcu in C", move |times| {
+                let pointer: *const u64 = c_cell;
+                // SAFETY: the cell is never changed.
+                black_box(unsafe { bench_c_loads(times, black_box(&pointer)) });
+            }),
+            side("crossbeam-epoch", move |times| {
+                let cell = black_box(&atomic);
+                let mut sum = 0;
+                for _ in 0..times {
+                    let guard = epoch::pin();
+                    // SAFETY: it is never null.
+                    sum += unsafe { *cell.load(Acquire, &guard).deref() };
+                }
+                black_box(sum);
+            }),
+            side("seize", move |times| {
+                use seize::Guard;
+                let cell = black_box(&seize_cell);
+                let mut sum = 0;
+                for _ in 0..times {
+                    let guard = collector.enter();
+                    // SAFETY: it is never null, and protected.
+                    sum += unsafe { *guard.protect(cell, Acquire) };
+                }
+                black_box(sum);
+            }),
+            side("arc-swap", move |times| {
+                let cell = black_box(&swap);
+                let mut sum = 0;
+                for _ in 0..times {
+                    sum += **cell.load();
+                }
+                black_box(sum);
+            }),
+            side("std RwLock", move |times| {
+                let cell = black_box(&lock);
+                let mut sum = 0;
+                for _ in 0..times {
+                    sum += *cell.read().expect("nobody panics");
+                }
+                black_box(sum);
+            }),
+            side("tokio RwLock", move |times| {
+                let cell = black_box(&tokio_lock);
+                let mut sum = 0;
+                for _ in 0..times {
+                    sum += *cell.try_read().expect("nobody writes");
+                }
+                black_box(sum);
+            }),
+        ],
+    }
+}
+
+/// Load and read under a guard that is held already.
+fn loads_under_a_guard() -> Work {
+    let rcu = Rcu::new(1u64);
+    let atomic = epoch::Atomic::new(1u64);
+    Work {
+        name: "load under a guard that is held",
+        times: 4_000_000,
+        sides: vec![
+            side("rtrcu", move |times| {
+                let guard = rtrcu::read();
+                let mut sum = 0;
+                for _ in 0..times {
+                    sum += *black_box(&rcu).load(&guard);
+                }
+                black_box(sum);
+            }),
+            side("crossbeam-epoch", move |times| {
+                let guard = epoch::pin();
+                let mut sum = 0;
+                for _ in 0..times {
+                    // SAFETY: it is never null.
+                    sum += unsafe { *black_box(&atomic).load(Acquire, &guard).deref() };
+                }
+                black_box(sum);
+            }),
+        ],
+    }
+}
+
+/// A boxed value whose drops are counted.
+struct Counted(#[expect(dead_code)] u64, &'static AtomicU64);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Relaxed);
+    }
+}
+
+fn drops() -> &'static AtomicU64 {
+    Box::leak(Box::new(AtomicU64::new(0)))
+}
+
+fn update_sides() -> Vec<Side> {
+    let (ours, theirs, seizes, swaps) = (drops(), drops(), drops(), drops());
+    let rcu = Rcu::new(Counted(0, ours));
+    let atomic = epoch::Atomic::new(Counted(0, theirs));
+    let collector = seize::Collector::new();
+    let seize_cell = std::sync::atomic::AtomicPtr::new(Box::into_raw(Box::new(Counted(0, seizes))));
+    let swap = ArcSwap::from_pointee(Counted(0, swaps));
+    vec![
+        side("rtrcu", move |times| {
+            for number in 0..times {
+                rcu.replace(Counted(number, ours));
+            }
+            rtrcu::barrier();
+            assert_eq!(ours.swap(0, SeqCst), times);
+        }),
+        side("crossbeam-epoch", move |times| {
+            for number in 0..times {
+                let guard = epoch::pin();
+                let old = atomic.swap(epoch::Owned::new(Counted(number, theirs)), SeqCst, &guard);
+                // SAFETY: taken out of the cell by this swap alone.
+                unsafe { guard.defer_destroy(old) };
+            }
+            while theirs.load(SeqCst) < times {
+                epoch::pin().flush();
+            }
+            theirs.store(0, SeqCst);
+        }),
+        side("seize", move |times| {
+            use seize::Guard;
+            for number in 0..times {
+                let guard = collector.enter();
+                let old = guard.swap(&seize_cell, Box::into_raw(Box::new(Counted(number, seizes))), SeqCst);
+                // SAFETY: taken out of the cell by this swap alone.
+                unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
+            }
+            collector.enter().flush();
+            seizes.store(0, SeqCst);
+        }),
+        side("arc-swap", move |times| {
+            for number in 0..times {
+                swap.store(Arc::new(Counted(number, swaps)));
+            }
+            swaps.store(0, SeqCst);
+        }),
+    ]
+}
+
+/// Replace a boxed value, and wait until every old one has been dropped.
+fn updates() -> Work {
+    Work { name: "replace a value, through its drop", times: 50_000, sides: update_sides() }
+}
+
+/// The same while another thread reads through the same library all the time.
+fn updates_with_a_reader() -> Work {
+    let [rtrcu, crossbeam] = update_sides().into_iter().take(2).collect::<Vec<_>>().try_into().ok().expect("two");
+    let (mut rtrcu, mut crossbeam): (Side, Side) = (rtrcu, crossbeam);
+    Work {
+        name: "the same, beside a thread that reads",
+        times: 50_000,
+        sides: vec![
+            side("rtrcu", move |times| {
+                beside(
+                    || {
+                        black_box(&rtrcu::read());
+                    },
+                    || (rtrcu.run)(times),
+                )
+            }),
+            side("crossbeam-epoch", move |times| {
+                beside(
+                    || {
+                        black_box(&epoch::pin());
+                    },
+                    || (crossbeam.run)(times),
+                )
+            }),
+        ],
+    }
+}
+
+fn beside(read: impl Fn() + Sync, work: impl FnOnce()) {
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                for _ in 0..100 {
+                    read();
+                }
+            }
+        });
+        work();
+        done.store(true, Relaxed);
+    });
+}
+
+/// A section of async code that is pending once, and the guard of a lock that may be held across `.await`.
+fn async_sections() -> Work {
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    fn run(future: impl Future<Output = u64>) -> u64 {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                return value;
+            }
+        }
+    }
+
+    async fn pause() {
+        let mut paused = false;
+        poll_fn(|_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    let (ready, pending) = (Arc::new(Rcu::new(1u64)), Arc::new(Rcu::new(1u64)));
+    let swap = ArcSwap::from_pointee(1u64);
+    let lock = tokio::sync::RwLock::new(1u64);
+    Work {
+        name: "read across one pending await",
+        times: 500_000,
+        sides: vec![
+            side("rtrcu section", move |times| {
+                for _ in 0..times {
+                    black_box(run(rtrcu::section(async |s| {
+                        let seen = pending.load(s);
+                        pause().await;
+                        *seen
+                    })));
+                }
+            }),
+            side("rtrcu, never pending", move |times| {
+                for _ in 0..times {
+                    black_box(run(rtrcu::section(async |s| *ready.load(s))));
+                }
+            }),
+            side("arc-swap load_full", move |times| {
+                for _ in 0..times {
+                    black_box(run(async {
+                        let seen = swap.load_full();
+                        pause().await;
+                        *seen
+                    }));
+                }
+            }),
+            side("tokio RwLock", move |times| {
+                for _ in 0..times {
+                    black_box(run(async {
+                        let seen = lock.read().await;
+                        pause().await;
+                        *seen
+                    }));
+                }
+            }),
+        ],
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is leaked holds up reclamation, is named by the stall report, and does no other harm. Each test is a process of
+//! its own: grace periods end in none of them any more.
+#![cfg(not(miri))]
+
+mod support;
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::process::Command;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use rtrcu::{Config, Cookie, Guard, Rcu, read, section};
+use support::{Probe, counter, eventually};
+
+/// Run the test again as a child, alone, and return what it said; in the child, `None`.
+fn alone(name: &str) -> Option<(bool, String)> {
+    if std::env::var_os("RTRCU_ALONE").is_some() {
+        return None;
+    }
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        .env("RTRCU_ALONE", "1")
+        .output()
+        .unwrap();
+    let said = [child.stdout, child.stderr].concat();
+    Some((child.status.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+macro_rules! alone {
+    ($name:literal) => {
+        if let Some((success, said)) = alone($name) {
+            assert!(success, "{said}");
+            return;
+        }
+    };
+}
+
+fn pause() -> impl Future<Output = ()> {
+    let mut paused = false;
+    poll_fn(move |_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending })
+}
+
+fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+static REPORT: Mutex<String> = Mutex::new(String::new());
+
+/// Reports come after a moment, and are kept.
+fn report_soon() {
+    rtrcu::set_stall_handler(Some(|line| *REPORT.lock().unwrap() += line));
+    Config::new().set("stall_timeout_ms", 20).unwrap().apply().unwrap();
+}
+
+fn is_reported(what: &str) -> bool {
+    REPORT.lock().unwrap().contains(what)
+}
+
+/// Not so where others ask for grace periods too: the one that a cookie needs may begin later.
+#[test]
+fn a_grace_period_waits_for_older_sections_only() {
+    alone!("a_grace_period_waits_for_older_sections_only");
+    let (waited_for, end) = (Cell::new(false), Cell::new(false));
+    let mut first = pin!(section(async |s| {
+        while !end.get() {
+            waited_for.set(s.is_waited_for());
+            pause().await;
+        }
+    }));
+    assert!(poll(&mut first).is_pending());
+    let old = Cookie::start();
+    eventually(|| {
+        assert!(poll(&mut first).is_pending());
+        waited_for.get()
+    });
+    let mut second = pin!(section(async |s| {
+        pause().await;
+        while !s.is_waited_for() {
+            pause().await;
+        }
+    }));
+    assert!(poll(&mut second).is_pending());
+    end.set(true);
+    assert!(poll(&mut first).is_ready());
+    old.wait(); // though the second is open
+    let new = Cookie::start();
+    eventually(|| {
+        assert!(!new.is_reached());
+        poll(&mut second).is_ready()
+    });
+    new.wait();
+}
+
+#[test]
+fn a_leaked_section_is_named() {
+    alone!("a_leaked_section_is_named");
+    report_soon();
+    let cell = Rcu::new(7);
+    let mut leaked = Box::pin(section(async |s| {
+        let seen = cell.load(s);
+        std::future::pending::<()>().await;
+        assert_eq!(*seen, 7);
+    }));
+    let line = line!() - 5;
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(leaked.as_mut().poll(&mut context).is_pending());
+    std::mem::forget(leaked);
+    let cookie = Cookie::start();
+    let name = format!("tests/leaks.rs:{line}");
+    eventually(|| is_reported(&name));
+    assert!(!cookie.is_reached());
+}
+
+/// A reference under a leaked guard is valid for ever, on whichever thread, whether the guard's thread lives or not.
+#[test]
+fn a_leaked_guard_outlives_its_thread() {
+    alone!("a_leaked_guard_outlives_its_thread");
+    report_soon();
+    let dropped = counter();
+    let cell: &'static Rcu<Probe> = Box::leak(Box::new(Rcu::new(Probe::new(1, &dropped))));
+    let seen: &'static Probe = thread::spawn(|| {
+        let guard: &'static Guard = Box::leak(Box::new(read()));
+        std::mem::forget(read());
+        cell.load(guard)
+    })
+    .join()
+    .unwrap();
+    for number in 2..100 {
+        cell.replace(Probe::new(number, &dropped));
+    }
+    eventually(|| is_reported("guard leaked by thread"));
+    seen.check();
+}
+
+/// The same by a destructor of the thread's, later than the library's own hook could be.
+#[test]
+fn a_guard_leaked_while_its_thread_ends_holds_too() {
+    alone!("a_guard_leaked_while_its_thread_ends_holds_too");
+    struct AtExit(&'static Rcu<Probe>, std::sync::mpsc::Sender<&'static Probe>);
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            let guard: &'static Guard = Box::leak(Box::new(read()));
+            self.1.send(self.0.load(guard)).unwrap();
+        }
+    }
+    thread_local! {
+        static AT_EXIT: std::cell::RefCell<Option<AtExit>> = const { std::cell::RefCell::new(None) };
+    }
+    let dropped = counter();
+    let cell: &'static Rcu<Probe> = Box::leak(Box::new(Rcu::new(Probe::new(1, &dropped))));
+    let (tell, told) = std::sync::mpsc::channel();
+    thread::spawn(move || AT_EXIT.set(Some(AtExit(cell, tell)))).join().unwrap();
+    let seen = told.recv().unwrap();
+    for number in 2..100 {
+        cell.replace(Probe::new(number, &dropped));
+    }
+    let cookie = Cookie::start();
+    for _ in 0..100 {
+        thread::yield_now();
+        assert!(!cookie.is_reached());
+    }
+    seen.check();
+}
+
+/// A word that overflows would say that the thread is outside.
+#[test]
+fn too_many_leaked_guards_end_the_program() {
+    if let Some((success, said)) = alone("too_many_leaked_guards_end_the_program") {
+        assert!(!success && said.contains("read-side critical sections are open on one thread"), "{said}");
+        return;
+    }
+    for _ in 0..=1 << 19 {
+        std::mem::forget(read());
+    }
+}
+
+#[test]
+fn half_a_million_guards_are_not_too_many() {
+    alone!("half_a_million_guards_are_not_too_many");
+    let guards: Vec<_> = (0..(1 << 19) - 1).map(|_| read()).collect();
+    let cookie = Cookie::start();
+    assert!(!cookie.is_reached());
+    drop(guards);
+    assert!(!rtrcu::is_reading());
+    cookie.wait();
+}

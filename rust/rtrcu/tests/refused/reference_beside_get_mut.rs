@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A reference beside an exclusive one to the same value.
+use rtrcu::{Rcu, read};
+
+fn main() {
+    let guard = read();
+    let mut cell = Rcu::new(String::new());
+    let seen = cell.load(&guard);
+    cell.get_mut().clear();
+    println!("{seen}");
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A value that several threads may not read at a time, in a cell that they share.
+use rtrcu::{Rcu, read};
+
+fn main() {
+    let cell = Rcu::new(std::cell::Cell::new(1));
+    std::thread::scope(|scope| {
+        scope.spawn(|| cell.load(&read()).set(2));
+    });
+}

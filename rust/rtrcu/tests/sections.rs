@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sections of async code: polled here by hand, and on the executors of tokio and smol.
+
+mod support;
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use rtrcu::{Cookie, Rcu, barrier, grace_period, is_reading, read, section, synchronize};
+use support::{Probe, Random, counter, eventually};
+
+/// Pending once.
+fn pause() -> impl Future<Output = ()> + Send {
+    let mut paused = false;
+    poll_fn(move |context| {
+        if std::mem::replace(&mut paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
+fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+fn poll_box<T>(future: &mut Boxed<T>) -> Poll<T> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn a_section_belongs_to_no_thread_between_polls() {
+    let cell = Rcu::new(String::from("kept"));
+    let mut held = pin!(section(async |s| {
+        let seen = cell.load(s);
+        assert!(is_reading(), "the first poll has a nesting");
+        pause().await;
+        assert!(!is_reading(), "later ones have none");
+        cell.replace(String::new());
+        pause().await;
+        seen.len()
+    }));
+    assert!(!is_reading());
+    assert!(poll(&mut held).is_pending());
+    assert!(!is_reading());
+    let cookie = Cookie::start();
+    assert!(poll(&mut held).is_pending());
+    for _ in 0..3 {
+        assert!(!Cookie::start_expedited().is_reached());
+        assert!(!cookie.is_reached(), "the section is waited for");
+        thread::yield_now();
+    }
+    assert!(poll(&mut held) == Poll::Ready(4));
+    cookie.wait();
+}
+
+#[test]
+fn a_section_that_is_ready_at_once_ends_at_once() {
+    let cell = Rcu::new(3);
+    let mut ready = pin!(section(async |s| *cell.load(s)));
+    assert!(poll(&mut ready) == Poll::Ready(3));
+    assert!(!is_reading());
+    synchronize();
+}
+
+/// Dropped before each poll in turn, on this thread and on another, a section ends.
+#[test]
+fn a_section_may_be_cancelled_at_every_await() {
+    const AWAITS: usize = 5;
+    let dropped = counter();
+    let cell = Arc::new(Rcu::new(Probe::new(0, &dropped)));
+    for elsewhere in [false, true] {
+        for polls in 0..=AWAITS + 1 {
+            let inner = Arc::clone(&cell);
+            let mut future: Boxed<()> = Box::pin(section(async move |s| {
+                for _ in 0..AWAITS {
+                    struct Late<'a>(&'a Probe);
+                    impl Drop for Late<'_> {
+                        fn drop(&mut self) {
+                            self.0.check();
+                        }
+                    }
+                    let late = Late(inner.load(s));
+                    inner.replace(Probe::new(late.0.number + 1, &counter()));
+                    section(async |nested| {
+                        pause().await;
+                        inner.load(nested).check();
+                    })
+                    .await;
+                }
+            }));
+            for done in 0..polls {
+                assert_eq!(poll_box(&mut future).is_ready(), done == AWAITS);
+            }
+            let cookie = Cookie::start();
+            if elsewhere {
+                thread::spawn(move || drop(future)).join().unwrap();
+            } else {
+                drop(future);
+            }
+            assert!(!is_reading());
+            cookie.wait();
+        }
+    }
+}
+
+#[test]
+fn a_body_that_panics_ends_its_section() {
+    for pauses in 0..3 {
+        let mut future: Boxed<()> = Box::pin(section(async move |_| {
+            for _ in 0..pauses {
+                pause().await;
+            }
+            panic!("on purpose");
+        }));
+        for _ in 0..pauses {
+            assert!(poll_box(&mut future).is_pending());
+        }
+        assert!(catch_unwind(AssertUnwindSafe(|| poll_box(&mut future))).is_err());
+        assert!(!is_reading());
+        synchronize();
+        drop(future);
+    }
+    let mut made: Pin<Box<dyn Future<Output = ()>>> =
+        Box::pin(section(|_: &rtrcu::Section| -> std::future::Ready<()> {
+            panic!("before there is a future");
+        }));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(catch_unwind(AssertUnwindSafe(|| made.as_mut().poll(&mut context))).is_err());
+    assert!(!is_reading());
+    synchronize();
+}
+
+#[test]
+fn waiting_inside_a_section_panics() {
+    let calls: [fn(); 4] = [synchronize, rtrcu::synchronize_expedited, barrier, || Cookie::start().wait()];
+    for call in calls {
+        for pauses in 0..2 {
+            let mut future = pin!(section(async |_| {
+                for _ in 0..pauses {
+                    pause().await;
+                }
+                call();
+            }));
+            for _ in 0..pauses {
+                assert!(poll(&mut future).is_pending());
+            }
+            assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut future))).is_err());
+        }
+    }
+    let mut inside = pin!(section(async |_| {
+        pause().await;
+        grace_period().await;
+    }));
+    assert!(poll(&mut inside).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut inside))).is_err());
+    synchronize();
+}
+
+/// The drop of a body's local, when the section is cancelled, is inside it still.
+#[test]
+fn waiting_in_the_drop_of_a_cancelled_body_panics() {
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            synchronize();
+        }
+    }
+    let mut future: Boxed<()> = Box::pin(section(async |_| {
+        let _waits = Waits;
+        pause().await;
+    }));
+    assert!(poll_box(&mut future).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(future))).is_err());
+    synchronize();
+}
+
+#[test]
+fn guards_under_sections_are_the_threads_own() {
+    let cell = Rcu::new(1);
+    let mut future = pin!(section(async |s| {
+        let guard = read(); // not Send: this future stays here
+        let both = cell.load(&guard) + cell.load(s);
+        pause().await;
+        drop(guard);
+        both
+    }));
+    assert!(poll(&mut future).is_pending());
+    assert!(is_reading(), "the guard's");
+    assert!(poll(&mut future) == Poll::Ready(2));
+    assert!(!is_reading());
+}
+
+/// Many sections at a time that hold values across `.await`, while others replace them; some are cancelled.
+async fn stress(spawn: impl Fn(Boxed<()>) -> Boxed<()>, tasks: u64, rounds: u64) {
+    let mut random = Random::new();
+    let dropped = counter();
+    let cells: Arc<Vec<_>> = Arc::new((0..4).map(|n| Rcu::new(Probe::new(n, &dropped))).collect());
+    let mut running = Vec::new();
+    for _ in 0..tasks {
+        let (cells, mut random, dropped) = (Arc::clone(&cells), random.split(), Arc::clone(&dropped));
+        running.push(spawn(Box::pin(async move {
+            for round in 0..rounds {
+                let pauses = random.below(4);
+                let (left, right) = (random.below(4) as usize, random.below(4) as usize);
+                let mut inside: Boxed<()> = Box::pin({
+                    let cells = Arc::clone(&cells);
+                    section(async move |s| {
+                        let seen = cells[left].load(s);
+                        for _ in 0..pauses {
+                            pause().await;
+                            seen.check();
+                            cells[right].load(s).check();
+                        }
+                        section(async |t| {
+                            let inner = cells[right].load(t);
+                            pause().await;
+                            inner.check();
+                            seen.check();
+                        })
+                        .await;
+                        seen.check();
+                    })
+                });
+                if random.below(8) == 0 {
+                    for _ in 0..random.below(3) {
+                        let _ = poll_fn(|context| Poll::Ready(inside.as_mut().poll(context))).await;
+                        if pauses == 0 {
+                            break;
+                        }
+                    }
+                    drop(inside);
+                } else {
+                    inside.await;
+                }
+                match random.below(16) {
+                    0 => drop(cells[left].swap(Probe::new(round, &dropped)).await),
+                    1 => grace_period().await,
+                    2 => Cookie::now().await,
+                    3..8 => cells[right].update(|old| Probe::new(old.number + 1, &dropped)),
+                    _ => cells[right].replace(Probe::new(round, &dropped)),
+                }
+            }
+        })));
+    }
+    for task in running {
+        task.await;
+    }
+    drop(cells);
+    eventually(|| Arc::strong_count(&dropped) == 1);
+}
+
+fn on_tokio(task: Boxed<()>) -> Boxed<()> {
+    let handle = tokio::spawn(task);
+    Box::pin(async move { handle.await.unwrap() })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn stress_on_tokio_with_threads() {
+    stress(on_tokio, 16, 200).await;
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn stress_on_tokio_with_one_thread() {
+    stress(on_tokio, 16, 100).await;
+}
+
+#[test]
+fn stress_on_smol() {
+    let executor = Arc::new(smol::Executor::new());
+    let (stop, stopped) = smol::channel::bounded::<()>(1);
+    let threads: Vec<_> = (0..3)
+        .map(|_| {
+            let (executor, stopped) = (Arc::clone(&executor), stopped.clone());
+            thread::spawn(move || smol::block_on(executor.run(async { stopped.recv().await.is_err() })))
+        })
+        .collect();
+    smol::block_on(stress(|task| Box::pin(executor.spawn(task)), 16, 200));
+    drop(stop);
+    for thread in threads {
+        assert!(thread.join().unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn select_and_timeouts_cancel_sections() {
+    let dropped = counter();
+    let cell = Arc::new(Rcu::new(Probe::new(0, &dropped)));
+    for number in 1..200 {
+        let long = section(async |s| {
+            let seen = cell.load(s);
+            loop {
+                pause().await;
+                seen.check();
+            }
+        });
+        let short = section(async |s| {
+            let seen = cell.load(s);
+            cell.replace(Probe::new(number, &dropped));
+            tokio::task::yield_now().await;
+            seen.check();
+            seen.number
+        });
+        tokio::select! {
+            biased;
+            () = long => unreachable!(),
+            seen = short => assert_eq!(seen, number - 1),
+        }
+        let never = section(async |s| {
+            let _seen = cell.load(s);
+            std::future::pending::<()>().await
+        });
+        assert!(tokio::time::timeout(Duration::from_micros(100), never).await.is_err());
+    }
+    tokio::task::spawn_blocking(barrier).await.unwrap();
+    assert_eq!(dropped.load(SeqCst), 199);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_are_aborted_and_joined_inside_sections() {
+    let dropped = counter();
+    let cell = Arc::new(Rcu::new(Probe::new(0, &dropped)));
+    let (tell, mut told) = tokio::sync::mpsc::channel(1);
+    for number in 1..50 {
+        let (cell, inner, tell) = (Arc::clone(&cell), Arc::clone(&cell), tell.clone());
+        let task = tokio::spawn(section(async move |s| {
+            let seen = inner.load(s);
+            tell.send(()).await.unwrap();
+            std::future::pending::<()>().await;
+            seen.check();
+        }));
+        told.recv().await.unwrap();
+        cell.replace(Probe::new(number, &dropped));
+        task.abort();
+        assert!(task.await.unwrap_err().is_cancelled());
+        grace_period().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocking_work_belongs_outside_or_on_its_own_thread() {
+    let dropped = counter();
+    let cell = Arc::new(Rcu::new(Probe::new(1, &dropped)));
+    let seen = section(async |s| {
+        let seen = cell.load(s);
+        let elsewhere = Arc::clone(&cell);
+        let number = tokio::task::spawn_blocking(move || elsewhere.get().number).await.unwrap();
+        cell.replace(Probe::new(2, &counter()));
+        seen.check();
+        assert_eq!(seen.number, number);
+        tokio::task::block_in_place(|| cell.load(s).check());
+        number
+    })
+    .await;
+    assert_eq!(seen, 1);
+    tokio::task::spawn_blocking(barrier).await.unwrap();
+    assert_eq!(dropped.load(SeqCst), 1);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn local_tasks_may_hold_what_is_not_send() {
+    let cell = Rc::new(Rcu::new(vec![1, 2, 3]));
+    let local = tokio::task::LocalSet::new();
+    let inner = Rc::clone(&cell);
+    let task = local.spawn_local(section(async move |s| {
+        let here = Rc::new(inner.load(s));
+        pause().await;
+        here.len()
+    }));
+    assert_eq!(local.run_until(task).await.unwrap(), 3);
+}
+
+/// Sections that are open while their executor goes down are dropped by it, where they are.
+#[test]
+fn a_runtime_that_ends_ends_its_sections() {
+    for _ in 0..20 {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        for _ in 0..8 {
+            runtime.spawn(section(async |_| {
+                loop {
+                    pause().await;
+                }
+            }));
+        }
+        runtime.block_on(async { tokio::task::yield_now().await });
+        drop(runtime);
+        synchronize();
+    }
+}
+
+#[test]
+fn values_are_shared_with_scoped_threads_and_rayon() {
+    let dropped = counter();
+    let cell = Rcu::new(Probe::new(1, &dropped));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(SeqCst) {
+                cell.replace(Probe::new(2, &dropped));
+            }
+        });
+        for _ in 0..200 {
+            let guard = read();
+            let seen = cell.load(&guard);
+            rayon::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|_| {
+                        seen.check();
+                        cell.get().check();
+                    });
+                }
+            });
+            rayon::join(|| seen.check(), || seen.check());
+        }
+        done.store(true, SeqCst);
+    });
+    barrier();
+}
