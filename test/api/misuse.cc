@@ -320,6 +320,19 @@ CHILD(quiescent_state_inside)
         rcu_quiescent_state();
 }
 
+CHILD(barrier_at_an_exit_in_a_callback)
+{
+    REQUIRE(atexit(rcu_barrier) == 0);
+    call_rcu(&static_head, [](rcu_head *) { exit(0); });
+    for (;;) /* ends with the process */
+        pause();
+}
+
+TEST(Misuse, ABarrierAtAnExitInACallbackIsSaid)
+{
+    EXPECT_TRUE(aborted(test::run_child("barrier_at_an_exit_in_a_callback"), "rcu_barrier() inside a callback"));
+}
+
 CHILD(too_deep)
 {
     for (int i = 0; i < 524287; i++)
