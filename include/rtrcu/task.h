@@ -28,7 +28,7 @@ struct rcu_task {
     struct rtrcu_link link;       /* in a thread's or a leaf's list */
     struct reader_record *record; /* whose list it is on, while on a thread's */
     struct reader_leaf *leaf;     /* whose list it is on, while on a leaf's */
-    int64_t position;             /* order within the leaf's list; what a fork must know of it, if it is counted */
+    int64_t position;             /* order within the leaf's list */
     const char *name;             /* as its runtime calls it, for reports; may be NULL */
     struct rcu_task *below;       /* mounted beneath it on the same thread, with a listed section too */
     uint32_t where;               /* atomic: on no list, a thread's, a leaf's */
@@ -72,7 +72,7 @@ static inline void rcu_task_park(struct rcu_task *task)
  * Context:  any thread, inside sections of its own or of other tasks too, before the task's code runs.  Tasks that run
  *           on one thread inside one another are resumed from the outermost inwards, and parked from the innermost
  *           outwards.  Each resume is followed by a park or an exit on the same thread.
- * Blocks:   never; where the task parked without a record, no longer than a short priority-inheriting lock.
+ * Blocks:   never.
  * Ordering: none needed: the task stays listed until its outermost rcu_read_unlock().
  * Returns:  nothing; cannot fail.  A task that runs on this thread already stays as it is.
  */

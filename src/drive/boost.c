@@ -306,9 +306,7 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
 /* The first look: how much CPU time has each reader in the way used? */
 static void look(struct drive *drive, enum gp_kind kind)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
-        if (!gp_owing(drive->gp, kind, leaf))
-            continue;
+    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
         for (uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
@@ -320,8 +318,8 @@ static void look(struct drive *drive, enum gp_kind kind)
 
 static bool is_owed(struct drive *drive, enum gp_kind kind)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
-        if (gp_owing(drive->gp, kind, leaf))
+    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
+        if (gp_owing(drive->gp, kind, leaf)) /* not only parked tasks */
             return true;
     }
     return false;
@@ -331,10 +329,8 @@ static bool is_owed(struct drive *drive, enum gp_kind kind)
 static bool lend_round(struct drive *drive, enum gp_kind kind, bool goes_on)
 {
     bool slow = false;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf)) && (goes_on || !slow);) {
-        if (gp_owing(drive->gp, kind, leaf))
-            slow |= boost_leaf(drive, kind, leaf, goes_on);
-    }
+    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = gp_next_owing(drive->gp, kind, leaf));)
+        slow |= boost_leaf(drive, kind, leaf, goes_on);
     return slow;
 }
 

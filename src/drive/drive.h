@@ -153,6 +153,7 @@ struct drive {
     uint32_t progress_waiters;
     struct drive_turning turning[GP_KINDS];
     bool unscanned[GP_KINDS];    /* begun, and no fence was to be had yet; under the crank */
+    bool fenced[GP_KINDS];       /* its scan came behind a heavy fence; under the crank */
     bool asked[GP_KINDS];        /* those in the way have been asked to report; under the crank */
     uint32_t watcher[GP_KINDS];  /* thread id of who looks once a tick, 0 = nobody has had to wait; under the crank */
     int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
@@ -225,6 +226,8 @@ struct drive_manner {
     bool never_sleeps; /* asks at once and polls */
     bool by_caller;    /* counted */
 };
+/* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
+bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
 /* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
 bool drive_turn_first(struct drive *drive, enum gp_kind kind);
 /* See what is needed to its end, at most one grace period that is not under way yet. */

@@ -169,6 +169,10 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
     if (!deadline)
         start_worker(drive);
+    if (drive_pass_alone(drive, GP_EXPEDITED, cookie)) {
+        look_at_asked(drive);
+        return;
+    }
     if (deadline || !worker_is_there(drive)) {
         drive_synchronize(drive, GP_EXPEDITED, cookie);
         look_at_asked(drive);

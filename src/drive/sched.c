@@ -58,10 +58,10 @@ static void leave(struct drive *drive)
     struct reader_registry *registry = drive->registry;
     if (!work_is_left(drive))
         return;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(registry, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
-        for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));) {
+        for (uint32_t left = reader_awake_slots(leaf); (record = reader_next(leaf, &left));) {
             if (reader_inside(record) & RTRCU_QSBR_ONLINE)
                 (void)reader_arm(record);
         }

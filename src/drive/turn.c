@@ -33,13 +33,14 @@ static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
     drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
 }
 
-/* The scan of a grace period that has begun, behind a fence, unless it has been done.  False: no fence is to be had
- * now, and nothing is known of any reader yet. */
+/* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
+ * fence is to be had now, and nothing is known of any reader yet. */
 static bool try_to_scan(struct drive *drive, enum gp_kind kind)
 {
     if (!drive->unscanned[kind])
         return true;
-    if (!drive_fence(drive)) {
+    drive->fenced[kind] = gp_needs_fence(drive->gp);
+    if (drive->fenced[kind] && !drive_fence(drive)) {
         report_fence_if_old(drive, kind);
         return false;
     }
@@ -101,11 +102,11 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
 
 /* Ask those in the way.  Whoever was asked just now, by the scan, the other kind or for its callbacks as well, may have
  * lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep asks again.
- */
+ * A grace period that needed no fence makes none for this either. */
 static void ask(struct drive *drive, enum gp_kind kind)
 {
     poll_readers(drive, kind, true);
-    while (!gp_is_clear(drive->gp, kind)) { /* ends when all who are left kept the flag */
+    while (drive->fenced[kind] && !gp_is_clear(drive->gp, kind)) { /* ends when all who are left kept the flag */
         if (!drive_fence(drive) || poll_readers(drive, kind, true) == 0)
             return;
     }
@@ -218,6 +219,20 @@ static enum outcome step(struct drive *drive, enum gp_kind kind, const struct dr
     if (outcome == ENDED)
         end(drive, kind, manner->by_caller);
     return outcome;
+}
+
+bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
+{
+    if (!gp_nobody_reads(drive->gp) || !lock_try(gp_crank(drive->gp, kind)))
+        return false;
+    bool passed = !gp_is_running(drive->gp, kind) && gp_pass_alone(drive->gp, kind);
+    if (passed) {
+        rtrcu_count_add(&drive->turning[kind].by_caller, 1);
+        if (kind == GP_EXPEDITED)
+            drive_expedited_done(drive);
+    }
+    drive_release_crank(drive, kind);
+    return passed && gp_reached(drive->gp, kind, cookie);
 }
 
 bool drive_turn_first(struct drive *drive, enum gp_kind kind)
@@ -376,5 +391,7 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
     if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
         have_it_turned(drive, cookie);
+    if (drive_pass_alone(drive, kind, cookie))
+        return;
     turn_until(drive, kind, cookie, &caller);
 }

@@ -46,7 +46,7 @@ struct gp_machine {
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
     /* Of the crank's holder; counters are read by anybody. */
-    uint32_t leaves;
+    uint32_t leaves; /* atomic: how many there were at the scan */
     uint32_t anonymous_busy;
     int64_t began_ns;
     uint64_t completed, busy; /* atomic counters */
@@ -126,6 +126,8 @@ static inline int64_t gp_began_ns(const struct gp *gp, enum gp_kind kind)
 uint32_t gp_owing_anonymous(const struct gp *gp, enum gp_kind kind);
 
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
+/* While idle: a whole grace period at once, if nobody reads.  False: somebody may, and none has been. */
+bool gp_pass_alone(struct gp *gp, enum gp_kind kind);
 /* After a heavy fence: find who is inside.  True if anybody is. */
 bool gp_scan(struct gp *gp, enum gp_kind kind);
 /* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
@@ -146,8 +148,18 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record);
 unsigned int gp_report_anonymous(struct gp *gp);
 /* Records of @leaf that still owe a report. */
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
-/* The same, or tasks on its list that it waits for. */
-bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
+
+/* The way through the leaves that owe, by the nodes above: the next behind @leaf, the first behind NULL; NULL: none. */
+struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
+
+/* ---- questions about all readers: readers.c ---- */
+
+/* Is nobody a reader but the calling thread, which is outside?  A hint; behind a full fence, what was unlinked before
+ * is no reader's any more. */
+bool gp_nobody_reads(const struct gp *gp);
+/* Is there a reader, besides the calling thread, whose sections are hidden without a heavy fence?  Behind the full
+ * fence of gp_begin(), by whoever scans next. */
+bool gp_needs_fence(struct gp *gp);
 
 /* ---- parked tasks: tasks.c; under the leaf lock ---- */
 
@@ -174,6 +186,6 @@ static inline struct gp_node *gp_leaf_node(struct gp *gp, const struct reader_le
 {
     return &gp->level0[reader_leaf_index(leaf)];
 }
-unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, struct gp_stamp stamp);
+unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp);
 
 #endif

@@ -35,21 +35,6 @@ static uint32_t nodes_at(uint32_t level, uint32_t leaves)
     return leaves;
 }
 
-/* Every inner node owes for all its children; the leaves' scan then carries what is not inside. */
-static void begin_inner_nodes(struct gp *gp, enum gp_kind kind, uint64_t seq, uint32_t leaves)
-{
-    uint32_t top = top_level(leaves);
-    rtrcu_store_relaxed(&gp->machine[kind].top, top);
-    for (uint32_t level = top; level > 0; level--) {
-        uint32_t children = nodes_at(level - 1, leaves);
-        for (uint32_t i = 0; i < nodes_at(level, leaves); i++) {
-            uint32_t have = children - i * READER_FANOUT;
-            uint32_t mask = have >= READER_FANOUT ? UINT32_MAX : (UINT32_C(1) << have) - 1;
-            gp_node_begin(gp_node_at(gp, level, i), kind, gp_stamp_of(seq), mask, false);
-        }
-    }
-}
-
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
 {
     struct gp_machine *machine = &gp->machine[kind];
@@ -61,13 +46,30 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     rtrcu_fence_full();
 }
 
-/* Which readers of a leaf are inside? */
+/* The sequence is odd while we look, so that a cookie taken meanwhile names a later grace period.  [O2], [O4] as in
+ * gp_begin() and gp_end(). */
+bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    uint64_t idle = machine->seq, started = seq_started(idle);
+    must_hold(&machine->crank);
+    invariant("INV-GP1", !seq_is_running(idle) && gp_is_clear(gp, kind));
+    rtrcu_store_release(&machine->seq, started);
+    rtrcu_fence_full();
+    bool passed = gp_nobody_reads(gp);
+    rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
+    rtrcu_count_add(&machine->completed, passed);
+    rtrcu_store_release(&machine->seq, passed ? seq_ended(started) : idle);
+    return passed;
+}
+
+/* Which readers of a leaf are inside?  Those who sleep are not. */
 static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     struct reader_record *record;
-    uint32_t inside = 0;
-    reader_prefetch(leaf);
-    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));) { /* [O6] */
+    uint32_t inside = 0, awake = reader_awake_slots(leaf); /* [O6] */
+    reader_prefetch(leaf, awake);
+    for (uint32_t left = awake; (record = reader_next(leaf, &left));) {
         uint32_t word = reader_inside(record);
         if (word)
             inside |= reader_bit(record);
@@ -82,8 +84,12 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 {
     struct reader_record *record;
     uint32_t unfinished = 0;
-    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
-        unfinished |= gp_promote(gp, record) ? 0 : reader_bit(record);
+    for (uint32_t left = parked_holders(leaf); (record = reader_next(leaf, &left));) {
+        if (gp_promote(gp, record))
+            parked_holds_nothing(record);
+        else
+            unfinished |= reader_bit(record);
+    }
     return unfinished;
 }
 
@@ -95,7 +101,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     uint32_t quiescent_state_threads = 0, inside = 0;
     struct reader_record *record;
     bool parked = false;
-    if (reader_registered(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
+    if (reader_awake_slots(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
         gp_node_begin(node, kind, stamp, 0, false);
     } else {
         reader_lock(leaf);
@@ -110,18 +116,36 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     if (parked)
         rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     if (!inside && !parked)
-        gp_carry(gp, kind, reader_leaf_index(leaf), stamp);
+        gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);
 }
 
-/* [O6] Scan half of registration: the leaves' registered bits are read behind the heavy fence; see reader_publish(). */
+/* An inner node owes for each child that is worth a look, before the children are looked at; those then carry. */
+static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index)
+{
+    const struct gp_machine *machine = &gp->machine[kind];
+    struct gp_stamp stamp = gp_stamp_of(machine->seq);
+    if (level == 0) {
+        scan_and_publish(gp, kind, reader_leaf_at(gp->registry, index));
+        return;
+    }
+    uint32_t below = reader_look_below(gp->registry, level, index, rtrcu_load_relaxed(&machine->leaves));
+    gp_node_begin(gp_node_at(gp, level, index), kind, stamp, below, false);
+    if (!below)
+        gp_carry(gp, kind, level, index, stamp);
+    for (; below; below &= below - 1)
+        scan_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below));
+}
+
+/* [O6] Scan half of registration: the leaves' registered and awake bits are read behind the heavy fence; see
+ * reader_publish(). */
 bool gp_scan(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
     must_hold(&machine->crank);
-    machine->leaves = reader_leaf_count(gp->registry);
-    begin_inner_nodes(gp, kind, machine->seq, machine->leaves);
-    for (uint32_t i = 0; i < machine->leaves; i++)
-        scan_and_publish(gp, kind, reader_leaf_at(gp->registry, i));
+    uint32_t leaves = reader_leaf_count(gp->registry), top = top_level(leaves);
+    rtrcu_store_relaxed(&machine->leaves, leaves);
+    rtrcu_store_relaxed(&machine->top, top);
+    scan_below(gp, kind, top, 0);
     machine->anonymous_busy = reader_anonymous(gp->registry) != 0;
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
@@ -129,9 +153,15 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     return busy;
 }
 
+/* Value: one look at everybody who owes. */
+struct poll {
+    bool arm;
+    uint32_t asked;       /* who had not been asked */
+    unsigned int actions; /* for the other kind */
+};
+
 /* Report for those who are outside by now; ask the others.  True if tasks are left to be promoted. */
-static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, bool arm, uint32_t *asked,
-                      unsigned int *actions)
+static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, struct poll *poll)
 {
     struct reader_record *record;
     bool unfinished = false;
@@ -139,14 +169,28 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
         uint32_t inside = reader_inside(record);
         if (inside)
-            *asked += (arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record);
+            poll->asked += (poll->arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record);
         else if (gp_promote(gp, record))
-            *actions |= gp_report(gp, record);
+            poll->actions |= gp_report(gp, record);
         else
             unfinished = true;
     }
     reader_unlock(leaf);
     return unfinished;
+}
+
+/* Only where a report is owed; a reporter may have been preempted between its own bit, or a carry, and the next one. */
+static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct poll *poll)
+{
+    const struct gp_node *node = gp_node_at(gp, level, index);
+    struct reader_leaf *leaf = level == 0 ? reader_leaf_at(gp->registry, index) : NULL;
+    uint32_t below = leaf ? 0 : gp_word_children(gp_node_word(node, kind));
+    while (leaf && gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
+        ; /* who may be waited for parks on the leaf's list, so the threads' lists only get shorter */
+    for (; below; below &= below - 1)
+        poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
+    if (!gp_word_owes(gp_node_word(node, kind)))
+        gp_carry(gp, kind, level, index, gp_stamp_of(gp->machine[kind].seq));
 }
 
 /* Look again whether readers without a record are all outside, or were. */
@@ -160,19 +204,12 @@ static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    struct gp_stamp stamp = gp_stamp_of(machine->seq);
-    uint32_t asked = 0;
+    struct poll poll = {.arm = arm};
     must_hold(&machine->crank);
-    for (uint32_t i = 0; i < machine->leaves; i++) {
-        struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
-        while (gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, arm, &asked, actions))
-            ; /* who may be waited for parks on the leaf's list, so the threads' lists only get shorter */
-        if (!gp_leaf_owes(gp, kind, leaf) && !gp_is_clear(gp, kind))
-            gp_carry(gp, kind, i, stamp); /* a reporter may have been preempted before it */
-    }
+    poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
-    *actions &= ~(1u << kind); /* this crank is us: nobody to wake */
-    return asked;
+    *actions |= poll.actions & ~(1u << kind); /* this crank is us: nobody to wake */
+    return poll.asked;
 }
 
 static unsigned int owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
@@ -189,11 +226,9 @@ static unsigned int owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct
 unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
 {
     unsigned int where = 0;
-    for (uint32_t i = 0; i < gp->machine[kind].leaves && where != (GP_OWING_HERE | GP_OWING_ELSEWHERE); i++) {
-        struct reader_leaf *leaf = reader_leaf_at(gp->registry, i);
-        if (gp_owing(gp, kind, leaf))
-            where |= owing_where_in_leaf(gp, kind, leaf, cpu);
-    }
+    struct reader_leaf *leaf = NULL;
+    while (where != (GP_OWING_HERE | GP_OWING_ELSEWHERE) && (leaf = gp_next_owing(gp, kind, leaf)))
+        where |= owing_where_in_leaf(gp, kind, leaf, cpu);
     return where;
 }
 

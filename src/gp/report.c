@@ -7,11 +7,11 @@
  */
 #include "gp/gp.h"
 
-/* Leaf @index owes nothing: tell the nodes above.  An action if the top became empty. */
-unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t index, struct gp_stamp stamp)
+/* Node @index of @level owes nothing: tell the nodes above.  An action if the top became empty. */
+unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp)
 {
     uint32_t top = rtrcu_load_relaxed(&gp->machine[kind].top);
-    for (uint32_t level = 0; level < top; level++) {
+    for (; level < top; level++) {
         uint32_t bit = UINT32_C(1) << index % READER_FANOUT;
         index /= READER_FANOUT;
         if (!gp_node_report(gp_node_at(gp, level + 1, index), kind, stamp, bit))
@@ -34,7 +34,7 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
         if (!(gp_word_children(word) & reader_bit(record)))
             continue;
         if (gp_node_report(node, kind, gp_word_stamp(word), reader_bit(record)))
-            actions |= gp_carry(gp, kind, reader_leaf_index(leaf), gp_word_stamp(word));
+            actions |= gp_carry(gp, kind, 0, reader_leaf_index(leaf), gp_word_stamp(word));
     }
     return actions;
 }
@@ -44,12 +44,37 @@ unsigned int gp_report_anonymous(struct gp *gp)
     return reader_anonymous_leave(gp->registry) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED : GP_ACTION_NONE;
 }
 
+/* It owes, or tasks on its list do. */
+static bool leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
+{
+    return gp_word_owes(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
+}
+
+/* The leaf at @index, or the next one, as far as the nodes above it say: those on the way down from the top owe. */
+static uint32_t skip(const struct gp *gp, enum gp_kind kind, uint32_t index)
+{
+    for (uint32_t level = rtrcu_load_relaxed(&gp->machine[kind].top); level > 0; level--) {
+        uint32_t shift = (level - 1) * READER_FANOUT_SHIFT, child = index >> shift;
+        const struct gp_node *node = gp_node_at(gp, level, child / READER_FANOUT);
+        if (!(gp_word_children(gp_node_word(node, kind)) & UINT32_C(1) << child % READER_FANOUT))
+            return (child + 1) << shift;
+    }
+    return index;
+}
+
+struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
+{
+    uint32_t index = leaf ? reader_leaf_index(leaf) + 1 : 0, leaves = rtrcu_load_relaxed(&gp->machine[kind].leaves);
+    while (index < leaves) {
+        uint32_t next = skip(gp, kind, index);
+        if (next == index && leaf_owes(gp, kind, reader_leaf_at(gp->registry, index)))
+            return reader_leaf_at(gp->registry, index);
+        index = next == index ? index + 1 : next;
+    }
+    return NULL;
+}
+
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
     return gp_word_children(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
-}
-
-bool gp_leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
-{
-    return gp_word_owes(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
 }

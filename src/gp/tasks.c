@@ -60,7 +60,7 @@ unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task 
     for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_stamp stamp = gp_word_stamp(gp_node_word(node, kind));
         if ((last & 1u << kind) && gp_node_unpark(node, kind, stamp)) /* [O4] */
-            actions |= gp_carry(gp, kind, reader_leaf_index(leaf), stamp);
+            actions |= gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);
     }
     return actions;
 }

@@ -66,6 +66,8 @@ static void keep_leaf(struct parked_leaf *part)
         part->count += keep_parked(part, &part->slot[slot].tasks);
         part->slot[slot].count = 0;
     }
+    rtrcu_store_relaxed(&part->holders, 0);
+    reader_list_tasks(part->leaf, part->count != 0);
 }
 
 void parked_after_fork_child(struct reader_registry *registry)
@@ -78,61 +80,4 @@ void parked_after_fork_child(struct reader_registry *registry)
             reader_let_go(record, READER_PARKED);
         reader_unlock(leaf);
     }
-}
-
-/* ---- tasks that are counted ----
- * No list speaks for them, and a child cannot find those that it drops to tell them.  So each carries in `position` how
- * many forks it knows of, and whether it is parked: one that knows of fewer, is not parked and not mounted on the
- * thread that forked was dropped, and its end counts nothing.  All changes are made under the first leaf's lock, which
- * a fork holds: a child never has half of one. */
-
-#define IS_PARKED 1
-
-/* Under the lock. */
-static void set_parked(struct reader_registry *registry, struct rcu_task *task, bool parked)
-{
-    int32_t was = (int32_t)(rtrcu_load_relaxed(&task->position) & IS_PARKED);
-    reader_anonymous_parked_add(registry, (parked ? 1 : 0) - was);
-    rtrcu_store_relaxed(&task->position, (int64_t)reader_forks(registry) << 1 | (parked ? IS_PARKED : 0));
-}
-
-static bool was_dropped(const struct reader_registry *registry, const struct rcu_task *task)
-{
-    int64_t position = rtrcu_load_relaxed(&task->position);
-    bool old = position >> 1 != (int64_t)reader_forks(registry);
-    return old && !(position & IS_PARKED) && !reader_is_survivor(registry, rtrcu_load_relaxed(&task->mounted));
-}
-
-void parked_count(struct reader_registry *registry, struct rcu_task *task)
-{
-    struct reader_leaf *first = reader_leaf_at(registry, 0);
-    reader_lock(first);
-    if (rtrcu_load_relaxed(&task->where) != PARKED_COUNTED) {
-        rtrcu_store_relaxed(&task->position, 0);
-        rtrcu_store_relaxed(&task->where, PARKED_COUNTED);
-        reader_anonymous_enter(registry);
-    }
-    set_parked(registry, task, true);
-    reader_unlock(first);
-}
-
-void parked_count_mounted(struct reader_registry *registry, struct rcu_task *task)
-{
-    struct reader_leaf *first = reader_leaf_at(registry, 0);
-    reader_lock(first);
-    set_parked(registry, task, false);
-    rtrcu_store_relaxed(&task->mounted, reader_mount_id(registry));
-    reader_unlock(first);
-}
-
-/* A child goes by what this says, and counts anew: so the count itself may follow behind the lock. */
-bool parked_uncount(struct reader_registry *registry, struct rcu_task *task)
-{
-    struct reader_leaf *first = reader_leaf_at(registry, 0);
-    reader_lock(first);
-    bool dropped = was_dropped(registry, task);
-    set_parked(registry, task, false);
-    rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
-    reader_unlock(first);
-    return !dropped;
 }

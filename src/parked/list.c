@@ -40,10 +40,29 @@ static struct rcu_task *task_of(struct rtrcu_link *link)
     return container_of(link, struct rcu_task, link);
 }
 
+/* The bit stays until a look finds nothing, so that threads whose tasks come and go do not share its line. */
+static void hold(const struct reader_record *record)
+{
+    uint32_t *holders = &parked_leaf(reader_leaf_of(record))->holders;
+    if (!(rtrcu_load_relaxed(holders) & reader_bit(record)))
+        rtrcu_fetch_or(holders, reader_bit(record));
+}
+
+void parked_holds_nothing(struct reader_record *record)
+{
+    struct parked_slot *slot = parked_slot(record);
+    reader_must_hold(reader_leaf_of(record));
+    lock_acquire(&slot->lock);
+    if (slot->count == 0)
+        rtrcu_fetch_and(&parked_leaf(reader_leaf_of(record))->holders, ~reader_bit(record));
+    lock_release(&slot->lock);
+}
+
 void parked_add_to_thread(struct reader_record *record, struct rcu_task *task)
 {
     struct parked_slot *slot = parked_slot(record);
     lock_acquire(&slot->lock);
+    hold(record);
     list_insert_last(&slot->tasks, &task->link);
     rtrcu_store_relaxed(&task->record, record);
     rtrcu_store_release(&task->where, PARKED_ON_THREAD);
@@ -85,6 +104,7 @@ unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task,
     reader_must_hold(leaf);
     state |= part->boundary[0] ? PARKED_GP_TASKS : 0;
     state |= part->boundary[1] ? PARKED_EXP_TASKS : 0;
+    reader_list_tasks(leaf, true); /* [O21] */
     put(part, task, parked_place(state));
     rtrcu_store_relaxed(&task->leaf, leaf);
     rtrcu_store_release(&task->where, PARKED_ON_LEAF);
@@ -199,6 +219,8 @@ unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *
     rtrcu_store_relaxed(&task->leaf, NULL);
     rtrcu_store_relaxed(&part->count, part->count - 1);
     rtrcu_store_release(&task->where, PARKED_NOWHERE);
+    if (part->count == 0)
+        reader_list_tasks(leaf, false);
     return last;
 }
 

@@ -11,7 +11,7 @@
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
  *  ON_THREAD      parked_add_to_thread()           promotion, or its outermost unlock the slot's lock
  *  ON_LEAF        parked_add_to_leaf()             its outermost unlock               the leaf lock
- *  COUNTED        parking without a record         its outermost unlock               the first leaf's lock; on no list
+ *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
  * in front of the boundary are none of its business.  So where a task is put says who waits for it (parked_place()).
@@ -33,6 +33,7 @@ struct parked_slot {
 struct parked_leaf {
     struct reader_leaf *leaf; /* constant; what follows is under its lock */
     uint32_t count;           /* atomic: tasks on the leaf's list */
+    uint32_t holders;         /* atomic: slots whose threads' lists may hold tasks; written under the slot's lock */
     struct rtrcu_link tasks;
     struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
     int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
@@ -103,19 +104,19 @@ static inline uint32_t parked_on_thread(const struct reader_record *record)
     return rtrcu_load_acquire(&parked_slot(record)->count);
 }
 uint32_t parked_on_leaf(const struct reader_leaf *leaf);
+/* Slots on whose threads' lists there may be tasks, as bits. */
+static inline uint32_t parked_holders(const struct reader_leaf *leaf)
+{
+    return rtrcu_load_acquire(&parked_leaf(leaf)->holders); /* [O14] */
+}
+/* A look has found nothing on that list; and if that is so still, no look need ask again before a task parks there.
+ * Under the leaf lock. */
+void parked_holds_nothing(struct reader_record *record);
 /* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  A
  * thread that has left promoted its own before it was uncounted. */
 bool parked_any(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint. */
 bool parked_is_waited_for(const struct rcu_task *task);
-/* ---- fork.c ---- */
-
-/* @task parks where no record is to be had: it is counted from now on, if it was not.  One that is goes on in the
- * calling thread. */
-void parked_count(struct reader_registry *registry, struct rcu_task *task);
-void parked_count_mounted(struct reader_registry *registry, struct rcu_task *task);
-/* Its section has ended.  True if the count has it still: a fork's child may not. */
-bool parked_uncount(struct reader_registry *registry, struct rcu_task *task);
 /* Fork: all lists of threads are locked across it.  In the child tasks mounted in threads that are not there are
  * dropped; nobody waits for the others yet. */
 void parked_before_fork(struct reader_registry *registry);

@@ -28,6 +28,8 @@ static void keep_survivor(struct reader_leaf *leaf, const struct reader_record *
     leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
     leaf->deadline[0] &= leaf->registered;
     leaf->deadline[1] &= leaf->registered;
+    rtrcu_store_relaxed(&leaf->quiescent, rtrcu_load_relaxed(&leaf->quiescent) & leaf->registered);
+    reader_awake_forget(&leaf->awake, leaf->registered);
     leaf->draining = leaf->used & ~leaf->registered & ~orphan;
     for (int room = 0; room < READER_ROOMS; room++)
         leaf->held[room] = leaf->draining;
@@ -46,10 +48,9 @@ void reader_after_fork_child(struct reader_registry *registry, struct reader_rec
     registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
     for (const struct rcu_task *task = rtrcu_self.task; task; task = task->below) /* as many as run on this thread */
         registry->anonymous += !task->record && !task->leaf;
-    registry->forks++;
-    registry->survivor_mount = reader_mount_id(registry);
     registry->registered = survivor ? 1 : 0;
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
+    reader_counts_forget(&registry->counts, reader_leaf_count(registry));
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
         keep_survivor(leaf, survivor);
     if (survivor)

@@ -27,11 +27,9 @@
 #include <rtrcu/detail/word.h>
 #include <rtrcu/rcu.h>
 
-#include "base/base.h"
+#include "reader/awake.h"
 
-#define READER_FANOUT 32
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
-#define READER_LEAVES 32768
 
 /* Owner-private bits of rtrcu_thread.state. */
 enum {
@@ -74,6 +72,8 @@ struct reader_leaf {
     uint32_t draining;           /* under the lock: used slots whose thread is gone */
     uint32_t held[READER_ROOMS]; /* under the lock: of these, those that a room has not let go */
     uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
+    uint32_t quiescent;          /* atomic: slots of threads with that discipline, online or not; written by owners */
+    struct reader_awake awake;   /* whom grace periods look at */
     void *of[READER_ROOMS];      /* constant: what each room keeps of this leaf and its slots */
     struct reader_record record[READER_FANOUT];
 };
@@ -104,14 +104,13 @@ struct reader_registry {
     uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
     uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
     uint32_t anonymous_parked;               /* atomic: tasks among them that are parked now; for fork */
-    uint32_t forks;                          /* since the first ancestor; written in a child's first thread */
-    uint32_t survivor_mount;                 /* as tasks remember the thread that forked this process; likewise */
     uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
     uint32_t registered;                     /* atomic: threads now */
     uint32_t registered_peak;                /* atomic, about */
     uint32_t deadline_count;                 /* atomic: deadline threads now */
     unsigned int exit_key;
     struct reader_plan plan; /* constant */
+    struct reader_counts counts;
     struct complaint misuse[READER_MISUSES];
 };
 
@@ -239,6 +238,24 @@ static inline uint32_t reader_registered(const struct reader_leaf *leaf)
     return rtrcu_load_acquire(&leaf->registered);
 }
 
+/* Slots whose word a grace period must look at, as bits: the others' threads sleep. */
+static inline uint32_t reader_awake_slots(const struct reader_leaf *leaf)
+{
+    return reader_awake_of(&leaf->awake) & reader_registered(leaf);
+}
+
+/* Slots whose threads have the quiescent-state discipline, a hint. */
+static inline uint32_t reader_quiescent(const struct reader_leaf *leaf)
+{
+    return rtrcu_load_relaxed(&leaf->quiescent);
+}
+
+/* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
+static inline void reader_list_tasks(struct reader_leaf *leaf, bool listed)
+{
+    reader_awake_list(&leaf->awake, listed);
+}
+
 static inline uint32_t reader_used(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&leaf->used);
@@ -293,15 +310,24 @@ static inline uintptr_t reader_entered(const struct reader_record *record)
     return rtrcu_load_relaxed(&record->self->entered);
 }
 
-/* A scan is next: the words lie in the threads' own memory, so fetch them all before the first use. */
-static inline void reader_prefetch(struct reader_leaf *leaf)
+/* A scan of @slots is next: the words lie in the threads' own memory, so fetch them all before the first use. */
+static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 {
     struct reader_record *record;
-    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
+    for (uint32_t left = slots; (record = reader_next(leaf, &left));)
         __builtin_prefetch(record);
-    for (uint32_t left = reader_registered(leaf); (record = reader_next(leaf, &left));)
+    for (uint32_t left = slots; (record = reader_next(leaf, &left));)
         __builtin_prefetch(record->self);
 }
+
+/* ---- whom to look at: look.c ---- */
+
+/* Children of node @index of @level, not 0, that are worth a look, as bits; of those with leaves below @leaves. */
+uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);
+/* The way through the leaves that are worth a look: the next behind @leaf, the first behind NULL; NULL: none is. */
+struct reader_leaf *reader_next_awake(struct reader_registry *registry, const struct reader_leaf *leaf);
+/* Is no thread awake but the calling one, and no task on a leaf's list?  Between two full fences. */
+bool reader_self_is_alone(const struct reader_registry *registry);
 
 /* Threads that are registered now. */
 static inline uint32_t reader_threads(const struct reader_registry *registry)
@@ -334,18 +360,6 @@ static inline bool reader_anonymous_leave(struct reader_registry *registry)
 static inline void reader_anonymous_parked_add(struct reader_registry *registry, int32_t amount)
 {
     rtrcu_fetch_add(&registry->anonymous_parked, (uint32_t)amount);
-}
-
-/* How many forks lie between the first ancestor and this process. */
-static inline uint32_t reader_forks(const struct reader_registry *registry)
-{
-    return registry->forks;
-}
-
-/* Is it the number of the thread that forked this process? */
-static inline bool reader_is_survivor(const struct reader_registry *registry, uint32_t mount_id)
-{
-    return mount_id != 0 && mount_id == registry->survivor_mount;
 }
 
 /* ---- the calling thread ---- */

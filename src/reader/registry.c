@@ -18,6 +18,7 @@ void reader_registry_init(struct reader_registry *registry, const struct reader_
 {
     registry->plan = *plan;
     registry->leaf[0] = plan->lay_out(first);
+    registry->leaf[0]->awake.above = reader_counts_above(&registry->counts, 0);
     registry->leaf[0]->used = 1; /* the orphan's slot */
     registry->leaf_count = 1;
 }
@@ -45,6 +46,7 @@ static bool hang(struct reader_registry *registry, uint32_t index, void *pages)
 {
     struct reader_leaf *leaf = registry->plan.lay_out(pages), *expected = NULL;
     leaf->index = index;
+    leaf->awake.above = reader_counts_above(&registry->counts, index);
     bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
     raise_leaf_count(registry, index + 1);
     return hung;
@@ -71,10 +73,22 @@ struct reader_record *reader_slot_take(struct reader_registry *registry)
     return record;
 }
 
+/* Only so that a grace period need not ask the word of a thread that has the other discipline. */
+static void show_discipline(const struct reader_record *record, bool quiescent)
+{
+    uint32_t *slots = &record->leaf->quiescent, bit = reader_bit(record);
+    bool shown = rtrcu_load_relaxed(slots) & bit;
+    if (quiescent && !shown)
+        rtrcu_fetch_or(slots, bit);
+    if (!quiescent && shown)
+        rtrcu_fetch_and(slots, ~bit);
+}
+
 void reader_self_register_as(struct reader_registry *registry, unsigned int flags)
 {
     bool deadline = flags & RTRCU_DEADLINE, was_deadline = reader_self_is(READER_STATE_DEADLINE);
     reader_deadline_show(reader_self(), deadline, flags & RTRCU_QSBR);
+    show_discipline(reader_self(), flags & RTRCU_QSBR);
     if (deadline != was_deadline)
         rtrcu_fetch_add(&registry->deadline_count, deadline ? 1 : (uint32_t)-1);
     reader_self_clear(READER_STATE_DEADLINE | READER_STATE_QSBR);
@@ -114,6 +128,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
     if (now > rtrcu_load_relaxed(&registry->registered_peak))
         rtrcu_store_relaxed(&registry->registered_peak, now);
+    reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
     rtrcu_fence_full();
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
@@ -125,6 +140,7 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
 {
     struct rtrcu_thread *self = record->self;
     reader_must_hold(record->leaf);
+    reader_awake_clear(&record->leaf->awake, reader_bit(record));
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
     record->leaf->draining |= reader_bit(record);
     for (int room = 0; room < READER_ROOMS; room++)

@@ -47,7 +47,7 @@ unsigned int section_offline(struct gp *gp)
         return GP_ACTION_NONE;
     }
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
-    rtrcu_word_add(&rtrcu_self, (uint32_t)-RTRCU_QSBR_ONLINE);
+    rtrcu_word_add(&rtrcu_self, (uint32_t)-RTRCU_QSBR_ONLINE); /* [O22] */
     return rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST ? GP_ACTION_NONE : report(gp);
 }
 

@@ -48,10 +48,13 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
     struct reader_record *record = section_record(gp);
     bool counted = !record || reader_self_is(READER_STATE_ANONYMOUS);
     uint32_t where = rtrcu_load_relaxed(&task->where);
-    if (where == PARKED_COUNTED || (where == PARKED_NOWHERE && counted)) {
-        parked_count(gp_registry(gp), task);
-    } else if (where != PARKED_NOWHERE) {
+    if (where == PARKED_COUNTED || (where == PARKED_NOWHERE && counted))
+        reader_anonymous_parked_add(gp_registry(gp), 1);
+    if (where != PARKED_NOWHERE)
         return; /* since it parked first */
+    if (counted) {
+        rtrcu_store_relaxed(&task->where, PARKED_COUNTED);
+        reader_anonymous_enter(gp_registry(gp));
     } else if (own_list && !gp_waits_for_thread(gp, record)) {
         parked_add_to_thread(record, task);
     } else {
@@ -97,7 +100,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     if (is_mounted_here(gp, task))
         return; /* it runs here already */
     if (rtrcu_load_relaxed(&task->where) == PARKED_COUNTED)
-        parked_count_mounted(gp_registry(gp), task);
+        reader_anonymous_parked_add(gp_registry(gp), -1);
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
     if (task->nesting == 0)
@@ -127,8 +130,12 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_acquire(&task->where);
-    if (where == PARKED_COUNTED)
-        return parked_uncount(gp_registry(gp), task) ? gp_report_anonymous(gp) : GP_ACTION_NONE;
+    if (where == PARKED_COUNTED) {
+        rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
+        if (rtrcu_load_relaxed(&task->mounted) == 0)
+            reader_anonymous_parked_add(gp_registry(gp), -1);
+        return gp_report_anonymous(gp);
+    }
     /* At most one promotion comes between. */
     for (; where != PARKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {
         if (parked_remove_from_thread(task))

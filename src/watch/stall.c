@@ -104,10 +104,8 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
     struct watch_report report;
     begin(watch, kind, &report);
     report.age_ms = (now - gp_began_ns(watch->gp, kind)) / 1000000;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(watch->registry, leaf));) {
-        if (gp_leaf_owes(watch->gp, kind, leaf))
-            add_leaf(watch, &report, leaf);
-    }
+    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(watch->gp, kind, leaf));)
+        add_leaf(watch, &report, leaf);
     report.anonymous = gp_owing_anonymous(watch->gp, kind);
     look_at_readers(&report);
     leave_to_say(watch, &report);

@@ -11,10 +11,14 @@
     X(Quiescent) \
     X(QuiescentTwo) \
     X(QuiescentNested) \
+    X(QuiescentUnfenced) \
+    X(QuiescentOffline) \
     X(GivesUp) \
     X(Waits) \
     X(Deadline) \
     X(Register) \
+    X(RegisterTwo) \
+    X(AloneCookie) \
     X(RegisterHandler) \
     X(Exit) \
     X(Reuse) \

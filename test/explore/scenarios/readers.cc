@@ -181,12 +181,44 @@ void quiescent_nested()
     stay();
 }
 
+// The third thread is why grace periods fence.
 void quiescent_nested_setup()
 {
     configure();
     shared = make_object();
     sim::no_timeouts();
     sim::as_thread(sim::thread("reader", quiescent_nested), register_qsbr);
+    sim::as_thread(sim::thread("other", stay), register_reader);
+    sim::thread("updater", replace_and_wait);
+}
+
+// Nobody needs a fence, so a flag that is lost costs a tick.
+void quiescent_unfenced_setup()
+{
+    configure();
+    shared = make_object();
+    sim::as_thread(sim::thread("reader", quiescent_nested), register_qsbr);
+    sim::thread("updater", replace_and_wait);
+}
+
+// Its sections between going offline and coming online begin without a fence.
+void quiescent_offline()
+{
+    use_object();
+    rcu_thread_offline();
+    read_once();
+    rcu_thread_online();
+    use_object();
+    rcu_thread_offline();
+    read_once();
+    stay();
+}
+
+void quiescent_offline_setup()
+{
+    configure();
+    shared = make_object();
+    sim::as_thread(sim::thread("reader", quiescent_offline), register_qsbr);
     sim::thread("updater", replace_and_wait);
 }
 
@@ -239,7 +271,7 @@ void deadline_setup()
 } // namespace
 
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
-    kGivesUp, kWaits, kDeadline, kInner, kQuiescentInner, kLastSlot;
+    kGivesUp, kWaits, kDeadline, kInner, kQuiescentInner, kLastSlot, kQuiescentUnfenced, kQuiescentOffline;
 
 const sim::Scenario kPublish = {"publish",        "lock, load, use, unlock against publish, wait, free",
                                 publish_setup,    expect_idle,
@@ -274,5 +306,13 @@ const sim::Scenario kQuiescentInner = {"quiescent-inner",     "the same in a qui
                                        check_invariants,      2000};
 const sim::Scenario kLastSlot = {
     "last-slot", "a reader in the last slot of a leaf", last_slot_setup, expect_idle, check_invariants, 2000};
+
+const sim::Scenario kQuiescentUnfenced = {"quiescent-unfenced",     "the same, and nobody needs a fence",
+                                          quiescent_unfenced_setup, expect_idle,
+                                          check_invariants,         2000};
+const sim::Scenario kQuiescentOffline = {
+    "quiescent-offline",     "sections of a quiescent-state thread that is offline",
+    quiescent_offline_setup, expect_idle,
+    check_invariants,        2000};
 
 } // namespace scenarios

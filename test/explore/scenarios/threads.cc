@@ -24,6 +24,32 @@ void register_setup()
     sim::thread("updater", replace_and_wait);
 }
 
+// Who takes a cookie and frees, who passes a grace period since nobody reads, and one who comes.
+void cookie_updater()
+{
+    struct object *old = replace_object();
+    uint64_t cookie = get_state_synchronize_rcu();
+    cond_synchronize_rcu(cookie);
+    free_object(old);
+}
+
+void alone_cookie_setup()
+{
+    begin();
+    sim::thread("newcomer", read_once);
+    sim::thread("updater", cookie_updater);
+    sim::thread("other", rtrcu_synchronize);
+}
+
+// The second finds that the first has a reason to look at their leaf.
+void register_two_setup()
+{
+    begin();
+    sim::thread("first", read_once);
+    sim::thread("second", read_once);
+    sim::thread("updater", replace_and_wait);
+}
+
 // A handler may come in the middle of the registration, and read.
 void register_handler_setup()
 {
@@ -122,7 +148,8 @@ void anonymous_setup()
 
 } // namespace
 
-extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kAnonymous;
+extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kAnonymous,
+    kRegisterTwo, kAloneCookie;
 
 const sim::Scenario kRegister = {
     "register", "a thread registers while a scan looks for it", register_setup, expect_idle, check_invariants, 2000};
@@ -143,5 +170,12 @@ const sim::Scenario kTreeLate = {
 const sim::Scenario kAnonymous = {"anonymous",      "a section begins without a record, and a nested one registers",
                                   anonymous_setup,  expect_idle,
                                   check_invariants, 3000};
+
+const sim::Scenario kAloneCookie = {"alone-cookie",     "a cookie beside a grace period that nobody is in the way of",
+                                    alone_cookie_setup, expect_idle,
+                                    check_invariants,   3000};
+const sim::Scenario kRegisterTwo = {"register-two",     "two threads register while a grace period asks for anybody",
+                                    register_two_setup, expect_idle,
+                                    check_invariants,   3000};
 
 } // namespace scenarios

@@ -344,7 +344,7 @@ TEST_P(GpTree, AStaleCarryChangesNothing)
     test::Crank crank(gp_);
     ASSERT_TRUE(crank.begin_and_scan());
     if (GetParam() > 1) {
-        EXPECT_EQ(gp_carry(gp_, GP_NORMAL, reader->leaf->index, stale), static_cast<unsigned>(GP_ACTION_NONE));
+        EXPECT_EQ(gp_carry(gp_, GP_NORMAL, 0, reader->leaf->index, stale), static_cast<unsigned>(GP_ACTION_NONE));
     }
     EXPECT_FALSE(crank.is_clear());
     EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
@@ -360,7 +360,7 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
     ASSERT_TRUE(crank.begin_and_scan());
     leave_and_report(readers.back());
     if (readers.size() > 1) {
-        gp_carry(gp_, GP_NORMAL, readers.back()->leaf->index, gp_stamp_of(normal_->seq));
+        gp_carry(gp_, GP_NORMAL, 0, readers.back()->leaf->index, gp_stamp_of(normal_->seq));
         EXPECT_FALSE(crank.is_clear()) << "the other still owes";
         leave_and_report(readers.front());
     }

@@ -3,19 +3,13 @@
  *
  * The test turns the process's own crank step by step, while other threads do what it says.
  */
-#include <atomic>
 #include <csignal>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "../../support/complaints.h"
 #include "../../support/internals.h"
 #include "../../support/sync.h"
-#include "../../support/variant.h"
 
 namespace
 {
@@ -441,52 +435,6 @@ TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
-}
-
-/* What a child finds while other threads park, resume and end counted tasks: each of them may be half way. */
-TEST_F(NoRecord, AForkBesideCountedTasksLeavesNoWrongCount)
-{
-    if (TEST_EMULATED || TEST_TSAN)
-        GTEST_SKIP() << "no threads in the child of a process with threads";
-    std::atomic<bool> stop{false};
-    std::atomic<int> running{0};
-    rcu_task tasks[3];
-    std::vector<std::thread> threads;
-    for (rcu_task &task : tasks) {
-        rcu_task_init(&task, "counted");
-        threads.emplace_back([&] {
-            for (running++; !stop;) {
-                rcu_read_lock();
-                rcu_task_park(&task);
-                rcu_task_resume(&task);
-                rcu_task_park(&task);
-                rcu_task_resume(&task);
-                rcu_read_unlock();
-                rcu_task_park(&task);
-            }
-        });
-    }
-    while (running < 3)
-        std::this_thread::yield();
-    int wrong = 0;
-    for (int i = 0; i < 120; i++) {
-        pid_t pid = fork();
-        ASSERT_GE(pid, 0);
-        if (pid == 0) {
-            close(2); /* that tasks end inside is said */
-            for (rcu_task &task : tasks)
-                rcu_task_exit(&task);
-            _exit(registry->anonymous == 0 && registry->anonymous_parked == 0 ? 0 : 1);
-        }
-        int status = -1;
-        ASSERT_EQ(waitpid(pid, &status, 0), pid);
-        wrong += status != 0;
-    }
-    stop = true;
-    for (std::thread &thread : threads)
-        thread.join();
-    allow();
-    EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)

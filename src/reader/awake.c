@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The transitions of a leaf's word of who is awake, and the counts above it.
+ *
+ * tested by: test/unit/reader/awake.cc
+ */
+#include "reader/awake.h"
+
+struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index)
+{
+    struct reader_count *level1 = &counts->level1[index / READER_FANOUT];
+    struct reader_count *level2 = &counts->level2[index / READER_FANOUT / READER_FANOUT];
+    struct reader_count *top = counts->level3;
+    rtrcu_store_relaxed(&level2->above, top);
+    rtrcu_store_relaxed(&level1->above, level2); /* as whoever hangs a leaf beside stores it */
+    return level1;
+}
+
+void reader_counts_forget(struct reader_counts *counts, uint32_t leaves)
+{
+    for (uint32_t index = 0; index < leaves; index += READER_FANOUT) {
+        rtrcu_store_relaxed(&counts->level1[index / READER_FANOUT].reasons, 0);
+        rtrcu_store_relaxed(&counts->level2[index / READER_FANOUT / READER_FANOUT].reasons, 0);
+    }
+    rtrcu_store_relaxed(&counts->level3[0].reasons, 0);
+}
+
+static void lower_count(struct reader_count *node)
+{
+    for (; node; node = rtrcu_load_relaxed(&node->above)) { /* at most as many as there are levels */
+        uint32_t before = rtrcu_fetch_add(&node->reasons, (uint32_t)-1);
+        invariant("INV-RD3", before != 0);
+        if (before != 1)
+            return;
+    }
+}
+
+/* [O21] Raising half: the nodes above first; reader_awake_set() and reader_awake_list() follow.  The looks begin at the
+ * top.
+ *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
+ *  - its look first:   we have not stored the reason yet, and fence behind it.
+ * Forbidden: a look passes a node by AND a reason below it was there before the look's fence.   litmus: O21 */
+static void raise_count(struct reader_count *node)
+{
+    struct reader_count *above = rtrcu_load_relaxed(&node->above);
+    uint32_t seen = rtrcu_load_relaxed(&node->reasons);
+    bool raised = false;
+    do { /* each failure means that another thread has raised or lowered it */
+        if (seen == 0 && above && !raised) {
+            raise_count(above);
+            raised = true;
+        }
+    } while (!rtrcu_compare_exchange(&node->reasons, &seen, seen + 1));
+    if (raised && seen != 0)
+        lower_count(above);
+}
+
+void reader_awake_set(struct reader_awake *awake, uint32_t bit)
+{
+    uint64_t seen = rtrcu_load_relaxed(&awake->word);
+    bool raised = false;
+    while (!(seen & bit)) { /* each failure means that another thread has come or gone, or our handler was here */
+        if (seen == 0 && !raised) {
+            raise_count(awake->above); /* [O21] */
+            raised = true;
+        }
+        if (rtrcu_compare_exchange(&awake->word, &seen, seen | bit))
+            break;
+    }
+    if (raised && seen != 0)
+        lower_count(awake->above);
+}
+
+void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
+{
+    uint64_t seen = rtrcu_load_relaxed(&awake->word), keep = ~(uint64_t)bit;
+    while (!rtrcu_compare_exchange(&awake->word, &seen, seen & keep))
+        ; /* each failure means that another thread has come or gone */
+    if (seen != 0 && (seen & keep) == 0)
+        lower_count(awake->above);
+}
+
+/* The counts have been forgotten too. */
+void reader_awake_forget(struct reader_awake *awake, uint32_t survivor)
+{
+    rtrcu_store_relaxed(&awake->word, survivor);
+    rtrcu_store_relaxed(&awake->listed, 0);
+    if (survivor)
+        raise_count(awake->above);
+}
+
+void reader_awake_list(struct reader_awake *awake, bool listed)
+{
+    bool was = rtrcu_load_relaxed(&awake->listed);
+    if (listed == was)
+        return;
+    if (listed)
+        raise_count(awake->above); /* [O21] */
+    rtrcu_store_release(&awake->listed, listed);
+    if (!listed)
+        lower_count(awake->above);
+}
+
+bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit)
+{
+    uint32_t mine = bit ? 1 : 0;
+    if (rtrcu_load_acquire(&counts->level3[0].reasons) != mine) /* [O20] */
+        return false;
+    if (!bit)
+        return true;
+    for (const struct reader_count *node = awake->above; node; node = rtrcu_load_relaxed(&node->above)) {
+        if (rtrcu_load_acquire(&node->reasons) != 1)
+            return false;
+    }
+    return reader_awake_of(awake) == bit && rtrcu_load_acquire(&awake->listed) == 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which leaves and threads a grace period looks at: a word of bits a leaf, and counts above the leaves.
+ *
+ *  bits 0..31   awake: the thread of that slot may be inside, or may enter without saying so
+ *
+ * Nobody else writes the word.  By thread:
+ *
+ *  before   transition              after
+ *  ASLEEP   reader_awake_set()      AWAKE
+ *  AWAKE    reader_awake_set()      AWAKE
+ *  any      reader_awake_clear()    ASLEEP
+ *  any      reader_awake_forget()   ASLEEP AWAKE
+ *
+ *  reader_awake_set()     the owner, before it can be inside unseen
+ *  reader_awake_clear()   the owner leaves the registry, under the leaf lock
+ *  reader_awake_forget()  in a fork's child
+ *
+ * A node above the leaves counts reasons to look below it: leaves whose word is not 0, leaves with parked tasks, nodes
+ * whose count is not 0.  A count is raised before the reason is there, and lowered when it is gone.
+ *
+ * INV-RD3: a leaf whose word is not 0, or that lists tasks, has a count above it that is not 0, up to the top.
+ */
+#ifndef RTRCU_READER_AWAKE_H
+#define RTRCU_READER_AWAKE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define READER_FANOUT 32
+#define READER_FANOUT_SHIFT 5
+#define READER_LEAVES 32768
+#define READER_LEVELS 3 /* above the leaves */
+
+/* A node above the leaves. */
+struct reader_count {
+    uint32_t reasons;           /* atomic: to look below it */
+    struct reader_count *above; /* atomic: written by who hangs a leaf below, the same for all; NULL = the top */
+} __attribute__((aligned(BASE_CACHE_LINE)));
+
+struct reader_counts {
+    struct reader_count level1[READER_LEAVES / READER_FANOUT];
+    struct reader_count level2[READER_LEAVES / READER_FANOUT / READER_FANOUT];
+    struct reader_count level3[1];
+};
+
+static_assert(sizeof(((struct reader_counts *)0)->level2) == READER_FANOUT * sizeof(struct reader_count),
+              "the top has as many nodes below it as any node");
+
+/* Of one leaf. */
+struct reader_awake {
+    uint64_t word;              /* atomic: see above [O20] */
+    uint32_t listed;            /* atomic: tasks are on the leaf's list; written under the leaf lock */
+    struct reader_count *above; /* constant once the leaf hangs */
+};
+
+/* The node above leaf @index, with its way to the top. */
+struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
+/* In a fork's child, for so many leaves: there is no reason to look at any. */
+void reader_counts_forget(struct reader_counts *counts, uint32_t leaves);
+/* Is there a reason to look below node @index of @level?  Leaves are level 0, and not asked here. */
+static inline bool reader_count_has_reasons(const struct reader_counts *counts, uint32_t level, uint32_t index)
+{
+    const struct reader_count *node = level == 1   ? &counts->level1[index]
+                                      : level == 2 ? &counts->level2[index]
+                                                   : &counts->level3[index];
+    return rtrcu_load_acquire(&node->reasons) != 0; /* [O20] */
+}
+
+/* Threads to look at, as bits; an acquire of what those did who sleep. */
+static inline uint32_t reader_awake_of(const struct reader_awake *awake)
+{
+    uint64_t word = rtrcu_load_acquire(&awake->word); /* [O20] */
+    return (uint32_t)word | (uint32_t)(word >> 32);
+}
+
+/* Is there a reason to look at the leaf at all? */
+static inline bool reader_awake_any(const struct reader_awake *awake)
+{
+    return reader_awake_of(awake) != 0 || rtrcu_load_acquire(&awake->listed) != 0;
+}
+
+void reader_awake_set(struct reader_awake *awake, uint32_t bit);
+void reader_awake_clear(struct reader_awake *awake, uint32_t bit);
+void reader_awake_forget(struct reader_awake *awake, uint32_t survivor);
+/* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
+void reader_awake_list(struct reader_awake *awake, bool listed);
+/* Is @bit of the leaf, 0 = nobody, all that there is to look at in the whole tree?  @awake: of any leaf, if 0. */
+bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit);
+
+#endif

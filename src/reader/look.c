@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The way down to the leaves that are worth a look.
+ *
+ * tested by: test/unit/reader/awake.cc
+ */
+#include "reader/reader.h"
+
+/* The first leaf below node @index of @level, or below the one behind it. */
+static uint32_t first_below(uint32_t level, uint32_t index)
+{
+    for (; level > 0; level--)
+        index *= READER_FANOUT;
+    return index;
+}
+
+static bool is_worth_it(struct reader_registry *registry, uint32_t level, uint32_t index)
+{
+    return level == 0 ? reader_awake_any(&reader_leaf_at(registry, index)->awake)
+                      : reader_count_has_reasons(&registry->counts, level, index);
+}
+
+uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves)
+{
+    uint32_t children = 0;
+    if (!reader_count_has_reasons(&registry->counts, level, index))
+        return 0;
+    for (uint32_t child = 0; child < READER_FANOUT; child++) {
+        uint32_t at = index * READER_FANOUT + child;
+        if (first_below(level - 1, at) >= leaves)
+            break;
+        if (is_worth_it(registry, level - 1, at))
+            children |= UINT32_C(1) << child;
+    }
+    return children;
+}
+
+/* The leaf at @index, or a later one, as far as the nodes above it allow: behind the first that has no reason. */
+static uint32_t skip(const struct reader_registry *registry, uint32_t index)
+{
+    for (uint32_t level = READER_LEVELS; level > 0; level--) {
+        uint32_t node = index / first_below(level, 1);
+        if (!reader_count_has_reasons(&registry->counts, level, node))
+            return first_below(level, node + 1);
+    }
+    return index;
+}
+
+struct reader_leaf *reader_next_awake(struct reader_registry *registry, const struct reader_leaf *leaf)
+{
+    uint32_t index = leaf ? leaf->index + 1 : 0, leaves = reader_leaf_count(registry);
+    while (index < leaves) {
+        uint32_t next = skip(registry, index);
+        if (next == index && is_worth_it(registry, 0, index))
+            return reader_leaf_at(registry, index);
+        index = next == index ? index + 1 : next;
+    }
+    return NULL;
+}
+
+/* One that sleeps is not there either. */
+bool reader_self_is_alone(const struct reader_registry *registry)
+{
+    const struct reader_record *record = reader_self();
+    const struct reader_awake *awake = record ? &record->leaf->awake : NULL;
+    return reader_awake_alone(&registry->counts, awake, record ? reader_awake_of(awake) & reader_bit(record) : 0);
+}

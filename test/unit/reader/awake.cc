@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who is worth a look: a leaf's word by the table of its header, the counts above, and the way down to the leaves.
+ */
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/transitions.h"
+
+namespace
+{
+
+constexpr uint32_t bit = UINT32_C(1) << 31, other = 1;
+
+std::string state_of(const reader_awake &awake)
+{
+    return awake.word & bit ? "AWAKE" : "ASLEEP";
+}
+
+class Awake : public testing::Test
+{
+  protected:
+    std::unique_ptr<reader_counts, test::Freer> counts_ = test::zeroed<reader_counts>();
+    reader_awake awake_ = {};
+
+    void hang(uint32_t index)
+    {
+        awake_.above = reader_counts_above(counts_.get(), index);
+    }
+    /* From the node above the leaf to the top. */
+    std::vector<uint32_t> reasons() const
+    {
+        std::vector<uint32_t> all;
+        for (const reader_count *node = awake_.above; node; node = node->above)
+            all.push_back(node->reasons);
+        return all;
+    }
+};
+
+TEST_F(Awake, TransitionsAreThoseOfTheTable)
+{
+    test::Transitions table("src/reader/awake.h", "before");
+    hang(0);
+    for (bool beside : {false, true}) {
+        for (bool set : {false, true}) {
+            auto become = [&] {
+                reader_awake_clear(&awake_, bit | other);
+                if (beside)
+                    reader_awake_set(&awake_, other);
+                if (set)
+                    reader_awake_set(&awake_, bit);
+                return state_of(awake_);
+            };
+            std::string before = become();
+            reader_awake_set(&awake_, bit);
+            table.saw(before, "reader_awake_set()", state_of(awake_));
+            before = become();
+            reader_awake_clear(&awake_, bit);
+            table.saw(before, "reader_awake_clear()", state_of(awake_));
+            EXPECT_EQ(awake_.word, beside ? other : 0) << "nobody else is touched";
+            for (uint32_t survivor : {UINT32_C(0), bit}) {
+                before = become();
+                reader_counts_forget(counts_.get(), 1);
+                reader_awake_forget(&awake_, survivor);
+                table.saw(before, "reader_awake_forget()", state_of(awake_));
+                EXPECT_EQ(awake_.word, survivor);
+                EXPECT_EQ(reasons(), std::vector<uint32_t>(3, survivor ? 1 : 0));
+            }
+        }
+    }
+    table.all_seen();
+}
+
+TEST_F(Awake, ReasonsAreCountedToTheTop)
+{
+    hang(READER_LEAVES - 1);
+    EXPECT_EQ(awake_.above, &counts_->level1[READER_LEAVES / READER_FANOUT - 1]);
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{0, 0, 0}));
+    reader_awake_set(&awake_, bit);
+    reader_awake_set(&awake_, bit);
+    reader_awake_set(&awake_, other);
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1})) << "a leaf is one reason, whoever is awake";
+    reader_awake_list(&awake_, true);
+    reader_awake_list(&awake_, true);
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{2, 1, 1})) << "tasks on its list are another";
+    reader_awake_clear(&awake_, bit);
+    reader_awake_clear(&awake_, other);
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1}));
+    EXPECT_TRUE(reader_awake_any(&awake_)) << "its tasks";
+    reader_awake_list(&awake_, false);
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{0, 0, 0}));
+    EXPECT_FALSE(reader_awake_any(&awake_));
+}
+
+TEST_F(Awake, AloneIsWhoHasNobodyBeside)
+{
+    hang(40);
+    reader_awake near = {}, far = {};
+    near.above = reader_counts_above(counts_.get(), 41);
+    far.above = reader_counts_above(counts_.get(), 2000);
+    EXPECT_TRUE(reader_awake_alone(counts_.get(), nullptr, 0));
+    reader_awake_set(&awake_, bit);
+    EXPECT_FALSE(reader_awake_alone(counts_.get(), nullptr, 0));
+    EXPECT_TRUE(reader_awake_alone(counts_.get(), &awake_, bit));
+    for (reader_awake *beside : {&awake_, &near, &far}) {
+        reader_awake_set(beside, other);
+        EXPECT_FALSE(reader_awake_alone(counts_.get(), &awake_, bit));
+        reader_awake_clear(beside, other);
+        EXPECT_TRUE(reader_awake_alone(counts_.get(), &awake_, bit));
+        reader_awake_list(beside, true);
+        EXPECT_FALSE(reader_awake_alone(counts_.get(), &awake_, bit)) << "tasks are readers";
+        reader_awake_list(beside, false);
+    }
+}
+
+/* Leaves of a registry of which some have somebody awake, in trees of one to three levels. */
+TEST(Look, TheWayDownFindsExactlyTheLeavesThatAreWorthIt)
+{
+    for (uint32_t leaves : {1u, 2u, 33u, 70u}) {
+        test::World world;
+        std::vector<reader_record *> readers = {world.craft(0)};
+        while (reader_leaf_count(world.registry()) < leaves) {
+            world.fill_last_leaf();
+            readers.push_back(world.craft(0));
+        }
+        std::set<uint32_t> expected;
+        for (reader_record *reader : readers) {
+            if (reader->leaf->index % 3 == 1)
+                world.withdraw(reader);
+            else
+                expected.insert(reader->leaf->index);
+        }
+        std::set<uint32_t> found, below;
+        for (reader_leaf *leaf = nullptr; (leaf = reader_next_awake(world.registry(), leaf));)
+            EXPECT_TRUE(found.insert(leaf->index).second);
+        EXPECT_EQ(found, expected) << leaves << " leaves";
+        for (uint32_t node = 0; node <= leaves / READER_FANOUT; node++)
+            for (uint32_t mask = reader_look_below(world.registry(), 1, node, leaves); mask; mask &= mask - 1)
+                below.insert(node * READER_FANOUT + static_cast<uint32_t>(__builtin_ctz(mask)));
+        EXPECT_EQ(below, expected) << leaves << " leaves";
+        EXPECT_EQ(reader_look_below(world.registry(), 2, 0, leaves), leaves > 2 * READER_FANOUT ? 7u
+                                                                     : leaves > READER_FANOUT   ? 3u
+                                                                                                : 1u)
+            << "the nodes with leaves below that are worth it";
+        EXPECT_EQ(reader_look_below(world.registry(), 2, 0, 1), 1u) << "no further than the leaves go";
+    }
+}
+
+} // namespace
