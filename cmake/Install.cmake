@@ -9,6 +9,8 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_
 if(EXISTS ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu)
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
             FILES_MATCHING PATTERN "*.hpp")
+    # The draft's <rcu>, for -I of this folder.
+    install(FILES ${CMAKE_SOURCE_DIR}/cxx/std/rcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rtrcu/std)
 endif()
 
 # Programs find rtrcu::rtrcu (shared) and rtrcu::static.

@@ -108,20 +108,40 @@ static inline void rcu_read_unlock_qs(void)
 
 /* ---- pointers --------------------------------------------------------------------------------------------------- */
 
-/* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would take any word. */
+/* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would take any word.  In C++ it
+ * may be a std::atomic of one, too. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T> char rtrcu_pointer_only(T *const volatile &);
+template <template <typename> class Atomic, typename T>
+char (&rtrcu_pointer_only(const volatile Atomic<T *> &))[sizeof(Atomic<T *>::is_always_lock_free)];
+template <typename P> constexpr P *rtrcu_pointer_place(P &p) noexcept
+{
+    return __builtin_addressof(p);
+}
+template <template <typename> class Atomic, typename T> inline T **rtrcu_pointer_place(Atomic<T *> &p) noexcept
+{
+    static_assert(Atomic<T *>::is_always_lock_free && sizeof(p) == sizeof(T *), "an atomic pointer is one word");
+    return reinterpret_cast<T **>(__builtin_addressof(p));
+}
+template <template <typename> class Atomic, typename T>
+inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
+{
+    static_assert(Atomic<T *>::is_always_lock_free && sizeof(p) == sizeof(T *), "an atomic pointer is one word");
+    return reinterpret_cast<T *const *>(__builtin_addressof(p));
+}
 }
 #define RTRCU_POINTER_ONLY(p) ((void)sizeof(rtrcu_pointer_only(p)))
+#define RTRCU_POINTER_PLACE(p) rtrcu_pointer_place(p)
 #else
 #define RTRCU_POINTER_ONLY(p) ((void)sizeof(char[__builtin_classify_type(p) == 5 ? 1 : -1]))
+#define RTRCU_POINTER_PLACE(p) (&(p))
 #endif
 
 /* Read a pointer that updaters publish; what it points to may be used until the section ends. */
-#define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(&(p)))
+#define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(RTRCU_POINTER_PLACE(p)))
 /* The same to look at the pointer alone: what it points to may be gone. */
-#define rcu_access_pointer(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_relaxed(&(p)))
+#define rcu_access_pointer(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_relaxed(RTRCU_POINTER_PLACE(p)))
 #ifdef RTRCU_DEBUG
 #define rcu_dereference_check(p, c)                                                                                    \
     (((c) || rcu_read_lock_held()) ? (void)0 : rtrcu_check_failed("rcu_dereference_check", #c, __FILE__, __LINE__),    \
@@ -137,23 +157,23 @@ template <typename T> char rtrcu_pointer_only(T *const volatile &);
  * type as by an assignment, with the compiler's warnings or errors. */
 #define rcu_assign_pointer(p, v)                                                                                       \
     __extension__({                                                                                                    \
-        __typeof__(p) rtrcu_assigned = (v);                                                                            \
+        __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_assigned = (v);                                                      \
         RTRCU_POINTER_ONLY(p);                                                                                         \
-        rtrcu_store_release(&(p), rtrcu_assigned);                                                                     \
+        rtrcu_store_release(RTRCU_POINTER_PLACE(p), rtrcu_assigned);                                                   \
     })
 /* Publish in the place of an older one, which is returned; @p is the pointer's address.  A full fence. */
 #define rcu_xchg_pointer(p, v)                                                                                         \
     __extension__({                                                                                                    \
-        __typeof__(*(p)) rtrcu_exchanged = (v);                                                                        \
+        __typeof__(*RTRCU_POINTER_PLACE(*(p))) rtrcu_exchanged = (v);                                                  \
         RTRCU_POINTER_ONLY(*(p));                                                                                      \
-        rtrcu_exchange((p), rtrcu_exchanged);                                                                          \
+        rtrcu_exchange(RTRCU_POINTER_PLACE(*(p)), rtrcu_exchanged);                                                    \
     })
 /* Without an order: NULL, or what no reader can reach yet. */
 #define RCU_INIT_POINTER(p, v)                                                                                         \
     __extension__({                                                                                                    \
-        __typeof__(p) rtrcu_initial = (v);                                                                             \
+        __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_initial = (v);                                                       \
         RTRCU_POINTER_ONLY(p);                                                                                         \
-        rtrcu_store_relaxed(&(p), rtrcu_initial);                                                                      \
+        rtrcu_store_relaxed(RTRCU_POINTER_PLACE(p), rtrcu_initial);                                                    \
     })
 
 /* ---- waiting for a grace period --------------------------------------------------------------------------------- */

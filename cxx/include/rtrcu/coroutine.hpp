@@ -8,15 +8,24 @@
 //     rtrcu::guard guard(task);
 //     co_await rtrcu::parking(task, socket.read(buffer));
 //
-// Any other co_await inside a section leaves the section open on the wrong thread.
+// What is awaited is the argument itself, by reference: it may be kept by the program or made on the spot, need not be
+// movable, may have an operator co_await, and is what the coroutine's promise sees in await_transform.  Both functions
+// belong into a co_await: what they return refers to their argument.
+//
+// Any other co_await inside a section leaves the section open on the wrong thread, unless it is a listed one.
 #ifndef RTRCU_COROUTINE_HPP
 #define RTRCU_COROUTINE_HPP
 
 #include <coroutine>
 #include <type_traits>
-#include <utility>
 
 #include <rtrcu/guard.hpp>
+
+#if defined(__clang__)
+#define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
+#else
+#define RTRCU_DETAIL_BOUND
+#endif
 
 namespace rtrcu
 {
@@ -24,140 +33,133 @@ namespace rtrcu
 namespace detail
 {
 
-// What co_await awaits: the result of an operator co_await if there is one, else the thing itself.
-template <typename T> decltype(auto) awaiter_of(T &&awaited)
-{
-    if constexpr (requires { std::forward<T>(awaited).operator co_await(); })
-        return std::forward<T>(awaited).operator co_await();
-    else if constexpr (requires { operator co_await(std::forward<T>(awaited)); })
-        return operator co_await(std::forward<T>(awaited));
-    else
-        return std::forward<T>(awaited);
-}
+// What is handed on to co_await: the argument as it came.
+template <typename Awaited> struct handed_on {
+    using type = Awaited &&;
+};
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+// gcc 12 copies the awaiter that a function returns by reference (13 does not): there an awaiter that any coroutine
+// could await comes as one that refers to it, which is what the promise sees.
+template <typename Awaiter> struct referring {
+    Awaiter &to;
 
-// A reference where the program keeps the awaiter, the awaiter itself where it was made for this co_await.
-template <typename T>
-using awaiter_t = std::conditional_t<std::is_lvalue_reference_v<decltype(awaiter_of(std::declval<T>()))>,
-                                     decltype(awaiter_of(std::declval<T>())),
-                                     std::remove_cvref_t<decltype(awaiter_of(std::declval<T>()))>>;
+    referring(Awaiter &awaiter) noexcept : to(awaiter)
+    {
+    }
+    bool await_ready() noexcept(noexcept(to.await_ready()))
+    {
+        return to.await_ready();
+    }
+    template <typename Promise>
+    auto await_suspend(std::coroutine_handle<Promise> handle) noexcept(noexcept(to.await_suspend(handle)))
+    {
+        return to.await_suspend(handle);
+    }
+    decltype(auto) await_resume() noexcept(noexcept(to.await_resume()))
+    {
+        return to.await_resume();
+    }
+};
+template <typename Awaited>
+requires requires(Awaited &awaiter)
+{
+    awaiter.await_ready();
+    awaiter.await_suspend(std::coroutine_handle<>());
+}
+struct handed_on<Awaited> {
+    using type = referring<std::remove_reference_t<Awaited>>;
+};
+#endif
+template <typename Awaited> using handed_on_t = typename handed_on<Awaited>::type;
 
 } // namespace detail
 
-// Awaits what it was made of, and looks after the task's sections: they are parked before the awaiter may resume the
-// coroutine on another thread, and go on where the coroutine goes on.  Without a guard of the task nothing is parked:
-// sections that are open then are those of the thread beneath.
-template <typename Awaited> class parking_awaiter
+// A task is parked while this lives, if it has guards.  Without one nothing is parked: sections that are open then are
+// those of the thread beneath.
+class parked
 {
   public:
-    parking_awaiter(task &owner, Awaited &&awaited)
-        : owner_(owner), inner_(detail::awaiter_of(std::forward<Awaited>(awaited)))
+    parked() noexcept = default;
+    explicit parked(task &owner) noexcept
     {
+        begin(owner);
     }
-
-    bool await_ready() noexcept(noexcept(std::declval<detail::awaiter_t<Awaited> &>().await_ready()))
+    // The full expression of the co_await is over, normally or by an exception; or the coroutine is destroyed.
+    ~parked()
     {
-        return inner_.await_ready();
+        if (owner_ && owner_->parked_)
+            owner_->resume();
     }
+    parked(const parked &) = delete;
+    parked &operator=(const parked &) = delete;
 
-    // Behind the inner call this frame may be another thread's, unless it throws: then the coroutine goes on here.
-    template <typename Promise> auto await_suspend(std::coroutine_handle<Promise> handle)
+    void begin(task &owner) noexcept
     {
-        parked_ = owner_.guards_ > 0;
-        if (parked_)
-            owner_.park();
-        try {
-            return inner_.await_suspend(handle);
-        } catch (...) {
-            if (parked_)
-                owner_.resume();
-            parked_ = false;
-            throw;
-        }
-    }
-
-    decltype(auto) await_resume()
-    {
-        if (parked_)
-            owner_.resume();
-        return inner_.await_resume();
+        if (owner.guards_ == 0 || owner.parked_)
+            return;
+        owner_ = &owner;
+        owner.park();
     }
 
   private:
-    task &owner_;
-    detail::awaiter_t<Awaited> inner_;
-    bool parked_ = false;
+    task *owner_ = nullptr;
 };
 
-// co_await rtrcu::parking(task, x): as co_await x, and guards of @owner may be alive across it, or none.
-template <typename Awaited> parking_awaiter<Awaited> parking(task &owner, Awaited &&awaited)
+// co_await rtrcu::parking(task, x): as co_await x, and guards of @owner may be alive across it, or none.  Its sections
+// are parked before x can resume the coroutine on another thread, and go on, where the coroutine does, at the end of
+// the full expression: @until_then is a temporary of it.
+template <typename Awaited>
+[[nodiscard]] detail::handed_on_t<Awaited> parking(task &owner, Awaited &&awaited RTRCU_DETAIL_BOUND,
+                                                   parked &&until_then = parked())
 {
-    return parking_awaiter<Awaited>(owner, std::forward<Awaited>(awaited));
+    until_then.begin(owner);
+    return static_cast<detail::handed_on_t<Awaited>>(awaited);
 }
 
-// A read-side critical section of a coroutine, wherever the coroutine runs.  Until its first suspension it costs what a
-// guard costs; then it is listed, and touches no thread any more.  @name is kept by reference, for reports.
+// A read-side critical section of a coroutine, wherever the coroutine runs.  Until it is listed it costs what a guard
+// costs; then it touches no thread any more.  @name is kept by reference, for reports.
 class section
 {
   public:
+    using rtrcu_is_section = void;
+
     explicit section(const char *name = nullptr) noexcept
     {
         rcu_task_init(&state_, name);
-        rcu_read_lock();
+        detail::section_begin();
     }
     ~section()
     {
         if (listed_)
             rcu_task_unlist(&state_);
         else
-            rcu_read_unlock();
+            detail::section_end();
     }
     section(const section &) = delete;
     section &operator=(const section &) = delete;
 
-    template <typename Awaited> class across_awaiter
-    {
-      public:
-        across_awaiter(section &owner, Awaited &&awaited)
-            : owner_(owner), inner_(detail::awaiter_of(std::forward<Awaited>(awaited)))
-        {
-        }
-        bool await_ready() noexcept(noexcept(std::declval<detail::awaiter_t<Awaited> &>().await_ready()))
-        {
-            return inner_.await_ready();
-        }
-        template <typename Promise> auto await_suspend(std::coroutine_handle<Promise> handle)
-        {
-            owner_.list();
-            return inner_.await_suspend(handle);
-        }
-        decltype(auto) await_resume()
-        {
-            return inner_.await_resume();
-        }
-
-      private:
-        section &owner_;
-        detail::awaiter_t<Awaited> inner_;
-    };
-
-    // co_await section.across(x): as co_await x, inside the section.  Every co_await while it lives goes through it.
-    template <typename Awaited> across_awaiter<Awaited> across(Awaited &&awaited)
-    {
-        return across_awaiter<Awaited>(*this, std::forward<Awaited>(awaited));
-    }
-
-  private:
+    // From now on any co_await may stand in the section.
     void list() noexcept
     {
         if (!listed_)
             rcu_task_list(&state_);
         listed_ = true;
     }
+    // co_await section.across(x): as co_await x, inside the section, which is listed first.
+    template <typename Awaited>
+    [[nodiscard]] detail::handed_on_t<Awaited> across(Awaited &&awaited RTRCU_DETAIL_BOUND) noexcept
+    {
+        list();
+        return static_cast<detail::handed_on_t<Awaited>>(awaited);
+    }
 
+  private:
     struct rcu_task state_;
     bool listed_ = false;
 };
 
 } // namespace rtrcu
+
+#undef RTRCU_DETAIL_BOUND
 
 #endif

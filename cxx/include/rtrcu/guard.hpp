@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu::guard: a read-side critical section as a scope.
+// rtrcu::guard: a read-side critical section as a scope; C++17 and later.
 #ifndef RTRCU_GUARD_HPP
 #define RTRCU_GUARD_HPP
 
-#include <rtrcu/rcu.h>
+#include <utility>
+
+#include <rtrcu/detail/library.hpp>
+#include <rtrcu/task.h>
 
 namespace rtrcu
 {
 
-template <typename Awaited> class parking_awaiter;
+class parked;
 
 // The part of a task that its scheduler looks after.
 class task
@@ -46,20 +49,20 @@ class task
 
   private:
     friend class guard;
-    template <typename Awaited> friend class parking_awaiter;
+    friend class parked;
 
     // The task is known to run on a thread while it has guards of its own: outside them it may move unseen.
     void enter() noexcept
     {
-        if (guards_++ == 0)
+        if (guards_++ == 0 || parked_)
             resume();
-        rcu_read_lock();
+        detail::section_begin();
     }
     void leave() noexcept
     {
         if (parked_)
             resume(); // destroyed while it is suspended, by whatever thread
-        rcu_read_unlock();
+        detail::section_end();
         if (--guards_ == 0)
             park();
     }
@@ -69,31 +72,63 @@ class task
     bool parked_ = false;
 };
 
-// Begins a section, and ends it with the scope, on whatever thread that is.
-class guard
+// Begins a section, and ends it with the scope, on whatever thread that is.  It may be moved to another scope of the
+// same thread, or of the same task; what was moved from holds nothing.
+class [[nodiscard]] guard
 {
   public:
+    using rtrcu_is_section = void;
+
     guard() noexcept
     {
-        rcu_read_lock();
+        detail::section_begin();
     }
     // The section is @owner's: it may live across a suspension that parks the task (see coroutine.hpp).
     explicit guard(task &owner) noexcept : owner_(&owner)
     {
         owner.enter();
     }
+    guard(guard &&other) noexcept : owner_(other.owner_), held_(std::exchange(other.held_, false))
+    {
+    }
+    guard &operator=(guard &&other) noexcept
+    {
+        guard taken(std::move(other)); // the section that this held ends last, with it
+        swap(taken);
+        return *this;
+    }
     ~guard()
     {
+        end();
+    }
+
+    // End the section before the scope does.
+    void end() noexcept
+    {
+        if (!std::exchange(held_, false))
+            return;
         if (owner_)
             owner_->leave();
         else
-            rcu_read_unlock();
+            detail::section_end();
     }
-    guard(const guard &) = delete;
-    guard &operator=(const guard &) = delete;
+    explicit operator bool() const noexcept
+    {
+        return held_;
+    }
+    void swap(guard &other) noexcept
+    {
+        std::swap(owner_, other.owner_);
+        std::swap(held_, other.held_);
+    }
+    friend void swap(guard &left, guard &right) noexcept
+    {
+        left.swap(right);
+    }
 
   private:
     task *owner_ = nullptr;
+    bool held_ = true;
 };
 
 } // namespace rtrcu

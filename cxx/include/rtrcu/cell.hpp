@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// rtrcu::cell<T>: a value that many threads read and a few replace; C++17 and later.
+//
+//     rtrcu::cell<Config> current(std::make_unique<Config>(...));
+//
+//     auto now = current.read();                                   a section, and the value in it; const
+//     if (now)
+//         connect(now->host, now->port);
+//
+//     current.update([](Config &copy) { copy.port = 8080; });      a changed copy takes the old one's place
+//     current.store(std::make_unique<Config>(...));
+//
+// Whatever leaves the cell is destroyed behind a grace period, by whoever runs callbacks (docs/callbacks.md), and the
+// cell's destructor does not wait for it.  Nothing here waits for readers but retired::wait() and retired::release().
+#ifndef RTRCU_CELL_HPP
+#define RTRCU_CELL_HPP
+
+#include <atomic>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#ifdef RTRCU_DEBUG
+#include <pthread.h>
+#endif
+
+#include <rtrcu/detail/library.hpp>
+
+#if defined(__clang__)
+#define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
+#else
+#define RTRCU_DETAIL_BOUND
+#endif
+
+namespace rtrcu
+{
+
+namespace detail
+{
+
+// What a cell points to.  Readers look at @object alone; the head is the library's once the node is retired.
+template <typename T> struct node {
+    head link; // first; its function is known from the beginning
+    T *object;
+
+    explicit node(void (*reclaim)(rcu_head *)) noexcept : link{nullptr, reclaim}, object(nullptr)
+    {
+    }
+    node(const node &) = delete;
+    node &operator=(const node &) = delete;
+
+    void retire() noexcept
+    {
+        call(link, link.func);
+    }
+    // No reader can have it.
+    void reclaim_now() noexcept
+    {
+        link.func(reinterpret_cast<rcu_head *>(&link));
+    }
+};
+
+// A value that came by std::unique_ptr.
+template <typename T, typename D> struct owning_node : node<T> {
+    std::unique_ptr<T, D> owner;
+
+    explicit owning_node(std::unique_ptr<T, D> &&given) : node<T>(reclaim), owner(std::move(given))
+    {
+        this->object = owner.get();
+    }
+    static void reclaim(rcu_head *at) noexcept
+    {
+        delete static_cast<owning_node *>(owner_of<node<T>>(at));
+    }
+};
+
+// A value that was made here, in one allocation with its node.
+template <typename T> struct value_node : node<T> {
+    T value;
+
+    template <typename... Arguments>
+    explicit value_node(Arguments &&...arguments) : node<T>(reclaim), value(std::forward<Arguments>(arguments)...)
+    {
+        this->object = std::addressof(value);
+    }
+    static void reclaim(rcu_head *at) noexcept
+    {
+        delete static_cast<value_node *>(owner_of<node<T>>(at));
+    }
+};
+
+// A node that nobody reads: not yet, or not any more.
+template <typename T> struct discard {
+    void operator()(node<T> *unread) const noexcept
+    {
+        unread->reclaim_now();
+    }
+};
+template <typename T> using unread_node = std::unique_ptr<node<T>, discard<T>>;
+
+template <typename T, typename D> unread_node<T> own(std::unique_ptr<T, D> &&given)
+{
+    return given ? unread_node<T>(new owning_node<T, D>(std::move(given))) : nullptr;
+}
+
+// A section as long as a block.
+struct scoped_section {
+    scoped_section() noexcept
+    {
+        section_begin();
+    }
+    ~scoped_section()
+    {
+        section_end();
+    }
+    scoped_section(const scoped_section &) = delete;
+    scoped_section &operator=(const scoped_section &) = delete;
+};
+
+#ifdef RTRCU_DEBUG
+// Where a snapshot began.  A parked task's may end elsewhere.
+class thread_check
+{
+  public:
+    ~thread_check()
+    {
+        if (!pthread_equal(began_, pthread_self()) && !rtrcu_self.task)
+            misuse("a snapshot ends on another thread than the one where it began");
+    }
+
+  private:
+    pthread_t began_ = pthread_self();
+};
+using snapshot_check = thread_check;
+#else
+struct no_check {
+};
+using snapshot_check = no_check;
+#endif
+
+} // namespace detail
+
+// Debug builds have names of their own: their snapshots are larger, and files of both kinds do not link by accident.
+#ifdef RTRCU_DEBUG
+inline namespace checked
+{
+#endif
+
+template <typename T, typename D = std::default_delete<T>> class cell;
+template <typename T, typename D = std::default_delete<T>> class retired;
+
+// A section and the value that a cell had in it.  It stays in the block where it was made: it is neither copied nor
+// moved nor allocated, and a temporary one gives nothing out that could outlive it.
+template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
+{
+  public:
+    snapshot(const snapshot &) = delete;
+    snapshot &operator=(const snapshot &) = delete;
+    ~snapshot()
+    {
+        detail::section_end();
+    }
+    static void *operator new(std::size_t) = delete;
+    static void *operator new[](std::size_t) = delete;
+
+    const T &operator*() const &noexcept RTRCU_DETAIL_BOUND
+    {
+        return *object_;
+    }
+    const T *operator->() const &noexcept RTRCU_DETAIL_BOUND
+    {
+        return object_;
+    }
+    const T *get() const &noexcept RTRCU_DETAIL_BOUND
+    {
+        return object_;
+    }
+    // Keep the snapshot: auto now = cell.read();
+    const T &operator*() const && = delete;
+    const T *operator->() const && = delete;
+    const T *get() const && = delete;
+
+    explicit operator bool() const noexcept
+    {
+        return object_ != nullptr;
+    }
+    friend bool operator==(const snapshot &left, std::nullptr_t) noexcept
+    {
+        return left.object_ == nullptr;
+    }
+    friend bool operator!=(const snapshot &left, std::nullptr_t) noexcept
+    {
+        return left.object_ != nullptr;
+    }
+
+  private:
+    template <typename, typename> friend class cell;
+
+    explicit snapshot(const std::atomic<detail::node<T> *> &place) noexcept
+    {
+        detail::section_begin();
+        const detail::node<T> *seen = place.load(std::memory_order_acquire);
+        object_ = seen ? seen->object : nullptr;
+    }
+
+    const T *object_;
+};
+
+// What was taken out of a cell, and may still have readers.
+template <typename T, typename D> class [[nodiscard]] retired
+{
+  public:
+    retired() noexcept = default;
+    retired(retired &&other) noexcept : node_(std::exchange(other.node_, nullptr)), cookie_(other.cookie_)
+    {
+    }
+    retired &operator=(retired &&other) noexcept
+    {
+        retired taken(std::move(other));
+        std::swap(node_, taken.node_);
+        std::swap(cookie_, taken.cookie_);
+        return *this;
+    }
+    // Does not wait: what nobody asked back is destroyed behind its grace period.
+    ~retired()
+    {
+        if (node_)
+            node_->retire();
+    }
+
+    // Is there a value?
+    explicit operator bool() const noexcept
+    {
+        return node_ != nullptr;
+    }
+    // Has the last reader left?  Never waits.
+    bool ready() const noexcept
+    {
+        return !node_ || rtrcu_poll_state(cookie_);
+    }
+    // Wait for the last reader, outside sections; the value is the caller's then, as long as this lives.
+    T *wait() &noexcept RTRCU_DETAIL_BOUND
+    {
+        if (!node_)
+            return nullptr;
+        rtrcu_cond_synchronize(cookie_);
+        return node_->object;
+    }
+    T *wait() && = delete;
+    // Wait for the last reader, and take the value.  One that the cell made itself is moved into memory of its own.
+    std::unique_ptr<T, D> release()
+    {
+        if (!wait())
+            return nullptr;
+        detail::unread_node<T> last(std::exchange(node_, nullptr));
+        if (last->link.func == detail::owning_node<T, D>::reclaim)
+            return std::move(static_cast<detail::owning_node<T, D> *>(last.get())->owner);
+        if constexpr (std::is_same_v<D, std::default_delete<T>> && std::is_move_constructible_v<T>)
+            return std::make_unique<T>(std::move(*last->object));
+        else
+            detail::misuse("retired::release() of a value that the cell made and that cannot be moved");
+    }
+
+  private:
+    template <typename, typename> friend class cell;
+
+    explicit retired(detail::node<T> *node) noexcept : node_(node), cookie_(node ? rtrcu_start_poll() : 0)
+    {
+    }
+
+    detail::node<T> *node_ = nullptr;
+    std::uint64_t cookie_ = 0;
+};
+
+template <typename T, typename D> class cell
+{
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a cell holds an object; put an array into a struct");
+    using node = detail::node<T>;
+    using unread = detail::unread_node<T>;
+
+  public:
+    using element_type = T;
+    using owner_type = std::unique_ptr<T, D>;
+    static_assert(std::is_same_v<typename owner_type::pointer, T *>, "the deleter's pointer must be a T *");
+
+    // Without a value.
+    constexpr cell() noexcept = default;
+    constexpr explicit cell(std::nullptr_t) noexcept
+    {
+    }
+    explicit cell(owner_type first) : place_(detail::own(std::move(first)).release())
+    {
+    }
+    template <typename... Arguments>
+    explicit cell(std::in_place_t, Arguments &&...arguments)
+        : place_(new detail::value_node<T>(std::forward<Arguments>(arguments)...))
+    {
+    }
+    ~cell()
+    {
+        reset();
+    }
+    cell(const cell &) = delete;
+    cell &operator=(const cell &) = delete;
+
+    // The value of now, and a section that keeps it.  Wait-free; costs a section and two loads.
+    snapshot<T> read() const noexcept
+    {
+        return snapshot<T>(place_);
+    }
+    // The value of now, or null, in a section that the caller has: a guard, a section of a coroutine, a standard lock
+    // of the domain.  It may be used as long as that.
+    template <typename Section, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
+    const T *read(const Section &within RTRCU_DETAIL_BOUND) const noexcept
+    {
+        (void)within;
+        const node *seen = place_.load(std::memory_order_acquire);
+        return seen ? seen->object : nullptr;
+    }
+    template <typename Section, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
+    const T *read(const Section &&within) const = delete;
+    // @look(pointer to the value, or null) in a section; what it returns is a copy.
+    template <typename Look> auto with(Look &&look) const -> std::invoke_result_t<Look, const T *>
+    {
+        using Result = std::invoke_result_t<Look, const T *>;
+        static_assert(!std::is_reference_v<Result> && !std::is_pointer_v<Result>,
+                      "what with() returns outlives the section: return a copy");
+        snapshot<T> now(place_);
+        return std::forward<Look>(look)(now.get());
+    }
+
+    // Publish @next, which may be null.  If it throws, for want of memory, the cell is as it was and @next destroyed.
+    void store(owner_type next)
+    {
+        replace(detail::own(std::move(next)));
+    }
+    // Publish a new value made of @arguments, in one allocation.
+    template <typename... Arguments> void emplace(Arguments &&...arguments)
+    {
+        replace(unread(new detail::value_node<T>(std::forward<Arguments>(arguments)...)));
+    }
+    // No value any more.
+    void reset() noexcept
+    {
+        replace(nullptr);
+    }
+    // As store(), for who wants the old value back.
+    retired<T, D> exchange(owner_type next)
+    {
+        return retired<T, D>(place_.exchange(detail::own(std::move(next)).release(), std::memory_order_acq_rel));
+    }
+
+    // Publish what @change makes of the value, in one of three forms:
+    //
+    //     [](T &copy) { ... }                                           changes a copy
+    //     [](const T &old) { ... return a T; }                          makes the next value
+    //     [](const T &old) { ... return a std::unique_ptr<T, D>; }      makes it with its owner; null: nothing changes
+    //
+    // Updaters do not wait for each other: who finds that another one was faster throws away what it made, and begins
+    // anew with that one's value, so @change may be called more than once.  It runs in a section.  An exception of
+    // @change, or of the copy, leaves the cell as it was.  False if nothing changed: the cell is empty, or see above.
+    template <typename Change> bool update(Change &&change)
+    {
+        for (;;) { /* ends when no other updater comes between, which each does once an update */
+            detail::scoped_section within;
+            node *old = place_.load(std::memory_order_acquire);
+            if (!old)
+                return false;
+            unread next = changed(change, *old->object);
+            if (!next)
+                return false;
+            if (!place_.compare_exchange_strong(old, next.get(), std::memory_order_acq_rel, std::memory_order_relaxed))
+                continue;
+            (void)next.release();
+            old->retire();
+            return true;
+        }
+    }
+
+  private:
+    static constexpr bool makes_values = std::is_same_v<D, std::default_delete<T>>;
+
+    void replace(unread next) noexcept
+    {
+        if (node *old = place_.exchange(next.release(), std::memory_order_acq_rel))
+            old->retire();
+    }
+
+    template <typename Change> static unread changed(Change &change, const T &old)
+    {
+        using Value = std::remove_const_t<T>;
+        using Result = std::invoke_result_t<Change &, Value &>;
+        if constexpr (std::is_same_v<Result, owner_type>) {
+            return detail::own(change(old));
+        } else {
+            static_assert(makes_values, "with a deleter of its own, update() takes a function that returns an owner");
+            static_assert(!std::is_polymorphic_v<T> || std::is_final_v<T>,
+                          "a copy of a T may be less than the value: return an owner");
+            return changed_value<Result, Value>(change, old);
+        }
+    }
+
+    template <typename Result, typename Value, typename Change>
+    static unread changed_value(Change &change, const T &old)
+    {
+        if constexpr (std::is_void_v<Result>) {
+            static_assert(!std::is_const_v<T>, "a const value cannot be changed: return the next one");
+            static_assert(!std::is_invocable_v<Change &, Value>, "take a T &: what is changed is the copy in the cell");
+            std::unique_ptr<detail::value_node<T>> next(new detail::value_node<T>(old));
+            change(next->value);
+            return unread(next.release());
+        } else {
+            return unread(new detail::value_node<T>(change(old)));
+        }
+    }
+
+    std::atomic<node *> place_{nullptr};
+};
+
+#ifdef RTRCU_DEBUG
+} // namespace checked
+#endif
+} // namespace rtrcu
+
+#undef RTRCU_DETAIL_BOUND
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the C++ headers use of the library, without the kernel's names: rcu_barrier and its kin stay free for programs.
+#ifndef RTRCU_DETAIL_LIBRARY_HPP
+#define RTRCU_DETAIL_LIBRARY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include <rtrcu/detail/reader.h>
+
+extern "C" {
+struct rcu_head;
+void rtrcu_call(struct rcu_head *head, void (*func)(struct rcu_head *head));
+void rtrcu_barrier(void);
+void rtrcu_synchronize(void);
+uint64_t rtrcu_start_poll(void);
+bool rtrcu_poll_state(uint64_t cookie);
+void rtrcu_cond_synchronize(uint64_t cookie);
+}
+
+namespace rtrcu
+{
+class rcu_domain;
+
+namespace detail
+{
+
+// As rcu_read_lock() and rcu_read_unlock().  In each file its own copy, since RTRCU_DEBUG may differ between files.
+static __attribute__((always_inline)) inline void section_begin() noexcept
+{
+    if (__builtin_expect(rtrcu_word_enter(), 0))
+        rtrcu_read_lock_slow();
+#ifdef RTRCU_DEBUG
+    rtrcu_note_entry();
+#endif
+}
+static __attribute__((always_inline)) inline void section_end() noexcept
+{
+    rtrcu_tsan_release(rtrcu_read_unlock_slow);
+    if (__builtin_expect(rtrcu_word_leave(), 0))
+        rtrcu_read_unlock_slow();
+}
+
+// A mistake of the program.
+[[noreturn]] inline void misuse(const char *what) noexcept
+{
+    std::fprintf(stderr, "rtrcu: %s\n", what);
+    std::abort();
+}
+
+// A struct rcu_head by another name: a program's headers may have one of another library.
+struct head {
+    void *next;
+    void (*func)(rcu_head *);
+};
+
+// The one cast between the two, whose layout is the same.
+inline void call(head &at, void (*func)(rcu_head *)) noexcept
+{
+    rtrcu_call(reinterpret_cast<rcu_head *>(&at), func);
+}
+// What @at is the first member of.
+template <typename Owner> Owner *owner_of(rcu_head *at) noexcept
+{
+    return reinterpret_cast<Owner *>(at);
+}
+
+// What proves that the calling code is in a section: a class that says so, or a standard lock of the domain.
+template <typename S, typename = void> struct is_section {
+    static constexpr bool value = false;
+};
+template <typename S> struct is_section<S, typename S::rtrcu_is_section> {
+    static constexpr bool value = true;
+};
+template <template <typename...> class Lock> struct is_section<Lock<rcu_domain>, void> {
+    static constexpr bool value = true;
+};
+
+} // namespace detail
+} // namespace rtrcu
+
+#endif

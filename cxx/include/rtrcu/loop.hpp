@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Threads that run a loop: quiescent-state readers, and loops with a deadline; C++17 and later.
+//
+//     rtrcu::quiescent_thread thread;                              sections cost nothing from here on
+//     for (;;) {
+//         {
+//             rtrcu::quiescent_guard section(thread);
+//             serve(cell.read(section));
+//         }
+//         thread.quiescent();                                      no reference from before is held
+//     }
+//
+//     rtrcu::deadline_loop loop;
+//     loop.run_every(std::chrono::milliseconds(2), [&] { return play(cell); });
+#ifndef RTRCU_LOOP_HPP
+#define RTRCU_LOOP_HPP
+
+#include <chrono>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <rtrcu/detail/library.hpp>
+#include <rtrcu/rcu.h>
+
+namespace rtrcu
+{
+
+// The calling thread in the quiescent-state discipline, as long as this lives: it is inside from one quiescent() to the
+// next, or to offline().  Then it is an ordinary reader again.
+class quiescent_thread
+{
+  public:
+    // Throws std::system_error: inside a section, or without memory or room for a thread.
+    explicit quiescent_thread(unsigned int flags = 0)
+    {
+        if (const int error = rtrcu_register_thread(RTRCU_QSBR | flags))
+            throw std::system_error(-error, std::generic_category(), "rtrcu::quiescent_thread");
+    }
+    // Every section of the thread has ended.
+    ~quiescent_thread()
+    {
+        (void)rtrcu_register_thread(0);
+    }
+    quiescent_thread(const quiescent_thread &) = delete;
+    quiescent_thread &operator=(const quiescent_thread &) = delete;
+
+    // This thread holds no reference from before; as rcu_quiescent_state().
+    void quiescent() noexcept
+    {
+        check_no_section();
+        rcu_quiescent_state();
+    }
+
+    // Grace periods do not wait for the thread while this lives: it sleeps, or does something else.
+    class [[nodiscard]] away
+    {
+      public:
+        ~away()
+        {
+            rtrcu_thread_online();
+        }
+        away(const away &) = delete;
+        away &operator=(const away &) = delete;
+
+      private:
+        friend class quiescent_thread;
+        away() noexcept
+        {
+            rtrcu_thread_offline();
+        }
+    };
+    away offline() noexcept
+    {
+        check_no_section();
+        return away();
+    }
+
+  private:
+    friend class quiescent_guard;
+
+    void check_no_section() const noexcept
+    {
+        if (sections_ != 0)
+            detail::misuse("a thread with a quiescent_guard says that it holds no reference");
+    }
+
+    unsigned int sections_ = 0;
+};
+
+// A section of a quiescent-state thread: costs a count that the optimizer removes, if it sees the whole loop.  May be
+// moved; what was moved from holds nothing.
+class [[nodiscard]] quiescent_guard
+{
+  public:
+    using rtrcu_is_section = void;
+
+    explicit quiescent_guard(quiescent_thread &thread) noexcept : thread_(&thread)
+    {
+        thread.sections_++;
+        rcu_read_lock_qs();
+    }
+    quiescent_guard(quiescent_guard &&other) noexcept : thread_(std::exchange(other.thread_, nullptr))
+    {
+    }
+    quiescent_guard &operator=(quiescent_guard &&other) noexcept
+    {
+        quiescent_guard taken(std::move(other));
+        std::swap(thread_, taken.thread_);
+        return *this;
+    }
+    ~quiescent_guard()
+    {
+        if (!thread_)
+            return;
+        rcu_read_unlock_qs();
+        thread_->sections_--;
+    }
+    explicit operator bool() const noexcept
+    {
+        return thread_ != nullptr;
+    }
+
+  private:
+    quiescent_thread *thread_;
+};
+
+// The calling thread as a deadline thread, as long as this lives: it wakes nobody, and runs callbacks only where it
+// says so and only until its next event.
+class deadline_loop
+{
+  public:
+    using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC
+
+    // Throws as quiescent_thread does.
+    deadline_loop()
+    {
+        if (const int error = rtrcu_register_thread(RTRCU_DEADLINE))
+            throw std::system_error(-error, std::generic_category(), "rtrcu::deadline_loop");
+    }
+    // The loop of a quiescent-state thread: each turn ends in a quiescent state.
+    explicit deadline_loop(quiescent_thread &thread) : thread_(&thread)
+    {
+        if (const int error = rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE))
+            throw std::system_error(-error, std::generic_category(), "rtrcu::deadline_loop");
+    }
+    ~deadline_loop()
+    {
+        rtrcu_set_deadline(0);
+        (void)rtrcu_register_thread(thread_ ? RTRCU_QSBR : 0);
+    }
+    deadline_loop(const deadline_loop &) = delete;
+    deadline_loop &operator=(const deadline_loop &) = delete;
+
+    // The turn's work is done, outside sections, and the next event comes at @next: callbacks of this thread that are
+    // ready run now, within the budget, and none begins that is expected to last until then.  How many ran.
+    unsigned long rest(clock::time_point next) noexcept
+    {
+        using std::chrono::nanoseconds;
+        rtrcu_set_deadline(std::chrono::duration_cast<nanoseconds>(next.time_since_epoch()).count());
+        if (thread_)
+            thread_->quiescent();
+        return rtrcu_process_callbacks(0);
+    }
+
+    // Call @turn every @period, until it returns false, and rest between.  A turn that lasts longer than a period makes
+    // the next one begin at once, and those that it swallowed are left out.  How many were.
+    template <typename Turn> unsigned long run_every(clock::duration period, Turn &&turn)
+    {
+        if (period <= clock::duration::zero())
+            throw std::invalid_argument("rtrcu::deadline_loop: the period must be positive");
+        unsigned long missed = 0;
+        clock::time_point next = clock::now();
+        while (turn()) {
+            next += period;
+            const clock::time_point now = clock::now();
+            if (now > next) {
+                const auto behind = (now - next) / period;
+                missed += static_cast<unsigned long>(behind);
+                next += behind * period;
+            }
+            (void)rest(next);
+            sleep_until(next);
+        }
+        return missed;
+    }
+
+  private:
+    void sleep_until(clock::time_point next) const
+    {
+        if (!thread_) {
+            std::this_thread::sleep_until(next);
+            return;
+        }
+        const auto away = thread_->offline();
+        std::this_thread::sleep_until(next);
+    }
+
+    quiescent_thread *thread_ = nullptr;
+};
+
+} // namespace rtrcu
+
+#endif

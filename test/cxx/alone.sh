@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# usage: alone.sh SOURCE COMPILER - every C++ header alone and twice, in each standard that it is for, without a
+# warning; which macros it leaves; and <urcu.h> before it and behind it.
+set -euo pipefail
+source=$1
+compiler=$2
+include=$source/cxx/include
+strict=(-Wall -Wextra -Wconversion -Wshadow -pedantic -Werror)
+folders=("-I$source/include" "-I$include" "-I$source/cxx/std")
+bad=0
+compile() { # standard, more flags...; the source is standard input
+    local standard=$1
+    shift
+    "$compiler" -xc++ "-std=$standard" "${strict[@]}" "${folders[@]}" -fsyntax-only "$@" -
+}
+complain() {
+    echo "$1 by $compiler" >&2
+    bad=1
+}
+
+headers=(rcu rtrcu/rcu.hpp rtrcu/cell.hpp rtrcu/guard.hpp rtrcu/loop.hpp rtrcu/detail/library.hpp)
+for standard in c++17 c++20; do
+    for header in "${headers[@]}" $([ $standard = c++17 ] || echo rtrcu/coroutine.hpp); do
+        for debug in -URTRCU_DEBUG -DRTRCU_DEBUG; do
+            printf '#include <%s>\n#include <%s>\nint main() {}\n' "$header" "$header" | compile "$standard" "$debug" ||
+                complain "<$header> has warnings in $standard $debug"
+        done
+    done
+done
+
+# Macros: nothing but names that begin with RTRCU_ or rtrcu_, beside what the standard headers that it includes bring.
+for header in "${headers[@]}" rtrcu/coroutine.hpp; do
+    standard_headers=$(cat "$include"/rtrcu/{,detail/}*.hpp "$source"/include/rtrcu/{,detail/}*.h |
+        sed -n 's/^ *#include <\([a-z_]*\(\.h\)\{0,1\}\)>$/#include <\1>/p' | sort -u)
+    macros() {
+        "$compiler" -xc++ -std=c++20 "${folders[@]}" -E -dM - | awk '{sub(/\(.*/, "", $2); print $2}' | sort -u
+    }
+    leaked=$(comm -13 <(macros <<<"$standard_headers") <(macros <<<"#include <$header>") |
+        grep -vE '^(RTRCU_|rtrcu_)' || true)
+    case $header in
+    rcu) leaked=$(grep -vx '__cpp_lib_rcu' <<<"$leaked" || true) ;;
+    rtrcu/loop.hpp) leaked=$(grep -vE '^(rcu_|RCU_)' <<<"$leaked" || true) ;; # the C interface's, which it includes
+    esac
+    [ -z "$leaked" ] || complain "<$header> leaves macros: $leaked"
+    ! macros <<<"#include <$header>" | grep -q 'RTRCU_DETAIL_BOUND' || complain "<$header> leaves RTRCU_DETAIL_BOUND"
+done
+
+# liburcu: rcu_barrier as a macro is refused with a sentence, everything else works beside it.
+if printf '#include <urcu.h>\n' | compile gnu++17 -w 2>/dev/null; then
+    sentence='<urcu.h> defines rcu_barrier as a macro'
+    for flavour in urcu.h urcu-bp.h urcu-qsbr.h; do
+        for header in rtrcu/rcu.hpp rcu; do
+            answer=$(printf '#include <%s>\n#include <%s>\n' $flavour $header | compile gnu++17 -w 2>&1) &&
+                complain "<$header> behind <$flavour> compiles"
+            grep -qF "$sentence" <<<"$answer" || complain "<$header> behind <$flavour>: no sentence"
+            space=$([ $header = rcu ] && echo std || echo rtrcu)
+            for call in "$space::rcu_barrier()" "$space::rcu_barrier($space::rcu_default_domain())"; do
+                answer=$(printf '#include <%s>\n#include <%s>\nvoid f() { %s; }\n' $header $flavour "$call" |
+                    compile gnu++17 -w 2>&1) && complain "$call compiles between <$header> and <$flavour>"
+                grep -qF "$sentence" <<<"$answer" || complain "$call behind <$flavour>: no sentence"
+            done
+            printf '#include <%s>\n#include <%s>\nvoid f() { %s::rcu_synchronize(); rcu_barrier(); }\n' \
+                $header $flavour $space | compile gnu++17 -w || complain "<$flavour> behind <$header> does not work"
+        done
+        for header in rtrcu/cell.hpp rtrcu/guard.hpp; do
+            printf '#include <%s>\n#include <%s>\n' $header $flavour | compile gnu++17 -w ||
+                complain "<$header> before <$flavour> does not compile"
+            printf '#include <%s>\n#include <%s>\n' $flavour $header | compile gnu++17 -w ||
+                complain "<$header> behind <$flavour> does not compile"
+        done
+    done
+else
+    echo "no <urcu.h> here"
+fi
+exit $bad

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// [saferecl.rcu], sentence by sentence: each test names its clause and paragraph (N5008's numbers).
+// What must not compile stands in refused/cases.cc.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <rcu>
+#include <thread>
+#include <vector>
+
+#include "region.h"
+
+namespace
+{
+
+using test::Counted;
+using test::Region;
+
+// ---- [saferecl.rcu.general] ----
+
+// 1: actions such as deletion are scheduled for later; no mutual exclusion: regions overlap.
+TEST(General, Paragraph1RegionsOverlapAndDeletionIsLater)
+{
+    std::atomic<int> deleted{0};
+    Region first, second; // both inside at once
+    (new Counted(deleted))->retire();
+    EXPECT_EQ(deleted, 0);
+    first.leave();
+    EXPECT_EQ(deleted, 0);
+    second.leave();
+    std::rcu_barrier();
+    EXPECT_EQ(deleted, 1);
+}
+
+// 2: rcu-protectable types.
+struct Public : std::rcu_obj_base<Public> {
+};
+class Private : std::rcu_obj_base<Private>
+{
+    friend struct Nobody;
+};
+struct Virtual : virtual std::rcu_obj_base<Virtual> {
+};
+struct Two : std::rcu_obj_base<Two>, std::rcu_obj_base<Public> {
+};
+struct TwoDeleters : std::rcu_obj_base<TwoDeleters>, std::rcu_obj_base<TwoDeleters, void (*)(TwoDeleters *)> {
+};
+struct OfAnother : std::rcu_obj_base<Public> {
+};
+struct Middle;
+struct Base : std::rcu_obj_base<Middle> {
+};
+struct Middle : Base { // public and non-virtual, though not direct
+};
+template <class T, class D = std::default_delete<T>>
+constexpr bool protectable = rtrcu::detail::is_protectable<T, std::rcu_obj_base<T, D>>;
+static_assert(protectable<Public> && protectable<Middle> && protectable<Counted>);
+static_assert(!protectable<Private> && !protectable<Virtual> && !protectable<Two> && !protectable<TwoDeleters>);
+static_assert(!protectable<OfAnother> && !protectable<int>);
+
+// 3 and 4: unlocks correspond to locks as brackets do, and a region ends with the unlock of its own lock.
+TEST(General, Paragraph3And4RegionsNest)
+{
+    std::atomic<int> deleted{0};
+    test::Steps steps;
+    std::thread reader([&] {
+        std::rcu_domain &domain = std::rcu_default_domain();
+        domain.lock();
+        domain.lock();
+        steps.reach(1);
+        steps.wait(2);
+        domain.unlock(); // the inner one's: the outer region goes on
+        steps.reach(3);
+        steps.wait(4);
+        domain.unlock();
+    });
+    steps.wait(1);
+    (new Counted(deleted))->retire();
+    steps.reach(2);
+    steps.wait(3);
+    unsigned long cookie = start_poll_synchronize_rcu();
+    EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
+    EXPECT_EQ(deleted, 0);
+    steps.reach(4);
+    reader.join();
+    std::rcu_barrier();
+    EXPECT_EQ(deleted, 1);
+}
+
+// 5: the end of a region strongly happens before what was scheduled since its beginning: what the region wrote is seen,
+// without another synchronization (the race detector watches the plain variable).
+TEST(General, Paragraph5TheEndOfARegionHappensBefore)
+{
+    int written = 0, seen = -1;
+    Region region([&] { written = 42; });
+    std::rcu_retire(&written, [&](int *place) { seen = *place; });
+    region.leave();
+    std::rcu_barrier();
+    EXPECT_EQ(seen, 42);
+}
+
+// 5: it does not hold for regions behind the scheduling; those do not keep the evaluation.
+TEST(General, Paragraph5ALaterRegionKeepsNothing)
+{
+    std::atomic<int> deleted{0};
+    (new Counted(deleted))->retire();
+    std::rcu_barrier();
+    Region later;
+    EXPECT_EQ(deleted, 1);
+    later.leave();
+}
+
+// 6: each scheduled evaluation at most once, from however many threads they are scheduled.
+TEST(General, Paragraph6EachEvaluationOnce)
+{
+    constexpr int count = 2000, threads = 3;
+    std::vector<std::atomic<int>> evaluated(count * threads);
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; t++) {
+        all.emplace_back([&evaluated, t] {
+            for (int i = t * count; i < (t + 1) * count; i++)
+                std::rcu_retire(&evaluated[static_cast<size_t>(i)], [](std::atomic<int> *times) { ++*times; });
+        });
+    }
+    for (auto &thread : all)
+        thread.join();
+    std::rcu_barrier();
+    for (auto &times : evaluated)
+        EXPECT_EQ(times, 1);
+}
+
+// ---- [rcu.syn] ----
+
+static_assert(__cpp_lib_rcu >= 202306L);
+static_assert(noexcept(std::rcu_default_domain()) &&noexcept(std::rcu_synchronize()) &&noexcept(std::rcu_barrier()));
+static_assert(noexcept(std::rcu_synchronize(std::rcu_default_domain())));
+static_assert(noexcept(std::rcu_barrier(std::rcu_default_domain())));
+static_assert(!noexcept(std::rcu_retire(static_cast<int *>(nullptr))));
+static_assert(std::is_same_v<decltype(std::rcu_default_domain()), std::rcu_domain &>);
+static_assert(std::is_same_v<std::rcu_obj_base<Public>, std::rcu_obj_base<Public, std::default_delete<Public>>>);
+
+// ---- [saferecl.rcu.base] ----
+
+struct Open : std::rcu_obj_base<Open> {
+    using base = std::rcu_obj_base<Open>;
+};
+// Synopsis: special members are protected and defaulted, retire() is noexcept with two defaults.
+static_assert(!std::is_default_constructible_v<Open::base> && !std::is_destructible_v<Open::base>);
+static_assert(!std::is_copy_constructible_v<Open::base>);
+static_assert(std::is_nothrow_default_constructible_v<Open> && std::is_nothrow_copy_constructible_v<Open> &&
+              std::is_nothrow_move_assignable_v<Open> && std::is_trivially_destructible_v<Open>);
+static_assert(noexcept(std::declval<Open &>().retire()));
+static_assert(noexcept(std::declval<Open &>().retire({})));
+static_assert(noexcept(std::declval<Open &>().retire({}, std::rcu_default_domain())));
+static_assert(std::is_same_v<decltype(std::declval<Open &>().retire()), void>);
+
+// 1: objects inherit from a specialization; an empty deleter costs nothing.
+static_assert(sizeof(std::rcu_obj_base<Open>) == sizeof(rcu_head));
+
+// 3: T may be incomplete until a member is referenced.
+struct Later;
+using LaterBase = std::rcu_obj_base<Later>;
+static_assert(sizeof(LaterBase) > 0 && std::is_trivially_copyable_v<LaterBase>);
+struct HasLaterBase : LaterBase {
+};
+struct Later : LaterBase {
+    int value = 7;
+};
+TEST(Base, Paragraph3IncompleteUntilRetired)
+{
+    (new Later)->retire();
+    std::rcu_barrier();
+}
+
+// 4 and 5: D is any function object type, here a final class, a pointer to a function, and one with a state that moves
+// in by assignment.
+std::atomic<int> deleted_by;
+struct Final;
+struct FinalDeleter final {
+    void operator()(Final *object) const;
+};
+struct Final : std::rcu_obj_base<Final, FinalDeleter> {
+};
+void FinalDeleter::operator()(Final *object) const
+{
+    deleted_by = 1;
+    delete object;
+}
+struct ByPointer : std::rcu_obj_base<ByPointer, void (*)(ByPointer *)> {
+};
+struct WithState;
+struct StateDeleter {
+    std::unique_ptr<int> state; // moves only
+    void operator()(WithState *object) const;
+};
+struct WithState : std::rcu_obj_base<WithState, StateDeleter> {
+};
+void StateDeleter::operator()(WithState *object) const
+{
+    deleted_by = *state;
+    delete object;
+}
+TEST(Base, Paragraph4And5AnyFunctionObject)
+{
+    (new Final)->retire();
+    std::rcu_barrier();
+    EXPECT_EQ(deleted_by, 1);
+    (new ByPointer)->retire([](ByPointer *object) {
+        deleted_by = 2;
+        delete object;
+    });
+    std::rcu_barrier();
+    EXPECT_EQ(deleted_by, 2);
+    (new WithState)->retire(StateDeleter{std::make_unique<int>(3)});
+    std::rcu_barrier();
+    EXPECT_EQ(deleted_by, 3);
+}
+
+// 6: trivially copyable where D is.
+static_assert(std::is_trivially_copyable_v<std::rcu_obj_base<Open>>);
+static_assert(std::is_trivially_copyable_v<std::rcu_obj_base<ByPointer, void (*)(ByPointer *)>>);
+static_assert(std::is_trivially_copyable_v<Open>);
+static_assert(!std::is_trivially_copyable_v<std::rcu_obj_base<WithState, StateDeleter>>);
+
+// 9: evaluates deleter = std::move(d), then schedules deleter(addressof(x)): addressof, not operator &; the assignment,
+// not another one; and x, not its base.
+struct Tricky;
+struct TrickyDeleter {
+    static inline int assigned = 0, copied = 0;
+    static inline const void *given = nullptr;
+    TrickyDeleter() = default;
+    TrickyDeleter(const TrickyDeleter &)
+    {
+        copied++;
+    }
+    TrickyDeleter(TrickyDeleter &&) = default;
+    TrickyDeleter &operator=(TrickyDeleter &&)
+    {
+        assigned++;
+        return *this;
+    }
+    TrickyDeleter &operator=(const TrickyDeleter &)
+    {
+        copied++;
+        return *this;
+    }
+    void operator()(Tricky *object) const;
+};
+struct Padding {
+    virtual ~Padding() = default;
+    long words[3];
+};
+struct Tricky : Padding, std::rcu_obj_base<Tricky, TrickyDeleter> {
+    Tricky *operator&() = delete;
+};
+void TrickyDeleter::operator()(Tricky *object) const
+{
+    given = object;
+    delete object;
+}
+TEST(Base, Paragraph9MovesTheDeleterAndGivesTheObject)
+{
+    auto *object = new Tricky;
+    const void *address = object;
+    object->retire();
+    std::rcu_barrier();
+    EXPECT_EQ(TrickyDeleter::given, address);
+    EXPECT_EQ(TrickyDeleter::assigned, 1);
+    EXPECT_EQ(TrickyDeleter::copied, 0);
+}
+
+// 9: the deleter lies in the object, and may use its own state behind the deletion all the same.
+struct Pooled;
+struct PoolDeleter {
+    std::atomic<int> *returned;
+    void operator()(Pooled *object) const;
+};
+struct Pooled : std::rcu_obj_base<Pooled, PoolDeleter> {
+};
+void PoolDeleter::operator()(Pooled *object) const
+{
+    delete object;
+    ++*returned;
+}
+TEST(Base, Paragraph9ADeleterOutlivesItsObject)
+{
+    std::atomic<int> returned{0};
+    (new Pooled)->retire(PoolDeleter{&returned});
+    std::rcu_barrier();
+    EXPECT_EQ(returned, 1);
+}
+
+// 9: retire() may be called in a region and with the domain named, and does not evaluate (what the library defines).
+TEST(Base, Paragraph9RetireInsideARegion)
+{
+    std::atomic<int> deleted{0};
+    std::mutex held; // by the caller, taken by the evaluation: it is not evaluated here
+    struct Locking : std::rcu_obj_base<Locking, std::function<void(Locking *)>> {
+    };
+    {
+        std::scoped_lock region(std::rcu_default_domain());
+        std::scoped_lock hold(held);
+        (new Locking)
+            ->retire(
+                [&](Locking *object) {
+                    std::scoped_lock taken(held);
+                    delete object;
+                    ++deleted;
+                },
+                std::rcu_default_domain());
+        EXPECT_EQ(deleted, 0);
+    }
+    std::rcu_barrier();
+    EXPECT_EQ(deleted, 1);
+}
+
+// 9: an evaluation that exits by an exception ends the program: the behaviour is undefined, and this is ours.
+CHILD(throwing_evaluation)
+{
+    std::set_terminate([] {
+        fputs("terminated\n", stderr);
+        abort();
+    });
+    static int object;
+    std::rcu_retire(&object, [](int *) { throw 42; });
+    std::rcu_barrier();
+}
+CHILD(throwing_object)
+{
+    struct Throws : std::rcu_obj_base<Throws, std::function<void(Throws *)>> {
+    };
+    (new Throws)->retire([](Throws *) { throw 42; });
+    std::rcu_barrier();
+}
+TEST(Base, Paragraph9AThrowingEvaluationTerminates)
+{
+    EXPECT_TRUE(test::aborted(test::run_child("throwing_evaluation"), "terminated"));
+    EXPECT_TRUE(test::aborted(test::run_child("throwing_object"), "terminate called"));
+}
+
+// An evaluation that schedules others, through all three ways: a chain, each behind a grace period of its own.
+struct Chain : std::rcu_obj_base<Chain> {
+    std::atomic<int> *left;
+    explicit Chain(std::atomic<int> &count) : left(&count)
+    {
+    }
+    ~Chain()
+    {
+        if (--*left > 0)
+            (new Chain(*left))->retire();
+    }
+};
+TEST(Base, EvaluationsMayScheduleOthers)
+{
+    std::atomic<int> left{20};
+    (new Chain(left))->retire();
+    while (left > 0)
+        std::rcu_barrier(); // for what was scheduled before it
+    EXPECT_EQ(left, 0);
+    std::rcu_barrier();
+}
+
+// Lookup in a class that derives from the base finds the names of the program, not the base's own.
+int link()
+{
+    return 1;
+}
+int deleter()
+{
+    return 2;
+}
+int call()
+{
+    return 3;
+}
+struct Names : std::rcu_obj_base<Names> {
+    static int sum()
+    {
+        return link() + deleter() + call();
+    }
+};
+TEST(Base, TheBaseHidesNoNames)
+{
+    EXPECT_EQ(Names::sum(), 6);
+}
+
+} // namespace
