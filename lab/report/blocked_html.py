@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Turns the data of `rtrcu blocked` (blocked.json) into one self-contained page with plots.
 

@@ -206,10 +206,12 @@ def wrapped(width, height, parts):
 
 
 def alone(svg, theme):
-    """The same as a file of its own, in one of the themes."""
-    style = f"<style>svg {{ {variables(theme)} }} {STYLE}</style>"
+    """The same as a file of its own, in one of the themes; readers of such files know no variables."""
     head = svg.index(">") + 1
-    return svg[:head] + style + svg[head:] + "\n"
+    text = svg[:head] + f"<style>{STYLE}</style>" + svg[head:] + "\n"
+    for name, value in THEMES[theme].items():
+        text = text.replace(f"var(--{name})", value)
+    return text
 
 
 def legend(panels):
