@@ -50,11 +50,11 @@ void judge_lock(const ListsRow &spin, const ListsRow &percpu, bool times, Verdic
                      pct(theirs, "{:.2f} %"), pct(percpu.reader_lock_pct, "{:.2f} %"),
                      pct(spin.reader_lock_pct, "{:.2f} %"))});
     const Figure longest = spin.lock_hold_us_max, usual = spin.unpreempted_hold_us_mean;
-    all.push_back(
-        {judged(times && longest && usual, longest.value_or(0) >= usual.value_or(0) * preempted_hold_factor,
-                Outcome::not_reproduced),
-         "node-spin: a holder that is preempted keeps the lock at least 100 times as long as usual (2026: 1,000 times)",
-         fmt::format("longest {} us, mean without preemption {} us", number(longest), number(usual))});
+    all.push_back({judged(times && longest && usual, longest.value_or(0) >= usual.value_or(0) * preempted_hold_factor,
+                          Outcome::not_reproduced),
+                   "node-spin: a holder that is preempted keeps the lock at least 100 times as long as usual (RFC "
+                   "2026: 1,000 times)",
+                   fmt::format("longest {} µs, mean without preemption {} µs", number(longest), number(usual))});
 }
 
 void judge_order(const Plan &plan, Verdicts &all)
@@ -101,7 +101,7 @@ void judge_crowd(const Plan &plan, bool times, Verdicts &all)
     const double slower_us = (result.begin_ns + result.end_ns - few->result.begin_ns - few->result.end_ns) / 1e3;
     all.push_back({judged(times, slower_us <= promotion_us * promotion_allowance + allowance_us, Outcome::failed),
                    "100,000 parked readers slow the finding of a grace period's end by their promotion alone",
-                   fmt::format("{} us more than with 10; promotion {:.1f} ns each, {} us in all", number(slower_us),
+                   fmt::format("{} µs more than with 10; promotion {:.1f} ns each, {} µs in all", number(slower_us),
                                each_ns, number(promotion_us))});
 }
 

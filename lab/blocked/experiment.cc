@@ -86,7 +86,8 @@ void Blocked::print_plan() const
     fmt::print("  {} SCHED_FIFO threads preempt the carriers, {:.2f} ms at a time on average, for about {:.0f} % of "
                "each CPU\n",
                request.preemptors, burst_ms_, preempted_pct_);
-    fmt::print("  lists: node-spin (as in 2026), node (priority-inheriting), percpu; and the same fibers without "
+    fmt::print("  lists: node-spin (as the RFC \"per-CPU blocked reader lists\" of 2026 found it), node "
+               "(priority-inheriting), percpu; and the same fibers without "
                "sections, the ceiling\n");
     fmt::print("  {} runs of each in turn, of the ceiling half as many, {:.2f} s a run: {:.0f} s in all; then who is "
                "waited for, and crowds of parked tasks; seed {}\n\n",

@@ -24,10 +24,10 @@ struct ListsRow : Fields {
     Number over_spin_pct{*this, nullptr, {iterations, "over node-spin", "{:+.0f}%"}};
     Number preempted_pct{*this, "preempted_pct", {iterations, "preempted %"}}; // of the CPUs' time, as it came out
     Count grace_periods{*this, "grace_periods", {iterations, "gps"}}, errors{*this, "reader_errors"};
-    Number gp_latency_us_p50{*this, "gp_latency_us_p50", {iterations, "gp p50 us"}};
-    Number gp_latency_us_p99{*this, "gp_latency_us_p99", {iterations, "gp p99 us"}};
-    Number floor_us_p50{*this, "floor_us_p50", {iterations, "floor p50 us"}};
-    Number floor_us_p99{*this, "floor_us_p99", {iterations, "floor p99 us"}};
+    Number gp_latency_us_p50{*this, "gp_latency_us_p50", {iterations, "gp p50 µs"}};
+    Number gp_latency_us_p99{*this, "gp_latency_us_p99", {iterations, "gp p99 µs"}};
+    Number floor_us_p50{*this, "floor_us_p50", {iterations, "floor p50 µs"}};
+    Number floor_us_p99{*this, "floor_us_p99", {iterations, "floor p99 µs"}};
     // While no grace period waits, and with grace periods now and then.
     Number lock_acquisitions_per_iteration{
         *this, "lock_acquisitions_per_iteration", {leaf_lock, "locks/iteration", "{:.5f}"}};
@@ -37,11 +37,11 @@ struct ListsRow : Fields {
     Number reader_lock_pct_without_gp{*this, "reader_lock_pct_without_gp", {leaf_lock, "readers' %"}};
     Number reader_lock_pct{*this, "reader_lock_pct", {leaf_lock, "with gps "}};
     // The leaf's lock beside preemptors and grace periods: of whoever held it, of readers alone, without preemption.
-    Number lock_hold_us_mean{*this, "lock_hold_us_mean", {leaf_lock, "hold us"}};
+    Number lock_hold_us_mean{*this, "lock_hold_us_mean", {leaf_lock, "hold µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {leaf_lock, "max"}};
     Number reader_hold_us_mean{*this, "reader_hold_us_mean", {leaf_lock, "of readers"}};
     Number reader_hold_us_max{*this, "reader_hold_us_max", {leaf_lock, "max "}};
-    Number reader_wait_us_mean{*this, "reader_wait_us_mean", {leaf_lock, "wait us"}};
+    Number reader_wait_us_mean{*this, "reader_wait_us_mean", {leaf_lock, "wait µs"}};
     Number reader_wait_us_max{*this, "reader_wait_us_max", {leaf_lock, "max  "}};
     Number unpreempted_hold_us_mean{*this, "unpreempted_hold_us_mean", {leaf_lock, "unpreempted"}};
     Number unpreempted_hold_us_max{*this, "unpreempted_hold_us_max"};
@@ -57,7 +57,7 @@ struct OrderRow : Fields {
     Count not_ended{*this, "not_ended", {0, "not ended"}};
     Count older_not_waited{*this, "older_not_waited", {0, "older not waited for"}};
     Count later_waited_for{*this, "later_waited_for", {0, "later waited for"}};
-    Number found_us_p50{*this, "found_us_p50", {0, "found after us p50"}};
+    Number found_us_p50{*this, "found_us_p50", {0, "found after µs p50"}};
 };
 
 // What so many parked tasks cost.
@@ -67,9 +67,9 @@ struct CrowdRow : Fields {
     Number bytes_each{*this, "bytes_each", {0, "bytes each"}}, park_ns{*this, "park_ns", {0, "park ns"}};
     Number unlock_ns{*this, "unlock_ns", {0, "unlock ns"}};
     Number promotion_ns_each{*this, "promotion_ns_each", {0, "promotion ns each"}};
-    Number begin_us{*this, "begin_us", {0, "begin us"}}, end_us{*this, "end_us", {0, "end us"}};
-    Number gp_without_us{*this, "gp_without_us", {0, "gp with none us"}};
-    Number lock_hold_us_max{*this, "lock_hold_us_max", {0, "lock hold max us"}};
+    Number begin_us{*this, "begin_us", {0, "begin µs"}}, end_us{*this, "end_us", {0, "end µs"}};
+    Number gp_without_us{*this, "gp_without_us", {0, "gp with none µs"}};
+    Number lock_hold_us_max{*this, "lock_hold_us_max", {0, "lock hold max µs"}};
 };
 
 // What the page draws of a variant.

@@ -40,6 +40,9 @@ bool interrupted();
 // Prints the program's name and the message on standard error and returns the code.
 int complain(int code, const std::string &message);
 
+// Throws, with what to do, where a file cannot be written: before a run, and not behind it.
+void need_writable(const std::string &file);
+
 // The common arguments, which come first.
 void add_arguments(const CommonOptions &options, Document &document);
 // Writes the document when a file was named; what a command returns, unless that fails.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Endings that all sub-commands share.
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -37,6 +42,20 @@ int complain(int code, const std::string &message)
 {
     fmt::print(stderr, "{}: {}\n", program_invocation_short_name, message);
     return code;
+}
+
+void need_writable(const std::string &file)
+{
+    std::error_code failure;
+    if (file.empty())
+        return;
+    const bool is_new = !std::filesystem::exists(file, failure);
+    if (!std::ofstream(file, std::ios::app))
+        throw std::runtime_error(
+            fmt::format("{} cannot be written ({}); name a file in a directory that exists and is yours", file,
+                        std::strerror(errno)));
+    if (is_new)
+        std::filesystem::remove(file, failure);
 }
 
 void add_arguments(const CommonOptions &options, Document &document)

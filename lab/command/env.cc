@@ -103,7 +103,7 @@ void library_facts(std::vector<Fact> &facts)
                                  config.qlowmark, config.qmax),
                      ""});
     facts.push_back({"times",
-                     fmt::format("budget {} us  tick {} us  spin {} us  boost after {} us", config.budget_ns / 1000,
+                     fmt::format("budget {} µs  tick {} µs  spin {} µs  boost after {} µs", config.budget_ns / 1000,
                                  config.tick_us, config.spin_us, config.boost_delay_us),
                      ""});
 }
@@ -127,6 +127,7 @@ void input_facts(const CommonOptions &options, std::vector<Fact> &facts)
 int run(const CommonOptions &options)
 {
     const double seconds = options.seconds > 0 ? options.seconds : options.quick ? 0.5 : 2.5;
+    need_writable(options.json);
     fmt::print("Looking at this machine; its timer floor takes {:.1f} s.\n\n", seconds * 2);
     fflush(stdout);
     std::vector<Fact> facts;

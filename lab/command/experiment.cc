@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
+#include <filesystem>
 #include <numeric>
 #include <random>
 
@@ -96,12 +96,22 @@ static int conclude(Experiment &experiment, const char *name, bool complete)
     return finish(experiment.common, document, complete ? code : exit_interrupted);
 }
 
+static void need_page_writable(const std::string &directory, const char *name)
+{
+    std::error_code failure;
+    if (directory.empty())
+        return;
+    std::filesystem::create_directories(directory, failure);
+    if (failure)
+        throw Refusal(fmt::format("--out {}: {}; name another directory", directory, failure.message()));
+    need_writable(fmt::format("{}/{}.json", directory, name));
+}
+
 int run_experiment(Experiment &experiment, const char *name)
 {
     experiment.machine = read_machine();
-    const std::string &json = experiment.common.json;
-    if (!json.empty() && !std::ofstream(json, std::ios::app))
-        return complain(exit_usage, json + " cannot be written; name a file in a directory that exists");
+    need_writable(experiment.common.json);
+    need_page_writable(experiment.out, name);
     try {
         experiment.prepare();
     } catch (const Refusal &refusal) {

@@ -5,6 +5,7 @@
 
 #include "command/command.h"
 #include "command/options.h"
+#include "report/table.h"
 
 namespace lab
 {
@@ -21,6 +22,11 @@ CLI::App *add_command(CLI::App &application, const char *name, const char *what,
     command->add_option("--seconds", options.seconds, "about how long to measure")->check(CLI::Range(0.5, 86400.0));
     command->add_option("--seed", options.seed, "seed of everything random")->capture_default_str();
     command->add_option("--json", options.json, "write the results to this file");
+    command
+        ->add_option_function<unsigned>(
+            "--width", [](const unsigned &width) { choose_table_width(width); },
+            "columns for tables, 0: no limit (default: the terminal's; no limit in a file or a pipe)")
+        ->check(CLI::Range(0u, 10000u));
     return command;
 }
 
@@ -93,6 +99,16 @@ int run_command(const char *what, const char *version, const std::vector<Adder> 
     commands.reserve(adders.size());
     for (const Adder &add : adders)
         commands.push_back(add(application));
+    std::string names;
+    bool known = false;
+    for (const Registration &command : commands) {
+        names += (names.empty() ? "" : ", ") + command.command->get_name();
+        known |= argc > 1 && command.command->check_name(argv[1]);
+    }
+    if (argc < 2)
+        return complain(exit_usage, "a command is missing; there are: " + names + " (--help says what they do)");
+    if (!known && argv[1][0] != '-')
+        return complain(exit_usage, std::string("no command is called '") + argv[1] + "'; there are: " + names);
     try {
         application.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -229,9 +229,11 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     if (!options.seeds.empty() && !parse_seeds(options.seeds, first, last))
         return complain(exit_usage, fmt::format("--seeds {}: allowed is A..B with A at most B, and up to {} seeds",
                                                 options.seeds, most_seeds));
+    need_writable(options.common.json);
     const double runs = static_cast<double>(wanted.size()) * static_cast<double>(last - first + 1);
     if (options.hours > 0)
         run.seconds = std::max(shortest_seconds, options.hours * 3600 / runs);
+    catch_interrupt();
     const std::string seeds = first == last ? fmt::format("seed {}", first) : fmt::format("seeds {}..{}", first, last);
     fmt::print("Torture: {} scenarios of {:.3g} s each, {} (--seed N replays the random choices).\n", wanted.size(),
                run.seconds, seeds);
@@ -239,7 +241,6 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     Results results;
     {
         Progress progress("torture", run.seconds * runs);
-        catch_interrupt();
         for (uint64_t i = 0; i <= last - first && !results.interrupted && (results.good || options.keep_going); i++) {
             run.seed = first + i;
             play_seed(wanted, run, progress, results);
@@ -248,14 +249,17 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     fmt::print("{}", table_text(0, results.rows));
     for (const std::string &replay : results.replays)
         fmt::print("Failed; replay with: {}\n", replay);
-    fmt::print("End of test: {}\n", results.good ? "SUCCESS" : "FAILURE");
+    if (results.interrupted)
+        fmt::print("interrupted: the figures are of what was completed\n");
+    fmt::print("End of test: {}\n", results.interrupted ? "INTERRUPTED" : results.good ? "SUCCESS" : "FAILURE");
     fflush(stdout);
     const bool as_asked = options.expect_failure ? results.failed : results.good;
     Document document("torture", read_machine());
     add_arguments(options.common, document);
     document.argument("seeds", std::vector<uint64_t>{first, last});
     document.rows(results.rows);
-    return finish(options.common, document, as_asked ? exit_ok : exit_check_failed);
+    const int code = as_asked ? exit_ok : exit_check_failed;
+    return finish(options.common, document, results.interrupted ? exit_interrupted : code);
 }
 
 int run(const TortureOptions &options)

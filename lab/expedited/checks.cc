@@ -20,7 +20,7 @@ constexpr double rates_equal = 0.9, throughput_kept = 0.95;
 
 std::string ns_text(const Figure &ns)
 {
-    return number(scaled(ns, 1e-3)) + " us";
+    return number(scaled(ns, 1e-3)) + " µs";
 }
 
 // Maximum and mean, workqueue against kthread.  With boosting, as the document had it, it is a bar.

@@ -70,7 +70,8 @@ void Expedited::print_plan() const
     fmt::print("A critical thread waits for expedited grace periods beside ordinary load: who should run them?\n\n");
     fmt::print("  the caller: SCHED_FIFO {}, a low priority; between two calls it sleeps for 0.5 to 1.5 ms\n",
                caller_priority);
-    fmt::print("  the tables of 2022: {} hogs a CPU and {} readers with short sections, all SCHED_OTHER; worker "
+    fmt::print("  the tables of \"rcu: Move expedited grace period (GP) work to RT kthread_worker\" (Linux, 2022): {} "
+               "hogs a CPU and {} readers with short sections, all SCHED_OTHER; worker "
                "workqueue (SCHED_OTHER) against kthread (SCHED_FIFO)\n    {} experiments of {:.2f} s each, variants in "
                "turn, a process each\n",
                variant.hogs_a_cpu, variant.readers, group(Group::worker).experiments, seconds_of(Group::worker));

@@ -155,8 +155,8 @@ std::string document_table(const Plan &plan, Group group, int which)
     Table table;
     table.column(which == durations ? "synchronize_rcu_expedited()" : "extremes of the experiments",
                  Table::Align::left);
-    for (const char *column : {"2022: workqueues", "kthread_worker", "Diff", "boost: workqueue", "kthread", "Diff ",
-                               "no boost: workqueue", "kthread ", "Diff  ", "floor"})
+    for (const char *column : {"Linux 2022: workqueues", "kthread_worker", "Diff", "boost: workqueue", "kthread",
+                               "Diff ", "no boost: workqueue", "kthread ", "Diff  ", "floor"})
         table.column(column);
     std::vector<Summary> summaries; // workqueue and kthread with boosting, both without, the floor
     for (bool boost : {true, false})

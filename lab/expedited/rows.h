@@ -18,9 +18,9 @@ struct BusyRow : Fields {
     Text label{*this, nullptr, {0, ""}};
     Flag boost{*this, "boost"};
     Count count{*this, "count", {0, "samples"}}, unfinished{*this, "unfinished", {0, "unfinished"}};
-    Number p50_ns{*this, "p50_ns", {0, "p50 us", nullptr, 1e-3}};
-    Number p99_ns{*this, "p99_ns", {0, "p99 us", nullptr, 1e-3}}; // from 1,000 samples up
-    Number max_ns{*this, "max_ns", {0, "max us", nullptr, 1e-3}};
+    Number p50_ns{*this, "p50_ns", {0, "p50 µs", nullptr, 1e-3}};
+    Number p99_ns{*this, "p99_ns", {0, "p99 µs", nullptr, 1e-3}}; // from 1,000 samples up
+    Number max_ns{*this, "max_ns", {0, "max µs", nullptr, 1e-3}};
     Count boosts{*this, "boosts", {0, "lent"}};
 };
 

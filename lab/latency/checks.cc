@@ -37,7 +37,7 @@ void judge_prediction(const CheckInput &input, Verdicts &verdicts)
              fmt::format("unbounded, bursts of {}: the overrun is about callbacks x callback time",
                          whole(static_cast<double>(burst))),
              fmt::format(
-                 "{} callbacks x {} ns = {} us; overrun {} us of CPU time (p95 of the due times that a batch ran into)",
+                 "{} callbacks x {} ns = {} µs; overrun {} µs of CPU time (p95 of the due times that a batch ran into)",
                  whole(row->batch_max), number(row->callback_ns), number(predicted),
                  number(row->overrun_cpu_us_full))});
     }
@@ -49,8 +49,8 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
     if (stock == nullptr || !stock->overrun_us_max || !stock->overrun_callbacks_max)
         return;
     verdicts.push_back({judged(input.judge_times, *stock->overrun_us_max >= 400, Outcome::not_reproduced),
-                        "unbounded in the flood overruns by 400 us or more",
-                        fmt::format("{} us", number(stock->overrun_us_max))});
+                        "unbounded in the flood overruns by 400 µs or more",
+                        fmt::format("{} µs", number(stock->overrun_us_max))});
     verdicts.push_back({*stock->overrun_callbacks_max >= flood_burst / 3 ? Outcome::held : Outcome::not_reproduced,
                         "unbounded in the flood begins thousands of callbacks after the probe was due",
                         fmt::format("{}", whole(stock->overrun_callbacks_max))});
@@ -71,7 +71,7 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
              fmt::format(
                  "{} in the flood: overrun in CPU time at p99.9, at most a tenth of unbounded's, beside one interrupt",
                  cure),
-             fmt::format("{} us against {} us; on the wall {} us against {} us", number(cured), number(uncured),
+             fmt::format("{} µs against {} µs; on the wall {} µs against {} µs", number(cured), number(uncured),
                          number(row->overrun_us_p999), number(stock->overrun_us_p999))});
     }
 }
@@ -94,7 +94,7 @@ void judge_inline(const CheckInput &input, Verdicts &verdicts)
     const std::string count = whole(static_cast<double>(input.inline_overrun_cpu.count()));
     if (!p9999) {
         verdicts.push_back({Outcome::not_judged,
-                            "inline overruns by at most 10 us of CPU time at p99.99, all workloads together",
+                            "inline overruns by at most 10 µs of CPU time at p99.99, all workloads together",
                             fmt::format("{} samples of the 100,000 that p99.99 needs", count)});
         return;
     }
@@ -102,8 +102,8 @@ void judge_inline(const CheckInput &input, Verdicts &verdicts)
     const double interrupt = interrupt_us(input);
     verdicts.push_back(
         {judged(input.judge_times, us <= 10 + interrupt, Outcome::failed),
-         "inline overruns by at most 10 us of CPU time at p99.99, beside one interrupt, all workloads together",
-         fmt::format("{} us over {} samples; an interrupt takes {} us here (p95)", number(us), count,
+         "inline overruns by at most 10 µs of CPU time at p99.99, beside one interrupt, all workloads together",
+         fmt::format("{} µs over {} samples; an interrupt takes {} µs here (p95)", number(us), count,
                      number(interrupt))});
 }
 

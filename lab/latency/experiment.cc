@@ -133,13 +133,17 @@ void Latency::print_plan() const
         "deadline?\n\n");
     for (const std::string &note : notes_)
         fmt::print("  {}\n", note);
-    fmt::print("  probe: due every {:g} us; work: an event of about {:g} us every {:.0f} us; loop on CPU {} as {}\n",
+    fmt::print("  probe: due every {:g} µs; work: an event of about {:g} µs every {:.0f} µs; loop on CPU {} as {}\n",
                probe_us_, work_us_, static_cast<double>(loop_.work_period_ns) / 1000, child_.loop_cpu,
                other_ ? "SCHED_OTHER" : fmt::format("SCHED_FIFO {}", loop_priority));
     fmt::print(
-        "  beside it: a control thread of SCHED_FIFO {} every {:g} us; a reader on another CPU in sections of {:g} ms "
+        "  beside it: a control thread of SCHED_FIFO {} every {:g} µs; a reader on another CPU in sections of {:g} ms "
         "over the whole structure\n",
         thread_probe_priority, static_cast<double>(child_.thread_period_ns) / 1000, reader_ms_);
+    if (machine.cpus_allowed.size() < 2)
+        fmt::print(
+            "  one CPU: the long reader and the daemons share it with the loop, which runs first; what they cost "
+            "the loop on a CPU of their own, and grace periods beside a reader that runs, are not shown\n");
     if (child_.keep_awake)
         fmt::print("  a spinner at idle priority keeps the loop's CPU from being halted\n");
     fmt::print("  {} variants, {} rounds, {:.1f} s of measured time for one of weight 1; seed {}\n", plan_.size(),
@@ -246,7 +250,7 @@ void Latency::print_results()
     auto interrupt_us = [&](double quantile) { return number(scaled(interrupts.quantile_of_few(quantile), 1e-3)); };
     fmt::print("What callbacks did, microseconds.  gp: callbacks that one grace period made ready; ns: time of one; "
                "over: from the probe's due\ntime to the end of the batch then running, and in CPU time of the loop; "
-               "late: callbacks begun after the probe was due.\nA timer interrupt takes {} us of CPU time from whoever "
+               "late: callbacks begun after the probe was due.\nA timer interrupt takes {} µs of CPU time from whoever "
                "runs here (p50; p95 {}).\n\n{}\n",
                interrupt_us(0.5), interrupt_us(0.95), rows_table(rows, reclaimed));
     std::vector<Strip> strips;

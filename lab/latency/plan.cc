@@ -18,7 +18,7 @@ const std::vector<PolicyRow> &policy_table()
         {"unbounded",
          &rtrcu_peer,
          {{"policy", "unbounded"}},
-         "the loop runs all ready callbacks at once, as stock 2.6.0 did"},
+         "the loop runs all ready callbacks at once, as Linux 2.6.0 did"},
         {"inline",
          &rtrcu_peer,
          {{"policy", "inline"}},
@@ -27,16 +27,16 @@ const std::vector<PolicyRow> &policy_table()
         {"krcud",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"krcud_when", "always"}},
-         "2004: at most bhlimit in the loop, the rest by a daemon"},
+         "UseLinux 2004: at most bhlimit in the loop, the rest by a daemon"},
         // As proposed: a limit and a rest, and nothing that lifts the limit when the backlog grows.
         {"throttle",
          &rtrcu_peer,
          {{"policy", "throttle"}, {"maxbatch", "256"}, {"plugticks", "1"}, {"qhimark", "1000000000"}},
-         "2004: 256 in the loop, then a tick of rest; no adaptive limits"},
+         "UseLinux 2004: 256 in the loop, then a tick of rest; no adaptive limits"},
         {"direct",
          &rtrcu_direct_peer,
          {{"policy", "inline"}},
-         "2004: at once, where the loop is the only reader; no long reader beside it"},
+         "UseLinux 2004: at once, where the loop is the only reader; no long reader beside it"},
         {"liburcu", &urcu_memb_peer, {}, "liburcu-memb, its call_rcu thread runs them"},
     };
     return table;

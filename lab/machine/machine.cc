@@ -68,7 +68,7 @@ Machine read_machine()
     machine.membarrier_expedited = commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
     machine.rseq = __rseq_size != 0;
     machine.realtime_permitted = realtime_permitted();
-    machine.realtime_limits = fmt::format("{} of {} us", first_line("/proc/sys/kernel/sched_rt_runtime_us"),
+    machine.realtime_limits = fmt::format("{} of {} µs", first_line("/proc/sys/kernel/sched_rt_runtime_us"),
                                           first_line("/proc/sys/kernel/sched_rt_period_us"));
     timespec resolution{};
     clock_getres(CLOCK_MONOTONIC, &resolution);

@@ -137,12 +137,12 @@ void conclude_global_queue(const CheckInput &input, Verdicts &verdicts)
         first = first && wait < its_wait;
     }
     verdicts.push_back({finding(input, known, last),
-                        "3. global queues are out: poll with the global queue costs most of the engines of 2002",
+                        "3. global queues are out: poll with the global queue costs most of the engines of OLS 2002",
                         fmt::format("RCU ns a packet: {}; the same engine with queues of the threads: {}",
                                     list(input, engines_of_2002, "frequent", &Row::rcu_ns),
                                     number(figure_of(input, "poll", "frequent", &Row::rcu_ns)))});
     verdicts.push_back({finding(input, known, first), "   and polling gives the shortest grace periods",
-                        fmt::format("us, p50: {}; the same engine with queues of the threads: {}",
+                        fmt::format("µs, p50: {}; the same engine with queues of the threads: {}",
                                     list(input, engines_of_2002, "frequent", &Row::gp_latency_us_p50),
                                     number(figure_of(input, "poll", "frequent", &Row::gp_latency_us_p50)))});
 }

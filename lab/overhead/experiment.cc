@@ -179,16 +179,17 @@ std::vector<Row> Overhead::rows() const
 void Overhead::print_results()
 {
     const Samples late(timer_floor(machine.cpus_allowed.back(), floor_s, 200'000, 0));
-    fmt::print("Noise floor: a SCHED_OTHER thread sleeps to absolute times and is late by p50 {} us, p99 {} us; the "
+    fmt::print("Noise floor: a SCHED_OTHER thread sleeps to absolute times and is late by p50 {} µs, p99 {} µs; the "
                "spread of CPU ns a packet over the rounds stands beside it (+-%, half the quartiles' distance).\n",
                number(scaled(late.quantile(0.5), 1e-3)), number(scaled(late.quantile(0.99), 1e-3)));
     const std::vector<Row> all = rows();
     for (const Environment &environment : environment_table()) {
         if (find_row(all, totals_.front().engine->label(), environment.name) == nullptr)
             continue;
-        fmt::print("\n== updates {} ==\n\nAs published in 2002: profile ticks, 8 CPUs (?: column not certain)\n\n{}\n",
+        fmt::print("\n== updates {} ==\n\nAs published in \"RCU overhead measurements\" (OLS 2002): profile ticks, 8 "
+                   "CPUs (?: column not certain)\n\n{}\n",
                    environment.name, document_table(environment.name));
-        fmt::print("This run: ticks of {:g} us CPU time for a million packets\n\n{}\n", sample_us_,
+        fmt::print("This run: ticks of {:g} µs CPU time for a million packets\n\n{}\n", sample_us_,
                    function_table(totals_, environment.name));
         fmt::print("CPU nanoseconds a packet; gain: less CPU than base with one lock\n\n{}\n",
                    rows_table(all, environment.name, cost));

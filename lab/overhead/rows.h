@@ -49,8 +49,8 @@ struct Row : Fields {
     Number net_gain_pct{*this, "net_gain_pct", {cost, "gain %"}};
     Number net_gain_chain_locks_pct{*this, "net_gain_chain_locks_pct", {cost, "over chain locks %"}};
     // As the document counts: lookup saved, less the cost of RCU, of base's lookup.
-    Number document_gain_pct{*this, "document_gain_pct", {cost, "as 2002 counts %"}};
-    Number gp_latency_us_p50{*this, "gp_latency_us_p50", {callbacks, "gp latency us p50"}};
+    Number document_gain_pct{*this, "document_gain_pct", {cost, "as OLS 2002 %"}};
+    Number gp_latency_us_p50{*this, "gp_latency_us_p50", {callbacks, "gp latency µs p50"}};
     Number gp_latency_us_p99{*this, "gp_latency_us_p99", {callbacks, "p99"}};
     Number callbacks_per_s{*this, "callbacks_per_s", {callbacks, "callbacks/s"}};
     Number grace_periods_per_s{*this, "grace_periods_per_s", {callbacks, "gps/s"}};

@@ -27,19 +27,19 @@ static std::string axis_label(double ns)
 {
     if (ns >= 1e6)
         return fmt::format("{:g} ms", ns / 1e6);
-    return ns >= 1e3 ? fmt::format("{:g} us", ns / 1e3) : fmt::format("{:g} ns", ns);
+    return ns >= 1e3 ? fmt::format("{:g} µs", ns / 1e3) : fmt::format("{:g} ns", ns);
 }
 
 // Powers of ten below the strips.
 static std::string axis(double low, double high, unsigned width, std::size_t indent)
 {
-    std::string ticks(width, ' '), labels(width + 8, ' ');
+    std::string ticks(width, ' '), labels;
     for (double value = low; value <= high * 1.0001; value *= 10) {
         auto at = static_cast<std::size_t>(std::log(value / low) / std::log(high / low) * (width - 1));
         ticks[at] = '|';
-        std::string text = axis_label(value);
-        if (at + text.size() <= labels.size())
-            labels.replace(at, text.size(), text);
+        const std::string text = axis_label(value);
+        if (at >= display_width(labels))
+            labels += std::string(at - display_width(labels), ' ') + text;
     }
     std::string blank(indent, ' ');
     return blank + ticks + "\n" + blank + labels + "\n";
@@ -59,6 +59,9 @@ std::string density_chart(const std::string &title, const std::vector<Strip> &st
     }
     if (largest == 0)
         return {};
+    const std::size_t room = table_width();
+    if (room != 0)
+        width = static_cast<unsigned>(std::clamp<std::size_t>(room - std::min(room, indent + 8), 20, width));
     const double low = std::pow(10, std::floor(std::log10(static_cast<double>(std::max<uint64_t>(smallest, 100)))));
     const double high = std::max(low * 10, std::pow(10, std::ceil(std::log10(static_cast<double>(largest)))));
     std::string result = title + "\n";

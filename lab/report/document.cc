@@ -122,9 +122,6 @@ static std::string find_script(const std::string &stem)
     return {};
 }
 
-// What the script says when there is nothing to plot with.
-constexpr int no_plots = 3;
-
 // The script's exit code, or -1 where the interpreter did not run or did not end by itself.
 static int run_script(const char *python, const std::string &script, const std::string &data, const std::string &page)
 {
@@ -159,13 +156,7 @@ std::string Document::write_page(const std::string &directory, const Verdicts &v
     const std::string script = find_script(stem);
     if (script.empty())
         return fmt::format("no page: the plotting script was not found; the data is in {}", file);
-    // The distribution's interpreter is the one that its matplotlib belongs to; another may come first in the path.
-    int code = run_script("/usr/bin/python3", script, file, page);
-    if (code != 0)
-        code = run_script("python3", script, file, page);
-    if (code == no_plots)
-        return fmt::format("page: {}, without plots: install python3-matplotlib", page);
-    if (code != 0)
+    if (run_script("python3", script, file, page) != 0)
         return fmt::format("no page: python3 did not run the plotting script; the data is in {}", file);
     return fmt::format("page with plots: {}", page);
 }

@@ -89,7 +89,7 @@ def document_table(data, environment):
             cells += [figure_text(value) for value in ours]
             cells.append("" if key in ("count", "experiments") else difference(*ours))
         rows.append(cells + [figure_text(floor.get(key))])
-    titles = ["", "2022: workqueues", "kthread_worker", "diff", "boost: workqueue", "kthread", "diff",
+    titles = ["", "Linux 2022: workqueues", "kthread_worker", "diff", "boost: workqueue", "kthread", "diff",
               "no boost: workqueue", "kthread", "diff", "floor"]
     return table(titles, rows)
 
@@ -151,7 +151,8 @@ def page(data):
         f"<p class='note'>{machine_text(data)}</p>")
     return page_html.page_text("expedited", "Who runs the expedited grace period", [
         page_html.conclusion(data, conclusion(data)), intro, plots(data),
-        "<h2>The Linux kernel's change to kthread workers, 2022, and this run: nothing beside it</h2>",
+        "<h2>rcu: Move expedited grace period (GP) work to RT kthread_worker (Linux, 2022),"
+        " and this run: nothing beside it</h2>",
         document_table(data, "quiet"),
         "<h2>The same beside hogs and writers of another process group</h2>", document_table(data, "loaded"),
         "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),

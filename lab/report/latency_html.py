@@ -18,12 +18,12 @@ COLOURS = {
 }
 POLICIES = {
     "none": "the floor: the same loop and work with nothing reclaimed while the clock runs",
-    "unbounded": "the loop runs all ready callbacks at once, as the kernel did before 2005",
+    "unbounded": "the loop runs all ready callbacks at once, as Linux 2.6.0 did",
     "inline": "the loop runs callbacks within a budget and up to its next deadline",
     "daemon": "a preemptible daemon for each CPU runs them; the default",
-    "krcud": "of 2004: at most bhlimit in the loop, the rest by a daemon",
-    "throttle": "of 2004: 256 in the loop, then a tick of rest; no adaptive limits",
-    "direct": "of 2004: at once, where the loop is the only reader",
+    "krcud": "UseLinux 2004: at most bhlimit in the loop, the rest by a daemon",
+    "throttle": "UseLinux 2004: 256 in the loop, then a tick of rest; no adaptive limits",
+    "direct": "UseLinux 2004: at once, where the loop is the only reader",
     "liburcu": "liburcu-memb, whose call_rcu thread runs them",
 }
 WORKLOADS = {
@@ -85,7 +85,7 @@ def overrun_bars(data, name, **look):
 
 def plot_overruns(data):
     """Largest overrun by policy, in thread CPU time, one group of bars a workload."""
-    panels = [overrun_bars(data, name, mark=(400, "400 µs, what the documents of 2004 reached"))
+    panels = [overrun_bars(data, name, mark=(400, "400 µs, what UseLinux 2004 reached"))
               for name in workloads_of(data)]
     return plot.figure(panels, "From the time the event was due to the end of the batch of callbacks then running, in "
                        "CPU time of the loop's thread: a machine that is itself preempted does not count. Beside it, "
@@ -136,7 +136,7 @@ def result_table(data):
 
 
 def document_table(data):
-    """What the documents of 2004 measured, beside the same of this run."""
+    """What Sarma and McKenney measured in 2004, beside the same of this run."""
     load = policy_rows(data, ("dcache", "route"), ("unbounded",))
     flood = policy_rows(data, ("flood",), ("unbounded",))
     cures = policy_rows(data, ("flood",), ("inline", "daemon", "krcud", "throttle", "direct"))
@@ -157,7 +157,7 @@ def document_table(data):
         rows.append([f"with {row['policy']}, denial of service", "about 400 µs, all causes, under load",
                      f"{figure_text(row['overrun_us_max'])} µs by callbacks alone "
                      f"({figure_text(row['overrun_cpu_us_max'])} of CPU time)"])
-    return table(["", "2004, one 2.4 GHz CPU", "this run"], rows, text_columns=3)
+    return table(["", "UseLinux 2004, one 2.4 GHz CPU", "this run"], rows, text_columns=3)
 
 
 def burst_table(data):
@@ -185,7 +185,8 @@ def overrun_text(row):
     late = row["overrun_callbacks_max"] or 0
     if not late:
         return f"{row['policy']} never ran into it"
-    return f"{row['policy']} by {figure_text(row['overrun_cpu_us_max'])} µs ({late:,.0f} callbacks begun late)"
+    return (f"{row['policy']} by {figure_text(row['overrun_cpu_us_max'])} µs of CPU time "
+            f"({late:,.0f} callbacks begun late)")
 
 
 def conclusion(data):
@@ -240,7 +241,7 @@ def page(data):
     return page_html.page_text("latency", "What reclamation does to a deadline", [
         page_html.conclusion(data, conclusion(data)), intro, explanations(data), plots(data),
         "<h2>Overrun is callbacks times callback time</h2>", burst_table(data),
-        "<h2>McKenney, Sarma and others, OLS 2004, and this run</h2>", document_table(data),
+        "<h2>Sarma and McKenney: making RCU safe for realtime (UseLinux 2004), and this run</h2>", document_table(data),
         "<h2>What it must show</h2>", verdict_list(data),
         "<h2>All figures</h2><p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
         result_table(data)])

@@ -2,6 +2,9 @@
 // Lays out tables and numbers.
 #include "report/table.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -45,7 +48,7 @@ void Table::group(const std::string &name)
     group_ = name;
 }
 
-std::string Table::text() const
+std::vector<std::size_t> Table::widths() const
 {
     std::vector<std::size_t> widths;
     for (std::size_t i = 0; i < columns_.size(); i++) {
@@ -54,24 +57,70 @@ std::string Table::text() const
             width = std::max(width, row.empty() ? 0 : display_width(row[i]));
         widths.push_back(width);
     }
+    return widths;
+}
+
+std::string Table::part(const std::vector<std::size_t> &shown, const std::vector<std::size_t> &widths) const
+{
     std::string header, line;
-    for (std::size_t i = 0; i < columns_.size(); i++) {
-        header += (i != 0 ? "  " : "") + pad(columns_[i].title, widths[i], columns_[i].align);
-        for (std::size_t j = 0; j < widths[i] + (i != 0 ? 2 : 0); j++)
+    for (std::size_t i : shown) {
+        const std::size_t gap = i == shown.front() ? 0 : 2;
+        header += std::string(gap, ' ') + pad(columns_[i].title, widths[i], columns_[i].align);
+        for (std::size_t j = 0; j < widths[i] + gap; j++)
             line += "─";
     }
-    std::string result = header + "\n" + line + "\n";
+    std::string result = header.substr(0, header.find_last_not_of(' ') + 1) + "\n" + line + "\n";
     for (const auto &row : rows_) {
         if (row.empty()) {
             result += line + "\n";
             continue;
         }
         std::string out;
-        for (std::size_t i = 0; i < columns_.size(); i++)
-            out += (i != 0 ? "  " : "") + pad(row[i], widths[i], columns_[i].align);
+        for (std::size_t i : shown)
+            out += (i == shown.front() ? "" : "  ") + pad(row[i], widths[i], columns_[i].align);
         result += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
     }
     return result;
+}
+
+// Where a table is wider than there is room, its columns go on below, each time beside the first one.
+std::string Table::text(std::size_t room) const
+{
+    const std::vector<std::size_t> all = widths();
+    std::string result;
+    std::vector<std::size_t> shown;
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < columns_.size(); i++) {
+        if (room != 0 && shown.size() > 1 && used + 2 + all[i] > room) {
+            result += part(shown, all) + "\n";
+            shown = {0};
+            used = all[0];
+        }
+        used += all[i] + (shown.empty() ? 0 : 2);
+        shown.push_back(i);
+    }
+    return result + part(shown, all);
+}
+
+// What was chosen, if anything was.
+static std::optional<std::size_t> &chosen_width()
+{
+    static std::optional<std::size_t> width;
+    return width;
+}
+
+void choose_table_width(std::size_t width)
+{
+    chosen_width() = width;
+}
+
+std::size_t table_width()
+{
+    struct winsize size {
+    };
+    if (chosen_width())
+        return *chosen_width();
+    return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 static std::string with_separators(double value)

@@ -9,6 +9,10 @@
 namespace lab
 {
 
+// Columns of the terminal, or what was chosen; 0: no limit, as for output that goes to a file or a pipe.
+std::size_t table_width();
+void choose_table_width(std::size_t width);
+
 class Table
 {
   public:
@@ -18,9 +22,13 @@ class Table
     void rule(); // a line between groups of rows
     // A rule, where the group is another than that of the row before.
     void group(const std::string &name);
-    std::string text() const;
+    // At most `room` columns of the terminal wide; 0: as wide as it is.
+    std::string text(std::size_t room = table_width()) const;
 
   private:
+    std::vector<std::size_t> widths() const;
+    std::string part(const std::vector<std::size_t> &shown, const std::vector<std::size_t> &widths) const;
+
     struct Column {
         std::string title;
         Align align;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# usage: packages.sh ROOT - install the packages of build/deb in a fresh root, build and run a program there, remove them.
+# usage: packages.sh ROOT - install the packages of build/deb in a fresh root, use them there, and remove them.
 #
 # ROOT: as `tools/fresh-root ROOT true` makes it.  Needs root.
 set -euo pipefail

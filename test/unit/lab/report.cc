@@ -41,7 +41,7 @@ TEST(Chart, ShowsASingleSampleAndTheAxis)
     EXPECT_EQ(chart.rfind("title\none", 0), 0u);
     EXPECT_NE(chart.find("█"), std::string::npos);
     EXPECT_NE(chart.find("·"), std::string::npos) << "one sample of ten thousand is still drawn";
-    EXPECT_NE(chart.find("10 us"), std::string::npos);
+    EXPECT_NE(chart.find("10 µs"), std::string::npos);
     EXPECT_NE(chart.find("10 ms"), std::string::npos);
     EXPECT_EQ(density_chart("nothing", {{"none", {}}}, 40), "");
 }
