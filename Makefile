@@ -2,7 +2,7 @@
 # The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build run check test test-long bench torture explore mutants tidy install clean
+.PHONY: help build run check test test-long bench torture explore mutants tidy deb abi install clean
 
 PREFIX ?= /usr/local
 ARGS ?=
@@ -61,6 +61,14 @@ mutants: ## seed faults into the library and print those that no test notices (A
 tidy: ## check the house rules of docs/style.md
 	@tools/setup tidy
 	@tools/tidy $(ARGS)
+
+deb: ## Debian packages of the last commit, in build/deb, asked about by lintian
+	@tools/setup library program deb
+	@tools/deb
+
+abi: ## the interface of the shared library beside that of the last release, or of REF=COMMIT
+	@tools/setup library abi
+	@tools/abi $(REF)
 
 install: build ## install the library, its headers, the rtrcu program and the manual pages under PREFIX
 	@cmake --install build/program --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }
