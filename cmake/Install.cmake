@@ -26,10 +26,15 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/rtrcu-config.cmake ${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rtrcu)
 
-# The .pc file names the prefix that is installed to.
+# The .pc file names the prefix that is installed to; a folder with a whole path of its own is not below it.
 install(CODE "set(PROJECT_VERSION ${PROJECT_VERSION})
-set(libdir \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
-set(includedir \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR})
+set(libdir ${CMAKE_INSTALL_LIBDIR})
+set(includedir ${CMAKE_INSTALL_INCLUDEDIR})
+foreach(folder libdir includedir)
+    if(NOT IS_ABSOLUTE \"\${\${folder}}\")
+        set(\${folder} \"\${CMAKE_INSTALL_PREFIX}/\${\${folder}}\")
+    endif()
+endforeach()
 configure_file(\"${CMAKE_SOURCE_DIR}/cmake/rtrcu.pc.in\" \"${CMAKE_BINARY_DIR}/rtrcu.pc\" @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/rtrcu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -36,4 +36,10 @@ grep -q -- '-O2 -g' "$commands" || fail "without a choice of the build type, the
 ! grep -q -- '-O2' "$work/one/flags/compile_commands.json" || fail "the project's -O2 stands behind CFLAGS"
 grep -q -- '-O1 -DPACKAGER' "$work/one/flags/compile_commands.json" || fail "CFLAGS are not honoured"
 grep -q -e '-Wl,-z,now' "$work/one/flags/CMakeCache.txt" || fail "LDFLAGS are not honoured"
+
+# A folder of the libraries that is not below the prefix is named as it is.
+(cd "$work/one" && "$cmake" -S . -B elsewhere -DCMAKE_INSTALL_LIBDIR="$work/libraries" >log 2>&1 &&
+    "$cmake" --build elsewhere -j "$(nproc)" >>log 2>&1 && "$cmake" --install elsewhere --prefix "$work/usr" >>log 2>&1)
+flags=$(PKG_CONFIG_PATH=$work/libraries/pkgconfig pkg-config --cflags --libs rtrcu)
+[[ $flags == *"-I$work/usr/include"* && $flags == *"-L$work/libraries "* ]] || fail "pkg-config says $flags"
 echo "alone: ok"
