@@ -18,20 +18,22 @@ namespace bench
 {
 
 enum class Kind {
-    loop,              // the empty loop: how noisy is the machine?
-    pair,              // lock and unlock
-    pair_code,         // bytes of instructions that lock and unlock add to a loop
-    lookup,            // hash lookups, each in a section, each waiting for the last
-    lookup_overlapped, // the same, several under way at once
-    synchronize,       // nobody else runs
-    synchronize_busy,  // a reader on another CPU locks and unlocks without a break
-    synchronize_hold,  // that reader holds sections of 20 us
-    enqueue,           // call_rcu() alone
-    update,            // malloc, exchange, call_rcu(), free, through the barrier
-    update_cpu,        // the same in CPU time of all threads
-    backlog,           // the largest backlog of that loop
-    thread_memory,     // bytes an idle registered thread costs
-    thread_scan,       // synchronize_rcu() among 4,096 idle registered threads
+    loop,                  // the empty loop: how noisy is the machine?
+    pair,                  // lock and unlock
+    pair_code,             // bytes of instructions that lock and unlock add to a loop
+    lookup,                // hash lookups, each in a section, each waiting for the last
+    lookup_overlapped,     // the same, several under way at once
+    synchronize,           // nobody else runs
+    synchronize_nobody,    // nor is the caller a reader
+    synchronize_quiescent, // a reader that says quiescent states
+    synchronize_busy,      // a reader on another CPU locks and unlocks without a break
+    synchronize_hold,      // that reader holds sections of 20 us
+    enqueue,               // call_rcu() alone
+    update,                // malloc, exchange, call_rcu(), free, through the barrier
+    update_cpu,            // the same in CPU time of all threads
+    backlog,               // the largest backlog of that loop
+    thread_memory,         // bytes an idle registered thread costs
+    thread_scan,           // synchronize_rcu() among 4,096 idle registered threads
 };
 constexpr int kinds = static_cast<int>(Kind::thread_scan) + 1;
 

@@ -84,6 +84,14 @@ struct RtrcuQsbr {
     {
         rcu_read_unlock_qs();
     }
+    static void synchronize()
+    {
+        synchronize_rcu();
+    }
+    static void turn()
+    {
+        rcu_quiescent_state();
+    }
 };
 
 // An event loop: never wakes anybody, and says once a turn that it holds nothing.

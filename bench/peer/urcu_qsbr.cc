@@ -34,6 +34,10 @@ struct UrcuQsbr {
     {
         urcu_qsbr_read_unlock();
     }
+    static void synchronize()
+    {
+        urcu_qsbr_synchronize_rcu();
+    }
     static void call(Head *head, void (*function)(Head *))
     {
         urcu_qsbr_call_rcu(head, function);

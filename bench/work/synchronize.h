@@ -29,7 +29,7 @@ template <class P, class Before> double median_synchronize_us(int samples, const
     return median(taken) / 1000;
 }
 
-enum class Reader { none, tight, hold };
+enum class Reader { none, nobody, tight, hold, quiescent };
 constexpr int64_t hold_ns = 20'000;
 
 // A reader that never rests, on its own CPU, while it lives.
@@ -67,6 +67,10 @@ template <class P, Reader reader> class BusyReader
     }
     static void section()
     {
+        if constexpr (reader == Reader::quiescent) {
+            P::turn();
+            return;
+        }
         P::lock();
         if constexpr (reader == Reader::hold) {
             int64_t end = lab::now_ns() + hold_ns;
@@ -92,7 +96,7 @@ template <class P, Reader reader> class SynchronizeWork : public Work
     Measured round() override
     {
         Measured measured;
-        if constexpr (reader == Reader::none) {
+        if constexpr (reader == Reader::none || reader == Reader::nobody) {
             measured.value = alone(); // on the process's only thread
         } else {
             on_thread(parameters_.cpu, [&] { measured.value = against_reader(); });
@@ -104,20 +108,24 @@ template <class P, Reader reader> class SynchronizeWork : public Work
     double alone()
     {
         lab::pin_to_cpus({parameters_.cpu});
-        P::begin();
+        if constexpr (reader == Reader::none)
+            P::begin();
         double result = median_synchronize_us<P>(parameters_.quick ? 500 : 4'000, [] {});
-        P::end();
+        if constexpr (reader == Reader::none)
+            P::end();
         return result;
     }
     double against_reader()
     {
-        P::begin();
+        if constexpr (reader != Reader::quiescent) // it would be one more to wait for
+            P::begin();
         double result;
         {
             BusyReader<P, reader> busy(parameters_.other_cpu);
             result = median_synchronize_us<P>(parameters_.quick ? 201 : 1'001, [&] { busy.see_it_run(); });
         }
-        P::end();
+        if constexpr (reader != Reader::quiescent)
+            P::end();
         return result;
     }
 

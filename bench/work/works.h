@@ -22,6 +22,11 @@ concept HasSynchronize = HasSections<P> && requires
     P::synchronize();
 };
 template <class P>
+concept HasTurns = requires
+{
+    P::turn();
+};
+template <class P>
 concept HasCallbacks = requires(typename P::Head *head)
 {
     P::call(head, [](typename P::Head *) {});
@@ -47,11 +52,14 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
     }
     if constexpr (HasSynchronize<P>) {
         offer(Kind::synchronize, make<SynchronizeWork<P, Reader::none>>);
+        offer(Kind::synchronize_nobody, make<SynchronizeWork<P, Reader::nobody>>);
         offer(Kind::synchronize_busy, make<SynchronizeWork<P, Reader::tight>>);
         offer(Kind::synchronize_hold, make<SynchronizeWork<P, Reader::hold>>);
         offer(Kind::thread_memory, make<ManyThreadsWork<P, true>>);
         offer(Kind::thread_scan, make<ManyThreadsWork<P, false>>);
     }
+    if constexpr (HasSynchronize<P> && HasTurns<P>)
+        offer(Kind::synchronize_quiescent, make<SynchronizeWork<P, Reader::quiescent>>);
     if constexpr (HasCallbacks<P>) {
         offer(Kind::enqueue, make<EnqueueWork<P>>);
         offer(Kind::update, make<UpdateWork<P, false>>);
