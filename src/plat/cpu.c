@@ -9,12 +9,18 @@
 #include <sys/rseq.h>
 #include <unistd.h>
 
+#include <rtrcu/detail/atomic.h>
+
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
+/* The kernel keeps the number up to date in the thread's own memory, where the C library has asked for that. */
 int plat_cpu_current(void)
 {
-    unsigned int cpu = 0;
+    const uint32_t *address = plat_cpu_address();
+    unsigned int cpu = address ? rtrcu_load_relaxed(address) : UINT32_MAX;
+    if (cpu <= INT32_MAX)
+        return (int)cpu;
     if (plat_syscall(SYS_getcpu, (long)&cpu, 0, 0, 0, 0, 0) < 0)
         return 0;
     return (int)cpu;
