@@ -42,7 +42,8 @@ enum rtrcu_blocked_lists { RTRCU_BLOCKED_LISTS_PERCPU, RTRCU_BLOCKED_LISTS_NODE 
 enum rtrcu_krcud_when { RTRCU_KRCUD_WHEN_RT, RTRCU_KRCUD_WHEN_ALWAYS };
 enum rtrcu_membarrier { RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON, RTRCU_MEMBARRIER_OFF };
 
-/* Every field has the same name in the environment, upper case, behind RTRCU_: RTRCU_TICK_US=500. */
+/* Every field has the same name in the environment, upper case, behind RTRCU_: RTRCU_TICK_US=500.  @room config, api
+ */
 struct rtrcu_config {
     uint32_t size; /* sizeof(struct rtrcu_config); set by rtrcu_config_init() */
     int32_t policy;

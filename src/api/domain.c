@@ -68,7 +68,7 @@ static void on_fork_child(void)
     drive_after_fork_child(&domain->drive, old_thread_id);
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
-    (void)plat_thread_exit_arm(domain->registry.exit_key, &rtrcu_self); /* it is the main thread now */
+    (void)reader_exit_arm(&domain->registry); /* it is the main thread now */
 }
 
 static void choose_fences(struct domain *domain)

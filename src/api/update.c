@@ -88,7 +88,7 @@ static bool poll_state(enum gp_kind kind, uint64_t cookie)
     if (gp_reached(&rtrcu_domain.gp, kind, cookie))
         return true;
     bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : drive_expedited_is_left(drive);
-    if (left && !drive_thread_runs(&drive->thread)) {
+    if (left && !drive_runs(drive)) {
         drive_start_in_call(drive);
         drive_wake(drive, true);
     }

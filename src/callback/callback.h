@@ -242,6 +242,11 @@ extern const struct callback_policy callback_policy_daemon, callback_policy_inli
     callback_policy_krcud, callback_policy_throttle;
 /* NULL if this version has none of that number. */
 const struct callback_policy *callback_policy_of(int32_t policy);
+/* Does what an owner leaves go to a daemon, at the head of its list? */
+static inline bool callback_punts(const struct callback *cb)
+{
+    return callback_policy_of(config_now(cb->config)->policy)->punts;
+}
 
 /* Does real-time work wait for this CPU, or for the end of what is ready?  (policy krcud) */
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record);

@@ -104,8 +104,8 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     bool late = owner_is_late(cb, record, now);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->ready, bit);
     enum callback_server server = choose_server(cb, record);
-    bool spent = callback_policy_of(config_now(cb->config)->policy)->punts && config_now(cb->config)->bhlimit &&
-                 rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
+    bool spent =
+        callback_punts(cb) && config_now(cb->config)->bhlimit && rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
     if (server == CALLBACK_OWNER && (spent || late))
         server = CALLBACK_DAEMON;
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))

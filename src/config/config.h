@@ -17,7 +17,7 @@ struct config {
     struct config_page *pages;           /* of the later ones, newest first; under the lock of changes */
 };
 
-/* Why a setting was refused. */
+/* Value: why a setting was refused. */
 struct config_message {
     char text[256];
 };

@@ -8,16 +8,6 @@
 /* How long blocking backpressure waits for a backlog that stands still. */
 #define PATIENCE_NS 100000000
 
-/* [O11] Invoker half: the batch's counters are stored, then the count of waiters is read.   litmus: O11 */
-void drive_progress(struct drive *drive)
-{
-    rtrcu_fence_full();
-    if (!rtrcu_load_relaxed(&drive->progress_waiters))
-        return;
-    rtrcu_fetch_add(&drive->progress, 1);
-    plat_futex_wake(&drive->progress, INT32_MAX);
-}
-
 /* No thread could be made, or the driver has none: do a pass here. */
 static void help(struct drive *drive)
 {
@@ -25,23 +15,6 @@ static void help(struct drive *drive)
     callback_collect(drive->cb);
     drive_turn_if_needed(drive, GP_NORMAL, &manner);
     drive_dispatch(drive);
-}
-
-/* [O11] Waiter half; drive_progress() is the other.  At most a tick: a deadline owner wakes nobody.
- *  - our count first:      the invoker sees it and wakes us;
- *  - its counters first:   we see the goal reached and do not sleep.
- * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
-static void wait_once(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
-{
-    uint32_t generation = drive->generation;
-    drive_note(drive, true);
-    drive_rouse(drive); /* who waits may make a system call, a deadline thread too */
-    rtrcu_fetch_add(&drive->progress_waiters, 1);
-    uint32_t progress = rtrcu_load_acquire(&drive->progress);
-    if (!reached(drive, argument))
-        drive_sleep(drive, &drive->progress, progress, drive_tick_ns(drive));
-    if (generation == drive->generation) /* in the child of a handler that forks meanwhile nobody counts */
-        rtrcu_fetch_add(&drive->progress_waiters, (uint32_t)-1);
 }
 
 static bool barrier_reached(struct drive *drive, void *unused)
@@ -97,7 +70,7 @@ void drive_barrier(struct drive *drive)
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
             help(drive);
-        wait_once(drive, barrier_reached, NULL);
+        drive_progress_wait(drive, barrier_reached, NULL);
         report_if_old(&barrier);
     }
 }
@@ -117,7 +90,7 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
         bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
         if (!is_served || plat_clock_now() - moved_ns > PATIENCE_NS)
             return false;
-        wait_once(drive, is_below_qmax, record);
+        drive_progress_wait(drive, is_below_qmax, record);
         if (callback_returned(record) == returned)
             continue;
         returned = callback_returned(record);

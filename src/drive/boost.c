@@ -232,20 +232,20 @@ static uint32_t look_at_lender(struct drive *drive, uint32_t *idle, int64_t *nap
     return cpu;
 }
 
-void *drive_nudge_body(void *argument)
+static void *nudge_body(void *argument)
 {
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
     uint32_t here = UINT32_MAX, idle = 0;
     int64_t nap_ns;
     for (;;) { /* for the life of the process */
-        uint32_t event = rtrcu_load_acquire(&worker->event);
+        uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, nudger_priority);
         rtrcu_store_release(&worker->thread_id, lock_thread_id());
         uint32_t there = look_at_lender(drive, &idle, &nap_ns);
         if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
             here = there;
-        drive_sleep(drive, &worker->event, event, nap_ns);
+        drive_thread_sleep(drive, &worker->thread, event, nap_ns);
     }
     return NULL;
 }
@@ -381,13 +381,13 @@ static bool is_able(struct drive *drive)
     return plat_sched_rt_priority() > 0 && nudger_comes(drive) && rtrcu_load_relaxed(&nudger_of(drive)->priority) > own;
 }
 
-void *drive_boost_body(void *argument)
+static void *boost_body(void *argument)
 {
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
     rtrcu_store_release(&worker->thread_id, lock_thread_id());
     for (;;) { /* for the life of the process */
-        uint32_t event = rtrcu_load_acquire(&worker->event);
+        uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, lender_priority);
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
         bool able = is_able(drive);
@@ -401,3 +401,16 @@ void *drive_boost_body(void *argument)
     }
     return NULL;
 }
+
+static int first_lender_priority(const struct rtrcu_config *config)
+{
+    return config->kthread_prio;
+}
+
+static int first_nudger_priority(const struct rtrcu_config *config)
+{
+    return config->kthread_prio ? config->kthread_prio + 1 : 0;
+}
+
+const struct drive_job drive_job_boost = {"rtrcu-boost", boost_body, first_lender_priority};
+const struct drive_job drive_job_nudge = {"rtrcu-nudge", nudge_body, first_nudger_priority};

@@ -6,11 +6,12 @@
  * A driver turns the crank for callbacks and polled cookies; a caller of synchronize_rcu() turns it itself.  Whoever
  * waits takes one step at a time, and goes on where another has stopped.  Daemons krcud/N invoke what owners do not.
  *
- *  drive.sleeping   set by       wakes it
- *  AWAKE    driver       nobody needs to
- *  PACING   driver       who is in a hurry
- *  IDLE     driver       whoever brings something new; a deadline thread that comes online
- *  TICKING  driver       whoever brings something new, but deadline threads that are online
+ *  sleeping  whom it says that of    who wakes it
+ *  AWAKE     everybody at first      nobody needs to
+ *  PACING    the driver              who is in a hurry
+ *  TICKING   the driver              whoever brings something new, but deadline threads that are online
+ *  IDLE      the driver              whoever brings something new; a deadline thread that comes online
+ *  IDLE      a daemon                whoever gives it a queue
  *
  * INV-DR1: a record is on at most one daemon's list (its `listed` word is the claim).
  */
@@ -23,20 +24,53 @@
 enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_TICKING, DRIVE_IDLE };
 enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKED = 4 };
 
-/* A thread of the library.
+/* A thread of the library: whether it is there, how deep it sleeps, and by what it is woken.
  *
- *  NONE -> STARTING        drive_thread_claim()   to make it
- *  NONE -> STARTING        drive_thread_hold()    to change what will be made
- *  STARTING -> + ASKED     drive_thread_claim()   somebody else needs it meanwhile
- *  STARTING -> RUNNING     drive_thread_make()    made
- *  STARTING -> NONE        drive_thread_make()    refused: who needs it asks again
- *  STARTING -> NONE        drive_thread_let()     changed: who held it makes it, if it was ASKED for
- *  any -> NONE             drive_thread_ended()   the program's code ended it
+ *  before     transition                    after
+ *  NONE       drive_thread_claim()          STARTING                   the caller makes it
+ *  STARTING   drive_thread_claim()          ASKED                      somebody else needs it meanwhile
+ *  ASKED      drive_thread_claim()          ASKED
+ *  RUNNING    drive_thread_claim()          RUNNING
+ *  NONE       drive_thread_hold()           STARTING                   to change what will be made
+ *  STARTING   drive_thread_hold()           STARTING
+ *  ASKED      drive_thread_hold()           ASKED
+ *  RUNNING    drive_thread_hold()           RUNNING
+ *  STARTING   drive_thread_make()           RUNNING NONE               made; refused: who needs it asks again
+ *  ASKED      drive_thread_make()           RUNNING NONE
+ *  STARTING   drive_thread_let()            NONE                       changed
+ *  ASKED      drive_thread_let()            NONE                       changed, and its holder makes it now
+ *  RUNNING    drive_thread_ended()          NONE                       the program's code has ended it
+ *  STARTING   drive_thread_ended()          NONE                       before its maker had said that it runs
+ *
+ * And by itself alone:
+ *
+ *  sleeping   transition                    after
+ *  AWAKE      drive_thread_lies_down()      PACING IDLE                a full fence: then it looks once more
+ *  IDLE       drive_thread_ticks()          TICKING
+ *  PACING     drive_thread_gets_up()        AWAKE
+ *  TICKING    drive_thread_gets_up()        AWAKE
+ *  IDLE       drive_thread_gets_up()        AWAKE
+ *
+ * A fork's child begins anew: see drive_thread_after_fork().
+ *
+ * INV-DR2: a thread is made, let or ended only while it is STARTING, or runs.
+ * INV-DR3: a thread lies down awake, and ticks idle.
  */
 struct drive_thread {
-    uint32_t state; /* atomic: enum drive_state */
+    uint32_t state;    /* atomic: enum drive_state */
+    uint32_t event;    /* atomic: futex: counts what wakes it */
+    uint32_t sleeping; /* atomic: enum drive_sleep; written by itself */
     struct plat_thread plat;
     const struct plat_home *home; /* where it begins; by who makes it, NULL = where all do now */
+};
+
+/* Value: what a thread is made of. */
+struct drive_thread_spec {
+    const char *name;
+    void *(*body)(void *); /* NULL: there is nothing to make */
+    void *argument;
+    int priority;                 /* as plat_thread.priority */
+    const struct plat_home *home; /* NULL = where all begin now */
 };
 
 /* Never freed: who makes a thread may still look at it.  So there is one of each list of CPUs. */
@@ -49,8 +83,6 @@ struct krcud {
     struct lock lock;
     struct reader_record *first, *last; /* queues to serve; under the lock */
     uint32_t serving;                   /* invokers at work; under the lock */
-    uint32_t event;                     /* atomic: futex */
-    uint32_t sleeping;                  /* atomic */
     struct drive_thread thread;
     uint32_t cpu;
     struct reader_record *served;        /* of its thread: the queue that has its turn, NULL = none */
@@ -97,11 +129,20 @@ enum {
     DRIVE_WORKER_TELL,
     DRIVE_WORKERS
 };
+
+/* What a worker is for: a row by the file that has its body. */
+struct drive_job {
+    const char *name;
+    void *(*body)(void *worker);
+    /* At which it begins, NULL = SCHED_OTHER: as an ordinary thread a worker might not come to run for long. */
+    int (*priority)(const struct rtrcu_config *config);
+};
+extern const struct drive_job drive_job_expedited, drive_job_boost, drive_job_nudge, drive_job_report, drive_job_tell;
+
 struct drive_worker {
     struct drive *drive;
-    void *(*body)(void *); /* constant */
+    const struct drive_job *job; /* constant */
     struct drive_thread thread;
-    uint32_t event;     /* atomic: futex */
     uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period */
     uint32_t thread_id; /* atomic: 0 = not yet running */
     struct lock lock;   /* the priority: held over the look at who waits and the change */
@@ -124,6 +165,21 @@ struct drive_turning {
     uint32_t event;            /* atomic: futex: counts wake-ups and releases of the crank */
     uint32_t sleeping;         /* atomic: how many sleep on it or are about to */
     uint64_t slept, by_caller; /* atomic counters */
+    /* What the next step needs to know; under the crank. */
+    bool unscanned;      /* begun, and no fence was to be had yet */
+    bool fenced;         /* its scan came behind a heavy fence */
+    bool asked;          /* those in the way have been asked to report */
+    uint32_t watcher;    /* thread id of who looks once a tick, 0 = nobody has had to wait */
+    int64_t report_ns;   /* age at which it is reported next */
+    uint32_t tasks_told; /* arrivals of tasks that the handler was told of */
+};
+
+/* Who waits for which expedited grace period, by the number of its end modulo 4; numbers.c. */
+struct drive_numbers {
+    uint32_t ended[4];    /* atomic: futex: counts ends */
+    uint32_t waiters[4];  /* atomic */
+    uint32_t priority[4]; /* atomic: the highest that waits */
+    uint64_t told;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
 };
 
 struct drive {
@@ -143,27 +199,16 @@ struct drive {
     uint64_t threads_refused;          /* atomic counter */
     uint64_t threads;                  /* atomic: those of ours now, and above 32 bits how often that has changed */
     uint32_t main_ended;               /* atomic: the process's main thread has called pthread_exit() */
-    uint32_t event;                    /* atomic: futex of the driver */
-    uint32_t sleeping;                 /* atomic: enum drive_sleep */
     int64_t online_ns;                 /* of the driver: when a deadline thread was online last, 0 = long ago */
     uint32_t urgent;                   /* atomic: the next grace period begins at once */
     uint32_t turns;                    /* atomic: futex: counts releases of the normal crank while some wait for it */
     uint32_t turn_waiters;             /* atomic: who leave it to the driver */
     uint32_t progress;                 /* atomic: futex: counts batches invoked while somebody waits for them */
-    uint32_t progress_waiters;
+    uint32_t progress_waiters;         /* atomic */
     struct drive_turning turning[GP_KINDS];
-    bool unscanned[GP_KINDS];    /* begun, and no fence was to be had yet; under the crank */
-    bool fenced[GP_KINDS];       /* its scan came behind a heavy fence; under the crank */
-    bool asked[GP_KINDS];        /* those in the way have been asked to report; under the crank */
-    uint32_t watcher[GP_KINDS];  /* thread id of who looks once a tick, 0 = nobody has had to wait; under the crank */
-    int64_t report_ns[GP_KINDS]; /* age at which a grace period turned in steps is reported next; under the crank */
+    struct drive_numbers numbers;
     struct drive_worker worker[DRIVE_WORKERS];
     struct drive_lending lending;
-    uint32_t exp_done[4];           /* atomic: futex: ends of expedited grace periods, by their number modulo 4 */
-    uint32_t exp_waiters[4];        /* atomic */
-    uint32_t exp_priority[4];       /* atomic: highest priority that waits for such a number; see urgency.c */
-    uint64_t exp_told;              /* atomic: the worker was woken for the numbers up to this */
-    uint32_t tasks_told[GP_KINDS];  /* under the crank: arrivals of tasks that the handler was told of */
     void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
@@ -177,6 +222,8 @@ struct drive {
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];
 };
+
+/* ---- the beginning, and counters: init.c ---- */
 
 void drive_init(struct drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
                 struct watch *watch);
@@ -195,11 +242,12 @@ static inline bool drive_thread_runs(const struct drive_thread *thread)
 {
     return rtrcu_load_acquire(&thread->state) == DRIVE_RUNNING;
 }
-/* 1: the caller fills in name and body, and makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less
- * than a tick ago. */
+/* 1: the caller makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less than a tick ago. */
 int drive_thread_claim(struct drive *drive, struct drive_thread *thread);
-/* 0; or -errno: there is no room for a thread now.  Without a body there is nothing to make. */
-int drive_thread_make(struct drive *drive, struct drive_thread *thread);
+/* By who has claimed it: 0; or -errno: there is no room for a thread now. */
+int drive_thread_make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
+/* Both: 0: it is there, or somebody is at it; or -errno. */
+int drive_thread_start(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
 /* Is it the calling thread? */
 bool drive_thread_is_me(const struct drive_thread *thread);
 /* By the thread: it ends, and may be made again. */
@@ -208,6 +256,23 @@ void drive_thread_ended(struct drive *drive, struct drive_thread *thread);
 bool drive_thread_hold(struct drive_thread *thread);
 /* True if it was asked for meanwhile: the caller must have it made. */
 bool drive_thread_let(struct drive_thread *thread);
+/* What it has been woken for by now; read before it looks what there is to do, and given to its sleep. */
+static inline uint32_t drive_thread_event(const struct drive_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->event);
+}
+/* The count makes a wake-up that comes before the sleep end it. */
+void drive_thread_wake(struct drive_thread *thread);
+void drive_thread_sleep(struct drive *drive, struct drive_thread *thread, uint32_t event, int64_t timeout_ns);
+/* Does it sleep, or is it about to, and how deep?  Behind a full fence. */
+static inline enum drive_sleep drive_thread_sleeps(const struct drive_thread *thread)
+{
+    return (enum drive_sleep)rtrcu_load_relaxed(&thread->sleeping);
+}
+/* By the thread: it is about to sleep so, and looks once more before it does. */
+void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how);
+void drive_thread_ticks(struct drive_thread *thread);
+void drive_thread_gets_up(struct drive_thread *thread);
 /* In the child: true if the forking thread is this one. */
 bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id);
 
@@ -238,12 +303,15 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind);
  * True if one ended. */
 bool drive_step(struct drive *drive, enum gp_kind kind);
 
+/* In a fork's child nobody waits, and what was under way begins again. */
+void drive_turning_after_fork_child(struct drive_turning *turning);
+
 /* ---- the heavy fence: fence.c ---- */
 
 /* A heavy fence, by whatever still works; false: none does, try again later. */
 bool drive_fence(struct drive *drive);
 
-/* ---- sleeping and waking: wake.c ---- */
+/* ---- sleeping: sleep.c ---- */
 
 /* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
 void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
@@ -251,6 +319,8 @@ void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t
  * lends the holder our priority.  Away meanwhile. */
 void drive_take_long(struct drive *drive, struct lock *lock);
 void drive_take_crank(struct drive *drive, enum gp_kind kind);
+
+/* ---- waking: wake.c ---- */
 
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
 void drive_perform(struct drive *drive, unsigned int actions);
@@ -271,25 +341,31 @@ void drive_note(struct drive *drive, bool urgent);
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie);
 /* Have it happen; does not wait. */
 void drive_start_expedited(struct drive *drive, uint64_t cookie);
-/* An expedited grace period has ended: wake who waits for its number. */
-void drive_expedited_done(struct drive *drive);
 /* Is one asked for that nobody turns: there is no worker, or it was not told? */
 bool drive_expedited_is_left(struct drive *drive);
 /* If so: make the worker and tell it, or turn it here. */
 void drive_expedited_serve(struct drive *drive);
 
-/* ---- how urgent they are: urgency.c ---- */
+/* ---- who waits for them: numbers.c ---- */
 
-/* A thread of @priority waits for the number of @cookie; all that waited for the number of @seq have got it. */
+/* One has ended: wake who waits for its number. */
+void drive_expedited_done(struct drive *drive);
+/* Wait until the one of @cookie has ended, whoever turns it.  False: a handler has forked since @generation, and in
+ * this child nobody was told. */
+bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generation);
+/* A thread of @priority waits for the number of @cookie. */
 void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority);
-void drive_expedited_drop(struct drive *drive, uint64_t seq);
+/* In a fork's child nobody waits but who forked, and its handler's thread looks again. */
+void drive_numbers_after_fork_child(struct drive *drive);
 /* The priority at which expedited grace periods are turned now: the worker's own, or of who waits; 0 = ordinary. */
 int drive_expedited_priority(struct drive *drive);
 
 /* ---- workers: worker.c ---- */
 
-/* At the start: there is none yet, and what it will do. */
-void drive_worker_init(struct drive *drive, int index, void *(*body)(void *));
+/* At the start: there is none yet. */
+void drive_worker_init(struct drive *drive, int index, const struct drive_job *job);
+/* In a fork's child: true if the forking thread is this one. */
+bool drive_worker_after_fork_child(struct drive_worker *worker, uint32_t old_thread_id);
 /* Make worker @index if it is not there.  0 or -errno. */
 int drive_worker_start(struct drive *drive, int index);
 void drive_worker_wake(struct drive *drive, int index);
@@ -299,11 +375,6 @@ void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
 void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *));
 /* Another thread raises it to @priority, if it is lower. */
 void drive_worker_lift(struct drive *drive, int index, int priority);
-void *drive_expedited_body(void *worker);
-void *drive_boost_body(void *worker);
-void *drive_nudge_body(void *worker);
-void *drive_report_body(void *worker);
-void *drive_tell_body(void *worker);
 /* The handler from now on, NULL = none. */
 void drive_set_blocking_handler(struct drive *drive, void (*handler)(void));
 /* Have the handler told of parked tasks, by a thread that holds nothing.  False: none can be had now. */
@@ -337,7 +408,7 @@ struct drive_share {
     bool left;        /* there is more */
 };
 
-/* ---- drivers: driver.c, kthread.c, ltimer.c, sched.c, poll.c ---- */
+/* ---- drivers: a file each, and the table in init.c ---- */
 
 /* A driver is a row: adding one changes nothing outside this room. */
 struct drive_driver {
@@ -356,6 +427,9 @@ static inline const struct drive_driver *drive_row(const struct drive *drive)
 {
     return rtrcu_load_acquire(&drive->driver);
 }
+
+/* ---- the driver's thread: driver.c ---- */
+
 /* A backlog is at qmax now. */
 void drive_note_flood(struct drive *drive);
 /* Was one so within the last DRIVE_FLOOD_NS? */
@@ -382,6 +456,9 @@ void drive_changed(struct drive *drive);
 void drive_leave(struct drive *drive);
 /* As drive_start(), and wait for who is at it: 0 = it is there. */
 int drive_start_surely(struct drive *drive);
+
+/* ---- what every driver does: pass.c ---- */
+
 /* One look at everything: what was queued, a grace period that is needed, ready callbacks.  True if some wait for their
  * owner. */
 bool drive_pass(struct drive *drive, const struct drive_manner *manner);
@@ -392,10 +469,19 @@ bool drive_anything_new(struct drive *drive);
 void drive_sleep_idle(struct drive *drive, uint32_t event, bool ready);
 /* The same, but only who is in a hurry wakes us. */
 void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns);
+
+/* ---- ready callbacks: dispatch.c ---- */
+
 /* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool drive_dispatch(struct drive *drive);
 /* The same, and no more is run here than @share allows. */
 bool drive_dispatch_within(struct drive *drive, struct drive_share *share);
+/* The CPU whose daemon serves @record: where its owner runs, if the library's threads may run there.  Under the leaf
+ * lock, or by the owner. */
+uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record);
+
+/* ---- a driver without a thread: sched.c ---- */
+
 /* One step in a call of the program's: the calling thread is outside sections and may take short locks.  Does nothing
  * where a thread of ours turns the crank, unless @asked. */
 void drive_step_here(struct drive *drive, struct drive_share *share, bool asked);
@@ -409,9 +495,6 @@ void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, s
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
  * there is none, and none can be made now. */
 bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent);
-/* The CPU whose daemon serves @record: where its owner runs, if the library's threads may run there.  Under the leaf
- * lock, or by the owner. */
-uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record);
 /* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
 int drive_krcud_start_all(struct drive *drive, const struct rtrcu_config *settings, const struct plat_home *home);
 
@@ -421,8 +504,13 @@ void drive_barrier(struct drive *drive);
 /* backpressure=block: wait until @record's backlog is below qmax, or has not moved for 100 ms.  Runs no callback.
  * False: it is not below. */
 bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
-/* A batch has been invoked: tell whoever waits. */
+
+/* ---- batches that have been invoked: progress.c ---- */
+
+/* Tell whoever waits. */
 void drive_progress(struct drive *drive);
+/* Wait for a batch, unless @reached; at most a tick. */
+void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument);
 
 /* ---- fork: fork.c ---- */
 

@@ -8,8 +8,8 @@
  *
  *  word                  says                                           set by
  *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): who hands over, who only asks
- *  drive.exp_told        told: the worker was woken for those up to it  tell(), never by a caller's own turn
- *  drive.exp_priority[]  the highest priority that waits for a number   who hands over or blocks; its end clears it
+ *  numbers.told          told: the worker was woken for those up to it  tell(), never by a caller's own turn
+ *  numbers.priority[]    the highest priority that waits for a number   who hands over or blocks; its end clears it
  *
  * exp_worker says who turns.  kthread: callers, and a worker at SCHED_FIFO; workqueue: a worker at SCHED_OTHER alone.
  * Where there is no worker, callers turn to the end, and the driver does what was only asked for.
@@ -20,11 +20,6 @@
 /* A caller lends so many times before it hands over: readers that stood still at one look have run at the next, or
  * others were preempted. */
 #define LENDS_OF_CALLER 4
-
-static uint32_t word_of(uint64_t seq)
-{
-    return (uint32_t)(seq / SEQ_STEP % 4);
-}
 
 static struct drive_worker *worker_of(struct drive *drive)
 {
@@ -37,48 +32,17 @@ static bool worker_is_there(struct drive *drive)
     return rtrcu_load_acquire(&worker_of(drive)->thread_id) != 0;
 }
 
-/* [O13] Turner half; the waiter's is wait_for_end().
- *  - the sequence first:     the waiter sees it and does not sleep;
- *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
- * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
-void drive_expedited_done(struct drive *drive)
-{
-    uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
-    drive_expedited_drop(drive, gp_seq(drive->gp, GP_EXPEDITED));
-    rtrcu_fetch_add(&drive->exp_done[index], 1);
-    if (rtrcu_load_relaxed(&drive->exp_waiters[index]))
-        plat_futex_wake(&drive->exp_done[index], INT32_MAX);
-}
-
-/* [O13] Waiter half.  False: a handler has forked since @generation, and in this child nobody was told.  A fork that
- * comes behind the last look changes the count in the child. */
-static bool wait_for_end(struct drive *drive, uint64_t cookie, uint32_t generation)
-{
-    uint32_t index = word_of(cookie);
-    rtrcu_fetch_add(&drive->exp_waiters[index], 1);
-    while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
-        uint32_t done = rtrcu_load_acquire(&drive->exp_done[index]);
-        if (generation != drive->generation)
-            return false;
-        if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
-            drive_sleep(drive, &drive->exp_done[index], done, PLAT_FOREVER);
-    }
-    if (generation == drive->generation)
-        rtrcu_fetch_add(&drive->exp_waiters[index], (uint32_t)-1);
-    return true;
-}
-
 /* Wake the worker for @cookie, which has been asked for, unless somebody has.  Its count makes a wake-up that comes
  * before its sleep end that.  Told is raised behind the wake-up: nobody relies on one that a preempted thread still
  * owes.
- * [O16] The count of wake-ups is raised behind the number asked for; see drive_expedited_body(). */
+ * [O16] The count of wake-ups is raised behind the number asked for; see expedited_body(). */
 static void tell(struct drive *drive, uint64_t cookie)
 {
-    uint64_t told = rtrcu_load_acquire(&drive->exp_told);
+    uint64_t told = rtrcu_load_acquire(&drive->numbers.told);
     if (!seq_before(told, cookie))
         return;
     drive_worker_wake(drive, DRIVE_WORKER_EXPEDITED);
-    while (seq_before(told, cookie) && !rtrcu_compare_exchange(&drive->exp_told, &told, cookie))
+    while (seq_before(told, cookie) && !rtrcu_compare_exchange(&drive->numbers.told, &told, cookie))
         ; /* each failure means that somebody told of another number */
 }
 
@@ -124,7 +88,8 @@ bool drive_expedited_is_left(struct drive *drive)
     uint64_t needed = gp_needed(drive->gp, GP_EXPEDITED);
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return false;
-    return !drive_thread_runs(&worker_of(drive)->thread) || seq_before(rtrcu_load_acquire(&drive->exp_told), needed);
+    return !drive_thread_runs(&worker_of(drive)->thread) ||
+           seq_before(rtrcu_load_acquire(&drive->numbers.told), needed);
 }
 
 void drive_expedited_serve(struct drive *drive)
@@ -193,7 +158,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     }
     if (left) {
         hand_over(drive, cookie);
-        if (!wait_for_end(drive, cookie, generation))
+        if (!drive_expedited_wait(drive, cookie, generation))
             drive_synchronize(drive, GP_EXPEDITED, cookie);
     }
 }
@@ -202,13 +167,13 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
  *  - its raising first:  the number asked for is seen, and turned;
  *  - our read first:     the count has changed when we go to sleep, so we do not.
  * Forbidden: we sleep AND a number was asked for that nobody will tell us of.   litmus: O16 */
-void *drive_expedited_body(void *argument)
+static void *expedited_body(void *argument)
 {
     static const struct drive_manner manner = {0};
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
     for (;;) { /* for the life of the process */
-        uint32_t event = rtrcu_load_acquire(&worker->event);
+        uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, drive_expedited_priority);
         rtrcu_store_release(&worker->thread_id, lock_thread_id());
         if (gp_is_needed(drive->gp, GP_EXPEDITED))
@@ -218,3 +183,10 @@ void *drive_expedited_body(void *argument)
     }
     return NULL;
 }
+
+static int first_priority(const struct rtrcu_config *config)
+{
+    return config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
+}
+
+const struct drive_job drive_job_expedited = {"rtrcu-exp", expedited_body, first_priority};

@@ -26,7 +26,7 @@ static bool fence_by_other_means(struct drive *drive, uint32_t mode)
         reader_fences_forget(registry);
     if (confirmed)
         rtrcu_fence_full();
-    return visited || (confirmed && rtrcu_load_acquire(&registry->fence_mode) == mode);
+    return visited || (confirmed && reader_fences_mode(registry) == mode);
 }
 
 /* The mode is read again behind a fence that relies on it: readers may have been told to fence no longer. */
@@ -34,10 +34,10 @@ bool drive_fence(struct drive *drive)
 {
     struct reader_registry *registry = drive->registry;
     for (;;) { /* ends unless the configuration changes for ever */
-        uint32_t mode = rtrcu_load_acquire(&registry->fence_mode);
+        uint32_t mode = reader_fences_mode(registry);
         if (reader_fences_are_confirmed(registry, mode)) {
             rtrcu_fence_full();
-            if (rtrcu_load_acquire(&registry->fence_mode) == mode)
+            if (reader_fences_mode(registry) == mode)
                 return true;
         } else if (mode & 1) {
             return fence_by_other_means(drive, mode);

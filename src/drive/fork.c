@@ -36,8 +36,7 @@ static void resume_invokers(struct drive *drive)
         struct krcud *krcud = &drive->krcud[cpu];
         if (!has_daemon(krcud))
             continue;
-        rtrcu_fetch_add(&krcud->event, 1); /* it read the count before it saw the flag */
-        plat_futex_wake(&krcud->event, 1);
+        drive_thread_wake(&krcud->thread); /* it read the count before it saw the flag */
     }
 }
 
@@ -87,27 +86,17 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
         struct krcud *krcud = &drive->krcud[cpu];
         lock_reset(&krcud->lock);
         krcud->first = krcud->last = NULL;
-        krcud->event = krcud->sleeping = krcud->serving = 0;
+        krcud->serving = 0;
         survives |= drive_thread_after_fork(&krcud->thread, old_thread_id);
     }
-    for (int i = 0; i < DRIVE_WORKERS; i++) {
-        struct drive_worker *worker = &drive->worker[i];
-        struct drive_worker fresh = {.drive = drive, .body = worker->body, .thread = worker->thread};
-        if (drive_thread_after_fork(&fresh.thread, old_thread_id)) {
-            fresh.priority = worker->priority;
-            survives = true;
-        }
-        lock_init(&fresh.lock, LOCK_RANK_WORKER);
-        *worker = fresh;
-    }
+    for (int i = 0; i < DRIVE_WORKERS; i++)
+        survives |= drive_worker_after_fork_child(&drive->worker[i], old_thread_id);
     survives |= drive_thread_after_fork(&drive->thread, old_thread_id);
     survives |= drive_thread_after_fork(&drive->end, old_thread_id);
     if (survives)
         plat_signals_home(rtrcu_load_acquire(&drive->home));
     rtrcu_store_relaxed(&drive->threads, survives);
     rtrcu_store_relaxed(&drive->main_ended, 0);
-    drive->event = 0;
-    drive->sleeping = DRIVE_AWAKE;
 }
 
 void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
@@ -117,16 +106,10 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     lock_reset(&drive->barrier_lock);
     lock_reset(&drive->aside.lock);
     forget_threads(drive, old_thread_id);
-    for (int kind = 0; kind < GP_KINDS; kind++) {
-        drive->unscanned[kind] = drive->asked[kind] = false;
-        drive->turning[kind].event = drive->turning[kind].sleeping = 0;
-    }
-    for (int i = 0; i < 4; i++) {
-        drive->exp_waiters[i] = drive->exp_priority[i] = 0;
-        drive->exp_done[i]++; /* see wait_for_end() in expedited.c */
-    }
+    for (int kind = 0; kind < GP_KINDS; kind++)
+        drive_turning_after_fork_child(&drive->turning[kind]);
+    drive_numbers_after_fork_child(drive);
     drive->lending = (struct drive_lending){0};
-    drive->exp_told = gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK;
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;
     drive->generation++;

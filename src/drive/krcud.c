@@ -150,7 +150,7 @@ static void set_scheduling(struct krcud *krcud)
 
 static void serve_one(struct krcud *krcud)
 {
-    uint32_t event = rtrcu_load_acquire(&krcud->event);
+    uint32_t event = drive_thread_event(&krcud->thread);
     struct reader_record *record = take(krcud);
     if (record) {
         uint32_t generation = krcud->generation = krcud->drive->generation;
@@ -160,10 +160,10 @@ static void serve_one(struct krcud *krcud)
         rest(krcud, generation);
         return;
     }
-    rtrcu_exchange(&krcud->sleeping, 1);
+    drive_thread_lies_down(&krcud->thread, DRIVE_IDLE);
     if (!rtrcu_load_acquire(&krcud->first) || rtrcu_load_relaxed(&krcud->drive->forking))
-        drive_sleep(krcud->drive, &krcud->event, event, PLAT_FOREVER);
-    rtrcu_store_release(&krcud->sleeping, 0);
+        drive_thread_sleep(krcud->drive, &krcud->thread, event, PLAT_FOREVER);
+    drive_thread_gets_up(&krcud->thread);
 }
 
 /* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives
@@ -206,15 +206,14 @@ static void *body(void *argument)
 
 static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
 {
-    struct plat_thread *plat = &krcud->thread.plat;
+    char name[16];
     int claimed = drive_thread_claim(krcud->drive, &krcud->thread);
     if (claimed <= 0)
         return claimed;
-    *plat = (struct plat_thread){.body = body, .argument = krcud};
-    snprintf(plat->name, sizeof(plat->name), "krcud/%u", krcud->cpu);
+    snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
     krcud->settings = settings;
-    krcud->thread.home = home;
-    return drive_thread_make(krcud->drive, &krcud->thread);
+    struct drive_thread_spec start = {.name = name, .body = body, .argument = krcud, .home = home};
+    return drive_thread_make(krcud->drive, &krcud->thread, &start);
 }
 
 /* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
@@ -303,10 +302,8 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
         return true;
     }
     rtrcu_fence_full();
-    if (rtrcu_load_relaxed(&krcud->sleeping)) {
-        rtrcu_fetch_add(&krcud->event, 1);
-        plat_futex_wake(&krcud->event, 1);
-    }
+    if (drive_thread_sleeps(&krcud->thread))
+        drive_thread_wake(&krcud->thread);
     return true;
 }
 

@@ -24,7 +24,7 @@ static void *body(void *argument)
     struct drive *drive = argument;
     int64_t next_ns = 0;
     for (;;) { /* for the life of the process */
-        uint32_t event = rtrcu_load_acquire(&drive->event);
+        uint32_t event = drive_thread_event(&drive->thread);
         bool ready = drive_pass(drive, &manner);
         if (ready || drive_anything_new(drive))
             wait_for_tick(drive, &next_ns);

@@ -11,7 +11,7 @@ static void *body(void *argument)
     static const struct drive_manner manner = {.never_sleeps = true};
     struct drive *drive = argument;
     for (;;) { /* for the life of the process */
-        uint32_t event = rtrcu_load_acquire(&drive->event);
+        uint32_t event = drive_thread_event(&drive->thread);
         bool ready = drive_pass(drive, &manner);
         if (!drive_anything_new(drive))
             drive_sleep_idle(drive, event, ready);

@@ -25,12 +25,12 @@ static void gone(void *argument)
     drive_thread_ended(worker->drive, &worker->thread);
 }
 
-void *drive_report_body(void *argument)
+static void *report_body(void *argument)
 {
     struct drive_worker *worker = argument;
     pthread_cleanup_push(gone, worker);
     for (;;) { /* for the life of the process, or until a handler ends it */
-        uint32_t event = rtrcu_load_acquire(&worker->event);
+        uint32_t event = drive_thread_event(&worker->thread);
         if (!watch_report_say(worker->drive->watch))
             drive_worker_sleep(worker, event);
     }
@@ -52,12 +52,12 @@ bool drive_tell_handler(struct drive *drive)
     return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* who is at it may yet be refused */
 }
 
-void *drive_tell_body(void *argument)
+static void *tell_body(void *argument)
 {
     struct drive_worker *worker = argument;
     pthread_cleanup_push(gone, worker);
     for (;;) { /* for the life of the process, or until a handler ends it */
-        uint32_t event = rtrcu_load_acquire(&worker->event);
+        uint32_t event = drive_thread_event(&worker->thread);
         void (*handler)(void) = rtrcu_load_acquire(&worker->drive->blocking_handler);
         if (rtrcu_exchange(&worker->wanted, 0) && handler)
             handler();
@@ -67,3 +67,12 @@ void *drive_tell_body(void *argument)
     pthread_cleanup_pop(0);
     return NULL;
 }
+
+/* What it reports may be that ordinary threads do not come to run. */
+static int first_priority(const struct rtrcu_config *config)
+{
+    return config->kthread_prio;
+}
+
+const struct drive_job drive_job_report = {"rtrcu-report", report_body, first_priority};
+const struct drive_job drive_job_tell = {"rtrcu-tell", tell_body, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads of the library: made when first needed, by one maker at a time; one that is refused is tried again.
  *
- * tested by: test/api/threads.cc, test/api/ending.cc
+ * tested by: test/unit/drive/thread_state.cc, test/api/threads.cc, test/api/ending.cc
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,9 @@ bool drive_thread_hold(struct drive_thread *thread)
 
 bool drive_thread_let(struct drive_thread *thread)
 {
-    return rtrcu_exchange(&thread->state, DRIVE_NONE) & DRIVE_ASKED;
+    uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
+    invariant("INV-DR2", before & DRIVE_STARTING);
+    return before & DRIVE_ASKED;
 }
 
 int drive_thread_claim(struct drive *drive, struct drive_thread *thread)
@@ -68,9 +70,11 @@ static int create(struct drive *drive, struct drive_thread *thread)
     return error;
 }
 
-static int make(struct drive *drive, struct drive_thread *thread)
+static int make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
 {
-    int error = thread->plat.body ? create(drive, thread) : 0;
+    plat_thread_prepare(&thread->plat, start->name, start->body, start->argument, start->priority);
+    thread->home = start->home;
+    int error = start->body ? create(drive, thread) : 0;
     if (error) {
         rtrcu_store_relaxed(&drive->refused_ns, plat_clock_now());
         rtrcu_fetch_add(&drive->threads_refused, 1);
@@ -84,7 +88,7 @@ static int make(struct drive *drive, struct drive_thread *thread)
 
 bool drive_thread_is_me(const struct drive_thread *thread)
 {
-    return rtrcu_load_acquire(&thread->plat.thread_id) == lock_thread_id();
+    return plat_thread_number(&thread->plat) == lock_thread_id();
 }
 
 /* ---- the end of the process ----
@@ -139,8 +143,7 @@ static void watch_end(struct drive *drive)
     struct drive_thread *thread = &drive->end;
     if (!rtrcu_load_relaxed(&drive->main_ended) || drive_thread_claim(drive, thread) <= 0)
         return;
-    plat_thread_prepare(&thread->plat, "rtrcu-end", end_body, drive);
-    (void)make(drive, thread);
+    (void)make(drive, thread, &(struct drive_thread_spec){.name = "rtrcu-end", .body = end_body, .argument = drive});
 }
 
 /* The flag is stored, then the number is read; who makes a thread counts it, then reads the flag: both by updates. */
@@ -151,24 +154,65 @@ void drive_main_ends(struct drive *drive)
         watch_end(drive);
 }
 
-int drive_thread_make(struct drive *drive, struct drive_thread *thread)
+int drive_thread_make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
 {
-    int error = make(drive, thread);
+    int error = make(drive, thread, start);
     if (!error)
         watch_end(drive);
     return error;
 }
 
+int drive_thread_start(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
+{
+    int claimed = drive_thread_claim(drive, thread);
+    return claimed <= 0 ? claimed : drive_thread_make(drive, thread, start);
+}
+
 void drive_thread_ended(struct drive *drive, struct drive_thread *thread)
 {
     rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
-    rtrcu_exchange(&thread->state, DRIVE_NONE);
+    uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
+    invariant("INV-DR2", before != DRIVE_NONE);
+    (void)before;
+}
+
+/* ---- sleeping and waking ---- */
+
+void drive_thread_wake(struct drive_thread *thread)
+{
+    rtrcu_fetch_add(&thread->event, 1);
+    plat_futex_wake(&thread->event, 1);
+}
+
+void drive_thread_sleep(struct drive *drive, struct drive_thread *thread, uint32_t event, int64_t timeout_ns)
+{
+    drive_sleep(drive, &thread->event, event, timeout_ns);
+}
+
+void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how)
+{
+    uint32_t before = rtrcu_exchange(&thread->sleeping, how);
+    invariant("INV-DR3", before == DRIVE_AWAKE);
+    (void)before;
+}
+
+void drive_thread_ticks(struct drive_thread *thread)
+{
+    invariant("INV-DR3", drive_thread_sleeps(thread) == DRIVE_IDLE);
+    rtrcu_store_relaxed(&thread->sleeping, DRIVE_TICKING);
+}
+
+void drive_thread_gets_up(struct drive_thread *thread)
+{
+    rtrcu_store_release(&thread->sleeping, DRIVE_AWAKE);
 }
 
 bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id)
 {
-    bool survives = old_thread_id != 0 && thread->plat.thread_id == old_thread_id;
+    bool survives = old_thread_id != 0 && plat_thread_number(&thread->plat) == old_thread_id;
     thread->state = survives ? DRIVE_RUNNING : DRIVE_NONE;
-    thread->plat.thread_id = survives ? lock_thread_id() : 0;
+    plat_thread_renumber(&thread->plat, survives ? lock_thread_id() : 0);
+    thread->event = 0;
+    thread->sleeping = DRIVE_AWAKE;
     return survives;
 }

@@ -26,26 +26,26 @@
 /* Grace periods stand still without a fence, and say so. */
 static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
 {
-    if (plat_clock_now() - gp_began_ns(drive->gp, kind) < drive->report_ns[kind])
+    if (plat_clock_now() - gp_began_ns(drive->gp, kind) < drive->turning[kind].report_ns)
         return;
     watch_fence_gather(drive->watch, kind, -EPERM);
     drive_report(drive);
-    drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
+    drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
 }
 
 /* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
  * fence is to be had now, and nothing is known of any reader yet. */
 static bool try_to_scan(struct drive *drive, enum gp_kind kind)
 {
-    if (!drive->unscanned[kind])
+    if (!drive->turning[kind].unscanned)
         return true;
-    drive->fenced[kind] = gp_needs_fence(drive->gp);
-    if (drive->fenced[kind] && !drive_fence(drive)) {
+    drive->turning[kind].fenced = gp_needs_fence(drive->gp);
+    if (drive->turning[kind].fenced && !drive_fence(drive)) {
         report_fence_if_old(drive, kind);
         return false;
     }
     gp_scan(drive->gp, kind);
-    drive->unscanned[kind] = false;
+    drive->turning[kind].unscanned = false;
     return true;
 }
 
@@ -93,11 +93,11 @@ static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
 static void report_if_old(struct drive *drive, enum gp_kind kind)
 {
     int64_t now = plat_clock_now();
-    if (now - gp_began_ns(drive->gp, kind) < drive->report_ns[kind] || gp_is_clear(drive->gp, kind))
+    if (now - gp_began_ns(drive->gp, kind) < drive->turning[kind].report_ns || gp_is_clear(drive->gp, kind))
         return;
     watch_stall_gather(drive->watch, kind, now);
     drive_report(drive);
-    drive->report_ns[kind] = watch_next_report(drive->watch, drive->report_ns[kind]);
+    drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
 }
 
 /* Ask those in the way.  Whoever was asked just now, by the scan, the other kind or for its callbacks as well, may have
@@ -106,7 +106,7 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
 static void ask(struct drive *drive, enum gp_kind kind)
 {
     poll_readers(drive, kind, true);
-    while (drive->fenced[kind] && !gp_is_clear(drive->gp, kind)) { /* ends when all who are left kept the flag */
+    while (drive->turning[kind].fenced && !gp_is_clear(drive->gp, kind)) { /* ends when all who are left kept the flag */
         if (!drive_fence(drive) || poll_readers(drive, kind, true) == 0)
             return;
     }
@@ -117,10 +117,10 @@ static void ask(struct drive *drive, enum gp_kind kind)
 static void tell_tasks(struct drive *drive, enum gp_kind kind)
 {
     uint32_t came = gp_tasks_came(drive->gp, kind);
-    if (came == drive->tasks_told[kind] || !rtrcu_load_acquire(&drive->blocking_handler))
+    if (came == drive->turning[kind].tasks_told || !rtrcu_load_acquire(&drive->blocking_handler))
         return;
     if (drive_tell_handler(drive))
-        drive->tasks_told[kind] = came;
+        drive->turning[kind].tasks_told = came;
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
@@ -132,7 +132,7 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
         return;
     tell_tasks(drive, kind);
     ask(drive, kind);
-    drive->asked[kind] = true;
+    drive->turning[kind].asked = true;
     if (!gp_is_clear(drive->gp, kind))
         rtrcu_count_add(&drive->turning[kind].slept, !manner->never_sleeps);
 }
@@ -156,11 +156,11 @@ static bool look_before_sleep(struct drive *drive, enum gp_kind kind)
 /* Begin a grace period; its scan is next.  Under the crank. */
 static void begin(struct drive *drive, enum gp_kind kind)
 {
-    drive->report_ns[kind] = watch_next_report(drive->watch, 0);
+    drive->turning[kind].report_ns = watch_next_report(drive->watch, 0);
     gp_begin(drive->gp, kind, plat_clock_now());
-    drive->unscanned[kind] = true;
-    drive->asked[kind] = false;
-    drive->watcher[kind] = 0;
+    drive->turning[kind].unscanned = true;
+    drive->turning[kind].asked = false;
+    drive->turning[kind].watcher = 0;
 }
 
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
@@ -178,7 +178,7 @@ enum outcome { ENDED, AGAIN, ASLEEP };
 /* Under the crank, readers are in the way: ask them, or look again. */
 static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
 {
-    if (drive->asked[kind]) {
+    if (drive->turning[kind].asked) {
         poll_readers(drive, kind, true);
         tell_tasks(drive, kind);
         report_if_old(drive, kind);
@@ -315,9 +315,9 @@ static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, con
         drive_release_crank(drive, kind);
         return outcome;
     }
-    if (drive->watcher[kind] == 0)
-        drive->watcher[kind] = lock_thread_id();
-    *watches = drive->watcher[kind] == lock_thread_id();
+    if (drive->turning[kind].watcher == 0)
+        drive->turning[kind].watcher = lock_thread_id();
+    *watches = drive->turning[kind].watcher == lock_thread_id();
     lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: we look again, and so does the watcher */
     return outcome;
 }
@@ -394,4 +394,11 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
     if (drive_pass_alone(drive, kind, cookie))
         return;
     turn_until(drive, kind, cookie, &caller);
+}
+
+void drive_turning_after_fork_child(struct drive_turning *turning)
+{
+    turning->unscanned = turning->asked = false;
+    rtrcu_store_relaxed(&turning->event, 0);
+    rtrcu_store_relaxed(&turning->sleeping, 0);
 }

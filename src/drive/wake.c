@@ -5,29 +5,6 @@
  */
 #include "drive/drive.h"
 
-void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns)
-{
-    bool went = reader_away_begin();
-    plat_futex_wait(word, expected, timeout_ns);
-    if (went)
-        reader_away_end(drive->registry);
-}
-
-void drive_take_long(struct drive *drive, struct lock *lock)
-{
-    if (lock_try(lock))
-        return;
-    bool went = reader_away_begin();
-    lock_acquire_same_rank(lock);
-    if (went)
-        reader_away_end(drive->registry);
-}
-
-void drive_take_crank(struct drive *drive, enum gp_kind kind)
-{
-    drive_take_long(drive, gp_crank(drive->gp, kind));
-}
-
 static bool may_wake(void)
 {
     return !reader_self_is(READER_STATE_DEADLINE);
@@ -75,7 +52,7 @@ void drive_wake(struct drive *drive, bool urgent)
     if (!may_wake_driver() || !row->body)
         return;
     rtrcu_fence_full();
-    uint32_t sleeping = rtrcu_load_relaxed(&drive->sleeping);
+    enum drive_sleep sleeping = drive_thread_sleeps(&drive->thread);
     if (sleeping >= DRIVE_TICKING || (sleeping == DRIVE_PACING && urgent))
         drive_rouse(drive);
 }
@@ -84,7 +61,7 @@ void drive_wake(struct drive *drive, bool urgent)
 void drive_online(struct drive *drive)
 {
     const struct drive_driver *row = drive_row(drive);
-    if (!may_wake() && rtrcu_load_relaxed(&drive->sleeping) == DRIVE_IDLE)
+    if (!may_wake() && drive_thread_sleeps(&drive->thread) == DRIVE_IDLE)
         drive_rouse(drive);
     if (row->come)
         row->come(drive);
@@ -93,6 +70,5 @@ void drive_online(struct drive *drive)
 void drive_rouse(struct drive *drive)
 {
     rtrcu_fetch_add(&drive->wakeups, 1);
-    rtrcu_fetch_add(&drive->event, 1);
-    plat_futex_wake(&drive->event, 1);
+    drive_thread_wake(&drive->thread);
 }

@@ -4,37 +4,26 @@
  * tested by: test/api/expedited.cc
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "drive/drive.h"
 
 #define REFUSED_NS 1000000000
 
-static const char *const names[DRIVE_WORKERS] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report",
-                                                 "rtrcu-tell"};
-
-void drive_worker_init(struct drive *drive, int index, void *(*body)(void *))
+void drive_worker_init(struct drive *drive, int index, const struct drive_job *job)
 {
-    drive->worker[index] = (struct drive_worker){.drive = drive, .body = body};
+    drive->worker[index] = (struct drive_worker){.drive = drive, .job = job};
     lock_init(&drive->worker[index].lock, LOCK_RANK_WORKER);
 }
 
-/* A real-time worker is one from its start: as an ordinary thread it might not come to say so for long. */
-static int first_priority(const struct drive *drive, int index)
+bool drive_worker_after_fork_child(struct drive_worker *worker, uint32_t old_thread_id)
 {
-    const struct rtrcu_config *config = config_now(drive->config);
-    int own = config->kthread_prio;
-    switch (index) {
-    case DRIVE_WORKER_EXPEDITED:
-        return config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? own : 0;
-    case DRIVE_WORKER_BOOST:
-    case DRIVE_WORKER_REPORT: /* what it reports may be that ordinary threads do not come to run */
-        return own;
-    case DRIVE_WORKER_NUDGE:
-        return own ? own + 1 : 0;
-    default:
-        return 0;
-    }
+    struct drive_worker fresh = {.drive = worker->drive, .job = worker->job, .thread = worker->thread};
+    bool survives = drive_thread_after_fork(&fresh.thread, old_thread_id);
+    if (survives)
+        fresh.priority = rtrcu_load_relaxed(&worker->priority);
+    lock_init(&fresh.lock, LOCK_RANK_WORKER);
+    *worker = fresh;
+    return survives;
 }
 
 /* Driver sched is for programs that want no thread of ours: none is made but to call a handler that the program has
@@ -54,27 +43,25 @@ static bool may_be_made(struct drive *drive, int index)
 int drive_worker_start(struct drive *drive, int index)
 {
     struct drive_worker *worker = &drive->worker[index];
-    if (!drive_thread_runs(&worker->thread) && !may_be_made(drive, index))
+    const struct drive_job *job = worker->job;
+    struct drive_thread_spec start = {.name = job->name, .body = job->body, .argument = worker};
+    if (drive_thread_runs(&worker->thread))
+        return 0;
+    if (!may_be_made(drive, index))
         return -EAGAIN;
-    int claimed = drive_thread_claim(drive, &worker->thread);
-    if (claimed <= 0)
-        return claimed;
-    worker->thread.plat =
-        (struct plat_thread){.body = worker->body, .argument = worker, .priority = first_priority(drive, index)};
-    snprintf(worker->thread.plat.name, sizeof(worker->thread.plat.name), "%s", names[index]);
-    return drive_thread_make(drive, &worker->thread);
+    if (job->priority)
+        start.priority = job->priority(config_now(drive->config));
+    return drive_thread_start(drive, &worker->thread, &start);
 }
 
-/* The count makes a wake-up that comes before the sleep end it. */
 void drive_worker_wake(struct drive *drive, int index)
 {
-    rtrcu_fetch_add(&drive->worker[index].event, 1);
-    plat_futex_wake(&drive->worker[index].event, 1);
+    drive_thread_wake(&drive->worker[index].thread);
 }
 
 void drive_worker_sleep(struct drive_worker *worker, uint32_t event)
 {
-    drive_sleep(worker->drive, &worker->event, event, PLAT_FOREVER);
+    drive_thread_sleep(worker->drive, &worker->thread, event, PLAT_FOREVER);
 }
 
 /* A refusal is believed for a while, so that no grace period asks again in vain. */

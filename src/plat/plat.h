@@ -78,7 +78,7 @@ static inline bool plat_cpus_has(const struct plat_cpus *cpus, uint32_t cpu)
 
 /* ---- threads: thread.c, sched.c ---- */
 
-/* How threads of our own run, whoever makes them. */
+/* Value: how threads of our own run, whoever makes them. */
 struct plat_home {
     struct plat_cpus cpus;
     int32_t nice;
@@ -101,8 +101,30 @@ struct plat_thread {
     uint32_t thread_id; /* atomic: written by the thread, 0 = not yet running */
 };
 
-/* Fill in an ordinary one. */
-void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument);
+/* Fill in one that has not been made yet; @name is cut to what the kernel keeps. */
+static inline void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *),
+                                       void *argument, int priority)
+{
+    bool ends = false;
+    for (size_t i = 0; i < sizeof(thread->name); i++) {
+        ends = ends || !name[i] || i + 1 == sizeof(thread->name);
+        thread->name[i] = ends ? '\0' : name[i];
+    }
+    thread->body = body;
+    thread->argument = argument;
+    thread->priority = priority;
+    thread->nice = 0;
+    rtrcu_store_relaxed(&thread->thread_id, 0);
+}
+/* Its id, 0 = not yet running; and, in a fork's child, what it is now. */
+static inline uint32_t plat_thread_number(const struct plat_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->thread_id);
+}
+static inline void plat_thread_renumber(struct plat_thread *thread, uint32_t thread_id)
+{
+    rtrcu_store_relaxed(&thread->thread_id, thread_id);
+}
 /* Make a detached thread at home: at its priority, on the home's CPUs, with all signals blocked that do not tell of
  * a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a sandbox refuses one of
  * them, that one alone is left out: the priority for an ordinary thread, the CPUs for those of its maker, and its
@@ -119,7 +141,7 @@ void plat_own_name(char name[PLAT_THREAD_NAME]);
  * -1: it has not ended, or the kernel does not tell. */
 int plat_threads_left(void);
 
-/* What another thread is doing now, as far as the kernel tells. */
+/* Value: what another thread is doing now, as far as the kernel tells. */
 struct plat_thread_look {
     char state;        /* R running, S asleep, D in the kernel, T stopped, t traced, Z dead, ? unknown */
     long call;         /* number of the system call it is in, -1 = none or unknown */

@@ -155,12 +155,6 @@ static int create(struct plat_thread *thread, size_t stack_bytes, struct place p
     return error;
 }
 
-void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
-{
-    *thread = (struct plat_thread){.body = body, .argument = argument};
-    snprintf(thread->name, sizeof(thread->name), "%s", name);
-}
-
 /* There is no room for a thread now: neither another place nor another stack would help. */
 static bool is_refused(int error)
 {

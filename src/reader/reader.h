@@ -78,7 +78,7 @@ struct reader_leaf {
     struct reader_record record[READER_FANOUT];
 };
 
-/* How a leaf is laid out: one piece of zeroed memory with room for what every room keeps of it. */
+/* Value: how a leaf is laid out: one piece of zeroed memory with room for what every room keeps of it. */
 struct reader_plan {
     size_t bytes;
     struct reader_leaf *(*lay_out)(void *memory);
@@ -457,6 +457,12 @@ bool reader_lent_release(void);
 static inline bool reader_fences_are_full(const struct reader_registry *registry)
 {
     return rtrcu_load_relaxed(&registry->fence_mode) & 1;
+}
+
+/* Odd: readers must use full fences; rises with each change. */
+static inline uint32_t reader_fences_mode(const struct reader_registry *registry)
+{
+    return rtrcu_load_acquire(&registry->fence_mode);
 }
 
 /* Does every reader fence in @mode, so that a grace period needs no heavy fence? */

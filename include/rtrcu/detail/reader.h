@@ -51,21 +51,21 @@ enum {
 
 /* What a thread keeps in thread-local storage.  Installed layout: grows only at the end. */
 struct rtrcu_thread {
-    uint32_t word;                /* x86-64: the reader word.  Elsewhere: its low 24 bits only. */
-    uint32_t flag;                /* elsewhere: the flag byte.  x86-64: unused. */
-    uint32_t state;               /* owner-private bits, see reader/reader.h */
-    uint32_t bh;                  /* explicit nesting of rcu_read_lock_bh(), kept by the owner */
-    struct reader_record *record; /* NULL while not registered */
-    uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet */
-    uint32_t *lent;               /* the word by which this thread may have been lent a priority; the record's */
-    struct rcu_task *task;        /* the innermost that is mounted here with a section that is listed, or NULL */
-    uintptr_t entered;     /* where the outermost section began, 0 = not noted; programs built with RTRCU_DEBUG */
-    uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread */
-    uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true) */
-    uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, a bit each */
-    uint32_t slow;         /* slow paths under way: handlers nest.  Who confirms full fences reads it */
-    uint32_t sched;        /* what the scheduler makes of this thread, and for how many calls; see drive/caller.c */
-    uint32_t mount_id;     /* by which tasks know this thread, 0 = not asked yet; outlives a fork */
+    uint32_t word;                /* x86-64: the reader word.  Elsewhere: its low 24 bits only.  @room reader, api */
+    uint32_t flag;                /* elsewhere: the flag byte.  x86-64: unused.  @room reader, api */
+    uint32_t state;               /* owner-private bits, see reader/reader.h.  @room reader */
+    uint32_t bh;                  /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
+    struct reader_record *record; /* NULL while not registered.  @room reader */
+    uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet.  @room base */
+    uint32_t *lent;               /* the word by which it may have been lent a priority; the record's.  @room reader */
+    struct rcu_task *task;        /* the innermost mounted here with a section that is listed.  @room section, reader */
+    uintptr_t entered;     /* where the outermost section began; programs built with RTRCU_DEBUG.  @room api, reader */
+    uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread.  @room callback */
+    uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true).  @room callback */
+    uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, as bits.  @room base */
+    uint32_t slow;         /* slow paths under way: who confirms full fences reads it.  @room reader */
+    uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room drive */
+    uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

@@ -133,14 +133,6 @@ void plat_home_init(struct plat_home *home)
     home->cpus.bits[0] = 1;
 }
 
-void plat_thread_prepare(struct plat_thread *thread, const char *name, void *(*body)(void *), void *argument)
-{
-    *thread = {};
-    snprintf(thread->name, sizeof(thread->name), "%s", name);
-    thread->body = body;
-    thread->argument = argument;
-}
-
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     (void)home;

@@ -51,16 +51,16 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
     struct krcud *krcud = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0);
     EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false));
-    EXPECT_EQ(krcud->event, 0u) << "it is awake";
+    EXPECT_EQ(krcud->thread.event, 0u) << "it is awake";
     test::Worker sleeper;
-    krcud->sleeping = 1;
+    krcud->thread.sleeping = 1;
     sleeper.start([&] {
-        while (rtrcu_load_acquire(&krcud->event) == 0)
-            plat_futex_wait(&krcud->event, 0, PLAT_FOREVER);
+        while (rtrcu_load_acquire(&krcud->thread.event) == 0)
+            plat_futex_wait(&krcud->thread.event, 0, PLAT_FOREVER);
     });
     EXPECT_TRUE(drive_krcud_give(drive_, two, 0, false));
     sleeper.wait();
-    EXPECT_EQ(krcud->event, 1u);
+    EXPECT_EQ(krcud->thread.event, 1u);
 }
 
 /* Where its thread cannot be had, another daemon serves; where there is none the caller does. */

@@ -49,19 +49,19 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     drive_->worker[DRIVE_WORKER_EXPEDITED].priority = 8;
     drive_->worker[DRIVE_WORKER_EXPEDITED].wanted = 1;
     drive_->krcud[PLAT_CPU_MAX - 1].thread.state = DRIVE_RUNNING;
-    drive_->krcud[PLAT_CPU_MAX - 1].serving = drive_->krcud[PLAT_CPU_MAX - 1].sleeping = 1;
+    drive_->krcud[PLAT_CPU_MAX - 1].serving = drive_->krcud[PLAT_CPU_MAX - 1].thread.sleeping = 1;
     drive_->thread.state = drive_->end.state = DRIVE_RUNNING;
-    drive_->sleeping = DRIVE_IDLE;
-    drive_->event = drive_->turn_waiters = drive_->urgent = drive_->progress_waiters = drive_->forking = 1;
+    drive_->thread.sleeping = DRIVE_IDLE;
+    drive_->thread.event = drive_->turn_waiters = drive_->urgent = drive_->progress_waiters = drive_->forking = 1;
     drive_->aside.serving = drive_->main_ended = 1;
     drive_->threads = 5;
     for (int i = 0; i < 4; i++)
-        drive_->exp_waiters[i] = drive_->exp_priority[i] = 3;
+        drive_->numbers.waiters[i] = drive_->numbers.priority[i] = 3;
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        drive_->unscanned[kind] = drive_->asked[kind] = true;
+        drive_->turning[kind].unscanned = drive_->turning[kind].asked = true;
         drive_->turning[kind].sleeping = 2;
     }
-    drive_->exp_told = 4096;
+    drive_->numbers.told = 4096;
     drive_after_fork_child(drive_, OLD);
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_id());
@@ -72,20 +72,21 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].wanted, 0u);
     EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].thread.state, static_cast<uint32_t>(DRIVE_NONE));
     EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].serving, 0u);
-    EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].sleeping, 0u);
+    EXPECT_EQ(drive_->krcud[PLAT_CPU_MAX - 1].thread.sleeping, 0u);
     EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
     EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_NONE));
     EXPECT_EQ(drive_->threads, 1u);
-    EXPECT_EQ(drive_->sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
-    EXPECT_EQ(drive_->event | drive_->turn_waiters | drive_->urgent | drive_->progress_waiters | drive_->forking, 0u);
+    EXPECT_EQ(drive_->thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+    EXPECT_EQ(drive_->thread.event | drive_->turn_waiters | drive_->urgent | drive_->progress_waiters | drive_->forking,
+              0u);
     EXPECT_EQ(drive_->aside.serving | drive_->main_ended, 0u);
     for (int i = 0; i < 4; i++)
-        EXPECT_EQ(drive_->exp_waiters[i] | drive_->exp_priority[i], 0u) << i;
+        EXPECT_EQ(drive_->numbers.waiters[i] | drive_->numbers.priority[i], 0u) << i;
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        EXPECT_FALSE(drive_->unscanned[kind] || drive_->asked[kind]);
+        EXPECT_FALSE(drive_->turning[kind].unscanned || drive_->turning[kind].asked);
         EXPECT_EQ(drive_->turning[kind].sleeping, 0u);
     }
-    EXPECT_EQ(drive_->exp_told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->survivor, lock_thread_id());
     EXPECT_EQ(drive_->generation, 1u);
     drive_after_fork_child(drive_, 0);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The room's beginning: the tables of drivers and of workers; its counters.
+ *
+ * tested by: test/api/drivers.cc
+ */
+#include "drive/drive.h"
+
+static const struct drive_job *const jobs[DRIVE_WORKERS] = {
+    [DRIVE_WORKER_EXPEDITED] = &drive_job_expedited, [DRIVE_WORKER_BOOST] = &drive_job_boost,
+    [DRIVE_WORKER_NUDGE] = &drive_job_nudge,         [DRIVE_WORKER_REPORT] = &drive_job_report,
+    [DRIVE_WORKER_TELL] = &drive_job_tell,
+};
+
+const struct drive_driver *drive_driver_of(int32_t driver)
+{
+    switch (driver) {
+    case RTRCU_DRIVER_KTHREAD:
+        return &drive_driver_kthread;
+    case RTRCU_DRIVER_LTIMER:
+        return &drive_driver_ltimer;
+    case RTRCU_DRIVER_SCHED:
+        return &drive_driver_sched;
+    case RTRCU_DRIVER_POLL:
+        return &drive_driver_poll;
+    default:
+        return NULL;
+    }
+}
+
+void drive_leaf_init(struct drive_leaf *part, struct reader_leaf *leaf)
+{
+    reader_leaf_join(leaf, READER_DRIVE, part);
+}
+
+void drive_init(struct drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
+                struct watch *watch)
+{
+    drive->config = config;
+    drive->registry = gp_registry(gp);
+    drive->gp = gp;
+    drive->cb = cb;
+    drive->watch = watch;
+    drive->driver = drive_driver_of(config_now(config)->driver);
+    plat_home_init(&drive->process);
+    drive->home = drive_home_on(drive, config_now(config)->cpus);
+    if (!drive->home)
+        drive->home = &drive->process;
+    lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
+    lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
+    drive->aside.drive = drive;
+    drive->numbers.told = SEQ_FIRST;
+    for (int i = 0; i < DRIVE_WORKERS; i++)
+        drive_worker_init(drive, i, jobs[i]);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        lock_init(&drive->krcud[cpu].lock, LOCK_RANK_DAEMON);
+        drive->krcud[cpu].cpu = cpu;
+        drive->krcud[cpu].drive = drive;
+    }
+}
+
+void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
+{
+    stats->gp_slept = rtrcu_load_relaxed(&drive->turning[GP_NORMAL].slept);
+    stats->gp_by_caller = rtrcu_load_relaxed(&drive->turning[GP_NORMAL].by_caller);
+    stats->driver_wakeups = rtrcu_load_relaxed(&drive->wakeups);
+    stats->driver_passes = rtrcu_load_relaxed(&drive->passes);
+    stats->rt_refused = rtrcu_load_relaxed(&drive->rt_refused);
+    stats->boosts = rtrcu_load_relaxed(&drive->boosts);
+    stats->boost_ns = rtrcu_load_relaxed(&drive->boost_ns);
+    stats->boost_ns_max = rtrcu_load_relaxed(&drive->boost_ns_max);
+    stats->boost_refused = rtrcu_load_relaxed(&drive->boost_refused);
+    stats->boost_given_up = rtrcu_load_relaxed(&drive->boost_given_up);
+    stats->krcud_given = rtrcu_load_relaxed(&drive->krcud_given);
+    stats->fence_refused = rtrcu_load_relaxed(&drive->fence_refused);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who waits for which expedited grace period: asleep until its number is reached, and at what priority.
+ *
+ * For each number that is waited for there is the highest priority that waits, so that nothing that is done for it
+ * falls below, nor stays above for ever.
+ * tested by: test/api/expedited.cc
+ */
+#include "drive/drive.h"
+
+static uint32_t word_of(uint64_t seq)
+{
+    return (uint32_t)(seq / SEQ_STEP % 4);
+}
+
+/* [O13] Turner half; the waiter's is drive_expedited_wait().
+ *  - the sequence first:     the waiter sees it and does not sleep;
+ *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
+ * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
+void drive_expedited_done(struct drive *drive)
+{
+    struct drive_numbers *numbers = &drive->numbers;
+    uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
+    rtrcu_store_relaxed(&numbers->priority[index], 0);
+    rtrcu_fetch_add(&numbers->ended[index], 1);
+    if (rtrcu_load_relaxed(&numbers->waiters[index]))
+        plat_futex_wake(&numbers->ended[index], INT32_MAX);
+}
+
+/* [O13] Waiter half.  False: a handler has forked since @generation, and in this child nobody was told.  A fork that
+ * comes behind the last look changes the count in the child. */
+bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generation)
+{
+    struct drive_numbers *numbers = &drive->numbers;
+    uint32_t index = word_of(cookie);
+    rtrcu_fetch_add(&numbers->waiters[index], 1);
+    while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+        uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
+        if (generation != drive->generation)
+            return false;
+        if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
+            drive_sleep(drive, &numbers->ended[index], done, PLAT_FOREVER);
+    }
+    if (generation == drive->generation)
+        rtrcu_fetch_add(&numbers->waiters[index], (uint32_t)-1);
+    return true;
+}
+
+int drive_expedited_priority(struct drive *drive)
+{
+    const struct rtrcu_config *config = config_now(drive->config);
+    int highest = config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
+    bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
+    for (int i = 0; i < 4 && follows; i++) {
+        int waits = (int)rtrcu_load_acquire(&drive->numbers.priority[i]);
+        highest = waits > highest ? waits : highest;
+    }
+    return highest;
+}
+
+void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority)
+{
+    uint32_t *word = &drive->numbers.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
+    while (waits < priority && !rtrcu_compare_exchange(word, &waits, priority))
+        ; /* each failure means that another waits for it */
+}
+
+void drive_numbers_after_fork_child(struct drive *drive)
+{
+    for (int i = 0; i < 4; i++) {
+        rtrcu_store_relaxed(&drive->numbers.waiters[i], 0);
+        rtrcu_store_relaxed(&drive->numbers.priority[i], 0);
+        rtrcu_fetch_add(&drive->numbers.ended[i], 1); /* see drive_expedited_wait() */
+    }
+    rtrcu_store_relaxed(&drive->numbers.told, gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
+}

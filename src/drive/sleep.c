@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sleeping: away, so that a switch to full fences does not wait for the sleeper.
+ *
+ * tested by: test/api/deadline.cc
+ */
+#include "drive/drive.h"
+
+void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    bool went = reader_away_begin();
+    plat_futex_wait(word, expected, timeout_ns);
+    if (went)
+        reader_away_end(drive->registry);
+}
+
+void drive_take_long(struct drive *drive, struct lock *lock)
+{
+    if (lock_try(lock))
+        return;
+    bool went = reader_away_begin();
+    lock_acquire_same_rank(lock);
+    if (went)
+        reader_away_end(drive->registry);
+}
+
+void drive_take_crank(struct drive *drive, enum gp_kind kind)
+{
+    drive_take_long(drive, gp_crank(drive->gp, kind));
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A thread of the library: every transition of its state and of its sleep, against the tables of drive/drive.h.
+ */
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+#include "../../support/transitions.h"
+#include "../../support/variant.h"
+
+namespace
+{
+
+std::string state_of(const drive_thread &thread)
+{
+    switch (rtrcu_load_acquire(&thread.state)) {
+    case DRIVE_NONE:
+        return "NONE";
+    case DRIVE_STARTING:
+        return "STARTING";
+    case DRIVE_STARTING | DRIVE_ASKED:
+        return "ASKED";
+    case DRIVE_RUNNING:
+        return "RUNNING";
+    default:
+        return "?";
+    }
+}
+
+void *nothing(void *)
+{
+    return nullptr;
+}
+
+/* A thread in each state, over the process's own room, which makes and refuses threads. */
+class ThreadState : public testing::Test
+{
+  protected:
+    struct drive *drive_ = &rtrcu_domain.drive;
+    test::Transitions table_{"src/drive/drive.h", "before"};
+
+    drive_thread in(const std::string &state)
+    {
+        drive_thread thread = {};
+        rtrcu_store_relaxed(&drive_->refused_ns, int64_t{0});
+        if (state != "NONE") {
+            EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);
+        }
+        if (state == "ASKED") {
+            EXPECT_EQ(drive_thread_claim(drive_, &thread), 0);
+        }
+        if (state == "RUNNING") {
+            EXPECT_EQ(drive_thread_make(drive_, &thread, &no_body), 0);
+        }
+        EXPECT_EQ(state_of(thread), state);
+        return thread;
+    }
+    /* Whose thread is refused. */
+    int make_refused(drive_thread *thread)
+    {
+        rlimit before, none;
+        getrlimit(RLIMIT_AS, &before);
+        none = before;
+        none.rlim_cur = 1;
+        setrlimit(RLIMIT_AS, &none);
+        drive_thread_spec start = {};
+        start.name = "refused";
+        start.body = nothing;
+        int error = drive_thread_make(drive_, thread, &start);
+        setrlimit(RLIMIT_AS, &before);
+        return error;
+    }
+    static constexpr drive_thread_spec no_body = {"none", nullptr, nullptr, 0, nullptr};
+};
+
+TEST_F(ThreadState, TransitionsAreThoseOfTheTable)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "memory cannot be limited";
+    for (const char *before : {"NONE", "STARTING", "ASKED", "RUNNING"}) {
+        drive_thread claimed = in(before), held = in(before);
+        EXPECT_EQ(drive_thread_claim(drive_, &claimed), before == std::string("NONE"));
+        table_.saw(before, "drive_thread_claim()", state_of(claimed));
+        EXPECT_EQ(drive_thread_hold(&held), before == std::string("NONE"));
+        table_.saw(before, "drive_thread_hold()", state_of(held));
+    }
+    for (const char *before : {"STARTING", "ASKED"}) {
+        drive_thread made = in(before), refused = in(before), let = in(before);
+        EXPECT_EQ(drive_thread_make(drive_, &made, &no_body), 0);
+        table_.saw(before, "drive_thread_make()", state_of(made));
+        EXPECT_LT(make_refused(&refused), 0);
+        table_.saw(before, "drive_thread_make()", state_of(refused));
+        EXPECT_EQ(drive_thread_let(&let), before == std::string("ASKED"));
+        table_.saw(before, "drive_thread_let()", state_of(let));
+    }
+    for (const char *before : {"STARTING", "RUNNING"}) {
+        drive_thread ended = in(before);
+        rtrcu_fetch_add(&drive_->threads, DRIVE_THREADS_CHANGE + 1); /* as if it had been made */
+        drive_thread_ended(drive_, &ended);
+        table_.saw(before, "drive_thread_ended()", state_of(ended));
+    }
+    table_.all_seen();
+}
+
+TEST_F(ThreadState, WhoWasRefusedIsNotAskedForAWhile)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "memory cannot be limited";
+    drive_thread thread = in("STARTING");
+    EXPECT_LT(make_refused(&thread), 0);
+    EXPECT_EQ(drive_thread_claim(drive_, &thread), -EAGAIN);
+    rtrcu_store_relaxed(&drive_->refused_ns, int64_t{0});
+    EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);
+}
+
+TEST_F(ThreadState, MistakesAreFound)
+{
+    if (!CHECK_DEBUG)
+        GTEST_SKIP() << "a debug build checks it";
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    drive_thread thread = in("NONE");
+    EXPECT_DEATH(drive_thread_let(&thread), "INV-DR2");
+    EXPECT_DEATH(drive_thread_ticks(&thread), "INV-DR3");
+    drive_thread_lies_down(&thread, DRIVE_IDLE);
+    EXPECT_DEATH(drive_thread_lies_down(&thread, DRIVE_IDLE), "INV-DR3");
+}
+
+TEST(ThreadSleep, TransitionsAreThoseOfTheTable)
+{
+    static const char *const names[] = {"AWAKE", "PACING", "TICKING", "IDLE"};
+    test::Transitions table("src/drive/drive.h", "sleeping   transition");
+    drive_thread thread = {};
+    for (enum drive_sleep how : {DRIVE_PACING, DRIVE_IDLE}) {
+        drive_thread_lies_down(&thread, how);
+        table.saw("AWAKE", "drive_thread_lies_down()", names[drive_thread_sleeps(&thread)]);
+        drive_thread_gets_up(&thread);
+        table.saw(names[how], "drive_thread_gets_up()", names[drive_thread_sleeps(&thread)]);
+    }
+    drive_thread_lies_down(&thread, DRIVE_IDLE);
+    drive_thread_ticks(&thread);
+    table.saw("IDLE", "drive_thread_ticks()", names[drive_thread_sleeps(&thread)]);
+    drive_thread_gets_up(&thread);
+    table.saw("TICKING", "drive_thread_gets_up()", names[drive_thread_sleeps(&thread)]);
+    table.all_seen();
+}
+
+/* The count makes a wake-up that comes before the sleep end it. */
+TEST(ThreadSleep, AWakeUpBeforeItEndsIt)
+{
+    drive_thread thread = {};
+    uint32_t event = drive_thread_event(&thread);
+    drive_thread_wake(&thread);
+    drive_thread_sleep(&rtrcu_domain.drive, &thread, event, PLAT_FOREVER);
+    EXPECT_NE(drive_thread_event(&thread), event);
+}
+
+} // namespace
