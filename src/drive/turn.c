@@ -102,11 +102,11 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
 
 /* Ask those in the way.  Whoever was asked just now, by the scan, the other kind or for its callbacks as well, may have
  * lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep asks again.
- * A grace period that needed no fence makes none for this either. */
+ * A grace period that needed no fence makes none for this either.  It ends when all who are left kept the flag. */
 static void ask(struct drive *drive, enum gp_kind kind)
 {
     poll_readers(drive, kind, true);
-    while (drive->turning[kind].fenced && !gp_is_clear(drive->gp, kind)) { /* ends when all who are left kept the flag */
+    while (drive->turning[kind].fenced && !gp_is_clear(drive->gp, kind)) {
         if (!drive_fence(drive) || poll_readers(drive, kind, true) == 0)
             return;
     }
