@@ -12,6 +12,9 @@
 #define CLOCK_EVERY_NS 1000
 #define CLOCK_EVERY_MAX 8
 #define COST_MAX_NS 1000000
+/* And before each callback when the deadline is so near that an interval of costly ones could reach it, whatever the
+ * estimate says: of a function whose callbacks become costly, one may then run past it, and not 8. */
+#define DEADLINE_NEAR_NS ((int64_t)CLOCK_EVERY_MAX * COST_MAX_NS)
 /* Callbacks that keep the others and the next grace period's waiting are said: so long together, and so long each. */
 #define LONG_TOGETHER_NS 100000000
 #define LONG_EACH_NS 1000000
@@ -94,8 +97,19 @@ static void report_if_long(struct callback *cb, const struct cb_queue *queue, ui
              (const void *)rtrcu_load_relaxed(&queue->function));
 }
 
-/* Read the clock and say whether the next interval still fits.  Intervals begin at one callback and double up to what
- * the estimate allows, so that callbacks of unknown cost cannot overrun by many. */
+/* Intervals begin at one callback and double up to what the estimate and the deadline allow, so that callbacks of
+ * unknown cost cannot overrun by many. */
+static uint32_t next_interval(const struct cb_queue *queue, const struct invocation *inv)
+{
+    int64_t deadline_ns = inv->budget->deadline_ns;
+    if (inv->interval == 0 || (deadline_ns && deadline_ns - inv->checked_ns < DEADLINE_NEAR_NS))
+        return 1;
+    uint32_t fits = CLOCK_EVERY_NS / (queue->cost_ns + 1) + 1;
+    fits = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
+    return inv->interval * 2 > fits ? fits : inv->interval * 2;
+}
+
+/* Read the clock and say whether the next interval still fits. */
 static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invocation *inv)
 {
     const struct callback_budget *budget = inv->budget;
@@ -105,10 +119,7 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
         report_if_long(cb, queue, inv->since_check, now - inv->checked_ns);
     inv->checked_ns = now;
     inv->since_check = 0;
-    uint32_t fits = CLOCK_EVERY_NS / (queue->cost_ns + 1) + 1;
-    fits = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
-    inv->interval = inv->interval == 0 ? 1 : inv->interval * 2;
-    inv->interval = inv->interval > fits ? fits : inv->interval;
+    inv->interval = next_interval(queue, inv);
     int64_t needed = (int64_t)queue->cost_ns * inv->interval;
     if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
         rtrcu_fetch_add(&cb->deadline_stops, 1);

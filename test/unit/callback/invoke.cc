@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Batches and their ends: by count, by time, by a deadline.
+ */
+#include "world.h"
+
+namespace
+{
+
+using Invocation = CallbackWorld;
+
+TEST_F(Invocation, CountEndsABatchAndTheRestStaysInOrder)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 10);
+    EXPECT_EQ(invoke(record, at_most(4)), 4u);
+    EXPECT_TRUE(callback_has_ready(record));
+    EXPECT_EQ(callback_pending(record), 6u);
+    EXPECT_EQ(invoke(record, at_most(0)), 0u);
+    queue_ready(record, 5); /* joins behind what is left */
+    EXPECT_EQ(invoke(record, everything()), 11u);
+    EXPECT_EQ(order_, numbers(0, 15));
+}
+
+TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    callback_budget budget = everything();
+    budget.deadline_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(cb_->deadline_stops, 1u);
+    EXPECT_EQ(cb_->budget_stops, 0u);
+    EXPECT_TRUE(callback_has_ready(record));
+    budget.deadline_ns = plat_clock_now() + INT64_C(60000000000);
+    EXPECT_EQ(invoke(record, budget), 3u);
+}
+
+TEST_F(Invocation, ATimeThatIsUsedUpRunsNothing)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 3);
+    callback_budget budget = everything();
+    budget.end_ns = plat_clock_now() - 1;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(cb_->deadline_stops, 0u);
+    EXPECT_EQ(invoke(record, everything()), 3u);
+}
+
+int64_t spin_until_ns;
+
+void spin(rcu_head *)
+{
+    while (plat_clock_now() < spin_until_ns)
+        ;
+}
+
+/* Each callback runs past the end that is left: a batch that trusts its estimate too far runs many of them. */
+TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
+{
+    reader_record *record = world_.craft(0);
+    for (int i = 0; i < 40; i++)
+        enqueue(record, spin);
+    make_ready(record);
+    callback_budget budget = everything();
+    budget.end_ns = spin_until_ns = plat_clock_now() + 2000000;
+    uint64_t done = invoke(record, budget);
+    EXPECT_GE(done, 1u);
+    EXPECT_LE(done, 2u) << "nothing is known of the cost of these callbacks";
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_GT(callback_slot(record)->queue.cost_ns, 0u) << "the estimate learns";
+    EXPECT_EQ(invoke(record, everything()), 40 - done);
+}
+
+/* The estimate is of the cheap ones: behind a change of function it tells nothing. */
+TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksBehindQuickOnes)
+{
+    reader_record *record = world_.craft(0);
+    for (int i = 0; i < 95; i++) /* intervals have grown by then */
+        enqueue(record);
+    for (int i = 0; i < 40; i++)
+        enqueue(record, spin);
+    make_ready(record);
+    callback_budget budget = everything();
+    budget.end_ns = spin_until_ns = plat_clock_now() + 5000000;
+    uint64_t done = invoke(record, budget);
+    EXPECT_LE(done, 97u);
+    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(invoke(record, everything()), 135 - done);
+}
+
+int quick_left;
+
+void spin_when_quick_ones_are_over(rcu_head *head)
+{
+    if (quick_left-- <= 0)
+        spin(head);
+}
+
+/* One function all along: the estimate is of the quick ones, and an interval of 8 begins where they end. */
+TEST_F(Invocation, OneCallbackAtMostRunsPastTheDeadlineWhereAKindBecomesSlow)
+{
+    reader_record *record = world_.craft(0);
+    for (int i = 0; i < 135; i++)
+        enqueue(record, spin_when_quick_ones_are_over);
+    make_ready(record);
+    quick_left = 95;
+    callback_budget budget = everything();
+    budget.deadline_ns = spin_until_ns = plat_clock_now() + 5000000;
+    uint64_t done = invoke(record, budget);
+    EXPECT_LE(done, 96u);
+    EXPECT_EQ(cb_->deadline_stops, 1u);
+    EXPECT_EQ(invoke(record, everything()), 135 - done);
+}
+
+TEST_F(Invocation, AnEstimateThatDoesNotFitBeginsNothing)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    callback_slot(record)->queue.cost_ns = 1000000;
+    callback_budget budget = everything();
+    budget.deadline_ns = plat_clock_now() + 500000;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(cb_->deadline_stops, 1u);
+}
+
+TEST_F(Invocation, OwnersAreCounted)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    callback_budget budget = at_most(2);
+    budget.by_owner = true;
+    invoke(record, budget);
+    invoke(record, everything());
+    EXPECT_EQ(cb_->by_owner, 2u);
+}
+
+TEST_F(Invocation, OneLatencySampleABatch)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    invoke(record, everything());
+    queue_ready(record, 1);
+    invoke(record, everything());
+    uint64_t samples = 0;
+    for (uint64_t bucket : cb_->latency_us_log2)
+        samples += bucket;
+    EXPECT_EQ(samples, 2u);
+}
+
+} // namespace
