@@ -26,11 +26,11 @@ check: ## the unit tests of one room, in seconds: make check ROOM=gp [TEST='Gp.*
 	@tools/check "$(ROOM)" "$(TEST)"
 
 test: ## build and run the tests with every check on (others: ARGS="release asan tsan aarch64")
-	@tools/setup library program check test clang tidy
+	@tools/setup library program check test tidy
 	@tools/test $(ARGS)
 
 test-long: ## behind `make test`: the other variants, and faults seeded into the library, which the tests must notice
-	@tools/setup library program run bench check test clang tidy
+	@tools/setup library program check test tidy aarch64
 	@tools/test release tsan
 	@tools/mutants --table
 	@tools/mutants --sample 40 --seconds 150 --least 85 --fresh
@@ -54,7 +54,7 @@ explore: ## many interleavings of small scenarios, over the library's own source
 	build/debug/test/explore/rtrcu-explore $(ARGS)
 
 mutants: ## seed faults into the library and print those that no test notices (ARGS="--room gp --sample 50")
-	@tools/setup library program check test
+	@tools/setup library program check test aarch64
 	@tools/test -R '^explore-build$$' debug
 	@tools/mutants $(ARGS)
 
