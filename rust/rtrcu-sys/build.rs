@@ -9,11 +9,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use object::build::elf::Builder;
-use object::elf;
-
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(rtrcu_asm_goto)");
+    println!("cargo::rustc-check-cfg=cfg(rtrcu_asan)");
     println!("cargo::rustc-check-cfg=cfg(rtrcu_tsan)");
     println!("cargo::rerun-if-changed=build.rs");
     if rustc_minor() >= 87 {
@@ -104,40 +102,86 @@ fn walk(folder: &Path, seen: &mut dyn FnMut(&Path)) {
 
 /// Give each name that one of the objects defines the prefix, in all of them; returns the new objects.
 fn rename_all(objects: &[PathBuf], prefix: &str, out: &Path) -> Vec<PathBuf> {
-    let contents: Vec<Vec<u8>> =
-        objects.iter().map(|path| fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).collect();
+    let mut contents: Vec<Object> = objects.iter().map(|path| Object::read(path)).collect();
     let mut defined = HashSet::new();
-    for data in &contents {
-        for symbol in &parse(data).symbols {
-            if is_global(symbol) && symbol.st_shndx != elf::SHN_UNDEF {
-                defined.insert(symbol.name.to_vec());
-            }
-        }
+    for object in &contents {
+        defined.extend(object.globals().filter(|symbol| symbol.is_defined).map(|symbol| symbol.name));
     }
     // What sanitizers add to each object is shared between objects, ours or not, by its name.
     defined.retain(|name| !name.starts_with(b"__"));
     let mut renamed = Vec::new();
-    for (data, path) in contents.iter().zip(objects) {
-        let mut object = parse(data);
-        for symbol in &mut object.symbols {
-            if is_global(symbol) && defined.contains(&symbol.name[..]) {
-                let name = [prefix.as_bytes(), &symbol.name[..]].concat();
-                symbol.name = name.into();
-            }
-        }
+    for (object, path) in contents.iter_mut().zip(objects) {
+        object.prefix(&defined, prefix);
         let file = out.join(format!("private-{}", path.file_name().expect("a file").to_string_lossy()));
-        let mut bytes = Vec::new();
-        object.write(&mut bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        fs::write(&file, bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        fs::write(&file, &object.data).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         renamed.push(file);
     }
     renamed
 }
 
-fn parse(data: &[u8]) -> Builder<'_> {
-    Builder::read(data).expect("the compiler makes ELF objects")
+/// A 64-bit little-endian ELF object: all that is looked at is its table of symbols, so whatever else a compiler puts
+/// into objects stays as it is.
+struct Object {
+    data: Vec<u8>,
+    /// Where the symbols are, and how many bytes.
+    symbols: (usize, usize),
+    /// Where the header of the section with their names is.
+    names_header: usize,
 }
 
-fn is_global(symbol: &object::build::elf::Symbol<'_>) -> bool {
-    symbol.st_bind() != elf::STB_LOCAL
+struct Symbol {
+    at: usize,
+    name: Vec<u8>,
+    is_defined: bool,
+}
+
+impl Object {
+    const SYMBOL: usize = 24;
+
+    fn read(path: &Path) -> Self {
+        let data = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(data.starts_with(b"\x7fELF\x02\x01"), "{}: not a 64-bit little-endian ELF object", path.display());
+        let mut object = Self { data, symbols: (0, 0), names_header: 0 };
+        let (first, size) = (object.number::<8>(0x28), object.number::<2>(0x3a));
+        let headers = (0..object.number::<2>(0x3c)).map(|index| first + index * size);
+        const SHT_SYMTAB: usize = 2;
+        let table = headers.clone().find(|header| object.number::<4>(header + 4) == SHT_SYMTAB);
+        let table = table.unwrap_or_else(|| panic!("{}: no symbols", path.display()));
+        object.symbols = (object.number::<8>(table + 0x18), object.number::<8>(table + 0x20));
+        object.names_header = first + object.number::<4>(table + 0x28) * size;
+        object
+    }
+
+    fn number<const BYTES: usize>(&self, at: usize) -> usize {
+        let mut bytes = [0; 8];
+        bytes[..BYTES].copy_from_slice(&self.data[at..at + BYTES]);
+        usize::try_from(u64::from_le_bytes(bytes)).expect("a file that fits into memory")
+    }
+
+    fn globals(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let names = self.number::<8>(self.names_header + 0x18);
+        let (begin, bytes) = self.symbols;
+        (begin..begin + bytes).step_by(Self::SYMBOL).filter(|at| self.data[at + 4] >> 4 != 0).map(move |at| {
+            let name = &self.data[names + self.number::<4>(at)..];
+            let name = name.split(|byte| *byte == 0).next().expect("there is always a first part").to_vec();
+            Symbol { at, name, is_defined: self.number::<2>(at + 6) != 0 }
+        })
+    }
+
+    /// The names move to the end of the file, the new ones behind the old.
+    fn prefix(&mut self, chosen: &HashSet<Vec<u8>>, prefix: &str) {
+        let (at, bytes) = (self.number::<8>(self.names_header + 0x18), self.number::<8>(self.names_header + 0x20));
+        let mut names = self.data[at..at + bytes].to_vec();
+        for symbol in self.globals().filter(|symbol| chosen.contains(&symbol.name)).collect::<Vec<_>>() {
+            let place = u32::try_from(names.len()).expect("names of a few kilobytes");
+            self.data[symbol.at..symbol.at + 4].copy_from_slice(&place.to_le_bytes());
+            names.extend_from_slice(prefix.as_bytes());
+            names.extend_from_slice(&symbol.name);
+            names.push(0);
+        }
+        let place = self.data.len() as u64;
+        self.data[self.names_header + 0x18..][..8].copy_from_slice(&place.to_le_bytes());
+        self.data[self.names_header + 0x20..][..8].copy_from_slice(&(names.len() as u64).to_le_bytes());
+        self.data.extend(names);
+    }
 }

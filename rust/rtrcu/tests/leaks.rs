@@ -21,7 +21,12 @@ fn alone(name: &str) -> Option<(bool, String)> {
     if std::env::var_os("RTRCU_ALONE").is_some() {
         return None;
     }
-    let child = Command::new(std::env::current_exe().unwrap())
+    // Under an emulator, so is the child.
+    let runner = std::env::var("RTRCU_RUNNER").unwrap_or_default();
+    let program = std::env::current_exe().unwrap();
+    let mut words = runner.split_whitespace().map(Into::into).chain([program.into_os_string()]);
+    let child = Command::new(words.next().unwrap())
+        .args(words)
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env("RTRCU_ALONE", "1")
         .output()

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sections of async code: polled here by hand, and on the executors of tokio and smol.
+//! Sections of async code on the executors of tokio and smol, and values under rayon.
+#![cfg(not(miri))]
 
 mod support;
 
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use rtrcu::{Cookie, Rcu, barrier, grace_period, is_reading, read, section, synchronize};
+use rtrcu::{Cookie, Rcu, barrier, grace_period, read, section, synchronize};
 use support::{Probe, Random, counter, eventually};
 
 /// Pending once.
@@ -29,178 +29,7 @@ fn pause() -> impl Future<Output = ()> + Send {
     })
 }
 
-fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-}
-
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-fn poll_box<T>(future: &mut Boxed<T>) -> Poll<T> {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-}
-
-#[test]
-fn a_section_belongs_to_no_thread_between_polls() {
-    let cell = Rcu::new(String::from("kept"));
-    let mut held = pin!(section(async |s| {
-        let seen = cell.load(s);
-        assert!(is_reading(), "the first poll has a nesting");
-        pause().await;
-        assert!(!is_reading(), "later ones have none");
-        cell.replace(String::new());
-        pause().await;
-        seen.len()
-    }));
-    assert!(!is_reading());
-    assert!(poll(&mut held).is_pending());
-    assert!(!is_reading());
-    let cookie = Cookie::start();
-    assert!(poll(&mut held).is_pending());
-    for _ in 0..3 {
-        assert!(!Cookie::start_expedited().is_reached());
-        assert!(!cookie.is_reached(), "the section is waited for");
-        thread::yield_now();
-    }
-    assert!(poll(&mut held) == Poll::Ready(4));
-    cookie.wait();
-}
-
-#[test]
-fn a_section_that_is_ready_at_once_ends_at_once() {
-    let cell = Rcu::new(3);
-    let mut ready = pin!(section(async |s| *cell.load(s)));
-    assert!(poll(&mut ready) == Poll::Ready(3));
-    assert!(!is_reading());
-    synchronize();
-}
-
-/// Dropped before each poll in turn, on this thread and on another, a section ends.
-#[test]
-fn a_section_may_be_cancelled_at_every_await() {
-    const AWAITS: usize = 5;
-    let dropped = counter();
-    let cell = Arc::new(Rcu::new(Probe::new(0, &dropped)));
-    for elsewhere in [false, true] {
-        for polls in 0..=AWAITS + 1 {
-            let inner = Arc::clone(&cell);
-            let mut future: Boxed<()> = Box::pin(section(async move |s| {
-                for _ in 0..AWAITS {
-                    struct Late<'a>(&'a Probe);
-                    impl Drop for Late<'_> {
-                        fn drop(&mut self) {
-                            self.0.check();
-                        }
-                    }
-                    let late = Late(inner.load(s));
-                    inner.replace(Probe::new(late.0.number + 1, &counter()));
-                    section(async |nested| {
-                        pause().await;
-                        inner.load(nested).check();
-                    })
-                    .await;
-                }
-            }));
-            for done in 0..polls {
-                assert_eq!(poll_box(&mut future).is_ready(), done == AWAITS);
-            }
-            let cookie = Cookie::start();
-            if elsewhere {
-                thread::spawn(move || drop(future)).join().unwrap();
-            } else {
-                drop(future);
-            }
-            assert!(!is_reading());
-            cookie.wait();
-        }
-    }
-}
-
-#[test]
-fn a_body_that_panics_ends_its_section() {
-    for pauses in 0..3 {
-        let mut future: Boxed<()> = Box::pin(section(async move |_| {
-            for _ in 0..pauses {
-                pause().await;
-            }
-            panic!("on purpose");
-        }));
-        for _ in 0..pauses {
-            assert!(poll_box(&mut future).is_pending());
-        }
-        assert!(catch_unwind(AssertUnwindSafe(|| poll_box(&mut future))).is_err());
-        assert!(!is_reading());
-        synchronize();
-        drop(future);
-    }
-    let mut made: Pin<Box<dyn Future<Output = ()>>> =
-        Box::pin(section(|_: &rtrcu::Section| -> std::future::Ready<()> {
-            panic!("before there is a future");
-        }));
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(catch_unwind(AssertUnwindSafe(|| made.as_mut().poll(&mut context))).is_err());
-    assert!(!is_reading());
-    synchronize();
-}
-
-#[test]
-fn waiting_inside_a_section_panics() {
-    let calls: [fn(); 4] = [synchronize, rtrcu::synchronize_expedited, barrier, || Cookie::start().wait()];
-    for call in calls {
-        for pauses in 0..2 {
-            let mut future = pin!(section(async |_| {
-                for _ in 0..pauses {
-                    pause().await;
-                }
-                call();
-            }));
-            for _ in 0..pauses {
-                assert!(poll(&mut future).is_pending());
-            }
-            assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut future))).is_err());
-        }
-    }
-    let mut inside = pin!(section(async |_| {
-        pause().await;
-        grace_period().await;
-    }));
-    assert!(poll(&mut inside).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut inside))).is_err());
-    synchronize();
-}
-
-/// The drop of a body's local, when the section is cancelled, is inside it still.
-#[test]
-fn waiting_in_the_drop_of_a_cancelled_body_panics() {
-    struct Waits;
-    impl Drop for Waits {
-        fn drop(&mut self) {
-            synchronize();
-        }
-    }
-    let mut future: Boxed<()> = Box::pin(section(async |_| {
-        let _waits = Waits;
-        pause().await;
-    }));
-    assert!(poll_box(&mut future).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| drop(future))).is_err());
-    synchronize();
-}
-
-#[test]
-fn guards_under_sections_are_the_threads_own() {
-    let cell = Rcu::new(1);
-    let mut future = pin!(section(async |s| {
-        let guard = read(); // not Send: this future stays here
-        let both = cell.load(&guard) + cell.load(s);
-        pause().await;
-        drop(guard);
-        both
-    }));
-    assert!(poll(&mut future).is_pending());
-    assert!(is_reading(), "the guard's");
-    assert!(poll(&mut future) == Poll::Ready(2));
-    assert!(!is_reading());
-}
 
 /// Many sections at a time that hold values across `.await`, while others replace them; some are cancelled.
 async fn stress(spawn: impl Fn(Boxed<()>) -> Boxed<()>, tasks: u64, rounds: u64) {

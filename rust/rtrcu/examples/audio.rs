@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A loop with a deadline, as in an audio engine: it reads parameters that others change, changes some itself, and drops
+//! what it has replaced in the time that is left of its period, never beyond.
+//!
+//! `cargo run --example audio`
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rtrcu::{Config, Rcu, Turn};
+
+const PERIOD: Duration = Duration::from_millis(1);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Who retires drops, within a budget; the daemons of the default policy would do it for the loop.
+    Config::new().set("policy", "inline")?.set("budget_ns", 200_000)?.apply()?;
+    let gains = Rcu::new(vec![1.0f32; 256]);
+    let delay_line = Rcu::new(vec![0.0f32; 4096]);
+    let done = AtomicBool::new(false);
+
+    std::thread::scope(|scope| {
+        // The user turns knobs: an ordinary thread, whose values are dropped when it says so.
+        scope.spawn(|| {
+            let mut number = 0;
+            while !done.load(Ordering::Relaxed) {
+                number += 1;
+                gains.replace(vec![number as f32; 256]);
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            rtrcu::barrier();
+        });
+
+        let mut turn = Turn::register().expect("room for one more thread");
+        let (mut dropped, mut latest) = (0, Duration::ZERO);
+        let mut next = Instant::now() + PERIOD;
+        for _ in 0..500 {
+            let gain = gains.get()[0];
+            let mut samples = delay_line.get().clone();
+            samples.iter_mut().for_each(|sample| *sample = *sample * 0.5 + gain);
+            delay_line.replace(samples); // no system call, nobody is woken
+
+            dropped += turn.until(next); // drops begin only while there is time
+            latest = latest.max(Instant::now().saturating_duration_since(next));
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            next += PERIOD;
+        }
+        done.store(true, Ordering::Relaxed);
+        println!("500 periods, {dropped} values dropped in them; the latest end of a turn was {latest:?} late");
+    });
+    Ok(())
+}
