@@ -48,7 +48,7 @@ fn sections() -> Work {
     let collector = seize::Collector::new();
     Work {
         name: "section: begin and end",
-        times: 2_000_000,
+        times: 50_000,
         sides: vec![
             side("rtrcu", |times| {
                 for _ in 0..times {
@@ -83,7 +83,7 @@ fn loads() -> Work {
     let c_cell: &'static u64 = Box::leak(Box::new(1));
     Work {
         name: "load a value and read it",
-        times: 2_000_000,
+        times: 50_000,
         sides: vec![
             side("rtrcu", move |times| {
                 let cell = black_box(&rcu);
@@ -153,7 +153,7 @@ fn loads_under_a_guard() -> Work {
     let atomic = epoch::Atomic::new(1u64);
     Work {
         name: "load under a guard that is held",
-        times: 4_000_000,
+        times: 200_000,
         sides: vec![
             side("rtrcu", move |times| {
                 let guard = rtrcu::read();
@@ -238,7 +238,7 @@ fn update_sides() -> Vec<Side> {
 
 /// Replace a boxed value, and wait until every old one has been dropped.
 fn updates() -> Work {
-    Work { name: "replace a value, through its drop", times: 50_000, sides: update_sides() }
+    Work { name: "replace a value, through its drop", times: 5_000, sides: update_sides() }
 }
 
 /// The same while another thread reads through the same library all the time.
@@ -247,7 +247,7 @@ fn updates_with_a_reader() -> Work {
     let (mut rtrcu, mut crossbeam): (Side, Side) = (rtrcu, crossbeam);
     Work {
         name: "the same, beside a thread that reads",
-        times: 50_000,
+        times: 5_000,
         sides: vec![
             side("rtrcu", move |times| {
                 beside(
@@ -310,7 +310,7 @@ fn async_sections() -> Work {
     let lock = tokio::sync::RwLock::new(1u64);
     Work {
         name: "read across one pending await",
-        times: 500_000,
+        times: 5_000,
         sides: vec![
             side("rtrcu section", move |times| {
                 for _ in 0..times {

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(15);
+    let rounds = std::env::args().nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(101);
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name\t: ")).unwrap_or("an unknown CPU").to_owned();
     let linux = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

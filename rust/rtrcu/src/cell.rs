@@ -5,6 +5,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
@@ -61,6 +62,10 @@ pub struct RcuOption<T> {
 unsafe impl<T: Send> Send for RcuOption<T> {}
 // SAFETY: shared, it gives `&T` to several threads (`Sync`), and takes values out that are dropped elsewhere (`Send`).
 unsafe impl<T: Send + Sync> Sync for RcuOption<T> {}
+
+// What a panic leaves in a cell is a whole value: one is put in and taken out by one instruction.
+impl<T: RefUnwindSafe> RefUnwindSafe for RcuOption<T> {}
+impl<T: RefUnwindSafe> UnwindSafe for RcuOption<T> {}
 
 impl<T> RcuOption<T> {
     /// A cell without a value.

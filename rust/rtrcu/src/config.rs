@@ -65,10 +65,10 @@ impl Config {
     ///
     /// # Panics
     ///
-    /// Under a [`Guard`](crate::Guard).
+    /// Where [`synchronize`](crate::synchronize) does.
     pub fn apply(&self) -> Result<(), ConfigError> {
-        assert!(crate::guard::nesting() == 0, "rtrcu: Config::apply() under a Guard would wait for itself");
-        // SAFETY: outside of sections.
+        crate::wait::may_wait("Config::apply()");
+        // SAFETY: outside of sections, as has been checked.
         match unsafe { rtrcu_sys::rtrcu_configure(&self.raw) } {
             0 => Ok(()),
             _ => Err(ConfigError::last()),

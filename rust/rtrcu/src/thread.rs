@@ -6,8 +6,12 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 use crate::guard::nesting;
+use crate::node::is_in_deferred;
 
 fn register(flags: u32) -> io::Result<()> {
+    if is_in_deferred() {
+        return Err(io::Error::other("in a deferred drop the thread may be the library's own"));
+    }
     // SAFETY: ordinary context; inside a section it is refused.
     match unsafe { rtrcu_sys::rtrcu_register_thread(flags) } {
         0 => Ok(()),
@@ -44,7 +48,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// Under a guard, and where there is no room for a thread of the library.
+    /// Under a guard, in a deferred drop, and where there is no room for a thread of the library.
     pub fn register() -> io::Result<Self> {
         register(rtrcu_sys::RTRCU_DEADLINE)?;
         Ok(Self { thread: PhantomData })
@@ -54,9 +58,9 @@ impl Turn {
     /// begin no drop that could last beyond `next`, the time of the loop's next event. Returns how many were dropped.
     ///
     /// It does so with the policies in which owners drop: `inline`, `krcud`, `throttle`, `unbounded`. With the default,
-    /// `daemon`, there is nothing to do. Under a guard it does nothing.
+    /// `daemon`, there is nothing to do. Under a guard, and in a deferred drop, it does nothing.
     pub fn until(&mut self, next: Instant) -> usize {
-        if nesting() != 0 {
+        if nesting() != 0 || is_in_deferred() {
             return 0;
         }
         // SAFETY: a registered thread, outside of sections.
@@ -118,10 +122,13 @@ impl Qsbr {
         Ok(Self { thread: PhantomData })
     }
 
-    /// The thread is quiescent. Under a guard this says nothing. With the policies in which owners drop, it drops what
+    /// The thread is quiescent. Under a guard, and in a deferred drop, this says nothing. With the policies in which owners drop, it drops what
     /// the thread has retired, within the budget.
     #[inline]
     pub fn quiescent(&mut self) {
+        if is_in_deferred() {
+            return;
+        }
         // SAFETY: no reference lives by the discipline alone: each is under a guard, and with one open this does
         // nothing.
         unsafe { rtrcu_sys::quiescent_state() }
@@ -131,7 +138,7 @@ impl Qsbr {
     ///
     /// # Panics
     ///
-    /// Under a guard.
+    /// Under a guard, and in a deferred drop.
     pub fn offline<R>(&mut self, f: impl FnOnce() -> R) -> R {
         struct Online;
         impl Drop for Online {
@@ -141,7 +148,7 @@ impl Qsbr {
             }
         }
 
-        assert!(nesting() == 0, "rtrcu: Qsbr::offline() under a Guard");
+        assert!(nesting() == 0 && !is_in_deferred(), "rtrcu: Qsbr::offline() under a Guard or in a deferred drop");
         // SAFETY: outside of sections, as has been checked.
         unsafe { rtrcu_sys::rtrcu_thread_offline() };
         let _online = Online;

@@ -11,7 +11,7 @@ use crate::{guard, node, section};
 
 /// Panic where waiting for a grace period would wait for itself.
 #[track_caller]
-fn may_wait(call: &str) {
+pub(crate) fn may_wait(call: &str) {
     if guard::nesting() != 0 {
         panic!("rtrcu: {call} under a Guard, or in the first poll of a section, would wait for itself");
     }

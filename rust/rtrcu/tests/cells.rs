@@ -236,3 +236,65 @@ fn guards_end_in_any_order() {
     drop(second);
     assert!(!rtrcu::is_reading());
 }
+
+#[test]
+fn a_change_that_panics_changes_nothing() {
+    let cell = Rcu::new(1);
+    let panicked = std::panic::catch_unwind(|| cell.update(|_| panic!("on purpose")));
+    assert!(panicked.is_err() && !rtrcu::is_reading());
+    assert_eq!(cell.into_inner(), 1);
+}
+
+/// The drop of a value may panic, and what it panics with may panic when it is dropped.
+#[test]
+fn drops_that_panic_are_counted() {
+    struct Payload;
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            panic!("once more, on purpose");
+        }
+    }
+    struct Value;
+    impl Drop for Value {
+        fn drop(&mut self) {
+            std::panic::panic_any(Payload);
+        }
+    }
+    let before = rtrcu::stats().drops_panicked;
+    let cell = RcuOption::new(Some(Value));
+    cell.store(None);
+    barrier();
+    assert!(rtrcu::stats().drops_panicked > before);
+}
+
+/// The thread of a deferred drop may be the library's: it is registered for nothing else, and runs no batch in a batch.
+#[test]
+fn threads_are_not_registered_in_a_deferred_drop() {
+    let (tell, told) = std::sync::mpsc::channel();
+    defer(move || tell.send((rtrcu::Turn::register().is_err(), rtrcu::Qsbr::register().is_err())).unwrap());
+    barrier();
+    assert_eq!(told.recv(), Ok((true, true)));
+}
+
+/// A cell may be changed by the drop of its own values, and by its own changes.
+#[test]
+fn cells_change_inside_drops_and_changes() {
+    struct Chained(u32, std::sync::Arc<Rcu<u32>>);
+    impl Drop for Chained {
+        fn drop(&mut self) {
+            self.1.update(|n| n + self.0);
+        }
+    }
+    let sum = std::sync::Arc::new(Rcu::new(0));
+    let cell = Rcu::new(Chained(1, sum.clone()));
+    let mut inner = true;
+    cell.update(|old| {
+        if std::mem::take(&mut inner) {
+            cell.replace(Chained(10, sum.clone())); // so this change is made once more
+        }
+        Chained(old.0 + 100, sum.clone())
+    });
+    drop(cell);
+    barrier();
+    assert_eq!(*sum.get(), 1 + 10 + 101 + 110);
+}
