@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A loop with a deadline, as in an audio engine: it reads parameters that others change, changes some itself, and drops
-//! what it has replaced in the time that is left of its period, never beyond.
+//! A loop with a deadline, as in an audio engine: it reads parameters that others change, changes some itself, and
+//! drops what it has replaced in the time that is left of its period; no drop begins behind it.
 //!
 //! `cargo run --example audio`
 

@@ -122,7 +122,9 @@ impl Qsbr {
         Ok(Self { thread: PhantomData })
     }
 
-    /// The thread is quiescent. Under a guard, and in a deferred drop, this says nothing. With the policies in which owners drop, it drops what
+    /// The thread is quiescent. Under a guard, and in a deferred drop, this says nothing.
+    ///
+    /// With the policies in which owners drop, it drops what
     /// the thread has retired, within the budget.
     #[inline]
     pub fn quiescent(&mut self) {
