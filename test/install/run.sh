@@ -102,4 +102,6 @@ done
 (cd "$prefix/usr/include" && find rtrcu -name '*.hpp') | while read -r header; do
     echo "#include <$header>" | c++ -xc++ -std=gnu++20 -Wall -Wextra -Werror -I"$prefix/usr/include" -fsyntax-only -
 done
+echo "#include <rcu>" | c++ -xc++ -std=gnu++17 -Wall -Wextra -Werror "-I$prefix/usr/include" \
+    "-I$prefix/usr/include/rtrcu/std" -fsyntax-only -
 echo "headers: ok"
