@@ -150,11 +150,32 @@ static std::vector<Figure> callback_figures()
     };
 }
 
+// A figure has one bar, which is to its second side: a row for each peer that has one.
+static std::vector<Figure> cell_figures()
+{
+    const Side ours{&cell_rtrcu_peer, as_it_comes}, loop{&cell_rtrcu_loop_peer, policy_inline};
+    const Side shared{&cell_atomic_shared_peer, {}}, mutex{&cell_shared_mutex_peer, {}}, cds{&cell_cds_peer, {}};
+    const char *const read = "C++: read one value that others replace, net of the loop";
+    const char *const quiet = "C++: a changed copy takes its place, through the free";
+    const char *const busy = "C++: the same beside a reader on the other CPU";
+    const Bar tenth{BarKind::ratio_to_peer, 0.1}, third{BarKind::ratio_to_peer, 0.3}, once{BarKind::ratio_to_peer, 1};
+    return {
+        {"cell-read", read, "ns", Kind::cell_read, tenth, {ours, shared, mutex}},
+        {"cell-read-cds", read, "ns", Kind::cell_read, third, {ours, cds}},
+        {"cell-update", quiet, "ns", Kind::cell_update, once, {loop, shared, ours}},
+        {"cell-update-mutex", quiet, "ns", Kind::cell_update, once, {loop, mutex, ours}},
+        {"cell-update-cds", quiet, "ns", Kind::cell_update, once, {loop, cds, ours}},
+        {"cell-busy", busy, "ns", Kind::cell_update_busy, once, {loop, shared, ours}},
+        {"cell-busy-mutex", busy, "ns", Kind::cell_update_busy, once, {loop, mutex, ours}},
+        {"cell-busy-cds", busy, "ns", Kind::cell_update_busy, once, {loop, cds, ours}},
+    };
+}
+
 const std::vector<Figure> &all_figures()
 {
     static const std::vector<Figure> figures = [] {
         std::vector<Figure> all = reader_figures();
-        for (auto *part : {waiting_figures, callback_figures})
+        for (auto *part : {waiting_figures, callback_figures, cell_figures})
             for (Figure &figure : part())
                 all.push_back(std::move(figure));
         return all;

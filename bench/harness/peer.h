@@ -7,6 +7,7 @@
 //   synchronize()          wait for a grace period
 //   Head call() barrier()  callbacks
 //   turn()                 what an event loop does once a turn: a quiescent state, where the library knows that
+//   read() update() settle()   one value that many read and few replace; see work/cells.h
 // The works are templates over P, so that a library's inline fast path is inlined here as it is in a program.
 #pragma once
 
@@ -34,8 +35,11 @@ enum class Kind {
     backlog,               // the largest backlog of that loop
     thread_memory,         // bytes an idle registered thread costs
     thread_scan,           // synchronize_rcu() among 4,096 idle registered threads
+    cell_read,             // C++: one value that many read and few replace
+    cell_update,           // a changed copy in its place, through the old one's free
+    cell_update_busy,      // the same beside a reader on another CPU
 };
-constexpr int kinds = static_cast<int>(Kind::thread_scan) + 1;
+constexpr int kinds = static_cast<int>(Kind::cell_update_busy) + 1;
 
 using MakeWork = std::unique_ptr<Work> (*)(const Parameters &);
 
@@ -60,5 +64,7 @@ inline bool no_settings(const Settings &settings, std::string &error)
 extern const Peer none_peer;
 extern const Peer rtrcu_peer, rtrcu_qsbr_peer, rtrcu_deadline_peer;
 extern const Peer urcu_memb_peer, urcu_memb_own_worker_peer, urcu_qsbr_peer, ck_peer;
+extern const Peer cell_rtrcu_peer, cell_rtrcu_loop_peer;
+extern const Peer cell_atomic_shared_peer, cell_shared_mutex_peer, cell_cds_peer;
 
 } // namespace bench

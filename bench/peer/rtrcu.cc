@@ -2,6 +2,7 @@
 // This library, in the three ways a thread may use it: ordinary, quiescent-state, and an event loop with deadlines.
 #include <rtrcu/rcu.h>
 
+#include "peer/rtrcu_settings.h"
 #include "work/works.h"
 
 namespace bench
@@ -9,27 +10,11 @@ namespace bench
 namespace
 {
 
-bool set_up(const Settings &settings, std::string &error)
-{
-    rtrcu_config config;
-    rtrcu_config_init(&config);
-    for (const auto &[name, value] : settings) {
-        if (rtrcu_config_set(&config, name.c_str(), value.c_str()) != 0) {
-            error = rtrcu_config_error();
-            return false;
-        }
-    }
-    if (rtrcu_configure(&config) == 0)
-        return true;
-    error = rtrcu_config_error();
-    return false;
-}
-
 // A thread that does nothing but use it: registered by its first section.
 struct Rtrcu {
     using Head = rcu_head;
     static constexpr auto version = rtrcu_version;
-    static constexpr auto configure = set_up;
+    static constexpr auto configure = rtrcu_set_up;
     static void begin()
     {
         rcu_read_lock();
@@ -67,7 +52,7 @@ struct Rtrcu {
 // Inside from one quiescent state to the next; its sections are empty.
 struct RtrcuQsbr {
     static constexpr auto version = rtrcu_version;
-    static constexpr auto configure = set_up;
+    static constexpr auto configure = rtrcu_set_up;
     static void begin()
     {
         rcu_register_thread_qsbr();

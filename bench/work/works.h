@@ -4,6 +4,7 @@
 
 #include "harness/peer.h"
 #include "work/callbacks.h"
+#include "work/cells.h"
 #include "work/sections.h"
 #include "work/synchronize.h"
 
@@ -32,6 +33,14 @@ concept HasCallbacks = requires(typename P::Head *head)
     P::call(head, [](typename P::Head *) {});
     P::barrier();
     P::turn();
+};
+
+template <class P>
+concept HasCell = requires
+{
+    P::read();
+    P::update();
+    P::settle();
 };
 
 template <class W> std::unique_ptr<Work> make(const Parameters &parameters)
@@ -65,6 +74,11 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
         offer(Kind::update, make<UpdateWork<P, false>>);
         offer(Kind::update_cpu, make<UpdateWork<P, true>>);
         offer(Kind::backlog, make<BacklogWork<P>>);
+    }
+    if constexpr (HasCell<P>) {
+        offer(Kind::cell_read, make<CellReadWork<P>>);
+        offer(Kind::cell_update, make<CellUpdateWork<P, false>>);
+        offer(Kind::cell_update_busy, make<CellUpdateWork<P, true>>);
     }
     return peer;
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// One value that many read and few replace, as C++ programs keep it: a read, and an update that replaces a copy.
+//
+// A peer's class has, beside begin() and end():
+//   read()     one word of the value, under whatever protection the peer has
+//   update()   a changed copy takes the value's place; safe among several updaters
+//   settle()   what was replaced has been freed
+#pragma once
+
+#include <atomic>
+
+#include "harness/work.h"
+#include "measure/clock.h"
+
+namespace bench
+{
+
+// What is kept: two cache lines, such as a route or a small configuration.
+struct CellValue {
+    uint64_t words[16] = {};
+    void change()
+    {
+        words[0]++;
+    }
+};
+
+// A reader on the other CPU, back to back, while this lives; none if not wanted.
+template <class P> class CellReader
+{
+  public:
+    CellReader(bool wanted, int cpu)
+    {
+        if (!wanted)
+            return;
+        thread_ = std::thread([this, cpu] {
+            lab::pin_to_cpus({cpu});
+            P::begin();
+            while (!stop_.load(std::memory_order_relaxed)) {
+                sum_ += P::read();
+                seen_.store(true, std::memory_order_relaxed);
+            }
+            P::end();
+        });
+        while (!seen_.load(std::memory_order_relaxed))
+            std::this_thread::yield();
+    }
+    ~CellReader()
+    {
+        stop_ = true;
+        if (thread_.joinable())
+            thread_.join();
+    }
+    CellReader(const CellReader &) = delete;
+    CellReader &operator=(const CellReader &) = delete;
+
+  private:
+    std::atomic<bool> stop_{false}, seen_{false};
+    uint64_t sum_ = 0;
+    std::thread thread_;
+};
+
+// Nanoseconds a read, net of the empty loop; the median over short blocks.
+template <class P> class CellReadWork : public Work
+{
+  public:
+    explicit CellReadWork(const Parameters &parameters) : parameters_(parameters)
+    {
+        P::update();
+        P::settle();
+    }
+    Measured round() override
+    {
+        Measured measured;
+        on_thread(parameters_.cpu, [&] {
+            P::begin();
+            measured = blocks(parameters_.quick ? 51 : 201);
+            P::end();
+        });
+        return measured;
+    }
+
+  private:
+    static constexpr uint64_t iterations = 5'000;
+
+    template <bool With> [[gnu::noinline, gnu::aligned(64)]] static uint64_t loop()
+    {
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < iterations; i++) {
+            if constexpr (With)
+                sum += P::read();
+            else
+                sum += i;
+            asm volatile("" : "+r"(sum)::"memory");
+        }
+        return sum;
+    }
+    template <bool With> static uint64_t time_block()
+    {
+        int64_t start = lab::now_ns();
+        (void)loop<With>();
+        return static_cast<uint64_t>(lab::now_ns() - start);
+    }
+    static Measured blocks(int count)
+    {
+        std::vector<uint64_t> with, without;
+        for (int i = 0; i < count; i++) {
+            without.push_back(time_block<false>());
+            with.push_back(time_block<true>());
+        }
+        double reference = median(without) / iterations;
+        return {median(with) / iterations - reference, reference};
+    }
+
+    const Parameters parameters_;
+};
+
+// Nanoseconds an update, from the first until what the last one replaced has been freed.
+template <class P, bool Busy> class CellUpdateWork : public Work
+{
+  public:
+    explicit CellUpdateWork(const Parameters &parameters) : parameters_(parameters)
+    {
+        P::update(); // threads of the library are made before the measured one binds itself to a CPU
+        P::settle();
+    }
+    Measured round() override
+    {
+        const uint64_t operations = parameters_.quick ? 40'000 : 200'000;
+        int64_t taken = 0;
+        CellReader<P> reader(Busy, parameters_.other_cpu);
+        on_thread(Busy ? parameters_.cpu : -1, [&] {
+            P::begin();
+            int64_t start = lab::now_ns();
+            for (uint64_t n = 0; n < operations; n++)
+                P::update();
+            P::settle();
+            taken = lab::now_ns() - start;
+            P::end();
+        });
+        return {static_cast<double>(taken) / static_cast<double>(operations)};
+    }
+
+  private:
+    const Parameters parameters_;
+};
+
+} // namespace bench
