@@ -59,7 +59,8 @@ static inline void rcu_read_lock(void)
  *           was parked takes a short lock, and waits for a fork that is under way.
  * Ordering: every access of the section happens before the end of a gp that waited for it. [O1]
  * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.  That of
- *           an online quiescent-state thread is reported late, by its next call that takes a slow path.
+ *           an online quiescent-state thread is reported late, by its next call that takes a slow path.  On aarch64 no
+ *           gp waits for a section of a signal handler that comes before the report.
  */
 static inline void rcu_read_unlock(void)
 {

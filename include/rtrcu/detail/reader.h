@@ -7,7 +7,8 @@
  *   bit   20     quiescent-state discipline and online: inside until it says otherwise (writer: the owner)
  *   bits 24..31  flag byte: 0x80 nothing asked, 0x20 special, 0x40 not registered
  *
- * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement:
+ * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement (on x86-64 an
+ * increment that overflows is not):
  *
  *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
  *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), the thread has only just registered,
@@ -85,12 +86,13 @@ static inline uintptr_t rtrcu_self_offset(void)
     return offset;
 }
 
-/* Add one to the word; true if the slow path is needed. */
+/* Add one to the word; true if the slow path is needed: no sign, or a sign that came by overflow, which is that of a
+ * handler between an unlock too many (0x7fffffff) and its repair. */
 static inline bool rtrcu_word_enter(void)
 {
     bool slow;
     __asm__ __volatile__("{incl %%fs:(%1)|inc DWORD PTR fs:[%1]}"
-                         : "=@ccns"(slow)
+                         : "=@ccge"(slow)
                          : "r"(rtrcu_self_offset())
                          : "memory");
     return slow;
@@ -118,6 +120,8 @@ static inline uint32_t rtrcu_word_read(void)
 }
 
 #elif defined(__aarch64__)
+
+/* Here a handler between an unlock too many and its repair enters with a word of 0, and its section is not seen. */
 
 static inline struct rtrcu_thread *rtrcu_self_address(void)
 {

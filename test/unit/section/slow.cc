@@ -40,6 +40,30 @@ TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
 
+/* A handler between an unlock too many and the slow path that repairs it: its section counts from its lock on. */
+TEST(Slow, ALockBeforeTheRepairOfAnUnlockTooManyOpensASection)
+{
+    if (RTRCU_FLAG_INITIAL != 0)
+        GTEST_SKIP() << "the flag is a word of its own";
+    test::CapturedComplaints errors;
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock();
+        rcu_read_unlock(); /* registered, and the flag taken back */
+        EXPECT_TRUE(rtrcu_word_leave());
+        rcu_read_lock();
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_read_unlock();
+        EXPECT_EQ(section_nesting(), 0u);
+        rtrcu_read_unlock_slow(); /* what the handler interrupted */
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_read_lock();
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_read_unlock();
+    });
+    EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
+}
+
 /* As deep as the guide says, and deeper: what a preemptible thread has there is no borrowing. */
 TEST(Slow, DeepNestingIsNesting)
 {

@@ -48,7 +48,8 @@
 
 static inline bool rtrcu_word_enter(void)
 {
-    return SIM_IS_SLOW(sim_owner_add(&sim_self()->word, 1, 4, SIM_RELEASE, "incl word", __func__));
+    uint32_t word = sim_owner_add(&sim_self()->word, 1, 4, SIM_RELEASE, "incl word", __func__);
+    return SIM_IS_SLOW(word) || word == 0x80000000u; /* an overflow */
 }
 
 static inline bool rtrcu_word_leave(void)
