@@ -124,8 +124,7 @@ impl Qsbr {
 
     /// The thread is quiescent. Under a guard, and in a deferred drop, this says nothing.
     ///
-    /// With the policies in which owners drop, it drops what
-    /// the thread has retired, within the budget.
+    /// With the policies in which owners drop, it drops what the thread has retired, within the budget.
     #[inline]
     pub fn quiescent(&mut self) {
         if is_in_deferred() {
