@@ -199,7 +199,7 @@ template <typename Place> void publish_and_read(Place &place)
 {
     Route first{1}, second{2};
     const Place &read_only = place;
-    EXPECT_EQ(rcu_dereference(place), nullptr);
+    EXPECT_TRUE(rcu_dereference(place) == nullptr);
     rcu_assign_pointer(place, &first);
     {
         rtrcu::guard section;
@@ -207,11 +207,11 @@ template <typename Place> void publish_and_read(Place &place)
         EXPECT_EQ(rcu_dereference(read_only)->port, 1);
         EXPECT_EQ(rcu_dereference_check(place, false)->port, 1);
     }
-    EXPECT_EQ(rcu_access_pointer(place), &first);
-    EXPECT_EQ(rcu_xchg_pointer(&place, &second), &first);
+    EXPECT_TRUE(rcu_access_pointer(place) == &first);
+    EXPECT_TRUE(rcu_xchg_pointer(&place, &second) == &first);
     EXPECT_EQ(rcu_dereference_protected(place, true)->port, 2);
     RCU_INIT_POINTER(place, nullptr);
-    EXPECT_EQ(rcu_access_pointer(read_only), nullptr);
+    EXPECT_TRUE(rcu_access_pointer(read_only) == nullptr);
     rcu_assign_pointer(place, nullptr);
 }
 
