@@ -305,8 +305,8 @@ TEST(Base, Paragraph9RetireInsideARegion)
             ->retire(
                 [&](Locking *object) {
                     std::scoped_lock taken(held);
-                    delete object;
                     ++deleted;
+                    delete object; // and this function's captures with it
                 },
                 std::rcu_default_domain());
         EXPECT_EQ(deleted, 0);
