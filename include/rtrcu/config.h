@@ -63,7 +63,7 @@ struct rtrcu_config {
     int32_t plugticks;        /* ticks of rest after a pass, 0 = continue at once (policy throttle) */
     int32_t blimit;           /* callbacks a batch while the backlog is small */
     int32_t qhimark;          /* backlog above which the limit is raised and the grace period pushed */
-    int32_t qlowmark;         /* backlog below which the limit falls back */
+    int32_t qlowmark;         /* backlog at which the limit falls back */
     int32_t qmax;             /* backlog at which the backpressure policy acts */
     int64_t budget_ns;        /* time a batch may take in a call of the owner */
     int64_t tick_us;          /* period of the coarse clock, microseconds */
@@ -71,7 +71,7 @@ struct rtrcu_config {
     int64_t boost_delay_us;   /* age of a normal grace period at which boosting begins */
     int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
     int32_t krcud_when;       /* when bhlimit holds: while real-time work waits, or always (policy krcud) */
-    int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is below qlowmark */
+    int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is at qlowmark */
     int64_t fork_wait_us;     /* how long a fork waits for callbacks of the library's threads to return, at most */
     char cpus[64];            /* where the library's threads may run: "0-3,7"; "" = where the process began */
 };
@@ -138,7 +138,7 @@ struct rtrcu_stats {
     uint64_t callbacks_lost_at_fork; /* under way in threads that a fork did not copy */
     uint64_t over_qmax;              /* enqueues that went through above qmax */
     uint64_t blocked_at_qmax;        /* enqueues that waited (backpressure block) */
-    uint64_t limit_raised;           /* times a backlog passed qhimark */
+    uint64_t limit_raised;           /* times a backlog above qhimark lifted the limit of count */
     uint64_t deadline_stops;         /* batches that ended since the deadline was near */
     uint64_t budget_stops;           /* batches that ended since the time was used up */
     uint64_t driver_wakeups;         /* wake-ups sent to the driver */

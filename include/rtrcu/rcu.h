@@ -426,12 +426,13 @@ static inline void rcu_quiescent_state(void)
 }
 
 /*
- * rcu_process_callbacks - invoke ready callbacks of the calling thread.
+ * rcu_process_callbacks - invoke ready callbacks of the calling thread as the policy says; where no daemon can be, also
+ *           what a daemon would.
  * Context:  outside sections and callbacks.
  * Blocks:   never, but for what the callbacks do, and as rcu_quiescent_state() with driver=sched.  @budget_ns: 0 = as
- *           configured, negative = no limit.
+ *           configured, negative = no limit of time or count; a deadline that is named holds all the same.
  * Ordering: as call_rcu() promises its callbacks.
- * Returns:  how many were invoked.
+ * Returns:  how many of its own have returned, frees of rcu_free() included.
  */
 static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The ranked lock: short, priority-inheriting, never held across a wake-up, a callback or an allocation.
+/* The ranked lock: priority-inheriting; from the rank of the leaf on short, and never held across a callback or an
+ * allocation.
  *
  * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
  * rank are held together in two places only: a fork takes all leaf, tasks and daemon locks in the order of their

@@ -38,8 +38,8 @@
 
 /* What one thread has queued. */
 struct callback_slot {
-    int64_t deadline_ns;     /* written by the owner, read by its own invocations */
-    int64_t plugged_ns;      /* atomic: policy throttle: no callback before; written by the owner */
+    int64_t deadline_ns;     /* written and read by the owner; taken back under the leaf lock when it has gone */
+    int64_t plugged_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
     int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
     int64_t oldest_ready_ns; /* the same for what is ready, 0 = nothing; under the leaf lock */
     int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the leaf lock */

@@ -104,7 +104,7 @@ static uint32_t next_interval(const struct cb_queue *queue, const struct invocat
     int64_t deadline_ns = inv->budget->deadline_ns;
     if (inv->interval == 0 || (deadline_ns && deadline_ns - inv->checked_ns < DEADLINE_NEAR_NS))
         return 1;
-    uint32_t fits = CLOCK_EVERY_NS / (queue->cost_ns + 1) + 1;
+    uint32_t fits = CLOCK_EVERY_NS / (rtrcu_load_relaxed(&queue->cost_ns) + 1) + 1;
     fits = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
     return inv->interval * 2 > fits ? fits : inv->interval * 2;
 }
@@ -120,7 +120,7 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
     inv->checked_ns = now;
     inv->since_check = 0;
     inv->interval = next_interval(queue, inv);
-    int64_t needed = (int64_t)queue->cost_ns * inv->interval;
+    int64_t needed = (int64_t)rtrcu_load_relaxed(&queue->cost_ns) * inv->interval;
     if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
         rtrcu_fetch_add(&cb->deadline_stops, 1);
         inv->cut = true;

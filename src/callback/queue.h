@@ -48,8 +48,8 @@ struct cb_queue {
     uint64_t started;         /* the claim's owner: callbacks begun; for fork */
     uint64_t invoked;         /* written by the claim's owner, read by everybody */
     uint64_t known;           /* the claim's owner: numbers that it knows to be given out */
-    uint32_t cost_ns;         /* the claim's owner: running estimate of a callback's cost */
-    uint32_t raised;          /* the claim's owner: the backlog passed qhimark and is not below qlowmark yet */
+    uint32_t cost_ns;         /* atomic: running estimate of a callback's cost; written by the claim's owner */
+    uint32_t raised;          /* atomic: from qhimark until the backlog is at qlowmark; written by who is to invoke */
     uint32_t cut;             /* atomic: the owner's last batch ended at its deadline; written by the claim's owner */
     uint64_t barrier_goal;    /* rcu_barrier() waits for this number; under the barrier lock */
 };

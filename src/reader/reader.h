@@ -49,7 +49,7 @@ struct reader_leaf;
 
 /* One cache line: a scan reads nothing else of a thread but its word. */
 struct reader_record {
-    struct rtrcu_thread *self; /* owner's thread-local block; written under the leaf lock */
+    struct rtrcu_thread *self; /* owner's thread-local block; set before its bit, cleared under the leaf lock */
     const uint32_t *cpu;       /* where the kernel writes the owner's CPU, NULL = unknown; as self */
     struct reader_leaf *leaf;  /* constant */
     uint32_t slot;             /* constant: bit number in the leaf */

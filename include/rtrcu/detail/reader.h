@@ -12,9 +12,9 @@
  *
  *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
  *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), the thread has only just registered,
- *                      or readers use full fences: both calls take the slow path.  Set by other threads with a byte
- *                      store, under the leaf lock; cleared by the owner alone.  Spuriously set: harmless.  Lost: only
- *                      by an update under way; see reader/.
+ *                      or readers use full fences: both calls take the slow path.  Set by other threads under the leaf
+ *                      lock, and by the owner; cleared by the owner alone.  Spuriously set: harmless.  Lost: only by
+ *                      an update under way; see reader/.
  *   unregistered 0x40 | n   sticky: any nesting keeps it, since a signal handler may lock before registration is done.
  *
  * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a
