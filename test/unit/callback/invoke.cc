@@ -124,6 +124,18 @@ TEST_F(Invocation, AnEstimateThatDoesNotFitBeginsNothing)
     EXPECT_EQ(cb_->deadline_stops, 1u);
 }
 
+/* A batch that it stops teaches nothing: so it fades with each. */
+TEST_F(Invocation, AnEstimateThatStopsEveryBatchFades)
+{
+    reader_record *record = world_.craft(0);
+    queue_ready(record, 5);
+    callback_slot(record)->queue.cost_ns = 1000000;
+    callback_budget budget = everything();
+    budget.deadline_ns = plat_clock_now() + 500000;
+    EXPECT_EQ(invoke(record, budget), 0u);
+    EXPECT_EQ(callback_slot(record)->queue.cost_ns, 875000u);
+}
+
 TEST_F(Invocation, OwnersAreCounted)
 {
     reader_record *record = world_.craft(0);

@@ -80,6 +80,29 @@ TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
     rcu_barrier();
 }
 
+/* Who watched the last grace period may be gone: the next one has a watcher of its own, or nobody looks once a tick. */
+TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
+{
+    for (int kind = 0; kind < GP_KINDS; kind++) {
+        drive_->turning[kind].watcher = 77;
+        (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
+        EXPECT_TRUE(drive_step(drive_, gp_kind(kind))) << "nobody reads";
+        EXPECT_EQ(drive_->turning[kind].watcher, 0u);
+    }
+}
+
+/* It gives its deadline up, lest what it runs itself stops at it for ever. */
+TEST(Barrier, GivesTheCallerItsDeadlineBack)
+{
+    std::thread([] {
+        ASSERT_EQ(rtrcu_register_thread(0), 0);
+        int64_t deadline_ns = plat_clock_now() + INT64_C(3600000000000);
+        callback_set_deadline(reader_self(), deadline_ns);
+        rcu_barrier();
+        EXPECT_EQ(callback_deadline(reader_self()), deadline_ns);
+    }).join();
+}
+
 /* A daemon of the parent had a slot when its last callback had let it go: it is on no list of the child, for whoever
  * takes it next. */
 TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
