@@ -83,6 +83,7 @@ struct krcud {
     struct lock lock;
     struct reader_record *first, *last; /* queues to serve; under the lock */
     uint32_t serving;                   /* invokers at work; under the lock */
+    bool owed;                          /* a fork has held it off, and it has had no turn since; under the lock */
     struct drive_thread thread;
     uint32_t cpu;
     struct reader_record *served;        /* of its thread: the queue that has its turn, NULL = none */
@@ -213,11 +214,13 @@ struct drive {
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
     uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given;       /* atomic counters */
-    uint32_t forking;         /* atomic: threads between prepare and parent handler: nobody begins a callback */
-    uint32_t fork_event;      /* atomic: futex: an invoker has stopped meanwhile */
-    uint32_t fork_given_up;   /* atomic counter */
-    uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
-    uint32_t survivor;        /* thread id of the thread that forked this process, 0 = none did; likewise */
+    uint32_t forking;       /* atomic: threads between prepare and parent handler: nobody begins a callback */
+    uint32_t forker;        /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */
+    int64_t forked_ns;      /* atomic: when the last fork was through */
+    uint32_t fork_event;    /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
+    uint32_t fork_given_up; /* atomic counter */
+    uint32_t generation;    /* forks since the first ancestor; written in a child before it has a second thread */
+    uint32_t survivor;      /* thread id of the thread that forked this process, 0 = none did; likewise */
     sigset_t survivor_blocks; /* signals that it blocked then; likewise */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];
@@ -280,6 +283,8 @@ bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id
 void drive_main_ends(struct drive *drive);
 /* Is an invoker of ours inside a callback? */
 bool drive_anybody_at_work(struct drive *drive);
+/* Has a fork held an invoker off that has had no turn since?  @forgive: from now on it has not. */
+bool drive_anybody_owed(struct drive *drive, bool forgive);
 
 /* ---- one grace period: turn.c ---- */
 

@@ -10,12 +10,51 @@ static bool has_daemon(const struct krcud *krcud)
     return rtrcu_load_acquire(&krcud->thread.state) != DRIVE_NONE;
 }
 
-/* From here on nobody begins a callback, and those who are inside one stop behind it: a lock that it holds would never
- * be released in the child.  The flag is raised before their locks are taken, and they look at it under them. */
-static void pause_invokers(struct drive *drive)
+/* One thread forks at a time, so that the next one, which could not have the locks yet, does not hold invokers off.  It
+ * is waited for as the locks are: whoever is the forker waits for nothing but callbacks, not for long, before it has
+ * them.  The count is read before the attempt: a release behind it counts, and the sleep does not begin or ends.
+ * False: a handler interrupted the calling thread's own fork. */
+static bool become_forker(struct drive *drive)
 {
-    bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
-    int64_t wait_ns = may_wait ? config_now(drive->config)->fork_wait_us * 1000 : 0;
+    uint32_t me = lock_thread_id();
+    for (;;) { /* ends when those who came before have forked */
+        uint32_t event = rtrcu_load_acquire(&drive->fork_event), other = 0;
+        if (rtrcu_compare_exchange(&drive->forker, &other, me))
+            return true;
+        if (other == me)
+            return false;
+        drive_sleep(drive, &drive->fork_event, event, PLAT_FOREVER);
+    }
+}
+
+static void end_forker(struct drive *drive)
+{
+    if (rtrcu_load_relaxed(&drive->forker) != lock_thread_id())
+        return;
+    rtrcu_store_relaxed(&drive->forked_ns, plat_clock_now());
+    rtrcu_exchange(&drive->forker, 0);
+    rtrcu_fetch_add(&drive->fork_event, 1);
+    plat_futex_wake(&drive->fork_event, INT32_MAX);
+}
+
+/* Threads that fork all the time would hold invokers off for ever: whom a fork has held off has a turn before the next
+ * one, but no longer than a fork waits for a callback.  It may not come: its lock may be the caller's, or it is the
+ * program's own thread, which looks no more. */
+static void give_turns(struct drive *drive, int64_t wait_ns)
+{
+    int64_t until = rtrcu_load_relaxed(&drive->forked_ns) + wait_ns;
+    for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
+        uint32_t event = rtrcu_load_acquire(&drive->fork_event);
+        if (!drive_anybody_owed(drive, false))
+            return;
+        drive_sleep(drive, &drive->fork_event, event, until - now);
+    }
+    (void)drive_anybody_owed(drive, true);
+}
+
+/* The flag is raised before their locks are taken, and they look at it under them. */
+static void hold_off(struct drive *drive, int64_t wait_ns)
+{
     int64_t now = plat_clock_now(), until = now + wait_ns;
     rtrcu_fetch_add(&drive->forking, 1);
     for (; now < until; now = plat_clock_now()) {
@@ -29,6 +68,21 @@ static void pause_invokers(struct drive *drive)
                    " (said once)\n");
 }
 
+/* From here on nobody begins a callback, and those who are inside one stop behind it: a lock that it holds would never
+ * be released in the child.  In the child of a handler that forks meanwhile nobody counts as forking. */
+static void pause_invokers(struct drive *drive)
+{
+    bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
+    int64_t wait_ns = may_wait ? config_now(drive->config)->fork_wait_us * 1000 : 0;
+    uint32_t generation;
+    if (may_wait && become_forker(drive))
+        give_turns(drive, wait_ns);
+    do {
+        generation = drive->generation;
+        hold_off(drive, wait_ns);
+    } while (generation != drive->generation); /* as often as a handler forks */
+}
+
 static void resume_invokers(struct drive *drive)
 {
     rtrcu_fetch_add(&drive->forking, (uint32_t)-1);
@@ -38,6 +92,7 @@ static void resume_invokers(struct drive *drive)
             continue;
         drive_thread_wake(&krcud->thread); /* it read the count before it saw the flag */
     }
+    end_forker(drive);
 }
 
 void drive_before_fork(struct drive *drive)
@@ -87,6 +142,7 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
         lock_reset(&krcud->lock);
         krcud->first = krcud->last = NULL;
         krcud->serving = 0;
+        krcud->owed = false;
         survives |= drive_thread_after_fork(&krcud->thread, old_thread_id);
     }
     for (int i = 0; i < DRIVE_WORKERS; i++)
@@ -112,6 +168,8 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     drive->lending = (struct drive_lending){0};
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;
+    drive->aside.owed = false;
+    rtrcu_store_relaxed(&drive->forker, 0);
     drive->generation++;
     drive->survivor = lock_thread_id();
     plat_signals_blocked(&drive->survivor_blocks);

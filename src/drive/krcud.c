@@ -16,7 +16,9 @@
 static struct reader_record *take(struct krcud *krcud)
 {
     lock_acquire(&krcud->lock);
-    struct reader_record *record = rtrcu_load_relaxed(&krcud->drive->forking) ? NULL : krcud->first;
+    bool may = !rtrcu_load_relaxed(&krcud->drive->forking);
+    struct reader_record *record = may ? krcud->first : NULL;
+    krcud->owed |= !may && krcud->first;
     if (record) {
         rtrcu_store_relaxed(&krcud->first, drive_slot(record)->next_ready);
         if (!krcud->first)
@@ -33,6 +35,7 @@ static bool begin_aside(struct krcud *aside)
     lock_acquire(&aside->lock);
     bool may = !rtrcu_load_relaxed(&aside->drive->forking);
     aside->serving += may;
+    aside->owed |= !may;
     lock_release(&aside->lock);
     return may;
 }
@@ -45,8 +48,10 @@ static void rest(struct krcud *krcud, uint32_t generation)
         return;
     lock_acquire(&krcud->lock);
     krcud->serving--;
+    bool owed = krcud->owed;
+    krcud->owed = false;
     lock_release(&krcud->lock);
-    if (!rtrcu_load_relaxed(&drive->forking))
+    if (!owed && !rtrcu_load_relaxed(&drive->forking))
         return; /* who forks has raised it before it took the lock and saw us */
     rtrcu_fetch_add(&drive->fork_event, 1);
     plat_futex_wake(&drive->fork_event, INT32_MAX);

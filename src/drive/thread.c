@@ -115,6 +115,25 @@ bool drive_anybody_at_work(struct drive *drive)
     return found;
 }
 
+static bool is_owed(struct krcud *krcud, bool forgive)
+{
+    lock_acquire(&krcud->lock);
+    bool owed = krcud->owed;
+    krcud->owed &= !forgive;
+    lock_release(&krcud->lock);
+    return owed;
+}
+
+bool drive_anybody_owed(struct drive *drive, bool forgive)
+{
+    bool found = is_owed(&drive->aside, forgive);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && (forgive || !found); cpu++) {
+        struct krcud *krcud = &drive->krcud[cpu];
+        found |= rtrcu_load_acquire(&krcud->thread.state) != DRIVE_NONE && is_owed(krcud, forgive);
+    }
+    return found;
+}
+
 /* The number is read before the kernel's: so nobody else's thread is taken for one of ours that was made meanwhile; and
  * it must not have changed behind that, lest one is taken for one of ours that has gone. */
 static bool only_ours_are_left(struct drive *drive)

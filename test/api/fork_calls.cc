@@ -168,6 +168,40 @@ CHILD(forks_while_it_waits_for_callbacks)
     });
 }
 
+/* The thread's own fork waits for a callback when its handler forks; that one's child goes on with the fork. */
+CHILD(forks_while_it_forks)
+{
+    static test::Steps steps;
+    static rcu_head head;
+    call_rcu(&head, [](rcu_head *) {
+        steps.reach(1);
+        steps.wait(2);
+    });
+    steps.wait(1);
+    signal(SIGUSR1, fork_in_handler);
+    pthread_t self = pthread_self();
+    pid_t thread = getpid();
+    std::thread sender([&] {
+        REQUIRE(test::eventually([thread] { return is_asleep(thread); }));
+        pthread_kill(self, SIGUSR1);
+    });
+    fork_here();
+    if (forked == 0)
+        _exit(0);
+    if (is_child) {
+        queue(3);
+        REQUIRE(test::eventually([] { return runs == 3; }));
+        end_both();
+        _exit(0);
+    }
+    sender.join();
+    steps.reach(2);
+    end_both();
+    int status = -1;
+    REQUIRE(wait(&status) > 0);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 CHILD(a_callback_configures)
 {
     static rcu_head head;
@@ -204,6 +238,11 @@ TEST_F(ForkCalls, ByAHandlerWhileTheThreadWaits)
     EXPECT_TRUE(exited_well(test::run_child("forks_while_it_waits", looks_seldom)));
     EXPECT_TRUE(exited_well(test::run_child("forks_while_it_waits_expedited", looks_seldom)));
     EXPECT_TRUE(exited_well(test::run_child("forks_while_it_waits_for_callbacks", looks_seldom)));
+}
+
+TEST_F(ForkCalls, ByAHandlerWhileTheThreadForks)
+{
+    EXPECT_TRUE(exited_well(test::run_child("forks_while_it_forks", {"RTRCU_FORK_WAIT_US=500000"})));
 }
 
 TEST(ConfigureCalls, ABarriersCallbackMayConfigure)

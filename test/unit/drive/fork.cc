@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Forks beside each other, and the turn that invokers have between them.  Nothing forks here: the handlers are called.
+ */
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include "world.h"
+
+namespace
+{
+
+using ForkTurn = DriveWorld;
+
+bool is_asleep(pid_t thread)
+{
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return text.find(") S ") != std::string::npos;
+}
+
+/* Another thread that forks; through() is true when its handler has returned, or it waits as the forker. */
+class Forker
+{
+    struct drive *drive_;
+    std::atomic<pid_t> id_{0};
+    test::Worker thread_;
+
+  public:
+    explicit Forker(struct drive *drive) : drive_(drive)
+    {
+        thread_.run([this] { id_ = gettid(); });
+    }
+    void begin()
+    {
+        thread_.start([this] { drive_before_fork(drive_); });
+    }
+    void end()
+    {
+        thread_.wait();
+        thread_.run([this] { drive_after_fork_parent(drive_); });
+    }
+    bool waits() const
+    {
+        return is_asleep(id_);
+    }
+    bool is_ready() const
+    {
+        return thread_.is_done();
+    }
+    bool is_forker() const
+    {
+        return rtrcu_load_acquire(&drive_->forker) == uint32_t(id_.load());
+    }
+};
+
+TEST_F(ForkTurn, WhomAForkHeldOffHasATurnBeforeTheNext)
+{
+    config_.fork_wait_us = 60000000;
+    reader_record *record = world_.craft(0);
+    Forker next(drive_);
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    make_ready(record, 10);
+    for (int i = 0; i < 20; i++) {
+        drive_before_fork(drive_);
+        next.begin();
+        EXPECT_TRUE(test::eventually([&] { return next.waits(); }));
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->forking), 1u) << "who waits for a fork holds nobody off";
+        drive_krcud_serve_here(drive_, record, &share);
+        EXPECT_EQ(left(record), 10u) << "somebody forks";
+        drive_after_fork_parent(drive_);
+        EXPECT_TRUE(test::eventually([&] { return next.is_ready() || (next.is_forker() && next.waits()); }));
+        drive_krcud_serve_here(drive_, record, &share);
+        ASSERT_EQ(left(record), 0u) << "between two forks, one of which had begun before the other ended";
+        next.end();
+        make_ready(record, 10);
+    }
+    EXPECT_EQ(drive_->forking, 0u);
+    EXPECT_EQ(drive_->forker, 0u);
+}
+
+/* Who was held off may not come again; it is waited for once, and not for ever. */
+TEST_F(ForkTurn, WhoDoesNotComeIsForgiven)
+{
+    config_.fork_wait_us = 20000;
+    drive_->aside.owed = true;
+    drive_->forked_ns = plat_clock_now();
+    int64_t began_ns = drive_->forked_ns;
+    drive_before_fork(drive_);
+    EXPECT_GE(plat_clock_now(), began_ns + 20000000);
+    EXPECT_FALSE(drive_->aside.owed);
+    drive_after_fork_parent(drive_);
+    EXPECT_FALSE(drive_anybody_owed(drive_, false));
+}
+
+/* A fork inside a callback, and a deadline thread's, wait for nobody's fork; nor does one in a handler that interrupted
+ * its own thread's. */
+TEST_F(ForkTurn, SomeForksWaitForNoOther)
+{
+    config_.fork_wait_us = 60000000;
+    drive_->aside.owed = true;
+    drive_->forked_ns = plat_clock_now();
+    drive_->forker = UINT32_MAX;
+    for (uint32_t state : {READER_STATE_CALLBACK, READER_STATE_DEADLINE}) {
+        reader_self_set(state);
+        drive_before_fork(drive_);
+        drive_after_fork_parent(drive_);
+        reader_self_clear(state);
+        EXPECT_EQ(drive_->forker, UINT32_MAX);
+    }
+    drive_->forker = lock_thread_id();
+    drive_before_fork(drive_);
+    drive_after_fork_parent(drive_);
+    EXPECT_EQ(drive_->forking, 0u);
+    EXPECT_TRUE(drive_->aside.owed);
+}
+
+TEST_F(ForkTurn, AChildOwesNobodyATurn)
+{
+    drive_->aside.owed = drive_->krcud[1].owed = true;
+    drive_->forker = drive_->forking = 7;
+    drive_after_fork_child(drive_, 0);
+    EXPECT_FALSE(drive_->aside.owed || drive_->krcud[1].owed);
+    EXPECT_EQ(drive_->forker | drive_->forking, 0u);
+}
+
+/* The daemons' half. */
+TEST_F(ForkTurn, ADaemonThatWasHeldOffHasOneToo)
+{
+    config_.fork_wait_us = 60000000;
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    EXPECT_TRUE(test::eventually([&] {
+        return drive_krcud_give(drive_, record, 0, false) && drive_thread_runs(&drive_->krcud[0].thread) &&
+               left(record) == 0;
+    }));
+    for (int i = 0; i < 20; i++) {
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->listed) == 0; }));
+        rtrcu_fetch_add(&drive_->forking, 1);
+        make_ready(record, 10);
+        EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+        EXPECT_TRUE(test::eventually([&] { return drive_anybody_owed(drive_, false); }));
+        rtrcu_store_release(&drive_->forked_ns, plat_clock_now());
+        rtrcu_fetch_add(&drive_->forking, (uint32_t)-1);
+        drive_thread_wake(&drive_->krcud[0].thread);
+        drive_before_fork(drive_);
+        EXPECT_EQ(left(record), 0u);
+        drive_after_fork_parent(drive_);
+    }
+}
+
+} // namespace
