@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Lending, to readers that a test makes of threads that sleep: who is lent to, and what is counted.
+ */
+#include <linux/futex.h>
+
+#include "world.h"
+
+namespace
+{
+
+class Boost : public DriveWorld
+{
+    std::deque<test::Worker> sleepers_;
+
+  protected:
+    struct drive_worker *lender_ = &drive_->worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *nudger_ = &drive_->worker[DRIVE_WORKER_NUDGE];
+    rtrcu_config others_[2];
+
+    /* A reader whose thread stands still inside its section. */
+    reader_record *sleeper()
+    {
+        reader_record *record = nullptr;
+        sleepers_.emplace_back().run([&] { record = world_.craft(1); });
+        return record;
+    }
+    void SetUp() override
+    {
+        DriveWorld::SetUp();
+        if (!real_time_allowed())
+            GTEST_SKIP() << "real-time scheduling is refused";
+        keep();
+        config_.kthread_prio = 3;
+        config_.qmax = 4;
+    }
+    void begin(gp_kind kind)
+    {
+        test::Crank crank(world_.gp(), kind);
+        ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
+    }
+    /* Lend until @enough. */
+    template <typename Condition> void lend_until(gp_kind kind, Condition enough)
+    {
+        EXPECT_TRUE(test::eventually([&] {
+            drive_boost(drive_, kind);
+            return enough();
+        }));
+    }
+    /* Its readers leave, and the grace period ends; on return nobody lends any more. */
+    void end(gp_kind kind, std::initializer_list<reader_record *> readers)
+    {
+        for (reader_record *record : readers)
+            test::World::set_inside(record, 0);
+        test::Crank crank(world_.gp(), kind);
+        (void)crank.poll(true);
+        ASSERT_TRUE(crank.is_clear());
+        crank.end(plat_clock_now());
+        for (reader_record *record : readers) {
+            reader_lock(record->leaf); /* who chose it before has said so */
+            reader_unlock(record->leaf);
+            EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->lender) == 0; }));
+            EXPECT_EQ(rtrcu_load_acquire(reader_lent_word(record)), 0u);
+        }
+    }
+    uint64_t boosts()
+    {
+        return rtrcu_load_acquire(&drive_->boosts);
+    }
+    /* From the next look on. */
+    void configure(const rtrcu_config &config)
+    {
+        rtrcu_store_release(&room_.in_force, &config);
+    }
+};
+
+TEST_F(Boost, IsCountedAsLongAsItLasts)
+{
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    bool nudged = false, said = false;
+    lend_until(GP_NORMAL, [&] {
+        nudged |= rtrcu_load_acquire(&nudger_->wanted) == 1;
+        uint32_t lender = rtrcu_load_acquire(&drive_slot(record)->lender);
+        said |= lender != 0 && lender == rtrcu_load_acquire(&lender_->thread_id) &&
+                (rtrcu_load_acquire(reader_lent_word(record)) & FUTEX_TID_MASK) == reader_thread_id(record);
+        return boosts() >= 5 && nudged && said;
+    });
+    uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
+    end(GP_NORMAL, {record});
+    EXPECT_EQ(drive_slot(record)->lent_gp, seq);
+    EXPECT_EQ(static_cast<uint64_t>(drive_slot(record)->lent_ns), drive_->boost_ns);
+    EXPECT_GT(drive_->boost_ns_max, 0u);
+    EXPECT_LE(drive_->boost_ns_max, drive_->boost_ns);
+    EXPECT_EQ(drive_->boost_refused, 0u) << "a slice that ends is no refusal";
+    EXPECT_EQ(drive_->boost_given_up, 0u);
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&nudger_->wanted) == 0; }));
+}
+
+/* What it needs is daemons, not time; an expedited grace period does not ask. */
+TEST_F(Boost, NotOfWhoMakesTheFlood)
+{
+    reader_record *flooder = sleeper(), *other = sleeper();
+    queue(flooder, 4);
+    queue(other, 3);
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
+    EXPECT_EQ(drive_slot(flooder)->lent_gp, 0u);
+    EXPECT_EQ(drive_slot(flooder)->lent_ns, 0);
+    begin(GP_EXPEDITED);
+    lend_until(GP_EXPEDITED,
+               [&] { return rtrcu_load_acquire(&drive_slot(flooder)->lent_gp) == gp_seq(world_.gp(), GP_EXPEDITED); });
+    end(GP_EXPEDITED, {flooder, other});
+    end(GP_NORMAL, {});
+}
+
+/* The share of one grace period is not that of the next; who has used his is given up. */
+TEST_F(Boost, AShareIsThatOfOneGracePeriod)
+{
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return boosts() >= 1; });
+    uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up) > 0; });
+    EXPECT_EQ(drive_slot(record)->lent_gp, seq);
+    uint64_t before = boosts();
+    for (int i = 0; i < 20; i++)
+        drive_boost(drive_, GP_NORMAL);
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lender_->wanted) == 0; }));
+    EXPECT_EQ(boosts(), before);
+    end(GP_NORMAL, {record});
+    EXPECT_EQ(drive_->boost_given_up, 1u);
+    test::World::set_inside(record, 1);
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return boosts() > before; });
+    end(GP_NORMAL, {record});
+}
+
+TEST_F(Boost, FollowsItsPriorityDownToo)
+{
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&lender_->priority) == 3 && boosts() > 0; });
+    EXPECT_EQ(rtrcu_load_acquire(&nudger_->priority), 4);
+    others_[0] = config_;
+    others_[0].kthread_prio = 1;
+    configure(others_[0]);
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&lender_->priority) == 1; });
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&nudger_->priority) == 2; });
+    end(GP_NORMAL, {record});
+}
+
+/* Where the lender may not be a real-time thread nothing is lent, and each round that was asked for is counted. */
+TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
+{
+    config_.kthread_prio = 0;
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused) >= 1; });
+    EXPECT_EQ(boosts(), 0u);
+    EXPECT_EQ(drive_slot(record)->lender, 0u);
+    end(GP_NORMAL, {record});
+}
+
+TEST_F(Boost, IsDueAtOnceBehindADelayOrInAFlood)
+{
+    int64_t now = plat_clock_now();
+    config_.boost_delay_us = 3600000000;
+    EXPECT_TRUE(drive_boost_is_due(drive_, GP_EXPEDITED));
+    world_.gp()->machine[GP_NORMAL].began_ns = now;
+    EXPECT_FALSE(drive_boost_is_due(drive_, GP_NORMAL));
+    world_.gp()->machine[GP_NORMAL].began_ns = now - 3600 * INT64_C(1000000000);
+    EXPECT_TRUE(drive_boost_is_due(drive_, GP_NORMAL));
+    world_.gp()->machine[GP_NORMAL].began_ns = now;
+    drive_->flooded_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    EXPECT_TRUE(drive_boost_is_due(drive_, GP_NORMAL));
+    config_.boost = 0;
+    EXPECT_FALSE(drive_boost_is_due(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_boost_is_due(drive_, GP_EXPEDITED));
+}
+
+} // namespace

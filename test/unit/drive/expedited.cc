@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Expedited grace periods: whose priority counts, who is told, and what is made beforehand.
+ */
+#include "world.h"
+
+namespace
+{
+
+class Expedited : public DriveWorld
+{
+  protected:
+    uint64_t ask()
+    {
+        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+        gp_request(world_.gp(), GP_EXPEDITED, cookie);
+        return cookie;
+    }
+    bool reached(uint64_t cookie)
+    {
+        return gp_reached(world_.gp(), GP_EXPEDITED, cookie);
+    }
+};
+
+TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
+{
+    config_.kthread_prio = 5;
+    config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
+    drive_->exp_told = UINT64_MAX; /* stands behind the four */
+    drive_->exp_priority[0] = 3;
+    drive_->exp_priority[3] = 9;
+    EXPECT_EQ(drive_expedited_priority(drive_), 5) << "nobody waits now";
+    ask();
+    EXPECT_EQ(drive_expedited_priority(drive_), 9);
+    drive_->exp_priority[3] = 4;
+    EXPECT_EQ(drive_expedited_priority(drive_), 5);
+    config_.exp_worker = RTRCU_EXP_WORKER_WORKQUEUE;
+    drive_->exp_priority[3] = 9;
+    EXPECT_EQ(drive_expedited_priority(drive_), 0) << "an ordinary worker follows nobody";
+    config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
+    config_.kthread_prio = 0;
+    EXPECT_EQ(drive_expedited_priority(drive_), 0);
+}
+
+TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
+{
+    uint64_t before[4];
+    for (int i = 0; i < 4; i++) {
+        drive_->exp_priority[i] = 7;
+        before[i] = drive_->exp_done[i];
+    }
+    drive_expedited_done(drive_);
+    int counted = 0, forgotten = 0;
+    for (int i = 0; i < 4; i++) {
+        counted += drive_->exp_done[i] == before[i] + 1;
+        forgotten += drive_->exp_priority[i] == 0;
+        EXPECT_EQ(drive_->exp_done[i] != before[i], drive_->exp_priority[i] == 0) << i;
+    }
+    EXPECT_EQ(counted, 1);
+    EXPECT_EQ(forgotten, 1);
+}
+
+TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
+{
+    EXPECT_FALSE(drive_expedited_is_left(drive_)) << "nothing is asked for";
+    uint64_t cookie = ask();
+    EXPECT_TRUE(drive_expedited_is_left(drive_)) << "there is no worker";
+    struct drive_thread *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED].thread;
+    worker->state = DRIVE_RUNNING;
+    EXPECT_TRUE(drive_expedited_is_left(drive_)) << "it was not told";
+    drive_expedited_serve(drive_);
+    EXPECT_EQ(drive_->exp_told, cookie);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].event, 1u);
+    EXPECT_FALSE(drive_expedited_is_left(drive_));
+    drive_expedited_serve(drive_);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].event, 1u) << "it was told";
+}
+
+TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
+{
+    drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    uint64_t cookie = ask();
+    drive_expedited_serve(drive_);
+    EXPECT_TRUE(reached(cookie));
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 0u);
+}
+
+TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
+{
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = ask();
+    drive_expedited_serve(drive_);
+    EXPECT_FALSE(reached(cookie));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    test::World::set_inside(record, 0);
+    drive_expedited_serve(drive_);
+    EXPECT_TRUE(reached(cookie));
+}
+
+TEST_F(Expedited, WhatLendsIsMadeBeforehand)
+{
+    keep();
+    config_.kthread_prio = 2;
+    config_.boost = 1;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    drive_start_expedited(drive_, cookie);
+    for (int index : {DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_NUDGE})
+        EXPECT_TRUE(drive_thread_runs(&drive_->worker[index].thread)) << index;
+    EXPECT_FALSE(drive_runs(drive_)) << "nobody needs a driver";
+    EXPECT_EQ(drive_->urgent, 0u);
+    EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
+    EXPECT_EQ(drive_->exp_told, cookie);
+}
+
+TEST_F(Expedited, NothingLendsWhereThatIsOff)
+{
+    keep();
+    config_.kthread_prio = 2;
+    config_.boost = 0;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    drive_start_expedited(drive_, cookie);
+    EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_NUDGE].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+}
+
+/* A caller that waits turns it itself where there is no worker. */
+TEST_F(Expedited, ACallerTurnsItToTheEnd)
+{
+    drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    drive_synchronize_expedited(drive_, cookie);
+    EXPECT_TRUE(reached(cookie));
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 1u);
+}
+
+} // namespace

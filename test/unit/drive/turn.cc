@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Turning the crank, step by step: what one step does, and where an ordinary thread sleeps instead.
+ */
+#include "world.h"
+
+namespace
+{
+
+class Turn : public DriveWorld
+{
+  protected:
+    uint64_t seq(gp_kind kind = GP_NORMAL)
+    {
+        return gp_seq(world_.gp(), kind);
+    }
+    bool ask(gp_kind kind = GP_NORMAL)
+    {
+        return gp_request(world_.gp(), kind, gp_snap(world_.gp(), kind));
+    }
+    bool flagged(const reader_record *record)
+    {
+        return rtrcu_load_relaxed(&record->self->word) != 1;
+    }
+    bool turn_first(gp_kind kind)
+    {
+        drive_take_crank(drive_, kind);
+        bool ended = drive_turn_first(drive_, kind);
+        drive_release_crank(drive_, kind);
+        return ended;
+    }
+};
+
+TEST_F(Turn, AStepOfNothingIsNone)
+{
+    uint64_t before = seq();
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(seq(), before);
+}
+
+TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
+{
+    (void)world_.craft(0);
+    ask();
+    uint64_t before = seq();
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(seq(), before + SEQ_STEP);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 0u);
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+}
+
+TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
+{
+    reader_record *record = world_.craft(1);
+    ask();
+    uint64_t before = seq();
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_NORMAL));
+    uint64_t flags = record->armed;
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(flagged(record));
+    EXPECT_GE(record->armed, flags);
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(seq(), before + SEQ_STEP);
+}
+
+TEST_F(Turn, AStepWaitsForNobody)
+{
+    ask();
+    test::Worker holder;
+    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+}
+
+/* The last reader's report is waited for a moment; then the rest is somebody else's. */
+TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
+{
+    reader_record *record = world_.craft(0);
+    uint64_t before = seq(GP_EXPEDITED);
+    EXPECT_TRUE(turn_first(GP_EXPEDITED));
+    EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 1u);
+    EXPECT_EQ(drive_->exp_done[0] + drive_->exp_done[1] + drive_->exp_done[2] + drive_->exp_done[3], 1u);
+    test::World::set_inside(record, 1);
+    EXPECT_FALSE(turn_first(GP_EXPEDITED));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
+    EXPECT_FALSE(turn_first(GP_EXPEDITED)) << "it is still inside";
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(turn_first(GP_EXPEDITED));
+    EXPECT_EQ(seq(GP_EXPEDITED), before + 2 * SEQ_STEP);
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 2u);
+}
+
+/* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
+TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
+{
+    uint32_t *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker holder, caller;
+    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
+    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 1; }));
+    EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(*sleeping, 0u);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 1u);
+}
+
+/* Who waits for readers first looks once a tick; those who come later do not. */
+TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
+{
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker first, second;
+    uint32_t id = 0;
+    first.run([&] { id = lock_thread_id(); });
+    first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    uint32_t *watcher = &drive_->watcher[GP_NORMAL], *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(watcher) == id; }));
+    second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 2; }));
+    EXPECT_EQ(rtrcu_load_acquire(watcher), id);
+    test::World::set_inside(record, 0);
+    first.wait();
+    second.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_GE(drive_->turning[GP_NORMAL].slept, 1u);
+}
+
+TEST_F(Turn, OnlyWhatIsNeededIsTurned)
+{
+    const drive_manner manner = {};
+    uint64_t before = seq();
+    drive_turn_if_needed(drive_, GP_NORMAL, &manner);
+    EXPECT_EQ(seq(), before);
+    ask();
+    drive_turn_if_needed(drive_, GP_NORMAL, &manner);
+    EXPECT_EQ(seq(), before + SEQ_STEP);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 0u);
+}
+
+} // namespace
