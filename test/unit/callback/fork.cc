@@ -101,6 +101,16 @@ TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
     EXPECT_EQ(cb_->lost_at_fork, 0u);
 }
 
+TEST_F(CallbackFork, WhereNothingWaitsNoGracePeriodIsAskedFor)
+{
+    fork();
+    EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL));
+    enqueue(record_);
+    callback_collect(cb_);
+    fork();
+    EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
+}
+
 TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
 {
     reader_record *idle = world_.craft(0);

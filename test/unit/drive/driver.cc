@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Dispatching: whom a pass looks at, and what it lets alone.
  */
+#include <array>
+#include <pthread.h>
+
 #include <gtest/gtest.h>
 
 #include "world.h"
@@ -41,6 +44,108 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
     budget.may_wait = true;
     EXPECT_EQ(callback_invoke(cb_, record, &budget), 1u);
     EXPECT_FALSE(drive_dispatch(drive_));
+}
+
+/* The driver's thread is ended by a callback, and cannot be had again: each owner's next call tries it. */
+TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
+{
+    static const drive_driver ends = {.name = "ends",
+                                      .body = [](void *drive) -> void * {
+                                          auto *gone = static_cast<struct drive *>(drive);
+                                          rtrcu_store_relaxed(&gone->refused_ns, plat_clock_now());
+                                          pthread_exit(nullptr);
+                                      },
+                                      .bring = nullptr,
+                                      .come = nullptr,
+                                      .leave = nullptr};
+    keep();
+    config_.tick_us = 60000000;
+    reader_record *record = world_.craft(0);
+    callback_slot(record)->queue.look_at = callback_slot(record)->free_look_at = 5;
+    drive_change(drive_, &ends, drive_->home);
+    ASSERT_EQ(drive_start(drive_), 0);
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_look_at) == 0; }));
+    EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.look_at), 0u);
+    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+}
+
+/* One that can be had again is; nobody has to look for it. */
+TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
+{
+    static std::atomic<int> begun;
+    static const drive_driver ends = {.name = "ends once",
+                                      .body = [](void *) -> void * {
+                                          if (begun++ == 0)
+                                              pthread_exit(nullptr);
+                                          begun.wait(2);
+                                          return nullptr;
+                                      },
+                                      .bring = nullptr,
+                                      .come = nullptr,
+                                      .leave = nullptr};
+    keep();
+    begun = 0;
+    reader_record *record = world_.craft(0);
+    callback_slot(record)->queue.look_at = 5;
+    drive_change(drive_, &ends, drive_->home);
+    ASSERT_EQ(drive_start(drive_), 0);
+    EXPECT_TRUE(test::eventually([&] { return begun.load() == 2 && drive_runs(drive_); }));
+    EXPECT_EQ(callback_slot(record)->queue.look_at, 5u);
+}
+
+/* In a fork's child its first thread makes the driver, a deadline thread too; no other deadline thread does. */
+TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
+{
+    keep();
+    test::Worker thread;
+    thread.run([&] {
+        reader_self_set(READER_STATE_DEADLINE);
+        drive_start_in_call(drive_);
+        EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+        drive_->survivor = lock_thread_id() + 1;
+        plat_signals_blocked(&drive_->survivor_blocks);
+        drive_start_in_call(drive_);
+        EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+        drive_->survivor = lock_thread_id();
+        drive_start_in_call(drive_);
+        EXPECT_TRUE(drive_runs(drive_));
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+}
+
+TEST_F(Dispatch, SomethingNewIsWhatIsUrgentNeededOrQueued)
+{
+    EXPECT_FALSE(drive_anything_new(drive_));
+    drive_->urgent = 1;
+    EXPECT_TRUE(drive_anything_new(drive_));
+    drive_sleep_pacing(drive_, drive_->event, PLAT_FOREVER); /* does not */
+    drive_->urgent = 0;
+    queue(world_.craft(0), 1);
+    EXPECT_TRUE(drive_anything_new(drive_));
+    ASSERT_TRUE(callback_collect(cb_));
+    EXPECT_TRUE(drive_anything_new(drive_)) << "its grace period is needed";
+    grace_period();
+    EXPECT_FALSE(drive_anything_new(drive_));
+    EXPECT_EQ(drive_->sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+}
+
+/* Who leaves asks those who pass quiescent states to go on, if something is left. */
+TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
+{
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    reader_record *online = world_.craft(RTRCU_QSBR_ONLINE), *offline = world_.craft(0), *inside = world_.craft(1);
+    auto words = [&] {
+        return std::array{rtrcu_load_relaxed(&online->self->word), rtrcu_load_relaxed(&offline->self->word),
+                          rtrcu_load_relaxed(&inside->self->word)};
+    };
+    const auto before = words();
+    drive_leave(drive_);
+    EXPECT_EQ(words(), before) << "nothing is left";
+    (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
+    drive_leave(drive_);
+    EXPECT_NE(words()[0], before[0]);
+    EXPECT_EQ(words()[1], before[1]);
+    EXPECT_EQ(words()[2], before[2]);
 }
 
 /* The lender asks for the thread that it needs until there is one: whoever was making it may have been refused.

@@ -107,7 +107,7 @@ TEST_F(Expedited, WhatLendsIsMadeBeforehand)
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     drive_start_expedited(drive_, cookie);
     for (int index : {DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_NUDGE})
-        EXPECT_TRUE(drive_thread_runs(&drive_->worker[index].thread)) << index;
+        EXPECT_TRUE(test::eventually([&] { return drive_thread_runs(&drive_->worker[index].thread); })) << index;
     EXPECT_FALSE(drive_runs(drive_)) << "nobody needs a driver";
     EXPECT_EQ(drive_->urgent, 0u);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));

@@ -106,9 +106,9 @@ TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
     const int priorities[] = {own, own, own ? own + 1 : 0, own, 0};
     for (int i = 0; i < DRIVE_WORKERS; i++) {
         ASSERT_EQ(drive_worker_start(drive_, i), 0);
+        EXPECT_TRUE(test::eventually([&] { return drive_thread_runs(&drive_->worker[i].thread); }));
         EXPECT_STREQ(drive_->worker[i].thread.plat.name, names[i]);
         EXPECT_EQ(drive_->worker[i].thread.plat.priority, priorities[i]) << names[i];
-        EXPECT_TRUE(drive_thread_runs(&drive_->worker[i].thread));
     }
     EXPECT_EQ(drive_->threads & UINT32_MAX, static_cast<uint64_t>(DRIVE_WORKERS));
 }

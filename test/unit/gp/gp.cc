@@ -368,7 +368,7 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
     crank.end();
 }
 
-INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1100));
+INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1055, 1100));
 
 TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
 {

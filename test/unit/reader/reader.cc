@@ -192,6 +192,28 @@ TEST_F(Reader, ArmSaysWhetherItWasNew)
     EXPECT_EQ(reader_inside(record), 1u);
 }
 
+TEST_F(Reader, ADeadlineThreadIsShownInItsDiscipline)
+{
+    reader_record *record = world_.craft(0);
+    const uint32_t *shown = record->leaf->deadline, bit = reader_bit(record);
+    world_.registry()->deadline_count = 1;
+    EXPECT_FALSE(reader_deadline_is_online(world_.registry()));
+    reader_deadline_show(record, true, false);
+    EXPECT_EQ(shown[0], bit);
+    EXPECT_EQ(shown[1], 0u);
+    EXPECT_TRUE(reader_deadline_is_online(world_.registry())) << "a preemptible one is so at any time";
+    reader_deadline_show(record, true, true);
+    EXPECT_EQ(shown[0], 0u);
+    EXPECT_EQ(shown[1], bit);
+    EXPECT_FALSE(reader_deadline_is_online(world_.registry())) << "it is offline";
+    world_.set_inside(record, RTRCU_QSBR_ONLINE);
+    EXPECT_TRUE(reader_deadline_is_online(world_.registry()));
+    reader_deadline_show(record, false, true);
+    EXPECT_EQ(shown[0] | shown[1], 0u);
+    EXPECT_FALSE(reader_deadline_is_online(world_.registry()));
+    world_.set_inside(record, 0);
+}
+
 TEST_F(Reader, OwnerDisarmsAndKeepsItsNesting)
 {
     as_thread([&](reader_record *record) {
