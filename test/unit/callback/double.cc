@@ -151,4 +151,35 @@ TEST_F(Double, AtRandom)
     }
 }
 
+/* Of debug builds: sixteen places are looked at, no more and no fewer. */
+TEST_F(Double, ANeighbourhoodOfTheTable)
+{
+    if (!CHECK_DEBUG)
+        GTEST_SKIP() << "there is no table";
+    rcu_head *head = &items_[0].head, *other = &items_[1].head;
+    callback_double_enter(cb_, head);
+    uint32_t first = 0;
+    while (cb_->queued[first] != head)
+        ASSERT_LT(++first, static_cast<uint32_t>(CALLBACK_DOUBLE_SLOTS));
+    auto place = [&](uint32_t probe) -> rcu_head *& { return cb_->queued[(first + probe) % CALLBACK_DOUBLE_SLOTS]; };
+    callback_double_leave(cb_, head);
+    EXPECT_EQ(place(0), nullptr);
+    for (uint32_t probe = 0; probe < 15; probe++)
+        place(probe) = other;
+    callback_double_enter(cb_, head);
+    EXPECT_EQ(place(15), head);
+    errors_.text();
+    EXPECT_DEATH(callback_double_enter(cb_, head), "");
+    callback_double_leave(cb_, head);
+    EXPECT_EQ(place(15), nullptr);
+    place(15) = other;
+    callback_double_enter(cb_, head);
+    EXPECT_EQ(place(16), nullptr) << "a crowded one does without";
+    place(16) = head;
+    callback_double_enter(cb_, head);
+    callback_double_leave(cb_, head);
+    EXPECT_EQ(place(16), head);
+    place(16) = nullptr;
+}
+
 } // namespace

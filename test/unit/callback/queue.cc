@@ -263,4 +263,18 @@ TEST_F(Cbqueue, RepairOfALinkThatAHandlerQueuedBehind)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1})) << "head 0 may not be lost";
 }
 
+/* Of several producers none shows what it has under way. */
+TEST_F(Cbqueue, OnlyTheOwnerShowsWhatIsUnderWay)
+{
+    cbqueue_push(&queue_, &heads_[0], CB_ANYBODY);
+    EXPECT_EQ(queue_.enqueuing, nullptr);
+    EXPECT_EQ(queue_.enqueued, 1u);
+    cbqueue_push(&queue_, &heads_[1], CB_OWNER);
+    EXPECT_EQ(queue_.enqueuing, nullptr);
+    queue_.enqueuing = &heads_[3]; /* a handler interrupts this one */
+    cbqueue_push(&queue_, &heads_[2], CB_OWNER);
+    EXPECT_EQ(queue_.enqueuing, &heads_[3]);
+    queue_.enqueuing = nullptr;
+}
+
 } // namespace

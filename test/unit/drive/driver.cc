@@ -129,6 +129,47 @@ TEST_F(Dispatch, SomethingNewIsWhatIsUrgentNeededOrQueued)
     EXPECT_EQ(drive_->sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
 }
 
+TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)
+{
+    config_.tick_us = 60000000;
+    drive_->refused_ns = plat_clock_now();
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    EXPECT_EQ(drive_start_surely(drive_), 0); /* does not sleep */
+    EXPECT_TRUE(drive_runs(drive_));
+    EXPECT_EQ(drive_start_surely(drive_), 0);
+}
+
+TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
+{
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    struct drive_share share = {};
+    test::Worker thread;
+    thread.run([&] {
+        reader_self_set(READER_STATE_CALLBACK);
+        drive_step_here(drive_, &share, true);
+        reader_self_clear(READER_STATE_CALLBACK);
+        EXPECT_EQ(drive_->passes, 0u);
+        drive_step_here(drive_, &share, true);
+        EXPECT_EQ(drive_->passes, 1u);
+    });
+}
+
+/* What waits for its owner is looked at once a tick. */
+TEST_F(Dispatch, TheTickIsSleptOut)
+{
+    keep();
+    config_.tick_us = 3600000000;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    callback_slot(record)->idle_since_ns = plat_clock_now();
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_LTIMER), drive_->home);
+    ASSERT_EQ(drive_start(drive_), 0);
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes) >= 2; }));
+    for (int i = 0; i < 10000; i++)
+        std::this_thread::yield();
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->passes), 2u) << "the first begins the tick";
+}
+
 /* Who leaves asks those who pass quiescent states to go on, if something is left. */
 TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
 {

@@ -44,9 +44,11 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
 {
     world_.set_inside(record_, 1);
     park(&task_[0]);
+    uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
     EXPECT_TRUE(gp_->level0[0].word[GP_NORMAL] & GP_NODE_PARKED);
+    EXPECT_NE(gp_tasks_came(gp_, GP_NORMAL), came) << "who schedules it is to be told";
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
     EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
