@@ -118,7 +118,7 @@ TEST_F(Dispatch, SomethingNewIsWhatIsUrgentNeededOrQueued)
     EXPECT_FALSE(drive_anything_new(drive_));
     drive_->urgent = 1;
     EXPECT_TRUE(drive_anything_new(drive_));
-    drive_sleep_pacing(drive_, drive_->event, PLAT_FOREVER); /* does not */
+    drive_sleep_pacing(drive_, drive_->thread.event, PLAT_FOREVER); /* does not */
     drive_->urgent = 0;
     queue(world_.craft(0), 1);
     EXPECT_TRUE(drive_anything_new(drive_));
@@ -126,7 +126,7 @@ TEST_F(Dispatch, SomethingNewIsWhatIsUrgentNeededOrQueued)
     EXPECT_TRUE(drive_anything_new(drive_)) << "its grace period is needed";
     grace_period();
     EXPECT_FALSE(drive_anything_new(drive_));
-    EXPECT_EQ(drive_->sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+    EXPECT_EQ(drive_->thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
 }
 
 TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)

@@ -25,16 +25,16 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    drive_->exp_told = UINT64_MAX; /* stands behind the four */
-    drive_->exp_priority[0] = 3;
-    drive_->exp_priority[3] = 9;
+    drive_->numbers.told = UINT64_MAX; /* stands behind the four */
+    drive_->numbers.priority[0] = 3;
+    drive_->numbers.priority[3] = 9;
     EXPECT_EQ(drive_expedited_priority(drive_), 5) << "nobody waits now";
     ask();
     EXPECT_EQ(drive_expedited_priority(drive_), 9);
-    drive_->exp_priority[3] = 4;
+    drive_->numbers.priority[3] = 4;
     EXPECT_EQ(drive_expedited_priority(drive_), 5);
     config_.exp_worker = RTRCU_EXP_WORKER_WORKQUEUE;
-    drive_->exp_priority[3] = 9;
+    drive_->numbers.priority[3] = 9;
     EXPECT_EQ(drive_expedited_priority(drive_), 0) << "an ordinary worker follows nobody";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
     config_.kthread_prio = 0;
@@ -45,15 +45,15 @@ TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
 {
     uint64_t before[4];
     for (int i = 0; i < 4; i++) {
-        drive_->exp_priority[i] = 7;
-        before[i] = drive_->exp_done[i];
+        drive_->numbers.priority[i] = 7;
+        before[i] = drive_->numbers.ended[i];
     }
     drive_expedited_done(drive_);
     int counted = 0, forgotten = 0;
     for (int i = 0; i < 4; i++) {
-        counted += drive_->exp_done[i] == before[i] + 1;
-        forgotten += drive_->exp_priority[i] == 0;
-        EXPECT_EQ(drive_->exp_done[i] != before[i], drive_->exp_priority[i] == 0) << i;
+        counted += drive_->numbers.ended[i] == before[i] + 1;
+        forgotten += drive_->numbers.priority[i] == 0;
+        EXPECT_EQ(drive_->numbers.ended[i] != before[i], drive_->numbers.priority[i] == 0) << i;
     }
     EXPECT_EQ(counted, 1);
     EXPECT_EQ(forgotten, 1);
@@ -68,11 +68,11 @@ TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
     worker->state = DRIVE_RUNNING;
     EXPECT_TRUE(drive_expedited_is_left(drive_)) << "it was not told";
     drive_expedited_serve(drive_);
-    EXPECT_EQ(drive_->exp_told, cookie);
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].event, 1u);
+    EXPECT_EQ(drive_->numbers.told, cookie);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u);
     EXPECT_FALSE(drive_expedited_is_left(drive_));
     drive_expedited_serve(drive_);
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].event, 1u) << "it was told";
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u) << "it was told";
 }
 
 TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
@@ -111,7 +111,7 @@ TEST_F(Expedited, WhatLendsIsMadeBeforehand)
     EXPECT_FALSE(drive_runs(drive_)) << "nobody needs a driver";
     EXPECT_EQ(drive_->urgent, 0u);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
-    EXPECT_EQ(drive_->exp_told, cookie);
+    EXPECT_EQ(drive_->numbers.told, cookie);
 }
 
 TEST_F(Expedited, NothingLendsWhereThatIsOff)

@@ -77,7 +77,8 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     EXPECT_TRUE(turn_first(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
     EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 1u);
-    EXPECT_EQ(drive_->exp_done[0] + drive_->exp_done[1] + drive_->exp_done[2] + drive_->exp_done[3], 1u);
+    EXPECT_EQ(drive_->numbers.ended[0] + drive_->numbers.ended[1] + drive_->numbers.ended[2] + drive_->numbers.ended[3],
+              1u);
     test::World::set_inside(record, 1);
     EXPECT_FALSE(turn_first(GP_EXPEDITED));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
@@ -114,7 +115,7 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     uint32_t id = 0;
     first.run([&] { id = lock_thread_id(); });
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    uint32_t *watcher = &drive_->watcher[GP_NORMAL], *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher, *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(watcher) == id; }));
     second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 2; }));
