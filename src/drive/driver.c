@@ -28,11 +28,15 @@ static void *run(void *drive)
     return NULL;
 }
 
+/* The row is read behind the claim, which drive_change() needs too: so the body is that of the driver in force. */
 int drive_start(struct drive *drive)
 {
+    int claimed = drive_thread_claim(drive, &drive->thread);
+    if (claimed <= 0)
+        return claimed;
     struct drive_thread_spec start = {
         .name = "rtrcu-gp", .body = drive_row(drive)->body ? run : NULL, .argument = drive};
-    return drive_thread_start(drive, &drive->thread, &start);
+    return drive_thread_make(drive, &drive->thread, &start);
 }
 
 void drive_start_in_call(struct drive *drive)

@@ -326,6 +326,11 @@ CHILD(forked_into_a_sandbox)
     REQUIRE(pid >= 0);
     rcu_read_lock();
     rcu_read_unlock();
+    test::Worker other; /* a reader beside the caller: where nobody reads no fence is asked for */
+    other.run([] {
+        rcu_read_lock();
+        rcu_read_unlock();
+    });
     synchronize_rcu();
     REQUIRE(test::stats().full_fences == 1);
     if (pid == 0)
