@@ -31,7 +31,8 @@ done
 
 # Macros: nothing but names that begin with RTRCU_ or rtrcu_, beside what the standard headers that it includes bring.
 for header in "${headers[@]}" rtrcu/coroutine.hpp; do
-    standard_headers=$(cat "$include"/rtrcu/{,detail/}*.hpp "$source"/include/rtrcu/{,detail/}*.h "$source"/cxx/std/rcu |
+    standard_headers=$(cat "$include"/rtrcu/{,detail/}*.hpp "$source"/include/rtrcu/{,detail/}*.h \
+        "$source"/cxx/std/rcu |
         sed -n 's/^ *#include <\([a-z_]*\(\.h\)\{0,1\}\)>$/#include <\1>/p' | sort -u)
     macros() {
         "$compiler" -xc++ -std=c++20 "${folders[@]}" -E -dM - | awk '{sub(/\(.*/, "", $2); print $2}' | sort -u
