@@ -15,7 +15,6 @@ class Boost : public DriveWorld
   protected:
     struct drive_worker *lender_ = &drive_->worker[DRIVE_WORKER_BOOST];
     struct drive_worker *nudger_ = &drive_->worker[DRIVE_WORKER_NUDGE];
-    rtrcu_config others_[2];
 
     /* A reader whose thread stands still inside its section. */
     reader_record *sleeper()

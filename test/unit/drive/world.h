@@ -21,6 +21,7 @@ class DriveWorld : public testing::Test
         std::unique_ptr<struct drive, test::Freer> drive = test::zeroed<struct drive>();
         struct watch watch = {};
         std::deque<rcu_head> heads;
+        rtrcu_config others[2] = {};
     };
     Apart *apart_ = new Apart;
     bool kept_ = false;
@@ -29,6 +30,7 @@ class DriveWorld : public testing::Test
     test::World &world_ = apart_->world;
     config &room_ = apart_->room;
     rtrcu_config &config_ = room_.first;
+    rtrcu_config (&others_)[2] = apart_->others; /* that a test may put into force */
     callback *cb_ = apart_->callbacks.get();
     struct drive *drive_ = apart_->drive.get();
 
