@@ -6,6 +6,7 @@
 #define RTRCU_TEST_UNIT_DRIVE_WORLD_H
 
 #include <deque>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,7 @@ class DriveWorld : public testing::Test
         std::deque<rcu_head> heads;
         rtrcu_config others[2] = {};
     };
+    static inline auto &all_kept_ = *new std::vector<Apart *>; /* for the search for leaks */
     Apart *apart_ = new Apart;
     bool kept_ = false;
 
@@ -36,7 +38,9 @@ class DriveWorld : public testing::Test
 
     ~DriveWorld() override
     {
-        if (!kept_)
+        if (kept_)
+            all_kept_.push_back(apart_);
+        else
             delete apart_;
     }
     void SetUp() override
