@@ -9,9 +9,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +18,7 @@
 #pragma GCC diagnostic pop
 
 #include "../support/seed.h"
+#include "../support/tracer.h"
 #include "child.h"
 
 namespace
@@ -130,7 +128,7 @@ void tracee(const Scenario &scenario)
     handler_queues = scenario.flags != unregistered;
     if (handler_queues)
         REQUIRE(rtrcu_register_thread(scenario.flags) == 0);
-    REQUIRE(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0);
+    REQUIRE(test::is_to_be_traced());
     while (!shared->stop) {
         raise(SIGSTOP); /* the tracer begins to step */
         shared->inside = 1;
@@ -150,67 +148,6 @@ void tracee(const Scenario &scenario)
 
 /* ---- the tracer ---- */
 
-class Tracer
-{
-    pid_t pid_;
-    int status_ = 0;
-
-    bool wait_for(int signal)
-    {
-        return waitpid(pid_, &status_, __WALL) == pid_ && WIFSTOPPED(status_) && WSTOPSIG(status_) == signal;
-    }
-
-  public:
-    explicit Tracer(pid_t pid) : pid_(pid)
-    {
-    }
-    bool at_the_start()
-    {
-        return wait_for(SIGSTOP);
-    }
-    bool step()
-    {
-        return ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) == 0 && wait_for(SIGTRAP);
-    }
-    /* Into the scenario, then @steps further.  The number of steps taken inside. */
-    long step_into(long steps)
-    {
-        while (!shared->inside) {
-            if (!step())
-                return -1;
-        }
-        long taken = 0;
-        for (; taken < steps && shared->inside; taken++) {
-            if (!step())
-                return -1;
-        }
-        return taken;
-    }
-    bool interrupt()
-    {
-        if (syscall(SYS_tgkill, pid_, pid_, SIGUSR1) != 0)
-            return false;
-        ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
-        return wait_for(SIGUSR1); /* it is about to be delivered; later, if it is blocked there */
-    }
-    void go_on(int signal)
-    {
-        ptrace(PTRACE_CONT, pid_, nullptr, signal);
-    }
-    bool ends_well()
-    {
-        while (waitpid(pid_, &status_, __WALL) == pid_ && WIFSTOPPED(status_)) {
-            int signal = WSTOPSIG(status_);
-            go_on(signal == SIGSTOP || signal == SIGTRAP ? 0 : signal);
-        }
-        return WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
-    }
-    int status() const
-    {
-        return status_;
-    }
-};
-
 /* How far apart interruptions are, so that a scenario costs about so many steps in all. */
 constexpr long all_steps = 40000;
 
@@ -221,7 +158,7 @@ void trace(const Scenario &scenario)
     REQUIRE(pid >= 0);
     if (pid == 0)
         tracee(scenario);
-    Tracer tracer(pid);
+    test::Tracer tracer(pid, &shared->inside);
     if (!tracer.at_the_start()) {
         printf("not traced\n");
         kill(pid, SIGKILL);
@@ -260,8 +197,8 @@ void trace(const Scenario &scenario)
 
 void trace_by_name(const char *name)
 {
-    shared =
-        static_cast<Shared *>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    shared = test::shared_with_children<Shared>();
+    REQUIRE(shared);
     for (const Scenario &scenario : scenarios) {
         if (scenario.name == std::string(name))
             trace(scenario);

@@ -26,6 +26,7 @@
     X(Tree) \
     X(TreeLate) \
     X(Anonymous) \
+    X(AnonymousHandler) \
     X(Share) \
     X(Crowd) \
     X(Cookie) \

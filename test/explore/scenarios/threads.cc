@@ -146,10 +146,19 @@ void anonymous_setup()
     sim::thread("updater", replace_and_wait);
 }
 
+// A handler reads while its thread begins or ends a section without a record.
+void anonymous_handler_setup()
+{
+    begin();
+    sim::may_fail(sim::kExitHooks, 4);
+    sim::signal(sim::thread("newcomer", read_once), read_once);
+    sim::thread("updater", replace_and_wait);
+}
+
 } // namespace
 
 extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kAnonymous,
-    kRegisterTwo, kAloneCookie;
+    kRegisterTwo, kAloneCookie, kAnonymousHandler;
 
 const sim::Scenario kRegister = {
     "register", "a thread registers while a scan looks for it", register_setup, expect_idle, check_invariants, 2000};
@@ -170,6 +179,9 @@ const sim::Scenario kTreeLate = {
 const sim::Scenario kAnonymous = {"anonymous",      "a section begins without a record, and a nested one registers",
                                   anonymous_setup,  expect_idle,
                                   check_invariants, 3000};
+const sim::Scenario kAnonymousHandler = {"anonymous-signal",      "and a signal handler reads in the middle of it",
+                                         anonymous_handler_setup, expect_idle,
+                                         check_invariants,        3000};
 
 const sim::Scenario kAloneCookie = {"alone-cookie",     "a cookie beside a grace period that nobody is in the way of",
                                     alone_cookie_setup, expect_idle,
