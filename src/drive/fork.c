@@ -140,7 +140,8 @@ static void forget_threads(struct drive *drive, uint32_t old_thread_id)
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         struct krcud *krcud = &drive->krcud[cpu];
         lock_reset(&krcud->lock);
-        krcud->first = krcud->last = NULL;
+        rtrcu_store_relaxed(&krcud->first, NULL);
+        krcud->last = NULL;
         krcud->serving = 0;
         krcud->owed = false;
         survives |= drive_thread_after_fork(&krcud->thread, old_thread_id);

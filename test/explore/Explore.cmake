@@ -35,8 +35,9 @@ explore_edit(EXPLORE_BOOST ${SIM}/boost.edit ${CMAKE_BINARY_DIR}/explore/boost)
 
 # explore_subject(<layout> [definition...]): explore_<layout>_library and explore_<layout>_scenarios.
 function(explore_subject layout)
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c)
-    list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/domain\\.c$|/src/callback/double\\.c$|/src/drive/boost\\.c$")
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c ${CMAKE_SOURCE_DIR}/src/*/*/*.c)
+    list(FILTER sources EXCLUDE
+         REGEX "/src/plat/|/src/api/domain\\.c$|/src/callback/double\\.c$|/src/drive/turn/boost\\.c$")
     file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
     add_library(explore_${layout}_library OBJECT EXCLUDE_FROM_ALL ${sources} ${EXPLORE_DOMAIN} ${EXPLORE_DOUBLE}
                 ${EXPLORE_BOOST})

@@ -41,7 +41,7 @@ class Functions:
     def __init__(self, root):
         self.root = root
         self.places = {}
-        for pattern in ("src/*/*.c", "include/rtrcu/*.h", "include/rtrcu/detail/*.h"):
+        for pattern in ("src/**/*.c", "include/rtrcu/*.h", "include/rtrcu/detail/*.h"):
             for file in sorted(root.glob(pattern)):
                 text = file.read_text(encoding="utf-8")
                 for match in DEFINITION.finditer(operators.blank(text)):

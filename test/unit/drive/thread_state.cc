@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A thread of the library: every transition of its state and of its sleep, against the tables of drive/drive.h.
+/* A thread of the library: every transition of its state and of its sleep, against the tables of drive/thread.h.
  */
 #include <sys/resource.h>
 
@@ -39,7 +39,7 @@ class ThreadState : public testing::Test
 {
   protected:
     struct drive *drive_ = &rtrcu_domain.drive;
-    test::Transitions table_{"src/drive/drive.h", "before"};
+    test::Transitions table_{"src/drive/thread.h", "before"};
 
     drive_thread in(const std::string &state)
     {
@@ -130,7 +130,7 @@ TEST_F(ThreadState, MistakesAreFound)
 TEST(ThreadSleep, TransitionsAreThoseOfTheTable)
 {
     static const char *const names[] = {"AWAKE", "PACING", "TICKING", "IDLE"};
-    test::Transitions table("src/drive/drive.h", "sleeping   transition");
+    test::Transitions table("src/drive/thread.h", "sleeping   transition");
     drive_thread thread = {};
     for (enum drive_sleep how : {DRIVE_PACING, DRIVE_IDLE}) {
         drive_thread_lies_down(&thread, how);

@@ -17,11 +17,11 @@ static struct reader_record *take(struct krcud *krcud)
 {
     lock_acquire(&krcud->lock);
     bool may = !rtrcu_load_relaxed(&krcud->drive->forking);
-    struct reader_record *record = may ? krcud->first : NULL;
-    krcud->owed |= !may && krcud->first;
+    struct reader_record *first = rtrcu_load_relaxed(&krcud->first), *record = may ? first : NULL;
+    krcud->owed |= !may && first;
     if (record) {
         rtrcu_store_relaxed(&krcud->first, drive_slot(record)->next_ready);
-        if (!krcud->first)
+        if (!drive_slot(record)->next_ready)
             krcud->last = NULL;
         drive_slot(record)->next_ready = NULL;
         krcud->serving++;
@@ -61,8 +61,9 @@ static void insert(struct krcud *krcud, struct reader_record *record, bool in_fr
 {
     must_hold(&krcud->lock);
     invariant("INV-DR1", drive_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&drive_slot(record)->listed));
-    if (in_front && krcud->first) {
-        drive_slot(record)->next_ready = krcud->first;
+    struct reader_record *first = rtrcu_load_relaxed(&krcud->first);
+    if (in_front && first) {
+        drive_slot(record)->next_ready = first;
         rtrcu_store_relaxed(&krcud->first, record);
         return;
     }
@@ -185,7 +186,7 @@ static void gone(void *argument)
         rest(krcud, krcud->generation);
     lock_acquire(&krcud->lock);
     drive_thread_ended(krcud->drive, &krcud->thread);
-    struct reader_record *left = krcud->first;
+    struct reader_record *left = rtrcu_load_relaxed(&krcud->first);
     rtrcu_store_relaxed(&krcud->first, NULL);
     krcud->last = NULL;
     lock_release(&krcud->lock);

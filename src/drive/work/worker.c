@@ -20,7 +20,7 @@ bool drive_worker_after_fork_child(struct drive_worker *worker, uint32_t old_thr
     struct drive_worker fresh = {.drive = worker->drive, .job = worker->job, .thread = worker->thread};
     bool survives = drive_thread_after_fork(&fresh.thread, old_thread_id);
     if (survives)
-        fresh.priority = rtrcu_load_relaxed(&worker->priority);
+        rtrcu_store_relaxed(&fresh.priority, rtrcu_load_relaxed(&worker->priority));
     lock_init(&fresh.lock, LOCK_RANK_WORKER);
     *worker = fresh;
     return survives;
@@ -73,7 +73,7 @@ static bool was_refused(const struct drive_worker *worker, int priority)
 /* Under the worker's lock, by itself or by who lifts it.  A refusal is counted, and the first one said. */
 static void set_priority(struct drive_worker *worker, int thread_id, int priority)
 {
-    if (worker->priority == priority || was_refused(worker, priority))
+    if (rtrcu_load_relaxed(&worker->priority) == priority || was_refused(worker, priority))
         return;
     int error = thread_id ? plat_sched_lift(thread_id, priority) : plat_sched_set(priority, 0);
     if (!error) {
@@ -104,7 +104,7 @@ void drive_worker_lift(struct drive *drive, int index, int priority)
     if (thread_id == 0)
         return; /* its first look is ahead */
     lock_acquire(&worker->lock);
-    if (worker->priority < priority)
+    if (rtrcu_load_relaxed(&worker->priority) < priority)
         set_priority(worker, thread_id, priority);
     lock_release(&worker->lock);
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads of the library: what each keeps of itself, how one is made, sleeps and is woken.
+ *
+ *  sleeping  whom it says that of    who wakes it
+ *  AWAKE     everybody at first      nobody needs to
+ *  PACING    the driver              who is in a hurry
+ *  TICKING   the driver              whoever brings something new, but deadline threads that are online
+ *  IDLE      the driver              whoever brings something new; a deadline thread that comes online
+ *  IDLE      a daemon                whoever gives it a queue
+ */
+#ifndef RTRCU_DRIVE_THREAD_H
+#define RTRCU_DRIVE_THREAD_H
+
+#include "watch/watch.h"
+
+struct drive;
+
+/* In the order in which they sleep deeper. */
+enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_TICKING, DRIVE_IDLE };
+enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKED = 4 };
+
+/* A thread of the library: whether it is there, how deep it sleeps, and by what it is woken.
+ *
+ *  before     transition                    after
+ *  NONE       drive_thread_claim()          STARTING                   the caller makes it
+ *  STARTING   drive_thread_claim()          ASKED                      somebody else needs it meanwhile
+ *  ASKED      drive_thread_claim()          ASKED
+ *  RUNNING    drive_thread_claim()          RUNNING
+ *  NONE       drive_thread_hold()           STARTING                   to change what will be made
+ *  STARTING   drive_thread_hold()           STARTING
+ *  ASKED      drive_thread_hold()           ASKED
+ *  RUNNING    drive_thread_hold()           RUNNING
+ *  STARTING   drive_thread_make()           RUNNING NONE               made; refused: who needs it asks again
+ *  ASKED      drive_thread_make()           RUNNING NONE
+ *  STARTING   drive_thread_let()            NONE                       changed
+ *  ASKED      drive_thread_let()            NONE                       changed, and its holder makes it now
+ *  RUNNING    drive_thread_ended()          NONE                       the program's code has ended it
+ *  STARTING   drive_thread_ended()          NONE                       before its maker had said that it runs
+ *
+ * And by itself alone:
+ *
+ *  sleeping   transition                    after
+ *  AWAKE      drive_thread_lies_down()      PACING IDLE                a full fence: then it looks once more
+ *  IDLE       drive_thread_ticks()          TICKING
+ *  PACING     drive_thread_gets_up()        AWAKE
+ *  TICKING    drive_thread_gets_up()        AWAKE
+ *  IDLE       drive_thread_gets_up()        AWAKE
+ *
+ * A fork's child begins anew: see drive_thread_after_fork().
+ *
+ * INV-DR2: a thread is made, let or ended only while it is STARTING, or runs.
+ * INV-DR3: a thread lies down awake, and ticks idle.
+ */
+struct drive_thread {
+    uint32_t state;    /* atomic: enum drive_state */
+    uint32_t event;    /* atomic: futex: counts what wakes it */
+    uint32_t sleeping; /* atomic: enum drive_sleep; written by itself */
+    struct plat_thread plat;
+    const struct plat_home *home; /* where it begins; by who makes it, NULL = where all do now */
+};
+
+/* Value: what a thread is made of. */
+struct drive_thread_spec {
+    const char *name;
+    void *(*body)(void *); /* NULL: there is nothing to make */
+    void *argument;
+    int priority;                 /* as plat_thread.priority */
+    const struct plat_home *home; /* NULL = where all begin now */
+};
+
+/* Never freed: who makes a thread may still look at it.  So there is one of each list of CPUs. */
+struct drive_home {
+    struct drive_home *older;
+    struct plat_home home;
+};
+
+/* drive.threads: one change more; the low half is the number. */
+#define DRIVE_THREADS_CHANGE (UINT64_C(1) << 32)
+
+/* ---- threads: thread.c ---- */
+
+/* A home on the CPUs of that list, "" = those of the process; NULL: no memory. */
+const struct plat_home *drive_home_on(struct drive *drive, const char *cpus);
+
+static inline bool drive_thread_runs(const struct drive_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->state) == DRIVE_RUNNING;
+}
+/* 1: the caller makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less than a tick ago. */
+int drive_thread_claim(struct drive *drive, struct drive_thread *thread);
+/* By who has claimed it: 0; or -errno: there is no room for a thread now. */
+int drive_thread_make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
+/* Both: 0: it is there, or somebody is at it; or -errno. */
+int drive_thread_start(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
+/* Is it the calling thread? */
+bool drive_thread_is_me(const struct drive_thread *thread);
+/* By the thread: it ends, and may be made again. */
+void drive_thread_ended(struct drive *drive, struct drive_thread *thread);
+/* Keep others from making it; false: it runs, or somebody is at it. */
+bool drive_thread_hold(struct drive_thread *thread);
+/* True if it was asked for meanwhile: the caller must have it made. */
+bool drive_thread_let(struct drive_thread *thread);
+/* What it has been woken for by now; read before it looks what there is to do, and given to its sleep. */
+static inline uint32_t drive_thread_event(const struct drive_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->event);
+}
+/* The count makes a wake-up that comes before the sleep end it. */
+void drive_thread_wake(struct drive_thread *thread);
+void drive_thread_sleep(struct drive *drive, struct drive_thread *thread, uint32_t event, int64_t timeout_ns);
+/* Does it sleep, or is it about to, and how deep?  Behind a full fence. */
+static inline enum drive_sleep drive_thread_sleeps(const struct drive_thread *thread)
+{
+    return (enum drive_sleep)rtrcu_load_relaxed(&thread->sleeping);
+}
+/* By the thread: it is about to sleep so, and looks once more before it does. */
+void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how);
+void drive_thread_ticks(struct drive_thread *thread);
+void drive_thread_gets_up(struct drive_thread *thread);
+/* In the child: true if the forking thread is this one. */
+bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id);
+
+/* The main thread ends by pthread_exit(): from now on the process ends with the last thread that is not ours. */
+void drive_main_ends(struct drive *drive);
+/* Is an invoker of ours inside a callback? */
+bool drive_anybody_at_work(struct drive *drive);
+/* Has a fork held an invoker off that has had no turn since?  @forgive: from now on it has not. */
+bool drive_anybody_owed(struct drive *drive, bool forgive);
+
+/* ---- sleeping: sleep.c ---- */
+
+/* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
+void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
+/* Take a lock whose holder may keep it for whole grace periods (barrier_lock, config_lock) or for a step (a crank);
+ * lends the holder our priority.  Away meanwhile. */
+void drive_take_long(struct drive *drive, struct lock *lock);
+void drive_take_crank(struct drive *drive, enum gp_kind kind);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Turning a grace period: its steps, by the driver and by whoever waits; the fence; expedited ones; lending to readers
+ * that are in its way.
+ */
+#ifndef RTRCU_DRIVE_TURN_H
+#define RTRCU_DRIVE_TURN_H
+
+#include "drive/thread.h"
+
+/* Who lends a priority now: one thread at a time, which the nudger looks after.  Under the nudger's lock. */
+struct drive_lending {
+    uint32_t lender;        /* thread id, 0 = nobody */
+    int32_t priority;       /* atomic: the highest that has been lent since the nudger awoke */
+    int64_t nap_ns;         /* the nudger looks again after so long, 0 = it has to be woken */
+    uint32_t cpu;           /* atomic: where the lender began to wait, if the kernel does not tell where it runs */
+    const uint32_t *cpu_at; /* where its CPU number is to be read, NULL = nobody lends */
+};
+
+/* Of one kind of grace period: who waits for its end, and turns it meanwhile. */
+struct drive_turning {
+    uint32_t event;            /* atomic: futex: counts wake-ups and releases of the crank */
+    uint32_t sleeping;         /* atomic: how many sleep on it or are about to */
+    uint64_t slept, by_caller; /* atomic counters */
+    /* What the next step needs to know; under the crank. */
+    bool unscanned;      /* begun, and no fence was to be had yet */
+    bool fenced;         /* its scan came behind a heavy fence */
+    bool asked;          /* those in the way have been asked to report */
+    uint32_t watcher;    /* thread id of who looks once a tick, 0 = nobody has had to wait */
+    int64_t report_ns;   /* age at which it is reported next */
+    uint32_t tasks_told; /* arrivals of tasks that the handler was told of */
+};
+
+/* Who waits for which expedited grace period, by the number of its end modulo 4; numbers.c. */
+struct drive_numbers {
+    uint32_t ended[4];    /* atomic: futex: counts ends */
+    uint32_t waiters[4];  /* atomic */
+    uint32_t priority[4]; /* atomic: the highest that waits */
+    uint64_t told;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
+};
+
+/* ---- one grace period: turn.c ---- */
+
+/* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
+void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie);
+/* How a grace period waits for its readers. */
+struct drive_manner {
+    bool never_spins;  /* looks once a tick */
+    bool never_sleeps; /* asks at once and polls */
+    bool by_caller;    /* counted */
+};
+/* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
+bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
+/* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
+bool drive_turn_first(struct drive *drive, enum gp_kind kind);
+/* See what is needed to its end, at most one grace period that is not under way yet. */
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner);
+/* Whoever has taken a crank and does not go on with it gives it back by this: others may sleep until then. */
+void drive_release_crank(struct drive *drive, enum gp_kind kind);
+/* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
+ * True if one ended. */
+bool drive_step(struct drive *drive, enum gp_kind kind);
+
+/* In a fork's child nobody waits, and what was under way begins again. */
+void drive_turning_after_fork_child(struct drive_turning *turning);
+
+/* ---- the heavy fence: fence.c ---- */
+
+/* A heavy fence, by whatever still works; false: none does, try again later. */
+bool drive_fence(struct drive *drive);
+
+/* ---- expedited grace periods: expedited.c ---- */
+
+/* Wait for the expedited grace period of @cookie: the caller turns its first step, a worker the rest. */
+void drive_synchronize_expedited(struct drive *drive, uint64_t cookie);
+/* Have it happen; does not wait. */
+void drive_start_expedited(struct drive *drive, uint64_t cookie);
+/* Is one asked for that nobody turns: there is no worker, or it was not told? */
+bool drive_expedited_is_left(struct drive *drive);
+/* If so: make the worker and tell it, or turn it here. */
+void drive_expedited_serve(struct drive *drive);
+
+/* ---- who waits for them: numbers.c ---- */
+
+/* One has ended: wake who waits for its number. */
+void drive_expedited_done(struct drive *drive);
+/* Wait until the one of @cookie has ended, whoever turns it.  False: a handler has forked since @generation, and in
+ * this child nobody was told. */
+bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generation);
+/* A thread of @priority waits for the number of @cookie. */
+void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority);
+/* In a fork's child nobody waits but who forked, and its handler's thread looks again. */
+void drive_numbers_after_fork_child(struct drive *drive);
+/* The priority at which expedited grace periods are turned now: the worker's own, or of who waits; 0 = ordinary. */
+int drive_expedited_priority(struct drive *drive);
+
+/* ---- lending: boost.c ---- */
+
+/* Should readers of this grace period be lent a priority by now? */
+bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
+/* Have the boost worker lend to the readers in the way that stand still, for about a tick.  Does not wait. */
+void drive_boost(struct drive *drive, enum gp_kind kind);
+/* The calling thread, if it is a real-time thread no lower than the worker, lends its own priority to them, each for a
+ * slice at most.  False: it may not, another lends, or a slice ran out: the worker is needed. */
+bool drive_boost_here(struct drive *drive, enum gp_kind kind);
+
+#endif

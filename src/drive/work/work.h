@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Workers: threads for one task each, made when first needed, asleep otherwise.
+ */
+#ifndef RTRCU_DRIVE_WORK_H
+#define RTRCU_DRIVE_WORK_H
+
+#include "drive/thread.h"
+
+/* A thread for one task.  Four are real-time threads: one turns the expedited crank, one lends its priority to readers,
+ * one ends the spinning of who lends, one says reports.  An ordinary one tells of parked tasks. */
+enum {
+    DRIVE_WORKER_EXPEDITED,
+    DRIVE_WORKER_BOOST,
+    DRIVE_WORKER_NUDGE,
+    DRIVE_WORKER_REPORT,
+    DRIVE_WORKER_TELL,
+    DRIVE_WORKERS
+};
+
+/* What a worker is for: a row by the file that has its body. */
+struct drive_job {
+    const char *name;
+    void *(*body)(void *worker);
+    /* At which it begins, NULL = SCHED_OTHER: as an ordinary thread a worker might not come to run for long. */
+    int (*priority)(const struct rtrcu_config *config);
+};
+extern const struct drive_job drive_job_expedited, drive_job_boost, drive_job_nudge, drive_job_report, drive_job_tell;
+
+struct drive_worker {
+    struct drive *drive;
+    const struct drive_job *job; /* constant */
+    struct drive_thread thread;
+    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period */
+    uint32_t thread_id; /* atomic: 0 = not yet running */
+    struct lock lock;   /* the priority: held over the look at who waits and the change */
+    int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER; written under the lock */
+    int32_t refused;    /* under the lock: the priority that was refused last, and when */
+    int64_t refused_ns;
+};
+
+/* ---- workers: worker.c ---- */
+
+/* At the start: there is none yet. */
+void drive_worker_init(struct drive *drive, int index, const struct drive_job *job);
+/* In a fork's child: true if the forking thread is this one. */
+bool drive_worker_after_fork_child(struct drive_worker *worker, uint32_t old_thread_id);
+/* Make worker @index if it is not there.  0 or -errno. */
+int drive_worker_start(struct drive *drive, int index);
+void drive_worker_wake(struct drive *drive, int index);
+/* Before the worker sleeps: what it waits for has been looked at since @event was read. */
+void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
+/* The calling worker runs at the priority that @wanted says from now on; a refusal is counted and said once. */
+void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *));
+/* Another thread raises it to @priority, if it is lower. */
+void drive_worker_lift(struct drive *drive, int index, int priority);
+/* The handler from now on, NULL = none. */
+void drive_set_blocking_handler(struct drive *drive, void (*handler)(void));
+/* Have the handler told of parked tasks, by a thread that holds nothing.  False: none can be had now. */
+bool drive_tell_handler(struct drive *drive);
+
+/* ---- reports: report.c ---- */
+
+/* Have the reports that watch/ has gathered said, by a thread that holds nothing.  Under the crank; never waits. */
+void drive_report(struct drive *drive);
+
+#endif
