@@ -117,9 +117,9 @@ int run_experiment(Experiment &experiment, const char *name)
     } catch (const Refusal &refusal) {
         return complain(exit_usage, refusal.what());
     }
-    experiment.print_plan();
-    fflush(stdout);
     catch_interrupt();
+    experiment.print_plan();
+    fflush(stdout); // who reads a pipe may interrupt from here on
     const bool complete = experiment.measure();
     if (!complete)
         fmt::print("interrupted: the figures are of what was completed\n");

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`rtrcu latency`: places that cannot be written are refused before the run, Ctrl-C leaves what there is, one CPU says
+what it cannot show.
+
+usage: latency_usage.py PROGRAM
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+# Runs anywhere in a few seconds: no real-time permission, generated input, one workload of two policies.
+BRIEF = ["latency", "--other", "--quick", "--workload", "flood", "--policy", "unbounded", "inline",
+         "--tree", "generated", "--loadfile", "generated", "--geoip", "generated"]
+PLAN = "An event loop with a deadline"
+
+
+def expect(what, condition, seen):
+    if not condition:
+        print(f"not so: {what}; seen: {seen}")
+    return 0 if condition else 1
+
+
+def mistakes(program, folder):
+    wrong = 0
+    places = {"--json": os.path.join(folder, "none", "results.json"), "--out": os.path.join(os.devnull, "pages")}
+    for option, place in places.items():
+        with subprocess.Popen([program, *BRIEF, "--seconds", "1", option, place], text=True, cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            out, err = child.communicate(timeout=100)
+        wrong += expect(f"{option}: a place that cannot be written is refused before the run",
+                        child.returncode == 2 and place in err and PLAN not in out, (child.returncode, out, err))
+    return wrong
+
+
+def one_cpu(program, folder):
+    cpu = min(os.sched_getaffinity(0))
+    done = subprocess.run(["taskset", "--cpu-list", str(cpu), program, *BRIEF, "--seconds", "1"], cwd=folder,
+                          capture_output=True, text=True, timeout=100, check=False)
+    return expect("one CPU: the plan says what is not shown",
+                  PLAN in done.stdout and "one CPU: " in done.stdout and "are not shown" in done.stdout,
+                  (done.returncode, done.stdout, done.stderr))
+
+
+def interrupted(program, folder):
+    results = os.path.join(folder, "results.json")
+    arguments = [program, *BRIEF, "--seconds", "60", "--json", results]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as child:
+        for line in child.stderr:  # progress
+            if "round 2 of" in line:
+                break
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=100)
+    wrong = expect("Ctrl-C gives 130", child.returncode == 130, (child.returncode, out))
+    wrong += expect("and says that it was interrupted", "interrupted" in out, out)
+    try:
+        with open(results, encoding="utf-8") as file:
+            json.load(file)
+    except (OSError, ValueError) as error:
+        wrong += expect("and writes results that can be read", False, error)
+    return wrong
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        sys.stderr.write(f"usage: {arguments[0]} PROGRAM\n")
+        return 2
+    program = os.path.abspath(arguments[1])
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = mistakes(program, folder) + one_cpu(program, folder) + interrupted(program, folder)
+    print(f"{wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
