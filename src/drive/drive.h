@@ -24,8 +24,8 @@ struct drive_slot {
     struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
     uint32_t listed;                  /* atomic: on a daemon's list or being served */
     uint32_t lender;                  /* atomic: thread id of the one thread that lends to it now, 0 = nobody */
-    uint64_t lent_gp;                 /* of the lender: grace period that lent_ns belongs to */
-    int64_t lent_ns;                  /* of the lender: time lent in it */
+    uint64_t lent_gp;                 /* atomic: grace period that lent_ns belongs to; written by the lender */
+    int64_t lent_ns;                  /* atomic: time lent in it; likewise */
     int64_t looked_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
 };
 

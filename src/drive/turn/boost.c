@@ -47,6 +47,12 @@ static bool stands_still(uint32_t thread_id, int64_t looked_cpu_ns)
     return plat_clock_of_thread((int)thread_id) == looked_cpu_ns;
 }
 
+/* In the grace period of @seq? */
+static bool has_had_its_share(const struct drive_slot *slot, uint64_t seq)
+{
+    return rtrcu_load_acquire(&slot->lent_gp) == seq && rtrcu_load_relaxed(&slot->lent_ns) >= SHARE_NS;
+}
+
 /* May the calling thread lend to @record in this grace period? */
 static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
 {
@@ -60,11 +66,11 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
         return false; /* it makes the flood: what it needs is daemons, not time */
     if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_id()))
         return false;
-    if (drive_slot(record)->lent_gp != seq) {
-        drive_slot(record)->lent_gp = seq;
-        drive_slot(record)->lent_ns = 0;
+    if (rtrcu_load_relaxed(&drive_slot(record)->lent_gp) != seq) {
+        rtrcu_store_relaxed(&drive_slot(record)->lent_ns, 0);
+        rtrcu_store_release(&drive_slot(record)->lent_gp, seq);
     }
-    bool allowed = drive_slot(record)->lent_ns < SHARE_NS && reader_lend(record, armed);
+    bool allowed = !has_had_its_share(drive_slot(record), seq) && reader_lend(record, armed);
     if (!allowed)
         rtrcu_store_release(&drive_slot(record)->lender, 0);
     return allowed;
@@ -119,12 +125,13 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
 
 static void count(struct drive *drive, struct reader_record *record, int64_t lent_ns)
 {
-    drive_slot(record)->lent_ns += lent_ns;
+    int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->lent_ns) + lent_ns;
+    rtrcu_store_relaxed(&drive_slot(record)->lent_ns, all_ns);
     rtrcu_fetch_add(&drive->boosts, 1);
     rtrcu_fetch_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
         rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)lent_ns);
-    if (drive_slot(record)->lent_ns >= SHARE_NS)
+    if (all_ns >= SHARE_NS)
         rtrcu_fetch_add(&drive->boost_given_up, 1);
 }
 
@@ -267,7 +274,7 @@ static bool nudger_comes(struct drive *drive)
 /* Sleep on the reader's word: the kernel lends it our priority until it unlocks.  True if the slice ran out. */
 static bool lend(struct drive *drive, struct reader_record *record, uint32_t owner)
 {
-    have_nudged(drive, drive_slot(record)->lent_ns > 0);
+    have_nudged(drive, rtrcu_load_relaxed(&drive_slot(record)->lent_ns) > 0);
     int64_t began = plat_clock_now();
     int error = plat_futex_lock_pi(reader_lent_word(record), SLICE_NS);
     if (error == 0) {
@@ -316,11 +323,16 @@ static void look(struct drive *drive, enum gp_kind kind)
     }
 }
 
-static bool is_owed(struct drive *drive, enum gp_kind kind)
+/* Is a reader in the way, and not only parked tasks, that has not had its share? */
+static bool may_help(struct drive *drive, enum gp_kind kind)
 {
+    uint64_t seq = gp_seq(drive->gp, kind);
     for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
-        if (gp_owing(drive->gp, kind, leaf)) /* not only parked tasks */
-            return true;
+        struct reader_record *record;
+        for (uint32_t left = gp_owing(drive->gp, kind, leaf); (record = reader_next(leaf, &left));) {
+            if (!has_had_its_share(drive_slot(record), seq))
+                return true;
+        }
     }
     return false;
 }
@@ -337,7 +349,7 @@ static bool lend_round(struct drive *drive, enum gp_kind kind, bool goes_on)
 /* Look, leave room, look again, lend to those that stood still. */
 static void boost(struct drive *drive, enum gp_kind kind)
 {
-    for (int round = 0; round < ROUNDS && is_owed(drive, kind); round++) {
+    for (int round = 0; round < ROUNDS && may_help(drive, kind); round++) {
         look(drive, kind);
         plat_clock_sleep(ROOM_NS);
         if (!begin_lending(drive, rtrcu_load_relaxed(&drive->worker[DRIVE_WORKER_BOOST].priority)))
@@ -366,6 +378,8 @@ bool drive_boost_here(struct drive *drive, enum gp_kind kind)
 
 void drive_boost(struct drive *drive, enum gp_kind kind)
 {
+    if (!may_help(drive, kind))
+        return;
     rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
     if (drive_worker_start(drive, DRIVE_WORKER_BOOST) != 0)
         return; /* the next look tries again */

@@ -114,8 +114,10 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up) > 0; });
     EXPECT_EQ(drive_slot(record)->lent_gp, seq);
     uint64_t before = boosts();
+    uint32_t woken = drive_thread_event(&lender_->thread);
     for (int i = 0; i < 20; i++)
         drive_boost(drive_, GP_NORMAL);
+    EXPECT_EQ(drive_thread_event(&lender_->thread), woken) << "there is nothing left for it to do";
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lender_->wanted) == 0; }));
     EXPECT_EQ(boosts(), before);
     end(GP_NORMAL, {record});

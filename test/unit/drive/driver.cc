@@ -199,6 +199,10 @@ TEST(Lending, AsksAgainForItsNudger)
     std::thread([&] { allowed = plat_sched_set(1, 0); }).join();
     if (allowed != 0)
         GTEST_SKIP() << "real-time scheduling is refused";
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    test::Crank crank(drive->gp, GP_NORMAL);
+    ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     ASSERT_TRUE(drive_thread_hold(nudger));
     EXPECT_TRUE(test::eventually([&] {
         drive_boost(drive, GP_NORMAL);
@@ -209,6 +213,10 @@ TEST(Lending, AsksAgainForItsNudger)
         drive_boost(drive, GP_NORMAL);
         return drive_thread_runs(nudger);
     }));
+    reader.run([] { rcu_read_unlock(); });
+    (void)crank.poll(true);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end(plat_clock_now());
 }
 
 /* The slow path asks for a driver; one that has no thread is there at once. */
