@@ -142,7 +142,7 @@ TEST_F(ForkTurn, ADaemonThatWasHeldOffHasOneToo)
         rtrcu_fetch_add(&drive_->forking, 1);
         make_ready(record, 10);
         EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
-        EXPECT_TRUE(test::eventually([&] { return drive_anybody_owed(drive_, false); }));
+        ASSERT_TRUE(test::eventually([&] { return drive_anybody_owed(drive_, false); }));
         rtrcu_store_release(&drive_->forked_ns, plat_clock_now());
         rtrcu_fetch_add(&drive_->forking, (uint32_t)-1);
         drive_thread_wake(&drive_->krcud[0].thread);
