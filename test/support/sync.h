@@ -11,8 +11,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
+
+#include <sys/types.h>
 
 namespace test
 {
@@ -59,6 +63,15 @@ template <typename Condition> bool eventually(Condition condition)
         std::this_thread::yield();
     }
     return true;
+}
+
+/* Does a thread of this process sleep, as the kernel says? */
+inline bool is_asleep(pid_t thread)
+{
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return text.find(") S ") != std::string::npos;
 }
 
 /* Another thread that does what the test says, one thing after the other: run() returns when it is done. */

@@ -16,8 +16,14 @@ def difference(text, mutant):
     return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
 
 
+def place(path):
+    """Room and file, whatever folder of the room it lies in."""
+    parts = path.split("/")
+    return "/".join(parts[:2]), parts[-1]
+
+
 def key(path, lines):
-    return path, tuple(line[0] + line[1:].strip() for line in lines)
+    return place(path), tuple(line[0] + line[1:].strip() for line in lines)
 
 
 def read(path):

@@ -70,6 +70,22 @@ TEST_F(Callback, OrderHoldsOverManyGracePeriods)
     EXPECT_EQ(order_, numbers(0, 50));
 }
 
+/* Its producer is between exchange and link: what it has not finished needs no grace period yet. */
+TEST_F(Callback, AnUnfinishedEnqueueAsksForNothing)
+{
+    reader_record *record = world_.craft(0);
+    cb_queue *queue = &callback_slot(record)->queue;
+    rcu_head *before = rtrcu_exchange(&queue->tail, &item()->head);
+    callback_bits_set(&callback_leaf(record->leaf)->dirty, reader_bit(record));
+    EXPECT_TRUE(callback_collect(cb_));
+    EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL));
+    EXPECT_EQ(callback_leaf(record->leaf)->waiting, 0u);
+    rtrcu_store_release(&before->next, &items_.back().head);
+    callback_bits_set(&callback_leaf(record->leaf)->dirty, reader_bit(record));
+    EXPECT_TRUE(callback_collect(cb_));
+    EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
+}
+
 TEST_F(Callback, QueuesOfTwoThreadsAreApart)
 {
     reader_record *a = world_.craft(0), *b = world_.craft(0);

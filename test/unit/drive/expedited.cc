@@ -126,6 +126,37 @@ TEST_F(Expedited, NothingLendsWhereThatIsOff)
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_NUDGE].thread.state, static_cast<uint32_t>(DRIVE_NONE));
 }
 
+/* A caller that others may keep from its CPU leaves it to a worker that is as ordinary, not to a real-time one. */
+TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
+{
+    constexpr uint32_t weak = 33, strong = 32; /* and so it was at the last look */
+    keep();
+    config_.boost = 0;
+    config_.kthread_prio = 0;
+    (void)world_.craft(0);
+    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    ASSERT_TRUE(test::eventually(
+        [&] { return rtrcu_load_acquire(&worker->thread_id) != 0 && !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
+    uint64_t *by_caller = &drive_->turning[GP_EXPEDITED].by_caller;
+    auto call = [&](uint32_t how) {
+        std::thread([&] {
+            rtrcu_self.sched = how;
+            uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+            drive_synchronize_expedited(drive_, cookie);
+            EXPECT_TRUE(reached(cookie));
+        }).join();
+    };
+    call(weak);
+    EXPECT_EQ(*by_caller, 0u);
+    call(strong);
+    EXPECT_EQ(*by_caller, 1u);
+    ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(plat_thread_number(&worker->thread.plat))); }));
+    rtrcu_store_relaxed(&worker->priority, 1); /* until it looks again */
+    call(weak);
+    EXPECT_EQ(*by_caller, 2u);
+}
+
 /* A caller that waits turns it itself where there is no worker. */
 TEST_F(Expedited, ACallerTurnsItToTheEnd)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Forks beside each other, and the turn that invokers have between them.  Nothing forks here: the handlers are called.
  */
-#include <fstream>
-#include <string>
 #include <unistd.h>
 
 #include "world.h"
@@ -11,14 +9,6 @@ namespace
 {
 
 using ForkTurn = DriveWorld;
-
-bool is_asleep(pid_t thread)
-{
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    return text.find(") S ") != std::string::npos;
-}
 
 /* Another thread that forks; through() is true when its handler has returned, or it waits as the forker. */
 class Forker
@@ -43,7 +33,7 @@ class Forker
     }
     bool waits() const
     {
-        return is_asleep(id_);
+        return test::is_asleep(id_);
     }
     bool is_ready() const
     {

@@ -89,6 +89,23 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 2u);
 }
 
+/* It watches as long as the setting says: a reader that leaves meanwhile ends the step. */
+TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
+{
+    static const uint32_t elsewhere = 77;
+    reader_record *record = world_.craft(1);
+    record->cpu = &elsewhere;
+    config_.spin_us = 3600000000;
+    bool ended = false;
+    test::Worker caller;
+    caller.start([&] { ended = turn_first(GP_EXPEDITED); });
+    EXPECT_TRUE(test::eventually(
+        [&] { return caller.is_done() || gp_owing(world_.gp(), GP_EXPEDITED, record->leaf) == reader_bit(record); }));
+    test::World::set_inside(record, 0);
+    caller.wait();
+    EXPECT_TRUE(ended);
+}
+
 /* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
 TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
 {

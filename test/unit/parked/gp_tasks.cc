@@ -95,6 +95,27 @@ TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
     crank.end();
 }
 
+/* Who schedules tasks is told of arrivals: of a promotion that moved some, and of no other. */
+TEST_F(GpTasks, APromotionIsAnArrivalIfItMovesTasks)
+{
+    world_.set_inside(record_, 1);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    uint32_t came = gp_tasks_came(gp_, GP_NORMAL), others = gp_tasks_came(gp_, GP_EXPEDITED);
+    reader_lock(record_->leaf);
+    gp_promote_parked(gp_, record_);
+    reader_unlock(record_->leaf);
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came);
+    parked_add_to_thread(record_, &task_[0]);
+    world_.set_inside(record_, 0);
+    crank.poll(true);
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + 1);
+    EXPECT_EQ(gp_tasks_came(gp_, GP_EXPEDITED), others) << "that kind waits for nobody";
+    unlock(&task_[0]);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST_F(GpTasks, BothKindsWaitForTheSameTask)
 {
     world_.set_inside(record_, 1);

@@ -54,6 +54,7 @@ class Task : public testing::Test
         first_.finish();
         second_.finish();
         EXPECT_EQ(registry->anonymous, 0u);
+        EXPECT_EQ(registry->anonymous_parked, 0u);
         EXPECT_TRUE(is_quiet());
     }
 };

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who waits for callbacks: is woken by their end, and reported where it does not come.
+ */
+#include <cstring>
+
+#include "world.h"
+
+namespace
+{
+
+class Progress : public DriveWorld
+{
+  protected:
+    static bool is_set(struct drive *, void *flag)
+    {
+        return rtrcu_load_acquire(static_cast<uint32_t *>(flag)) != 0;
+    }
+};
+
+/* Not by its tick, which is an hour here. */
+TEST_F(Progress, WhoWaitsForItIsWoken)
+{
+    config_.tick_us = 3600000000;
+    uint32_t flag = 0, id = 0;
+    test::Worker waiter;
+    waiter.run([&] { id = lock_thread_id(); });
+    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
+    ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->progress_waiters) == 1; }));
+    ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(id)); }));
+    rtrcu_store_release(&flag, 1);
+    drive_progress(drive_);
+    bool woken = test::eventually([&] { return waiter.is_done(); });
+    EXPECT_TRUE(woken);
+    while (!waiter.is_done()) /* ends where the wake-up is missing */
+        plat_futex_wake(&drive_->progress, INT32_MAX);
+    EXPECT_EQ(drive_->progress_waiters, 0u);
+}
+
+TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
+{
+    drive_progress(drive_);
+    EXPECT_EQ(drive_->progress, 0u);
+}
+
+/* ---- reports ---- */
+
+std::atomic<int> reported;
+
+void count_reports(const char *line)
+{
+    if (strstr(line, "rcu_barrier() has waited"))
+        reported++;
+}
+
+/* The first when it is as old as the setting says, each further one at three times the age. */
+TEST_F(Progress, ABarrierIsReportedAtGrowingAges)
+{
+    keep();
+    reported = 0;
+    config_.stall_timeout_ms = 20;
+    watch_set_handler(drive_->watch, count_reports);
+    static test::Steps *blocked;
+    test::Steps steps;
+    blocked = &steps;
+    queue(world_.craft(0), 1, [](rcu_head *) { blocked->wait(1); });
+    test::Worker caller;
+    int64_t began = plat_clock_now();
+    caller.start([&] { drive_barrier(drive_); });
+    for (int64_t age_ms = 20, count = 1; age_ms <= 180; age_ms *= 3, count++) {
+        EXPECT_TRUE(test::eventually([&] { return reported >= count; }));
+        EXPECT_GE(plat_clock_now() - began, age_ms * 1000000) << count;
+    }
+    steps.reach(1);
+    caller.wait();
+    /* Who said them sleeps until the next. */
+    struct drive_worker *reporter = &drive_->worker[DRIVE_WORKER_REPORT];
+    EXPECT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(plat_thread_number(&reporter->thread.plat))); }));
+}
+
+} // namespace
