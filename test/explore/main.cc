@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -31,7 +32,8 @@ namespace
 {
 
 struct Request {
-    std::string scenario = "all", strategy = "standard", memory = "tso", replay;
+    std::vector<std::string> scenarios; // none: all
+    std::string strategy = "standard", memory = "tso", replay;
     uint64_t seed = 1, schedules = 0;
     double seconds = 0;
     int depth = 4, preemptions = 1;
@@ -189,9 +191,9 @@ int refuse(const std::string &message)
 
 int unknown_scenario(const std::string &name)
 {
-    std::string known = "all";
+    std::string known;
     for (const sim::Scenario *scenario : all_scenarios())
-        known += fmt::format(", {}", scenario->name);
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", scenario->name);
     return refuse(fmt::format("no scenario is called \"{}\"; allowed are {}", name, known));
 }
 
@@ -229,16 +231,22 @@ std::string sibling()
     return access(other.c_str(), X_OK) == 0 ? other : "";
 }
 
+bool is_wanted(const Request &request, const sim::Scenario &scenario)
+{
+    const auto &names = request.scenarios;
+    return names.empty() || std::find(names.begin(), names.end(), scenario.name) != names.end();
+}
+
 int run_scenarios(const Request &request)
 {
     int failed = 0;
     for (const sim::Scenario *scenario : all_scenarios()) {
-        if (request.scenario != "all" && request.scenario != scenario->name)
+        if (!is_wanted(request, *scenario))
             continue;
         failed += request.strategy == "standard" ? run_standard(*scenario, request) : run_one(*scenario, request);
     }
     print_coverage(request);
-    bool whole = request.scenario == "all" && request.strategy == "standard" && !sim_two_words;
+    bool whole = request.scenarios.empty() && request.strategy == "standard" && !sim_two_words;
     if (whole && !sibling().empty())
         failed += std::system(fmt::format("'{}' --memory pso --strategy random --seed {} --seconds {} --schedules {}",
                                           sibling(), request.seed, request.seconds / 2, part_of(request.schedules, 0.5))
@@ -262,8 +270,10 @@ int run(const Request &request, char **argv)
     }
     if (!request.replay.empty())
         return replay(request);
-    if (request.scenario != "all" && !find(request.scenario))
-        return unknown_scenario(request.scenario);
+    for (const std::string &name : request.scenarios) {
+        if (!find(name))
+            return unknown_scenario(name);
+    }
     sim::World world({.model = model_of(request.memory), .buffer_stores = request.buffer, .races = !request.no_races});
     scenarios::prepare_domain();
     fmt::print("seed {}; memory {} of the explorer's own model\n", request.seed, request.memory);
@@ -282,7 +292,8 @@ int main(int argc, char **argv)
 {
     explore::Request request;
     CLI::App app("Explore interleavings and weak memory over the library's own source.");
-    app.add_option("--scenario", request.scenario, "one scenario, or all");
+    app.add_option("--scenario", request.scenarios, "these scenarios, with commas between; all if nothing is said")
+        ->delimiter(',');
     app.add_option("--strategy", request.strategy, "how schedules are chosen; standard: exhaustive, random, few, pct")
         ->check(CLI::IsMember({"standard", "random", "few", "pct", "exhaustive"}));
     app.add_option("--memory", request.memory, "what a store buffer may do")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The checks that a mutant must fail, cheapest first: unit tests, tests of the interface, the explorer, torture."""
 
+import copy
 import os
 import re
 import signal
@@ -88,6 +89,21 @@ class Gtest(Check):
         return reason, extra
 
 
+class Explorer(Check):
+    """Scenarios of the explorer."""
+
+    def __init__(self, name, parts, target, arguments, late=False):
+        super().__init__(name, parts, target, arguments, late, always_the_same=True)
+
+    def narrowed(self, scenarios):
+        """The same of these scenarios alone; they are all where that is None."""
+        if scenarios is None:
+            return self
+        check = copy.copy(self)
+        check.arguments = [*self.arguments, "--scenario", ",".join(scenarios)]
+        return check
+
+
 class Shapes(Check):
     """The ordering tags' shapes on the model of aarch64, with the orders that the mutant has."""
 
@@ -155,11 +171,11 @@ def all_checks(build):
     if (build.folder / explorer).exists():
         parts = (EXPLORED, "explore_one_word_scenarios.dir")
         checks.append(Shapes(build.root))
-        checks.append(Check("explore", parts, explorer, ["--schedules", "60"], always_the_same=True))
-        checks.append(Check("explore-more", parts, explorer, ["--schedules", "300"], True, True))
+        checks.append(Explorer("explore", parts, explorer, ["--schedules", "60"]))
+        checks.append(Explorer("explore-more", parts, explorer, ["--schedules", "300"], late=True))
         parts = (EXPLORED_TWO, "explore_two_words_scenarios.dir")
-        checks.append(Check("explore-two-words", parts, f"{explorer}-two-words",
-                            ["--memory", "pso", "--strategy", "random", "--schedules", "100"], False, True))
+        checks.append(Explorer("explore-two-words", parts, f"{explorer}-two-words",
+                               ["--memory", "pso", "--strategy", "random", "--schedules", "100"]))
     checks.append(Check("torture", (LIBRARY,), "test/torture/torture",
                         ["torture", "--seconds", "0.7", "--patience", "8", "--stop-at-first-error", "--scenario",
                          *TORTURE]))

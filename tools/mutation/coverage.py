@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Which lines of the library each check executes: a check that never comes to a mutant's line need not be run.
 
-The library is compiled once with gcc's counters, and every check that is linked from it is run once.  One that fails so
-counts as one that executes everything, and so does one whose children may open no files.
+The library is compiled once with gcc's counters, and every check that is linked from it is run once; so is what the
+explorer runs, scenario by scenario.  One that fails so counts as one that executes everything, and so does one whose
+children may open no files.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ import pathlib
 import shutil
 import subprocess
 
-from mutation.build import LIBRARY, Changed, DoesNotCompile
+from mutation.build import EXPLORED, LIBRARY, Changed, DoesNotCompile
 from mutation.checks import run_program
 
 # Children of tests end without the exit handlers that would write the counters.
@@ -45,16 +46,17 @@ LIMIT = 300
 class Counted(Changed):
     """The library without a fault, with counters."""
 
-    def __init__(self, build, scratch):
+    def __init__(self, build, scratch, part=LIBRARY):
         super().__init__(build, {}, scratch)
         self.tree.mkdir(parents=True)
         self.counted = {}
+        self.part = part
 
     def objects(self, parts):
         with self.lock:
             if not self.counted:
                 for name in self.build.entries:
-                    if self.build.part(name) == LIBRARY:
+                    if self.build.part(name) == self.part:
                         self.counted[name] = self.compile(name)
                 shim = self.scratch / "shim.c"
                 shim.write_text(SHIM, encoding="utf-8")
@@ -66,12 +68,14 @@ class Counted(Changed):
         words = [word for word in self.build.entries[name] if word not in ("-Og", "-Werror")]
         out = self.scratch / "objects" / name
         words[words.index("-o") + 1] = str(out)
-        words[1:1] = ["-O0", "--coverage", "-fprofile-update=atomic", "-w"]
+        words[1:1] = [*([] if self.part == EXPLORED else ["-O0"]), "--coverage", "-fprofile-update=atomic", "-w"]
         return self.build.compiled(words, self.tree, out)
 
     def finished(self, words):
         """All names visible, so that the programs take the shim's functions."""
         words = [word for word in words if "--version-script" not in word]
+        if self.part == EXPLORED:
+            return [*words, "--coverage"]
         words[words.index("-o"):words.index("-o")] = [str(self.shim), "--coverage"]
         return words
 
@@ -98,7 +102,7 @@ def of_program(folder, root, code):
 
 def state(root):
     whole = hashlib.sha1()
-    for folder in ("src", "include", "test/unit", "test/api", "test/support"):
+    for folder in ("src", "include", "test/unit", "test/api", "test/support", "test/sim", "test/explore/scenarios"):
         for file in sorted((root / folder).rglob("*")):
             if file.is_file():
                 whole.update(file.read_bytes())
@@ -111,15 +115,20 @@ class Coverage:
     def __init__(self, run, checks):
         self.checks = {}
         self.code = {}
+        self.explored = {}
+        self.explored_code = {}
         file = run.folder / "coverage.json"
         key = state(run.build.root)
         if file.exists():
             kept = json.loads(file.read_text(encoding="utf-8"))
             if kept["state"] == key:
                 self.checks, self.code = kept["checks"], kept["code"]
+                self.explored, self.explored_code = kept["explored"], kept["explored_code"]
         if not self.checks:
             self.make(run, checks)
-            file.write_text(json.dumps({"state": key, "checks": self.checks, "code": self.code}), encoding="utf-8")
+            kept = {"state": key, "checks": self.checks, "code": self.code, "explored": self.explored,
+                    "explored_code": self.explored_code}
+            file.write_text(json.dumps(kept), encoding="utf-8")
 
     def make(self, run, checks):
         counted = Counted(run.build, run.scratch / "counted")
@@ -139,6 +148,35 @@ class Coverage:
                                          f"{sum(map(len, self.checks[check.name].values()))} lines"), flush=True)
 
         self.code = {path: sorted(lines) for path, lines in code.items()}
+        for check in checks:
+            if check.name == "explore":
+                self.make_explored(run, check)
+
+    def make_explored(self, run, check):
+        """The same for each of its scenarios; what they are compiled from is another build of the same files."""
+        counted = Counted(run.build, run.scratch / "counted_explored", EXPLORED)
+        code = {}
+        try:
+            words, _ = check.command(counted)
+        except DoesNotCompile:
+            return
+        text = subprocess.run([run.build.folder / check.target, "--list"], check=True, capture_output=True,
+                              text=True).stdout
+        for scenario in [line.split()[0] for line in text.splitlines() if line.strip()]:
+            folder = run.scratch / "counts" / scenario
+            folder.mkdir(parents=True)
+            reason, _ = run_program([*words, "--scenario", scenario], {"GCOV_PREFIX": str(folder)}, LIMIT)
+            if not reason:
+                self.explored[scenario] = of_program(folder, run.build.root, code)
+        self.explored_code = {path: sorted(lines) for path, lines in code.items()}
+        print(f"  explorer: {len(self.explored)} scenarios", flush=True)
+
+    def scenarios(self, path, first, last):
+        """Those that may execute one of the lines; None if that is not known."""
+        if not any(first <= line <= last for line in self.explored_code.get(path, ())):
+            return None
+        return [scenario for scenario, lines in self.explored.items()
+                if any(first <= line <= last for line in lines.get(path, ()))]
 
     def comes_to(self, check, path, first, last):
         """May @check execute one of the lines?"""
