@@ -63,6 +63,8 @@ static uint64_t invoke_own(int64_t budget_ns)
     bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
     if (own.punted && !deadline_thread)
         (void)drive_krcud_give(drive, record, drive_cpu_of(drive, record), true);
+    if (own.wanted) /* a daemon had come for what is left; a deadline thread leaves that to the tick */
+        drive_wake(drive, true);
     if (record != reader_self())
         drive_let_go(record); /* a callback has unregistered the thread, and the queue was in our hands then */
     if (own.done && !deadline_thread)

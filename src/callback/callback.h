@@ -203,8 +203,18 @@ struct callback_budget {
     const uint32_t *stop; /* atomic: begin no callback once it is not 0; NULL = nobody stops us */
 };
 
-/* Invoke what is ready.  Returns how many callbacks and frees have returned; 0 if somebody else has the claim. */
-uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget);
+/* Value: what came of one invocation. */
+struct callback_run {
+    uint64_t done; /* callbacks and frees that have returned */
+    bool claimed;  /* none: somebody else has the claim */
+    bool wanted;   /* somebody found our claim meanwhile: the driver is to hear that it has ended */
+};
+/* Invoke what is ready. */
+struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
+                                    const struct callback_budget *budget);
+/* Who has the claim tells the driver when it lets go.  False: nobody has it.  A claim that ends by an exception or with
+ * its thread is told of by nobody: the driver's tick finds the queue. */
+bool callback_want(struct reader_record *record);
 /* At the end of a thread: a callback in its hands has ended it. */
 void callback_thread_ends(struct callback *cb);
 bool callback_has_ready(const struct reader_record *record);
@@ -212,6 +222,7 @@ bool callback_has_ready(const struct reader_record *record);
 struct callback_own {
     uint64_t done; /* have returned */
     bool punted;   /* what is left belongs to a daemon, in front of its list */
+    bool wanted;   /* a daemon came for it meanwhile: the driver is to be told */
 };
 /* The calling thread invokes its own as far as the policy allows; @asked_ns as rcu_process_callbacks() takes it. */
 struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns);

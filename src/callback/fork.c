@@ -70,7 +70,7 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     bool own = record == reader_self();
     if (!own)
         (void)cbqueue_repair(queue); /* what it cannot find is counted below */
-    if (queue->claim == old_thread_id && queue->claim != 0)
+    if (cbqueue_claimer(queue->claim) == old_thread_id && queue->claim != 0)
         queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
         abandon_claim(cb, record);

@@ -223,6 +223,7 @@ void callback_let_go(struct reader_record *record)
 struct claim {
     struct cb_queue *queue;
     int cancel;
+    bool *wanted; /* at its end */
 };
 
 /* Also on the way out of a callback that has thrown, or ends its thread: it counts as returned, and what is behind it
@@ -232,15 +233,30 @@ static void let_go(struct claim *claim)
     struct cb_queue *queue = claim->queue;
     reader_self_clear(READER_STATE_CALLBACK);
     rtrcu_store_release(&queue->invoked, queue->started);
-    invariant("INV-CA1", rtrcu_load_relaxed(&queue->claim) == lock_thread_id());
-    rtrcu_store_release(&queue->claim, 0);
+    uint32_t before = rtrcu_exchange(&queue->claim, 0); /* [O23] */
+    invariant("INV-CA1", cbqueue_claimer(before) == lock_thread_id());
+    *claim->wanted = before & CB_CLAIM_WANTED;
     plat_cancel_restore(claim->cancel);
 }
 
-static uint64_t run_claimed(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+/* [O23] Daemon half, behind its giving the queue back; the half of who has the claim is let_go().
+ *  - our mark first:          its end finds the mark, and the driver, which is told, finds the queue on no list;
+ *  - the end of it first:     we find no claim, and the daemon puts the queue on its list again.
+ * Forbidden: the daemon leaves the queue to who has the claim AND the driver hears nothing.   litmus: O23 */
+bool callback_want(struct reader_record *record)
+{
+    uint32_t *claim = &callback_slot(record)->queue.claim, seen = rtrcu_load_relaxed(claim);
+    while (seen && !rtrcu_compare_exchange(claim, &seen, seen | CB_CLAIM_WANTED))
+        ; /* each failure means that another thread has it now, or that it has ended */
+    return seen != 0;
+}
+
+static uint64_t run_claimed(struct callback *cb, struct reader_record *record, const struct callback_budget *budget,
+                            bool *wanted)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
-    struct claim claim __attribute__((cleanup(let_go))) = {.queue = queue, .cancel = plat_cancel_hold()};
+    struct claim claim
+        __attribute__((cleanup(let_go))) = {.queue = queue, .cancel = plat_cancel_hold(), .wanted = wanted};
     uint64_t done = 0;
     reader_self_set(READER_STATE_CALLBACK);
     while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
@@ -265,19 +281,22 @@ void callback_thread_ends(struct callback *cb)
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
             struct cb_queue *queue = &callback_leaf(leaf)->slot[slot].queue;
-            if (rtrcu_load_relaxed(&queue->claim) == lock_thread_id())
-                let_go(&(struct claim){.queue = queue, .cancel = plat_cancel_hold()});
+            bool wanted;
+            if (cbqueue_claimer(rtrcu_load_relaxed(&queue->claim)) == lock_thread_id())
+                let_go(&(struct claim){.queue = queue, .cancel = plat_cancel_hold(), .wanted = &wanted});
         }
     }
 }
 
-uint64_t callback_invoke(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
+                                    const struct callback_budget *budget)
 {
     uint32_t nobody = 0;
-    if (!rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_id()))
-        return 0;
-    uint64_t done = run_claimed(cb, record, budget);
-    if (budget->by_owner && done)
-        rtrcu_fetch_add(&cb->by_owner, done);
-    return done;
+    struct callback_run run = {0};
+    run.claimed = !rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_id());
+    if (!run.claimed)
+        run.done = run_claimed(cb, record, budget, &run.wanted);
+    if (budget->by_owner && run.done)
+        rtrcu_fetch_add(&cb->by_owner, run.done);
+    return run;
 }

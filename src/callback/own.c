@@ -20,7 +20,11 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
     const struct callback_policy *policy = policy_of(cb);
     struct callback_budget budget = {.by_owner = true, .may_wait = !reader_self_is(READER_STATE_DEADLINE)};
     policy->owner_budget(cb, record, asked_ns, &budget);
-    own.done = budget.count_max ? callback_invoke(cb, record, &budget) : 0;
+    struct callback_run run = {0};
+    if (budget.count_max)
+        run = callback_invoke(cb, record, &budget);
+    own.done = run.done;
+    own.wanted = run.wanted;
     bool left = callback_has_ready(record);
     if (policy->owner_done && own.done)
         policy->owner_done(cb, record, own.done, left);

@@ -40,7 +40,7 @@ struct cb_queue {
     struct cb_chain waiting[2] __attribute__((aligned(BASE_CACHE_LINE)));
     uint64_t cookie[2];
     struct cb_chain ready;
-    uint32_t claim;           /* atomic: thread id of the invoker, 0 = nobody; guards batch */
+    uint32_t claim;           /* atomic: thread id of the invoker, 0 = nobody, CB_CLAIM_WANTED; guards batch */
     uint32_t has_ready;       /* atomic hint: ready or batch is not empty */
     struct cb_chain batch;    /* the claim's owner */
     struct rcu_head *running; /* the claim's owner: the head it is about to run, or runs; for fork */
@@ -53,6 +53,15 @@ struct cb_queue {
     uint32_t cut;             /* atomic: the owner's last batch ended at its deadline; written by the claim's owner */
     uint64_t barrier_goal;    /* rcu_barrier() waits for this number; under the barrier lock */
 };
+
+/* In a claim: somebody has found it, and its end is to be told. */
+#define CB_CLAIM_WANTED UINT32_C(0x80000000)
+
+/* The thread that has @claim. */
+static inline uint32_t cbqueue_claimer(uint32_t claim)
+{
+    return claim & ~CB_CLAIM_WANTED;
+}
 
 void cbqueue_init(struct cb_queue *queue);
 

@@ -52,6 +52,7 @@
     X(Free) \
     X(FreeBarrier) \
     X(GiveBack) \
+    X(Claimed) \
     X(OfflineCall) \
     X(OnlineCall) \
     X(Inline) \

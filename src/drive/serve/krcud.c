@@ -126,19 +126,22 @@ static void serve(struct krcud *krcud, struct reader_record *record, uint32_t ge
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
     uint32_t made_ready = callback_times_ready(record);
     lift(krcud);
-    uint64_t done = callback_invoke(drive->cb, record, &budget);
+    struct callback_run run = callback_invoke(drive->cb, record, &budget);
     drive_progress(drive);
     if (generation != drive->generation)
         return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
-    if (done && callback_has_ready(record)) {
+    if (run.done && callback_has_ready(record)) {
         (void)append(krcud, record, false);
         return;
     }
-    /* Empty, or its owner has the claim, or a link is unfinished: then the driver's next tick gives it again; but what
-     * has become ready since is for us.  [O8] the word is exchanged, then the hint is read; callback_advance() stores
-     * the hint, its caller's lock_release() fences, then drive_krcud_give() reads the word. */
+    /* Empty, or a link is unfinished: then the driver's next tick gives it again; but what has become ready since is
+     * for us.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
+     * lock_release() fences, then drive_krcud_give() reads the word.
+     * Or its owner has the claim, and has the driver give it again. [O23] */
     rtrcu_exchange(&drive_slot(record)->listed, 0);
-    bool more = done || callback_times_ready(record) != made_ready;
+    bool more = run.done || callback_times_ready(record) != made_ready;
+    if (run.claimed)
+        more = !callback_want(record);
     if (more && callback_has_ready(record) && !rtrcu_exchange(&drive_slot(record)->listed, 1))
         (void)append(krcud, record, false);
     else

@@ -363,8 +363,40 @@ void give_back_setup()
     sim::as_thread(sim::thread("owner", run_own_and_call_again), register_and_start_driver);
 }
 
+// ---- a daemon comes while the owner has the claim, and the owner leaves it the rest ----
+
+// Two are ready, and on the daemon's list.
+void fill_and_start_driver()
+{
+    register_and_start_driver();
+    call_rcu(&queued[0]->head, free_callback);
+    call_rcu(&queued[1]->head, free_callback);
+    (void)callback_collect(&rtrcu_domain.cb);
+    rtrcu_synchronize();
+    (void)drive_dispatch(&rtrcu_domain.drive);
+}
+
+void run_one_and_rest()
+{
+    rcu_process_callbacks(0);
+    sim::until(two_invoked);
+}
+
+void claimed_setup()
+{
+    begin();
+    sim::no_timeouts();
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
+    rtrcu_domain.config.first.blimit = 1;
+    rtrcu_domain.cb.barriers = 1; // daemons take part
+    queued[0] = make_object();
+    queued[1] = make_object();
+    sim::as_thread(sim::thread("owner", run_one_and_rest), fill_and_start_driver);
+}
+
 } // namespace
 
+extern const sim::Scenario kClaimed;
 extern const sim::Scenario kGiveBack, kOfflineCall, kOnlineCall;
 extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
     kCallCookies, kHurry;
@@ -401,6 +433,9 @@ const sim::Scenario kOnlineCall = {"online-call",    "a deadline thread comes on
 const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a daemon gives the queue back",
                                  give_back_setup,  nullptr,
                                  check_invariants, 8000};
+const sim::Scenario kClaimed = {"claimed",        "a daemon comes while the owner runs a part of its queue",
+                                claimed_setup,    nullptr,
+                                check_invariants, 8000};
 const sim::Scenario kHurry = {
     "hurry", "a polled cookie against the driver's pace", hurry_setup, nullptr, check_invariants, 8000};
 

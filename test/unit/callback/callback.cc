@@ -124,6 +124,33 @@ TEST_F(Callback, WhoHasTheClaimRunsAlone)
     EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
 }
 
+TEST_F(Callback, WhoComesForAClaimIsToldOfAtItsEnd)
+{
+    static reader_record *record;
+    record = world_.craft(0);
+    callback_budget budget = everything();
+    EXPECT_FALSE(callback_want(record)) << "nobody has it";
+    EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
+    queue_ready(record, 3);
+    callback_slot(record)->queue.claim = 0x123;
+    callback_run run = callback_invoke(cb_, record, &budget);
+    EXPECT_TRUE(run.claimed && run.done == 0 && !run.wanted);
+    EXPECT_TRUE(callback_want(record));
+    EXPECT_TRUE(callback_want(record));
+    callback_barrier_view view;
+    callback_barrier_look(record, &view);
+    EXPECT_EQ(view.invoker, 0x123u);
+    callback_slot(record)->queue.claim = 0;
+    run = callback_invoke(cb_, record, &budget);
+    EXPECT_TRUE(!run.claimed && run.done == 3 && !run.wanted);
+    rcu_head head;
+    callback_enqueue(cb_, record, &head, [](rcu_head *) { EXPECT_TRUE(callback_want(record)); });
+    make_ready(record);
+    run = callback_invoke(cb_, record, &budget);
+    EXPECT_TRUE(!run.claimed && run.done == 1 && run.wanted);
+    EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
+}
+
 TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
 {
     reader_record *record = world_.craft(0);
@@ -144,11 +171,12 @@ TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
     reader_record *record = world_.craft(0); /* not of the first leaf */
     queue_ready(record, 3);
     invoke(record, at_most(1));
-    callback_slot(record)->queue.claim = lock_thread_id(); /* as it stands in the midst of the second */
+    callback_slot(record)->queue.claim =
+        lock_thread_id() | CB_CLAIM_WANTED; /* as it stands in the midst of the second */
     callback_slot(record)->queue.started++;
     (void)cbqueue_pop(&callback_slot(record)->queue.batch);
     callback_thread_ends(cb_);
-    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_id()) << "it is inside no callback";
+    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_id() | CB_CLAIM_WANTED) << "it is inside no callback";
     rtrcu_self.state |= READER_STATE_CALLBACK;
     callback_thread_ends(cb_);
     EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);
@@ -171,7 +199,7 @@ void invoke_nested(rcu_head *head)
     callback_budget budget = {};
     budget.count_max = UINT64_MAX;
     budget.may_wait = true;
-    nested->done = callback_invoke(nested->cb, nested->record, &budget);
+    nested->done = callback_invoke(nested->cb, nested->record, &budget).done;
     nested->state = rtrcu_self.state;
 }
 

@@ -221,11 +221,13 @@ struct Forker {
     reader_record *record;
 };
 
-/* A fork inside a callback: in the child the batch goes on in the thread that forked. */
+/* A fork inside a callback: in the child the batch goes on in the thread that forked.  The daemon that has come for the
+ * queue is not there. */
 void fork_inside(rcu_head *head)
 {
     Forker *forker = container_of(head, Forker, head);
     uint32_t before = lock_thread_id();
+    EXPECT_TRUE(callback_want(forker->record));
     reader_after_fork_child(forker->cb->registry, nullptr);
     callback_after_fork_child(forker->cb, before);
 }

@@ -82,7 +82,7 @@ class CallbackWorld : public testing::Test
     }
     uint64_t invoke(reader_record *record, callback_budget budget)
     {
-        return callback_invoke(cb_, record, &budget);
+        return callback_invoke(cb_, record, &budget).done;
     }
     static callback_budget at_most(uint64_t count)
     {

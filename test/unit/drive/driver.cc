@@ -42,7 +42,7 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
     callback_budget budget = {};
     budget.count_max = 10;
     budget.may_wait = true;
-    EXPECT_EQ(callback_invoke(cb_, record, &budget), 1u);
+    EXPECT_EQ(callback_invoke(cb_, record, &budget).done, 1u);
     EXPECT_FALSE(drive_dispatch(drive_));
 }
 

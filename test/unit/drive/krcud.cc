@@ -202,6 +202,26 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
 }
 
+/* One that finds the owner at its queue gives it back, and has the owner tell the driver. */
+TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 2);
+    callback_slot(record)->queue.claim = 0x123;
+    EXPECT_TRUE(test::eventually(
+        [&] { return drive_krcud_give(drive_, record, 0, false) && drive_thread_runs(&drive_->krcud[0].thread); }));
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(test::eventually([&] {
+        return rtrcu_load_acquire(&callback_slot(record)->queue.claim) == (0x123 | CB_CLAIM_WANTED) &&
+               rtrcu_load_acquire(&drive_slot(record)->listed) == 0;
+    }));
+    EXPECT_EQ(left(record), 2u);
+    rtrcu_store_release(&callback_slot(record)->queue.claim, 0);
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(test::eventually([&] { return left(record) == 0; }));
+}
+
 class Nice : public DriveWorld, public testing::WithParamInterface<int>
 {
 };
