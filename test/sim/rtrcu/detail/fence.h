@@ -2,7 +2,7 @@
 /* The explored build's way into include/rtrcu/detail/fence.h: the real text, whose full fence and pause are told to the
  * simulated machine.
  *
- * What orders accesses here is the model itself, so the annotations for another race detector stay empty.
+ * What orders accesses here is the model itself, so the annotations for another race detector are empty here.
  */
 #ifndef SIM_RTRCU_DETAIL_FENCE_H
 #define SIM_RTRCU_DETAIL_FENCE_H
@@ -10,12 +10,13 @@
 #include <rtrcu/detail/atomic.h>
 
 #define rtrcu_cpu_relax rtrcu_machine_cpu_relax
-#pragma push_macro("__SANITIZE_THREAD__")
-#undef __SANITIZE_THREAD__
 #include_next <rtrcu/detail/fence.h>
-#pragma pop_macro("__SANITIZE_THREAD__")
 #undef rtrcu_cpu_relax
+#undef rtrcu_tsan_acquire
+#undef rtrcu_tsan_release
 
 #define rtrcu_cpu_relax() sim_relax(__func__)
+#define rtrcu_tsan_acquire(p) ((void)(p))
+#define rtrcu_tsan_release(p) ((void)(p))
 
 #endif
