@@ -62,3 +62,32 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
     for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
         stats->latency_us_log2[i] = rtrcu_load_relaxed(&cb->latency_us_log2[i]);
 }
+
+static const struct inside_field fields[] = {
+    INSIDE_ARRAY("callback.slot", struct callback_leaf, slot),
+    INSIDE_FIELD("slot.oldest_ns", struct callback_slot, oldest_ns),
+    INSIDE_FIELD("slot.oldest_ready_ns", struct callback_slot, oldest_ready_ns),
+    INSIDE_FIELD("slot.free_queued", struct callback_slot, free_queued),
+    INSIDE_FIELD("slot.free_done", struct callback_slot, free_done),
+    INSIDE_FIELD("slot.queued", struct callback_slot, queue.enqueued),
+    INSIDE_FIELD("slot.invoked", struct callback_slot, queue.invoked),
+    INSIDE_FIELD("slot.ready", struct callback_slot, queue.has_ready),
+    INSIDE_FIELD("slot.invoker", struct callback_slot, queue.claim),
+    INSIDE_FIELD("slot.function", struct callback_slot, queue.function),
+    INSIDE_FIELD("callbacks.barriers", struct callback, barriers),
+    INSIDE_FIELD("callbacks.by_owner", struct callback, by_owner),
+    INSIDE_FIELD("callbacks.over_qmax", struct callback, over_qmax),
+    INSIDE_FIELD("callbacks.blocked_at_qmax", struct callback, blocked_at_qmax),
+    INSIDE_FIELD("callbacks.limit_raised", struct callback, limit_raised),
+    INSIDE_FIELD("callbacks.deadline_stops", struct callback, deadline_stops),
+    INSIDE_FIELD("callbacks.budget_stops", struct callback, budget_stops),
+    INSIDE_FIELD("callbacks.limit_stops", struct callback, limit_stops),
+    INSIDE_FIELD("callbacks.lost_at_fork", struct callback, lost_at_fork),
+    INSIDE_FIELD("callbacks.lost", struct callback, lost),
+    INSIDE_FIELD("callbacks.direct", struct callback, direct),
+    INSIDE_FIELD("callbacks.direct_refused", struct callback, direct_refused),
+    INSIDE_FIELD("callbacks.frees_leaked", struct callback, frees_leaked),
+    INSIDE_ARRAY("callbacks.wait_us_log2", struct callback, latency_us_log2),
+};
+
+const struct inside_table callback_inside_table = INSIDE_TABLE(fields);

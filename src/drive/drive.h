@@ -112,6 +112,8 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
 
 /* Another driver and home, from now on; the driver's thread is held. */
 void drive_change(struct drive *drive, const struct drive_driver *driver, const struct plat_home *home);
+/* What this room tells other processes. */
+extern const struct inside_table drive_inside_table;
 /* Fill in what this room counts. */
 void drive_stats(const struct drive *drive, struct rtrcu_stats *stats);
 

@@ -73,3 +73,23 @@ void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
     stats->krcud_given = rtrcu_load_relaxed(&drive->krcud_given);
     stats->fence_refused = rtrcu_load_relaxed(&drive->fence_refused);
 }
+
+static const struct inside_field fields[] = {
+    INSIDE_ARRAY("drive.turning", struct drive, turning),
+    INSIDE_FIELD("turning.sleeping", struct drive_turning, sleeping),
+    INSIDE_FIELD("turning.slept", struct drive_turning, slept),
+    INSIDE_FIELD("turning.by_caller", struct drive_turning, by_caller),
+    INSIDE_FIELD("drive.wakeups", struct drive, wakeups),
+    INSIDE_FIELD("drive.passes", struct drive, passes),
+    INSIDE_FIELD("drive.rt_refused", struct drive, rt_refused),
+    INSIDE_FIELD("drive.boosts", struct drive, boosts),
+    INSIDE_FIELD("drive.boost_ns", struct drive, boost_ns),
+    INSIDE_FIELD("drive.boost_ns_max", struct drive, boost_ns_max),
+    INSIDE_FIELD("drive.boost_refused", struct drive, boost_refused),
+    INSIDE_FIELD("drive.boost_given_up", struct drive, boost_given_up),
+    INSIDE_FIELD("drive.krcud_given", struct drive, krcud_given),
+    INSIDE_FIELD("drive.fence_refused", struct drive, fence_refused),
+    INSIDE_FIELD("drive.threads_refused", struct drive, threads_refused),
+};
+
+const struct inside_table drive_inside_table = INSIDE_TABLE(fields);

@@ -39,6 +39,21 @@ static_assert(PARKED_EXP_TASKS == PARKED_GP_TASKS << GP_EXPEDITED && PARKED_EXP_
                                                                                               << GP_EXPEDITED,
               "the placement table numbers the kinds as we do");
 
+/* Durations are counted in buckets, four to an octave: 0 to 3 ns have one each; number 4 * k + i, with i below 4 and k
+ * above 0, begins at (4 + i) << (k - 1) ns and ends where the next one begins.  The last, from half an hour on, has no
+ * end. */
+#define GP_HISTOGRAM 160
+
+static inline uint32_t gp_histogram_bucket(int64_t ns)
+{
+    uint64_t value = ns > 0 ? (uint64_t)ns : 0;
+    if (value < 8)
+        return (uint32_t)value;
+    uint32_t shift = 61 - (uint32_t)__builtin_clzll(value); /* two bits stay below the highest one */
+    uint32_t bucket = 4 * (shift + 1) + (uint32_t)(value >> shift) - 4;
+    return bucket < GP_HISTOGRAM ? bucket : GP_HISTOGRAM - 1;
+}
+
 struct gp_machine {
     uint64_t seq;        /* atomic: written by the crank */
     uint64_t needed;     /* atomic: the latest cookie somebody asked for */
@@ -49,8 +64,10 @@ struct gp_machine {
     uint32_t leaves; /* atomic: how many there were at the scan */
     uint32_t anonymous_busy;
     int64_t began_ns;
-    uint64_t completed, busy; /* atomic counters */
-    int64_t ns_last, ns_max;  /* atomic */
+    uint64_t completed, busy;            /* atomic counters */
+    uint64_t ns_sum;                     /* atomic counter: what ns_histogram counts, in all */
+    int64_t ns_last, ns_max;             /* atomic */
+    uint64_t ns_histogram[GP_HISTOGRAM]; /* atomic counters: durations, but of those that found nobody at once */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 #define GP_LEVELS 4
@@ -103,6 +120,8 @@ static inline uint32_t gp_tasks_came(const struct gp *gp, enum gp_kind kind)
 {
     return rtrcu_load_acquire(&gp->machine[kind].tasks_came);
 }
+/* What this room tells other processes. */
+extern const struct inside_table gp_inside_table;
 /* Fill in what this room counts. */
 void gp_stats(const struct gp *gp, struct rtrcu_stats *stats);
 

@@ -253,6 +253,8 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     rtrcu_count_add(&machine->completed, 1);
     rtrcu_store_relaxed(&machine->ns_last, now - machine->began_ns);
+    rtrcu_count_add(&machine->ns_sum, (uint64_t)(now - machine->began_ns));
+    rtrcu_count_add(&machine->ns_histogram[gp_histogram_bucket(now - machine->began_ns)], 1);
     if (machine->ns_last > machine->ns_max)
         rtrcu_store_relaxed(&machine->ns_max, machine->ns_last);
     rtrcu_store_release(&machine->seq, seq_ended(machine->seq)); /* [O4] */
@@ -282,3 +284,21 @@ void gp_after_fork_child(struct gp *gp)
         }
     }
 }
+
+static const struct inside_field fields[] = {
+    INSIDE_ARRAY("gp.machine", struct gp, machine),
+    INSIDE_FAR_ARRAY("gp.leaf_node", struct gp, level[0]),
+    INSIDE_FIELD("machine.seq", struct gp_machine, seq),
+    INSIDE_FIELD("machine.needed", struct gp_machine, needed),
+    INSIDE_FIELD("machine.anonymous", struct gp_machine, anonymous_busy),
+    INSIDE_FIELD("machine.began_ns", struct gp_machine, began_ns),
+    INSIDE_FIELD("machine.completed", struct gp_machine, completed),
+    INSIDE_FIELD("machine.busy", struct gp_machine, busy),
+    INSIDE_FIELD("machine.ns_sum", struct gp_machine, ns_sum),
+    INSIDE_FIELD("machine.ns_last", struct gp_machine, ns_last),
+    INSIDE_FIELD("machine.ns_max", struct gp_machine, ns_max),
+    INSIDE_ARRAY("machine.ns_histogram", struct gp_machine, ns_histogram),
+    INSIDE_ARRAY("node.word", struct gp_node, word),
+};
+
+const struct inside_table gp_inside_table = INSIDE_TABLE(fields);

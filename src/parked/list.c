@@ -234,3 +234,18 @@ bool parked_is_waited_for(const struct rcu_task *task)
     return position >= rtrcu_load_relaxed(&part->boundary_position[0]) ||
            position >= rtrcu_load_relaxed(&part->boundary_position[1]);
 }
+
+static const struct inside_field fields[] = {
+    INSIDE_FIELD("parked.count", struct parked_leaf, count),
+    INSIDE_FIELD("parked.tasks", struct parked_leaf, tasks),
+    INSIDE_ARRAY("parked.boundary_position", struct parked_leaf, boundary_position),
+    INSIDE_ARRAY("parked.slot", struct parked_leaf, slot),
+    INSIDE_FIELD("parked_slot.count", struct parked_slot, count),
+    INSIDE_FIELD("parked_slot.tasks", struct parked_slot, tasks),
+    INSIDE_FIELD("link.next", struct rtrcu_link, next),
+    INSIDE_FIELD("link.prev", struct rtrcu_link, prev),
+    INSIDE_FIELD("task.link", struct rcu_task, link),
+    INSIDE_FIELD("task.position", struct rcu_task, position),
+};
+
+const struct inside_table parked_inside_table = INSIDE_TABLE(fields);

@@ -53,6 +53,9 @@ static inline struct parked_slot *parked_slot(const struct reader_record *record
     return &parked_leaf(reader_leaf_of(record))->slot[reader_slot(record)];
 }
 
+/* What this room tells other processes. */
+extern const struct inside_table parked_inside_table;
+
 enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED };
 
 /* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits

@@ -334,6 +334,8 @@ static inline uint32_t reader_threads(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->registered);
 }
+/* What this room tells other processes. */
+extern const struct inside_table reader_inside_table;
 /* Fill in what this room counts. */
 void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats);
 

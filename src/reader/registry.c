@@ -178,3 +178,28 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
             stats->slow_locks += rtrcu_load_relaxed(&leaf->record[slot].slow_calls);
     }
 }
+
+static const struct inside_field fields[] = {
+    INSIDE_ARRAY("registry.leaf", struct reader_registry, leaf),
+    INSIDE_FIELD("registry.leaf_count", struct reader_registry, leaf_count),
+    INSIDE_FIELD("registry.fence_mode", struct reader_registry, fence_mode),
+    INSIDE_FIELD("registry.anonymous", struct reader_registry, anonymous),
+    INSIDE_FIELD("registry.registered", struct reader_registry, registered),
+    INSIDE_FIELD("registry.registered_peak", struct reader_registry, registered_peak),
+    INSIDE_FIELD("registry.deadline_count", struct reader_registry, deadline_count),
+    INSIDE_FIELD("leaf.used", struct reader_leaf, used),
+    INSIDE_FIELD("leaf.registered", struct reader_leaf, registered),
+    INSIDE_ARRAY("leaf.deadline", struct reader_leaf, deadline),
+    INSIDE_FIELD("leaf.parked", struct reader_leaf, of[READER_PARKED]),
+    INSIDE_FIELD("leaf.callback", struct reader_leaf, of[READER_CALLBACK]),
+    INSIDE_ARRAY("leaf.record", struct reader_leaf, record),
+    INSIDE_FIELD("record.self", struct reader_record, self),
+    INSIDE_FIELD("record.thread_id", struct reader_record, thread_id),
+    INSIDE_FIELD("record.lent", struct reader_record, lent),
+    INSIDE_FIELD("record.slow_calls", struct reader_record, slow_calls),
+    INSIDE_FIELD("thread.word", struct rtrcu_thread, word),
+    INSIDE_FIELD("thread.state", struct rtrcu_thread, state),
+    INSIDE_FIELD("thread.entered", struct rtrcu_thread, entered),
+};
+
+const struct inside_table reader_inside_table = INSIDE_TABLE(fields);

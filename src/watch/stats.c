@@ -12,3 +12,10 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     callback_stats(watch->cb, stats);
     stats->stall_reports = rtrcu_load_relaxed(&watch->stall_reports);
 }
+
+static const struct inside_field fields[] = {
+    INSIDE_FIELD("watch.stall_reports", struct watch, stall_reports),
+    INSIDE_FIELD("task.name", struct rcu_task, name),
+};
+
+const struct inside_table watch_inside_table = INSIDE_TABLE(fields);

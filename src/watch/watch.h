@@ -88,6 +88,8 @@ bool watch_report_say(struct watch *watch);
  * wait.  May be called under the crank. */
 void watch_report_say_at_once(struct watch *watch);
 
+/* What this room tells other processes. */
+extern const struct inside_table watch_inside_table;
 /* Fill in everything of @stats that the rooms below know. */
 void watch_stats(const struct watch *watch, struct rtrcu_stats *stats);
 

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Reading a domain: words that the program goes on writing meanwhile, so each is checked against what says it still
+// holds.
+#include "inside/look.h"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+namespace lab::inside
+{
+namespace
+{
+
+constexpr uint32_t nesting_mask = 0x000fffff, online = 0x00100000;
+constexpr uint64_t node_children = 0xffffffff;
+constexpr unsigned stamp_shift = 34;
+constexpr uint32_t slots = 32, most_leaves = 32768;
+constexpr int most_tasks = 4096;
+
+// Counters that are one word of one struct of the domain.
+constexpr std::pair<const char *, const char *> counters[] = {
+    {"domain.registry", "registry.registered"},
+    {"domain.registry", "registry.registered_peak"},
+    {"domain.registry", "registry.deadline_count"},
+    {"domain.registry", "registry.anonymous"},
+    {"domain.registry", "registry.fence_mode"},
+    {"domain.registry", "registry.leaf_count"},
+    {"domain.callbacks", "callbacks.barriers"},
+    {"domain.callbacks", "callbacks.by_owner"},
+    {"domain.callbacks", "callbacks.over_qmax"},
+    {"domain.callbacks", "callbacks.blocked_at_qmax"},
+    {"domain.callbacks", "callbacks.limit_raised"},
+    {"domain.callbacks", "callbacks.deadline_stops"},
+    {"domain.callbacks", "callbacks.budget_stops"},
+    {"domain.callbacks", "callbacks.limit_stops"},
+    {"domain.callbacks", "callbacks.lost_at_fork"},
+    {"domain.callbacks", "callbacks.lost"},
+    {"domain.callbacks", "callbacks.direct"},
+    {"domain.callbacks", "callbacks.direct_refused"},
+    {"domain.callbacks", "callbacks.frees_leaked"},
+    {"domain.watch", "watch.stall_reports"},
+    {"domain.watch", "watch.section_ns_max"},
+    {"domain.drive", "drive.wakeups"},
+    {"domain.drive", "drive.passes"},
+    {"domain.drive", "drive.rt_refused"},
+    {"domain.drive", "drive.boosts"},
+    {"domain.drive", "drive.boost_ns"},
+    {"domain.drive", "drive.boost_ns_max"},
+    {"domain.drive", "drive.boost_refused"},
+    {"domain.drive", "drive.boost_given_up"},
+    {"domain.drive", "drive.krcud_given"},
+    {"domain.drive", "drive.fence_refused"},
+    {"domain.drive", "drive.threads_refused"},
+};
+
+// Asks for fields by their names.
+class Asker
+{
+  public:
+    Asker(const Memory &memory, const Block &block) : block_(block), batch_(memory)
+    {
+    }
+    const uint64_t &word(uint64_t base, const char *name, uint64_t index = 0)
+    {
+        const Field *field = block_.find(name);
+        return batch_.word(block_.at(base, name, index), field != nullptr ? field->bytes : 8);
+    }
+    const std::vector<uint64_t> &words(uint64_t base, const char *name)
+    {
+        const Field *field = block_.find(name);
+        return batch_.words(block_.at(base, name), field != nullptr && base != 0 ? field->count : 0);
+    }
+    void run()
+    {
+        batch_.run();
+    }
+
+  private:
+    const Block &block_;
+    Batch batch_;
+};
+
+// What is read of one slot of a leaf.
+struct Slot {
+    uint32_t leaf, slot;
+    uint64_t record, callback, parked;
+    const uint64_t *self, *thread_id, *lent, *slow_calls, *queued, *invoked, *free_queued, *free_done, *oldest,
+        *waiting, *oldest_ready, *ready, *invoker, *function, *longest, *longest_function, *parked_count;
+    const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *self_again = nullptr;
+};
+
+struct Leaf {
+    uint64_t address, parked, callback;
+    const uint64_t *used, *registered, *registered_again, *deadline, *deadline_quiescent, *parked_part, *callback_part,
+        *parked_count, *boundary[kinds], *node[kinds];
+};
+
+class Looker
+{
+  public:
+    Looker(const Memory &memory, const Block &block, uint64_t domain) : memory_(memory), block_(block), base_(domain)
+    {
+    }
+    Domain look(int64_t now_ns)
+    {
+        domain_.at_ns = now_ns;
+        read_counters();
+        read_leaves();
+        read_slots();
+        for (std::size_t i = 0; i < leaves_.size(); i++)
+            read_tasks(i);
+        return std::move(domain_);
+    }
+
+  private:
+    // What it has read is kept as long as we are.
+    Asker &ask()
+    {
+        return askers_.emplace_back(memory_, block_);
+    }
+    uint64_t part(const char *name) const
+    {
+        return block_.at(base_, name);
+    }
+    uint64_t pointer(uint64_t address) const
+    {
+        return address != 0 ? memory_.value<uint64_t>(address).value_or(0) : 0;
+    }
+
+    void read_counters()
+    {
+        Asker &asker = ask();
+        std::vector<const uint64_t *> values;
+        for (const auto &[home, name] : counters)
+            values.push_back(&asker.word(part(home), name));
+        const auto &waits = asker.words(part("domain.callbacks"), "callbacks.wait_us_log2");
+        struct Machine {
+            const uint64_t *seq, *began, *completed, *busy, *last, *longest, *anonymous, *slept, *by_caller, *sleeping,
+                *sum;
+            const std::vector<uint64_t> *histogram;
+        } machine[kinds];
+        for (unsigned kind = 0; kind < kinds; kind++) {
+            const uint64_t at = block_.at(part("domain.gp"), "gp.machine", kind);
+            const uint64_t turning = block_.at(part("domain.drive"), "drive.turning", kind);
+            machine[kind] = {&asker.word(at, "machine.seq"),
+                             &asker.word(at, "machine.began_ns"),
+                             &asker.word(at, "machine.completed"),
+                             &asker.word(at, "machine.busy"),
+                             &asker.word(at, "machine.ns_last"),
+                             &asker.word(at, "machine.ns_max"),
+                             &asker.word(at, "machine.anonymous"),
+                             &asker.word(turning, "turning.slept"),
+                             &asker.word(turning, "turning.by_caller"),
+                             &asker.word(turning, "turning.sleeping"),
+                             &asker.word(at, "machine.ns_sum"),
+                             &asker.words(at, "machine.ns_histogram")};
+        }
+        asker.run();
+        for (std::size_t i = 0; i < values.size(); i++)
+            if (block_.find(counters[i].second) != nullptr)
+                domain_.counters[counters[i].second] = *values[i];
+        domain_.waits = waits;
+        for (unsigned kind = 0; kind < kinds; kind++) {
+            GracePeriods &gp = domain_.gp[kind];
+            const Machine &from = machine[kind];
+            seq_[kind] = *from.seq;
+            gp.running = *from.seq % block_.seq_step != 0;
+            gp.number = (*from.seq - block_.seq_first) / block_.seq_step;
+            gp.began_ns = static_cast<int64_t>(*from.began);
+            gp.completed = *from.completed;
+            gp.busy = *from.busy;
+            gp.last_ns = static_cast<int64_t>(*from.last);
+            gp.longest_ns = static_cast<int64_t>(*from.longest);
+            gp.anonymous = *from.anonymous != 0;
+            gp.slept = *from.slept;
+            gp.by_caller = *from.by_caller;
+            gp.waiters = *from.sleeping;
+            gp.sum_ns = *from.sum;
+            gp.histogram = *from.histogram;
+        }
+    }
+
+    void read_leaves()
+    {
+        const uint64_t registry = part("domain.registry");
+        const Field *array = block_.find("registry.leaf"), *nodes = block_.find("gp.leaf_node");
+        uint64_t first = block_.at(registry, "registry.leaf");
+        if (array != nullptr && array->count == 0)
+            first = pointer(first);
+        std::vector<uint64_t> addresses(std::min<uint64_t>(domain_.counter("registry.leaf_count"), most_leaves));
+        if (addresses.empty() || !memory_.read(first, addresses.data(), addresses.size() * 8))
+            return;
+        uint64_t node = block_.at(part("domain.gp"), "gp.leaf_node");
+        if (nodes != nullptr && nodes->count == 0)
+            node = pointer(node);
+        Asker &asker = ask();
+        for (std::size_t i = 0; i < addresses.size(); i++) {
+            Leaf leaf{};
+            leaf.address = addresses[i];
+            leaf.used = &asker.word(leaf.address, "leaf.used");
+            leaf.registered = &asker.word(leaf.address, "leaf.registered");
+            leaf.deadline = &asker.word(leaf.address, "leaf.deadline", 0);
+            leaf.deadline_quiescent = &asker.word(leaf.address, "leaf.deadline", 1);
+            leaf.parked_part = &asker.word(leaf.address, "leaf.parked");
+            leaf.callback_part = &asker.word(leaf.address, "leaf.callback");
+            for (unsigned kind = 0; kind < kinds; kind++)
+                leaf.node[kind] =
+                    &asker.word(nodes != nullptr && node != 0 ? node + i * nodes->stride : 0, "node.word", kind);
+            leaves_.push_back(leaf);
+        }
+        asker.run();
+        for (Leaf &leaf : leaves_) {
+            leaf.parked = *leaf.parked_part;
+            leaf.callback = *leaf.callback_part;
+        }
+    }
+
+    // The first pass: what lies in the library's own memory, which is never given back.
+    void ask_for_slot(Asker &asker, uint32_t leaf_index, uint32_t index)
+    {
+        const Leaf &leaf = leaves_[leaf_index];
+        Slot slot{};
+        slot.leaf = leaf_index;
+        slot.slot = index;
+        slot.record = block_.at(leaf.address, "leaf.record", index);
+        slot.callback = block_.at(leaf.callback, "callback.slot", index);
+        slot.parked = block_.at(leaf.parked, "parked.slot", index);
+        slot.self = &asker.word(slot.record, "record.self");
+        slot.thread_id = &asker.word(slot.record, "record.thread_id");
+        slot.lent = &asker.word(slot.record, "record.lent");
+        slot.slow_calls = &asker.word(slot.record, "record.slow_calls");
+        // What has returned first: never more than what was queued.
+        slot.invoked = &asker.word(slot.callback, "slot.invoked");
+        slot.free_done = &asker.word(slot.callback, "slot.free_done");
+        slot.queued = &asker.word(slot.callback, "slot.queued");
+        slot.free_queued = &asker.word(slot.callback, "slot.free_queued");
+        slot.oldest = &asker.word(slot.callback, "slot.oldest_ns");
+        slot.waiting = &asker.word(slot.callback, "slot.oldest_waiting_ns");
+        slot.oldest_ready = &asker.word(slot.callback, "slot.oldest_ready_ns");
+        slot.ready = &asker.word(slot.callback, "slot.ready");
+        slot.invoker = &asker.word(slot.callback, "slot.invoker");
+        slot.function = &asker.word(slot.callback, "slot.function");
+        slot.longest = &asker.word(slot.callback, "slot.longest_ns");
+        slot.longest_function = &asker.word(slot.callback, "slot.longest_function");
+        slot.parked_count = &asker.word(slot.parked, "parked_slot.count");
+        slots_.push_back(slot);
+    }
+
+    void read_slots()
+    {
+        Asker &first = ask(), &second = ask();
+        for (uint32_t i = 0; i < leaves_.size(); i++) {
+            leaves_[i].parked_count = &first.word(leaves_[i].parked, "parked.count");
+            for (unsigned kind = 0; kind < kinds; kind++)
+                leaves_[i].boundary[kind] = &first.word(leaves_[i].parked, "parked.boundary_position", kind);
+            for (uint32_t slot = 0; slot < slots; slot++)
+                ask_for_slot(first, i, slot); // of those who have gone too: what they queued counts
+        }
+        first.run();
+        // The second: the threads' own memory, which goes away with them; it counts where they have not gone.
+        for (Slot &slot : slots_) {
+            if ((*leaves_[slot.leaf].registered >> slot.slot & 1) == 0)
+                continue;
+            slot.word = &second.word(*slot.self, "thread.word");
+            slot.state = &second.word(*slot.self, "thread.state");
+            slot.entered = &second.word(*slot.self, "thread.entered");
+            slot.self_again = &second.word(slot.record, "record.self");
+        }
+        for (Leaf &leaf : leaves_)
+            leaf.registered_again = &second.word(leaf.address, "leaf.registered");
+        second.run();
+        for (const Slot &slot : slots_)
+            add_thread(slot);
+    }
+
+    void add_thread(const Slot &slot)
+    {
+        const Leaf &leaf = leaves_[slot.leaf];
+        const uint64_t bit = uint64_t(1) << slot.slot;
+        Thread thread;
+        thread.id = static_cast<int>(*slot.thread_id);
+        thread.is_registered = slot.word != nullptr && *slot.self == *slot.self_again && (*leaf.registered_again & bit);
+        thread.queued = *slot.queued + *slot.free_queued;
+        thread.invoked = *slot.invoked + *slot.free_done;
+        domain_.queued += thread.queued;
+        domain_.invoked += thread.invoked;
+        domain_.slow_calls += *slot.slow_calls;
+        if (*slot.longest > domain_.longest_ns) {
+            domain_.longest_ns = *slot.longest;
+            domain_.longest_function = *slot.longest_function;
+        }
+        if (!thread.is_registered && thread.pending() == 0)
+            return;
+        thread.slow_calls = *slot.slow_calls;
+        thread.has_ready = *slot.ready != 0;
+        thread.invoker = static_cast<int>(*slot.invoker);
+        thread.function = *slot.invoker != 0 ? *slot.function : 0;
+        thread.longest_ns = *slot.longest;
+        thread.longest_function = *slot.longest_function;
+        thread.parked = static_cast<uint32_t>(*slot.parked_count);
+        thread.has_deadline = ((*leaf.deadline | *leaf.deadline_quiescent) & bit) != 0;
+        if (thread.pending() != 0)
+            for (const uint64_t *age : {slot.oldest_ready, slot.waiting, slot.oldest})
+                if (thread.oldest_ns == 0)
+                    thread.oldest_ns = static_cast<int64_t>(*age);
+        if (thread.is_registered)
+            add_word(thread, slot, bit);
+        domain_.threads.push_back(thread);
+    }
+
+    void add_word(Thread &thread, const Slot &slot, uint64_t bit)
+    {
+        const Leaf &leaf = leaves_[slot.leaf];
+        thread.nesting = *slot.word & nesting_mask;
+        thread.is_quiescent_state = (*slot.word & online) != 0;
+        thread.is_lent = *slot.lent != 0;
+        thread.entered = thread.nesting != 0 ? *slot.entered : 0;
+        for (unsigned kind = 0; kind < kinds; kind++)
+            thread.is_waited_for[kind] = node_speaks(leaf, kind) && (*leaf.node[kind] & node_children & bit) != 0;
+    }
+
+    // Is the node's word of the grace period that was under way?
+    bool node_speaks(const Leaf &leaf, unsigned kind) const
+    {
+        const uint64_t stamp = (seq_[kind] / block_.seq_step) << stamp_shift;
+        return domain_.gp[kind].running && *leaf.node[kind] >> stamp_shift == stamp >> stamp_shift;
+    }
+
+    // The tasks of a list that goes on changing: each link back must lead to where we came from.
+    bool walk(uint64_t head, std::vector<Task> &tasks, const Leaf *leaf, int thread) const
+    {
+        const Field *link = block_.find("task.link"), *next_field = block_.find("link.next"),
+                    *prev_field = block_.find("link.prev");
+        uint64_t previous = head, at = head != 0 && next_field != nullptr ? pointer(head + next_field->offset) : 0;
+        if (link == nullptr || prev_field == nullptr)
+            return true;
+        for (int count = 0; at != head && at != 0 && count < most_tasks; count++) {
+            const uint64_t task = at - link->offset;
+            if (pointer(at + prev_field->offset) != previous)
+                return false;
+            Task found;
+            found.name = memory_.text(pointer(block_.at(task, "task.name")), 48);
+            found.thread = thread;
+            const auto position = static_cast<int64_t>(pointer(block_.at(task, "task.position")));
+            for (unsigned kind = 0; kind < kinds && leaf != nullptr; kind++)
+                found.is_waited_for[kind] =
+                    domain_.gp[kind].running && position >= static_cast<int64_t>(*leaf->boundary[kind]);
+            tasks.push_back(found);
+            previous = at;
+            at = pointer(at + next_field->offset);
+        }
+        return true;
+    }
+
+    void read_list(uint64_t head, const Leaf *leaf, int thread)
+    {
+        std::vector<Task> tasks;
+        for (int attempt = 0; attempt < 8; attempt++) {
+            tasks.clear();
+            if (walk(head, tasks, leaf, thread))
+                break;
+        }
+        domain_.tasks.insert(domain_.tasks.end(), tasks.begin(), tasks.end());
+    }
+
+    void read_tasks(std::size_t index)
+    {
+        const Leaf &leaf = leaves_[index];
+        if (*leaf.parked_count != 0)
+            read_list(block_.at(leaf.parked, "parked.tasks"), &leaf, 0);
+        for (const Slot &slot : slots_)
+            if (slot.leaf == index && *slot.parked_count != 0)
+                read_list(block_.at(slot.parked, "parked_slot.tasks"), nullptr, static_cast<int>(*slot.thread_id));
+    }
+
+    const Memory &memory_;
+    const Block &block_;
+    uint64_t base_;
+    std::deque<Asker> askers_;
+    Domain domain_;
+    uint64_t seq_[kinds] = {};
+    std::vector<Leaf> leaves_;
+    std::vector<Slot> slots_;
+};
+
+} // namespace
+
+std::vector<Domain> look(const Memory &memory, const Block &block, int64_t now_ns)
+{
+    std::vector<Domain> domains;
+    uint64_t at = memory.value<uint64_t>(block.first_domain).value_or(0);
+    for (int count = 0; at != 0 && count < 64; count++) {
+        const Field *begun = block.find("domain.initialized");
+        if (begun != nullptr && memory.value<uint32_t>(at + begun->offset).value_or(0) != 0) {
+            Domain domain = Looker(memory, block, at).look(now_ns);
+            const Field *name = block.find("domain.name");
+            domain.name = name != nullptr ? memory.text(memory.value<uint64_t>(at + name->offset).value_or(0), 32) : "";
+            if (domain.name.empty())
+                domain.name = domains.empty() ? "native" : "domain " + std::to_string(count);
+            domains.push_back(std::move(domain));
+        }
+        const Field *next = block.find("domain.next");
+        at = next != nullptr ? memory.value<uint64_t>(at + next->offset).value_or(0) : 0;
+    }
+    return domains;
+}
+
+uint64_t Domain::counter(const std::string &counter_name) const
+{
+    const auto found = counters.find(counter_name);
+    return found == counters.end() ? 0 : found->second;
+}
+
+std::size_t Domain::ready() const
+{
+    return static_cast<std::size_t>(
+        std::count_if(threads.begin(), threads.end(), [](const Thread &thread) { return thread.has_ready; }));
+}
+
+std::size_t Domain::inside() const
+{
+    return static_cast<std::size_t>(
+        std::count_if(threads.begin(), threads.end(), [](const Thread &thread) { return thread.is_inside(); }));
+}
+
+std::size_t Domain::waited_for() const
+{
+    auto is_in_the_way = [](const Thread &thread) {
+        return thread.is_waited_for[normal] || thread.is_waited_for[expedited];
+    };
+    return static_cast<std::size_t>(std::count_if(threads.begin(), threads.end(), is_in_the_way));
+}
+
+int64_t Domain::oldest_age_ns() const
+{
+    int64_t age = 0;
+    for (const Thread &thread : threads)
+        if (thread.oldest_ns != 0)
+            age = std::max(age, at_ns - thread.oldest_ns);
+    return age;
+}
+
+int64_t now_of(int pid)
+{
+    auto offset_of = [](const std::string &name) {
+        std::ifstream file("/proc/" + name + "/timens_offsets");
+        std::string clock;
+        int64_t seconds = 0, ns = 0;
+        while (file >> clock >> seconds >> ns)
+            if (clock == "monotonic")
+                return seconds * 1'000'000'000 + ns;
+        return int64_t(0);
+    };
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    static const int64_t own = offset_of("self");
+    return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec + offset_of(std::to_string(pid)) - own;
+}
+
+double bucket_begin_ns(std::size_t bucket)
+{
+    if (bucket < 4)
+        return static_cast<double>(bucket);
+    return static_cast<double>((4 + bucket % 4) << (bucket / 4 - 1));
+}
+
+double quantile_ns(const std::vector<uint64_t> &histogram, double quantile)
+{
+    uint64_t all = 0, below = 0;
+    for (uint64_t count : histogram)
+        all += count;
+    const double wanted = quantile * static_cast<double>(all);
+    for (std::size_t i = 0; i < histogram.size(); i++) {
+        if (histogram[i] != 0 && static_cast<double>(below + histogram[i]) >= wanted) {
+            const double share = (wanted - static_cast<double>(below)) / static_cast<double>(histogram[i]);
+            const double begin = bucket_begin_ns(i), end = bucket_begin_ns(i + 1);
+            return begin + (end - begin) * std::clamp(share, 0.0, 1.0);
+        }
+        below += histogram[i];
+    }
+    return 0;
+}
+
+std::vector<uint64_t> since(const std::vector<uint64_t> &before, const std::vector<uint64_t> &now)
+{
+    if (before.size() != now.size() || before == now)
+        return now;
+    std::vector<uint64_t> difference(now.size());
+    for (std::size_t i = 0; i < now.size(); i++)
+        difference[i] = now[i] - std::min(before[i], now[i]);
+    return difference;
+}
+
+} // namespace lab::inside

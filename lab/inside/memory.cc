@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Reading another process by process_vm_readv(2), and what to say where the kernel refuses.
+#include "inside/memory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace lab::inside
+{
+
+bool Memory::read(uint64_t address, void *into, std::size_t bytes) const
+{
+    std::vector<Piece> pieces{{address, into, bytes}};
+    read(pieces);
+    return pieces[0].done;
+}
+
+std::string Memory::text(uint64_t address, std::size_t most) const
+{
+    std::string text;
+    while (address != 0 && text.size() < most) {
+        char part[64];
+        // No further than the page: the next one may not be there.
+        const std::size_t bytes = std::min({sizeof(part), most - text.size(), 4096 - std::size_t(address % 4096)});
+        if (!read(address, part, bytes))
+            break;
+        const std::size_t length = strnlen(part, bytes);
+        text.append(part, length);
+        if (length < bytes)
+            break;
+        address += bytes;
+    }
+    return text;
+}
+
+void ProcessMemory::read(std::vector<Piece> &pieces) const
+{
+    std::vector<iovec> here, there;
+    for (std::size_t at = 0; at < pieces.size();) {
+        const std::size_t count = std::min<std::size_t>(pieces.size() - at, IOV_MAX);
+        here.clear();
+        there.clear();
+        for (std::size_t i = at; i < at + count; i++) {
+            here.push_back({pieces[i].into, pieces[i].bytes});
+            there.push_back({reinterpret_cast<void *>(pieces[i].address), pieces[i].bytes});
+        }
+        ssize_t got = process_vm_readv(pid_, here.data(), count, there.data(), count, 0);
+        if (got < 0 && errno != EFAULT)
+            throw Refused(errno, advice(pid_, errno));
+        // The kernel stops at the first piece that is not there: what lies behind it is asked for again.
+        std::size_t i = at;
+        for (; i < at + count && got >= static_cast<ssize_t>(pieces[i].bytes); i++) {
+            got -= static_cast<ssize_t>(pieces[i].bytes);
+            pieces[i].done = true;
+        }
+        at = i == at + count ? i : i + 1;
+    }
+}
+
+std::vector<Mapping> mappings_of(int pid)
+{
+    errno = 0;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
+    std::vector<Mapping> mappings;
+    std::string line;
+    while (std::getline(file, line)) {
+        Mapping mapping;
+        char dash, permissions[8];
+        unsigned long long begin, end, offset;
+        int name_at = 0;
+        if (sscanf(line.c_str(), "%llx%c%llx %7s %llx %*s %*s %n", &begin, &dash, &end, permissions, &offset,
+                   &name_at) < 5)
+            continue;
+        mapping.begin = begin;
+        mapping.end = end;
+        mapping.offset = offset;
+        mapping.file = name_at > 0 && static_cast<std::size_t>(name_at) < line.size() ? line.substr(name_at) : "";
+        if (permissions[0] == 'r')
+            mappings.push_back(mapping);
+    }
+    // A thread of the kernel, or a process that has ended and is not waited for, has no memory.
+    if (!mappings.empty())
+        return mappings;
+    const int error = errno != 0 ? errno : ESRCH;
+    throw Refused(error, advice(pid, error));
+}
+
+static std::string first_line(const std::string &name)
+{
+    std::ifstream file(name);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+static bool is_own(int pid)
+{
+    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+    std::string line;
+    while (std::getline(file, line)) {
+        unsigned int real = 0, effective = 0;
+        if (sscanf(line.c_str(), "Uid: %u %u", &real, &effective) == 2)
+            return real == getuid() && effective == getuid();
+    }
+    return false;
+}
+
+std::string advice(int pid, int error)
+{
+    const std::string who = "process " + std::to_string(pid);
+    if (error == ENOENT || error == ESRCH)
+        return access(("/proc/" + std::to_string(pid)).c_str(), F_OK) == 0
+                   ? who + " has no memory: it has ended, or is a thread of the kernel"
+                   : "there is no " + who + " in this PID namespace; a container's process has another number outside" +
+                         " of it, and must be named by that, or looked at from inside";
+    if (error == ENOSYS)
+        return "this kernel has no process_vm_readv(), or a seccomp filter forbids it here";
+    if (error != EPERM && error != EACCES)
+        return who + " cannot be read: " + std::strerror(error);
+    const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
+    if (is_own(pid) && !scope.empty() && scope != "0")
+        return who + " may not be read: kernel.yama.ptrace_scope is " + scope +
+               (scope == "3" ? ", which forbids it to everybody until the next boot"
+                             : "; run this as root or with CAP_SYS_PTRACE, or set it to 0");
+    if (is_own(pid))
+        return who + " may not be read though it is yours: it has privileges, or has called" +
+               " prctl(PR_SET_DUMPABLE, 0), or a seccomp filter or a user namespace stands between; run this as root" +
+               " or with CAP_SYS_PTRACE there";
+    return who + " belongs to another user: run this as that user, as root or with CAP_SYS_PTRACE";
+}
+
+const uint64_t &Batch::word(uint64_t address, std::size_t bytes)
+{
+    words_.push_back(0);
+    pieces_.push_back({address, &words_.back(), std::min<std::size_t>(bytes, 8)});
+    return words_.back();
+}
+
+const std::vector<uint64_t> &Batch::words(uint64_t address, std::size_t count)
+{
+    arrays_.emplace_back(count, 0);
+    if (count != 0)
+        pieces_.push_back({address, arrays_.back().data(), count * 8});
+    return arrays_.back();
+}
+
+void Batch::run()
+{
+    memory_.read(pieces_);
+    pieces_.clear();
+}
+
+} // namespace lab::inside

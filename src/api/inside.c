@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The block that other processes read, and the note that leads to it.  docs/inside.md has the format.
+ *
+ * tested by: test/inside/look.cc
+ */
+#include "api/api.h"
+
+/* Read by other processes: what stands here is frozen, and grows only at the end, which `bytes` then says. */
+struct inside_block {
+    char magic[8];
+    uint32_t version;
+    uint32_t bytes;
+    uint32_t field_bytes; /* of an entry of a table */
+    uint32_t tables;
+    const struct inside_table *table[8]; /* so many as `tables` says */
+    const struct domain *const *domain;  /* where the address of the first domain stands */
+    uint64_t seq_first, seq_step;        /* of the sequences of grace periods */
+    char library[16];                    /* its version */
+};
+
+#define BLOCK_FIELD(field, at) static_assert(offsetof(struct inside_block, field) == (at), "docs/inside.md: " #field)
+BLOCK_FIELD(version, 8);
+BLOCK_FIELD(field_bytes, 16);
+BLOCK_FIELD(table, 24);
+BLOCK_FIELD(domain, 88);
+BLOCK_FIELD(seq_first, 96);
+BLOCK_FIELD(library, 112);
+static_assert(sizeof(struct inside_block) == 128, "docs/inside.md: bytes of the block");
+
+static const struct inside_field fields[] = {
+    INSIDE_FIELD("domain.initialized", struct domain, initialized),
+    INSIDE_FIELD("domain.registry", struct domain, registry),
+    INSIDE_FIELD("domain.gp", struct domain, gp),
+    INSIDE_FIELD("domain.callbacks", struct domain, cb),
+    INSIDE_FIELD("domain.watch", struct domain, watch),
+    INSIDE_FIELD("domain.drive", struct domain, drive),
+};
+
+static const struct inside_table domain_inside_table = INSIDE_TABLE(fields);
+static const struct domain *const first_domain = &rtrcu_domain;
+
+#define TEXT_OF(number) #number
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+extern const struct inside_block rtrcu_inside;
+__attribute__((visibility("hidden"), used)) const struct inside_block rtrcu_inside = {
+    .magic = INSIDE_MAGIC,
+    .version = INSIDE_VERSION,
+    .bytes = sizeof(struct inside_block),
+    .field_bytes = sizeof(struct inside_field),
+    .tables = 7,
+    .table = {&domain_inside_table, &reader_inside_table, &parked_inside_table, &gp_inside_table,
+              &callback_inside_table, &watch_inside_table, &drive_inside_table},
+    .domain = &first_domain,
+    .seq_first = SEQ_FIRST,
+    .seq_step = SEQ_STEP,
+    .library = VERSION_TEXT(RTRCU_VERSION_MAJOR, RTRCU_VERSION_MINOR, RTRCU_VERSION_PATCH),
+};
+
+/* Name, type and contents: the version of the note, and how far behind the offset's own place the block lies.  The
+ * linker computes it, so that it holds wherever the object is loaded, and whatever is stripped from it. */
+__asm__(".pushsection .note.rtrcu.inside, \"a\", %note\n"
+        "    .balign 4\n"
+        "    .long 6, 16, 0x7269\n"
+        "    .asciz \"rtrcu\"\n"
+        "    .balign 4\n"
+        "    .long 1, 0\n"
+        "    .quad rtrcu_inside - .\n"
+        ".popsection\n");

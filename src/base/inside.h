@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The block that other processes read: where in memory everything lies that is worth a look from outside.
+ *
+ * A note of the object that contains the library says where the block is; the block leads to tables, one a room; an
+ * entry of a table names a field, and says at which offset of its struct it lies.  Nothing here is ever written, so it
+ * costs the program nothing; who reads needs no help of the program, and does not stop it.  docs/inside.md has the
+ * format, and what each name means.
+ */
+#ifndef RTRCU_BASE_INSIDE_H
+#define RTRCU_BASE_INSIDE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rises when the meaning of what is there changes; new names alone do not change it. */
+#define INSIDE_VERSION 1
+#define INSIDE_MAGIC "rtrcu-in"
+#define INSIDE_NAME 32
+
+/* Value: a field, by its name. */
+struct inside_field {
+    char name[INSIDE_NAME]; /* struct and field, "leaf.used"; ends with a zero byte */
+    uint32_t offset;        /* from the beginning of its struct */
+    uint32_t bytes;         /* of one element */
+    uint32_t stride;        /* from one element to the next */
+    uint32_t count;         /* of elements; 1 where it is no array, 0: an array elsewhere, to which a pointer leads */
+};
+
+/* Value: the fields that one room tells of. */
+struct inside_table {
+    const struct inside_field *field;
+    uint64_t count;
+};
+
+static_assert(sizeof(struct inside_field) == 48 && sizeof(struct inside_table) == 16, "docs/inside.md: an entry");
+static_assert(offsetof(struct inside_field, offset) == INSIDE_NAME, "docs/inside.md: an entry");
+
+#define INSIDE_BYTES(type, field) ((uint32_t)sizeof(((type *)0)->field))
+#define INSIDE_ENTRY(called, type, field, wide, apart, number)                                                         \
+    {                                                                                                                  \
+        .name = called, .offset = (uint32_t)offsetof(type, field), .bytes = wide, .stride = apart, .count = number     \
+    }
+/* A word or a struct in its place. */
+#define INSIDE_FIELD(name, type, field)                                                                                \
+    INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field), INSIDE_BYTES(type, field), 1)
+/* An array in its place. */
+#define INSIDE_ARRAY(name, type, field)                                                                                \
+    INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field[0]), INSIDE_BYTES(type, field[0]),                        \
+                 INSIDE_BYTES(type, field) / INSIDE_BYTES(type, field[0]))
+/* An array elsewhere: here is its address, and its count is not known. */
+#define INSIDE_FAR_ARRAY(name, type, field)                                                                            \
+    INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field), (uint32_t)sizeof(*((type *)0)->field), 0)
+#define INSIDE_TABLE(fields)                                                                                           \
+    {                                                                                                                  \
+        .field = fields, .count = sizeof(fields) / sizeof(fields[0])                                                   \
+    }
+
+#endif

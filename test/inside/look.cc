@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Looking into other processes: the block is found however the library came into the program, and tells the truth.
+ */
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <signal.h>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "inside/look.h"
+
+namespace
+{
+
+using namespace lab::inside;
+
+/* A program under way, with what it has said of itself. */
+class Subject
+{
+  public:
+    Subject(const std::vector<std::string> &command)
+    {
+        int in[2], out[2];
+        if (pipe(in) != 0 || pipe(out) != 0)
+            abort();
+        pid = fork();
+        if (pid == 0) {
+            dup2(in[0], 0);
+            dup2(out[1], 1);
+            for (int end : {in[0], in[1], out[0], out[1]})
+                close(end);
+            std::vector<char *> words;
+            for (const std::string &word : command)
+                words.push_back(const_cast<char *>(word.c_str()));
+            words.push_back(nullptr);
+            execv(words[0], words.data());
+            _exit(127);
+        }
+        close(in[0]);
+        close(out[1]);
+        input_ = in[1];
+        output_ = fdopen(out[0], "r");
+        listen();
+    }
+    ~Subject()
+    {
+        end();
+        fclose(output_);
+    }
+    /* Its exit code. */
+    int end()
+    {
+        int status = 0;
+        if (pid == 0)
+            return ended_;
+        close(input_);
+        waitpid(pid, &status, 0);
+        pid = 0;
+        return ended_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+    int pid = 0;
+    bool is_ready = false;
+    std::map<std::string, uint64_t> facts;
+    std::map<std::string, int> threads;
+
+  private:
+    void listen()
+    {
+        char line[256];
+        while (!is_ready && fgets(line, sizeof(line), output_)) {
+            std::istringstream words(line);
+            std::string first, second;
+            uint64_t value = 0;
+            words >> first >> second;
+            if (first == "thread" && words >> value)
+                threads[second] = static_cast<int>(value);
+            else if (first == "ready")
+                is_ready = true;
+            else
+                facts[first] = std::stoull(second);
+        }
+    }
+    int input_ = -1, ended_ = 0;
+    FILE *output_ = nullptr;
+};
+
+std::vector<Domain> look_into(int pid)
+{
+    ProcessMemory memory(pid);
+    const std::vector<Copy> copies = find_copies(memory, mappings_of(pid));
+    if (copies.size() != 1)
+        return {};
+    const auto block = Block::read(memory, copies[0]);
+    return block ? look(memory, *block, now_of(pid)) : std::vector<Domain>();
+}
+
+const Thread *thread_of(const Domain &domain, int id)
+{
+    for (const Thread &thread : domain.threads)
+        if (thread.id == id && thread.is_registered)
+            return &thread;
+    return nullptr;
+}
+
+/* Until the updater waits; then nothing changes any more. */
+Domain look_when_it_waits(const Subject &subject)
+{
+    for (int i = 0; i < 1000; i++) {
+        const std::vector<Domain> domains = look_into(subject.pid);
+        if (domains.size() != 1)
+            return {};
+        const Thread *reader = thread_of(domains[0], subject.threads.at("a-reader"));
+        if (reader && reader->is_waited_for[normal] && domains[0].pending() == 7 && domains[0].gp[normal].waiters)
+            return domains[0];
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return {};
+}
+
+class Inside : public testing::TestWithParam<const char *>
+{
+};
+
+TEST_P(Inside, TellsWhoIsInTheWay)
+{
+    Subject subject({GetParam()});
+    ASSERT_TRUE(subject.is_ready);
+    const Domain domain = look_when_it_waits(subject);
+    ASSERT_FALSE(domain.threads.empty()) << "the updater does not wait";
+    const GracePeriods &gp = domain.gp[normal];
+    EXPECT_TRUE(gp.running);
+    EXPECT_FALSE(domain.gp[expedited].running);
+    EXPECT_LE(gp.began_ns, domain.at_ns);
+    EXPECT_GT(gp.began_ns, domain.at_ns - 60'000'000'000);
+    EXPECT_GE(gp.completed, subject.facts["completed"]);
+    EXPECT_EQ(domain.gp[expedited].completed, subject.facts["expedited"]);
+
+    const Thread *reader = thread_of(domain, subject.threads["a-reader"]);
+    ASSERT_NE(reader, nullptr);
+    EXPECT_EQ(reader->nesting, 2u);
+    EXPECT_TRUE(reader->is_inside());
+    EXPECT_FALSE(reader->is_quiescent_state);
+    const Thread *loop = thread_of(domain, subject.threads["a-loop"]);
+    ASSERT_NE(loop, nullptr);
+    EXPECT_TRUE(loop->is_quiescent_state);
+    EXPECT_TRUE(loop->is_waited_for[normal]);
+    const Thread *updater = thread_of(domain, subject.threads["an-updater"]);
+    ASSERT_NE(updater, nullptr);
+    EXPECT_FALSE(updater->is_inside());
+    EXPECT_EQ(updater->pending(), 7u);
+    EXPECT_GT(updater->oldest_ns, 0);
+    EXPECT_EQ(domain.inside(), 2u);
+    EXPECT_EQ(domain.waited_for(), 2u);
+
+    ASSERT_EQ(domain.tasks.size(), 2u);
+    for (const char *name : {"first-task", "second-task"})
+        EXPECT_TRUE(std::any_of(domain.tasks.begin(), domain.tasks.end(), [&](const Task &task) {
+            return task.name == name && task.is_waited_for[normal];
+        })) << name;
+    EXPECT_EQ(subject.end(), 0);
+}
+
+TEST_P(Inside, CountsGracePeriodsByTheirLength)
+{
+    Subject subject({GetParam()});
+    const Domain domain = look_when_it_waits(subject);
+    ASSERT_FALSE(domain.threads.empty());
+    uint64_t counted = 0;
+    for (uint64_t count : domain.gp[normal].histogram)
+        counted += count;
+    EXPECT_LE(counted, domain.gp[normal].completed) << "those that found nobody have no length";
+    EXPECT_GT(counted, 0u);
+    EXPECT_GT(quantile_ns(domain.gp[normal].histogram, 0.5), 0);
+    EXPECT_LE(quantile_ns(domain.gp[normal].histogram, 0.99), 2.0 * static_cast<double>(domain.gp[normal].longest_ns));
+    EXPECT_GE(domain.gp[normal].sum_ns, static_cast<uint64_t>(domain.gp[normal].longest_ns));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Inside, testing::Values(SUBJECTS));
+
+TEST(InsideBusy, CountersRiseWhileItGoesOn)
+{
+    Subject subject({SUBJECT, "rounds"});
+    std::vector<Domain> before = look_into(subject.pid);
+    ASSERT_EQ(before.size(), 1u);
+    for (int i = 0; i < 200; i++) {
+        const std::vector<Domain> now = look_into(subject.pid);
+        ASSERT_EQ(now.size(), 1u);
+        EXPECT_GE(now[0].invoked, before[0].invoked);
+        EXPECT_GE(now[0].queued, now[0].invoked);
+        EXPECT_LE(now[0].pending(), 1u);
+        EXPECT_GE(now[0].gp[normal].completed, before[0].gp[normal].completed);
+        before = now;
+    }
+    EXPECT_GT(before[0].invoked, subject.facts["invoked"]);
+    EXPECT_EQ(subject.end(), 0);
+}
+
+TEST(InsideNothing, AProgramWithoutTheLibraryHasNoCopy)
+{
+    Subject subject({"/bin/sh", "-c", "echo ready; read end"});
+    ASSERT_TRUE(subject.is_ready);
+    EXPECT_TRUE(find_copies(ProcessMemory(subject.pid), mappings_of(subject.pid)).empty());
+}
+
+/* The names of the page's table: what stands in backquotes in the first cell of a row, with a dot. */
+std::set<std::string> names_of_page()
+{
+    std::set<std::string> names;
+    std::ifstream page(PAGE);
+    std::string line;
+    bool here = false;
+    while (std::getline(page, line)) {
+        if (line.rfind("## ", 0) == 0)
+            here = line == "## The names";
+        if (!here || line.rfind("| `", 0) != 0)
+            continue;
+        const std::string cell = line.substr(2, line.find(" | ", 2) - 2);
+        for (std::size_t at = 0; (at = cell.find('`', at)) != std::string::npos;) {
+            const std::size_t end = cell.find('`', at + 1);
+            names.insert(cell.substr(at + 1, end - at - 1));
+            at = end + 1;
+        }
+    }
+    return names;
+}
+
+TEST(InsidePage, HasEveryNameOfTheBlock)
+{
+    Subject subject({SUBJECT});
+    ProcessMemory memory(subject.pid);
+    const std::vector<Copy> copies = find_copies(memory, mappings_of(subject.pid));
+    ASSERT_EQ(copies.size(), 1u);
+    EXPECT_FALSE(copies[0].is_private);
+    const auto block = Block::read(memory, copies[0]);
+    ASSERT_TRUE(block);
+    const std::set<std::string> page = names_of_page();
+    for (const auto &[name, field] : block->fields()) {
+        EXPECT_TRUE(page.count(name)) << name << " is in the block and not on the page";
+        EXPECT_GT(field.bytes, 0u) << name;
+    }
+    for (const std::string &name : page)
+        EXPECT_NE(block->find(name), nullptr) << name << " is on the page and not in the block";
+}
+
+TEST(InsideHistogram, BucketsMeet)
+{
+    EXPECT_EQ(bucket_begin_ns(0), 0);
+    EXPECT_EQ(bucket_begin_ns(4), 4);
+    EXPECT_EQ(bucket_begin_ns(8), 8);
+    EXPECT_EQ(bucket_begin_ns(9), 10);
+    EXPECT_EQ(bucket_begin_ns(12), 16);
+    std::vector<uint64_t> histogram(160);
+    histogram[40] = 100; /* 2,048 .. 2,559 ns */
+    EXPECT_GE(quantile_ns(histogram, 0.5), bucket_begin_ns(40));
+    EXPECT_LE(quantile_ns(histogram, 0.5), bucket_begin_ns(41));
+    EXPECT_EQ(quantile_ns(std::vector<uint64_t>(160), 0.5), 0);
+}
+
+TEST(InsideRefused, SaysWhatIsNeeded)
+{
+    const int nobody = 999999999;
+    try {
+        (void)mappings_of(nobody);
+        FAIL() << "there is no such process";
+    } catch (const Refused &refused) {
+        EXPECT_NE(std::string(refused.what()).find("no process 999999999"), std::string::npos) << refused.what();
+    }
+    EXPECT_NE(advice(getpid(), EPERM).find("CAP_SYS_PTRACE"), std::string::npos);
+    EXPECT_NE(advice(getpid(), ENOSYS).find("process_vm_readv"), std::string::npos);
+}
+
+} // namespace

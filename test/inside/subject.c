@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A program that others look into: a reader, a quiescent-state thread and parked tasks are in the way of an updater.
+ *
+ * usage: subject [rounds]   It says what it knows of itself, a line each, then "ready"; ends with its standard input.
+ * With rounds, updates go on meanwhile, and nobody is in their way.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rtrcu/rcu.h>
+
+#define CALLBACKS 7
+
+static pthread_barrier_t began, end, known;
+static struct rcu_head heads[CALLBACKS];
+static uint32_t ended; /* atomic */
+
+static void name_self(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
+    printf("thread %s %ld\n", name, syscall(SYS_gettid));
+    fflush(stdout);
+}
+
+static void nothing(struct rcu_head *head)
+{
+    (void)head;
+}
+
+static void slow(struct rcu_head *head)
+{
+    (void)head;
+    usleep(30000);
+}
+
+static void *read_for_long(void *unused)
+{
+    name_self("a-reader");
+    rcu_read_lock();
+    rcu_read_lock();
+    pthread_barrier_wait(&began);
+    pthread_barrier_wait(&end);
+    rcu_read_unlock();
+    rcu_read_unlock();
+    return unused;
+}
+
+static void *stay_online(void *unused)
+{
+    name_self("a-loop");
+    rcu_register_thread_qsbr();
+    pthread_barrier_wait(&began);
+    pthread_barrier_wait(&end);
+    rcu_thread_offline();
+    return unused;
+}
+
+static void *park(void *unused)
+{
+    static struct rcu_task first, second;
+    name_self("a-scheduler");
+    rcu_task_init(&first, "first-task");
+    rcu_task_init(&second, "second-task");
+    for (struct rcu_task *task = &first; task; task = task == &first ? &second : NULL) {
+        rcu_task_resume(task);
+        rcu_read_lock();
+        rcu_task_park(task);
+    }
+    pthread_barrier_wait(&began);
+    pthread_barrier_wait(&end);
+    for (struct rcu_task *task = &first; task; task = task == &first ? &second : NULL) {
+        rcu_task_resume(task);
+        rcu_read_unlock();
+        rcu_task_park(task);
+        rcu_task_exit(task);
+    }
+    return unused;
+}
+
+static void *update(void *unused)
+{
+    name_self("an-updater");
+    pthread_barrier_wait(&known);
+    for (int i = 0; i < CALLBACKS; i++)
+        call_rcu(&heads[i], nothing);
+    synchronize_rcu();
+    return unused;
+}
+
+static void *update_on_and_on(void *unused)
+{
+    static struct rcu_head head;
+    name_self("an-updater");
+    pthread_barrier_wait(&known);
+    while (!rtrcu_load_acquire(&ended)) {
+        rcu_read_lock();
+        rcu_read_unlock();
+        call_rcu(&head, nothing);
+        rcu_barrier();
+    }
+    return unused;
+}
+
+static void say_counters(void)
+{
+    struct rtrcu_stats stats = {.size = sizeof(stats)};
+    rtrcu_stats(&stats);
+    printf("completed %llu\n", (unsigned long long)stats.gp_completed);
+    printf("expedited %llu\n", (unsigned long long)stats.exp_completed);
+    printf("invoked %llu\n", (unsigned long long)stats.callbacks_invoked);
+}
+
+/* What has happened before anybody looks. */
+static void prepare(void)
+{
+    static struct rcu_head head;
+    for (int i = 0; i < 5; i++)
+        synchronize_rcu();
+    for (int i = 0; i < 3; i++)
+        synchronize_rcu_expedited();
+    call_rcu(&head, slow);
+    rcu_barrier();
+}
+
+static void wait_for_end(void)
+{
+    char text[16];
+    printf("ready\n");
+    fflush(stdout);
+    while (read(STDIN_FILENO, text, sizeof(text)) > 0) /* as long as somebody writes */
+        ;
+}
+
+int main(int argc, char **argv)
+{
+    void *(*const body[])(void *) = {read_for_long, stay_online, park};
+    pthread_t thread[3], updater;
+    (void)argv;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    prepare();
+    pthread_barrier_init(&known, NULL, 2);
+    if (argc > 1) {
+        say_counters();
+        pthread_create(&updater, NULL, update_on_and_on, NULL);
+        pthread_barrier_wait(&known);
+        wait_for_end();
+        rtrcu_store_release(&ended, 1);
+        pthread_join(updater, NULL);
+        return 0;
+    }
+    pthread_barrier_init(&began, NULL, 4);
+    pthread_barrier_init(&end, NULL, 4);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread[i], NULL, body[i], NULL);
+    pthread_barrier_wait(&began);
+    say_counters();
+    pthread_create(&updater, NULL, update, NULL);
+    pthread_barrier_wait(&known);
+    wait_for_end();
+    pthread_barrier_wait(&end);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    pthread_join(updater, NULL);
+    rcu_barrier();
+    return 0;
+}
