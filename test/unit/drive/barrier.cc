@@ -36,6 +36,24 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     EXPECT_EQ(drive_->progress_waiters, 0u);
 }
 
+/* As in the child of a handler that forks while its thread sleeps. */
+TEST_F(Progress, BehindAForkNobodyIsCountedOut)
+{
+    config_.tick_us = 3600000000;
+    uint32_t flag = 0;
+    pid_t id = 0;
+    test::Worker waiter;
+    waiter.run([&] { id = pid_t(lock_thread_id()); });
+    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
+    ASSERT_TRUE(
+        test::eventually([&] { return rtrcu_load_acquire(&drive_->progress_waiters) == 1 && test::is_asleep(id); }));
+    drive_->generation++;
+    rtrcu_store_release(&drive_->progress_waiters, 0u);
+    while (!waiter.is_done()) /* ends with its sleep */
+        plat_futex_wake(&drive_->progress, INT32_MAX);
+    EXPECT_EQ(drive_->progress_waiters, 0u);
+}
+
 TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
 {
     drive_progress(drive_);

@@ -23,6 +23,10 @@ class Boost : public DriveWorld
         sleepers_.emplace_back().run([&] { record = world_.craft(1); });
         return record;
     }
+    void finish_last_sleeper()
+    {
+        sleepers_.back().finish();
+    }
     void SetUp() override
     {
         DriveWorld::SetUp();
@@ -126,6 +130,23 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});
+}
+
+/* Behind a slice that ran out nobody is lent to for as long, whatever became of those after it. */
+TEST_F(Boost, RestsBehindASliceThatRanOut)
+{
+    constexpr uint64_t rounds = 20;
+    constexpr int64_t slice_ns = 1000000;
+    reader_record *record = sleeper(), *gone = sleeper();
+    finish_last_sleeper(); /* nobody can be lent to there: what is found out comes to nothing at once */
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return boosts() >= 2; });
+    uint64_t before = boosts();
+    int64_t began = plat_clock_now(), lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns));
+    lend_until(GP_NORMAL, [&] { return boosts() >= before + 2 * rounds; });
+    lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns)) - lent_ns;
+    EXPECT_GE(plat_clock_now() - began, lent_ns - slice_ns + int64_t(rounds - 1) * slice_ns);
+    end(GP_NORMAL, {record, gone});
 }
 
 TEST_F(Boost, FollowsItsPriorityDownToo)

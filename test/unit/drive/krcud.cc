@@ -143,6 +143,25 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     EXPECT_TRUE(share.left) << "of another queue";
 }
 
+TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
+{
+    constexpr int64_t each_ns = 200000;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) {
+        for (int64_t began = plat_clock_now(); plat_clock_now() - began < each_ns;)
+            ;
+    });
+    struct drive_share share = {};
+    share.ns = 3600 * INT64_C(1000000000);
+    share.spent_ns = 5 * INT64_C(1000000000);
+    int64_t began = plat_clock_now();
+    drive_krcud_serve_here(drive_, record, &share);
+    int64_t took = plat_clock_now() - began, spent = share.spent_ns - 5 * INT64_C(1000000000);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_GE(spent, each_ns);
+    EXPECT_LE(spent, took);
+}
+
 TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
 {
     reader_record *record = world_.craft(0);

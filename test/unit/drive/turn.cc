@@ -123,6 +123,27 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 1u);
 }
 
+/* As in the child of a handler that forks while its thread sleeps: there nobody counts. */
+TEST_F(Turn, BehindAForkNobodyIsCountedOut)
+{
+    uint32_t *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    config_.tick_us = 3600000000;
+    test::Worker holder, caller;
+    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
+    pid_t id = 0;
+    caller.run([&] { id = pid_t(lock_thread_id()); });
+    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 1 && test::is_asleep(id); }));
+    drive_->generation++;
+    rtrcu_store_release(sleeping, 0);
+    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(*sleeping, 0u);
+}
+
 /* Who waits for readers first looks once a tick; those who come later do not. */
 TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
 {

@@ -219,6 +219,23 @@ TEST_F(Parked, AForksChildDropsWhatIsMountedElsewhere)
     EXPECT_EQ(parked_slot(record_)->count, 0u) << "the child looks at no list of another thread";
 }
 
+/* The child's grace periods look at a leaf again for as many as there are. */
+TEST_F(Parked, AForksChildListsWhatStays)
+{
+    parked_add_to_leaf(leaf_, &task_[0], 0);
+    reader_unlock(leaf_);
+    leaf_->awake.listed = 0; /* the registry has forgotten it */
+    parked_after_fork_child(world_.registry());
+    EXPECT_EQ(part_->count, 1u);
+    EXPECT_TRUE(leaf_->awake.listed);
+    reader_lock(leaf_);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 0u);
+    reader_unlock(leaf_);
+    parked_after_fork_child(world_.registry());
+    EXPECT_FALSE(leaf_->awake.listed);
+    reader_lock(leaf_);
+}
+
 TEST(ParkedTask, IsSmall)
 {
     EXPECT_LE(sizeof(rcu_task), 128u);

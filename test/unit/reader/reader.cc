@@ -3,6 +3,7 @@
  */
 #include <algorithm>
 #include <set>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -108,6 +109,28 @@ TEST_F(Reader, GrowsToThousandsOfRecords)
         world_.withdraw(record);
     EXPECT_TRUE(records.count(reader_slot_take(registry_)));
     EXPECT_EQ(reader_leaf_count(registry_), (wanted + 1 + READER_FANOUT - 1) / READER_FANOUT);
+}
+
+/* Somebody else has hung a leaf meanwhile: the pages for ours go back. */
+TEST_F(Reader, WhoLosesTheGrowthGivesItsPagesBack)
+{
+    static reader_leaf *(*lay_out)(void *);
+    static void *pages;
+    reader_registry *registry = world_.registry();
+    world_.fill_last_leaf();
+    ASSERT_NE(reader_slot_take(registry), nullptr);
+    ASSERT_EQ(reader_leaf_count(registry), 2u);
+    registry->leaf_count = 1; /* as the loser has read it */
+    lay_out = registry->plan.lay_out;
+    registry->plan.lay_out = [](void *fresh) {
+        pages = fresh;
+        return lay_out(fresh);
+    };
+    reader_record *record = reader_slot_take(registry);
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(record->leaf, registry->leaf[1]);
+    unsigned char resident;
+    EXPECT_EQ(mincore(pages, 1, &resident), -1) << "they are mapped still";
 }
 
 TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
