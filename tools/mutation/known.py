@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Survivors that are explained: mutants whose behaviour is within the contract, with the reason, in a text file.
 
-    src/gp/machine.c: comparison shifted
+    src/gp/machine.c top_level(): comparison shifted
     -    for (uint32_t covered = 1; covered < leaves; covered *= READER_FANOUT)
     +    for (uint32_t covered = 1; covered <= leaves; covered *= READER_FANOUT)
     = why this changes nothing that is promised
+
+The function may be left out; the lines then mean the same wherever they stand in the file.
 """
 
 import difflib
+import re
 
 
 def difference(text, mutant):
@@ -26,17 +29,38 @@ def key(path, lines):
     return place(path), tuple(line[0] + line[1:].strip() for line in lines)
 
 
-def read(path):
-    """The reasons by key."""
-    reasons, lines, where = {}, [], None
-    if not path.exists():
-        return reasons
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith(("-", "+")):
-            lines.append(line)
-        elif line.startswith("="):
-            reasons[key(where, lines)] = line[1:].strip()
-            lines = []
-        elif line.strip() and not line.startswith("#"):
-            where, lines = line.split(":")[0], []
-    return reasons
+def function_of(text, at):
+    """In which function of a C file a position lies."""
+    names = re.findall(r"^[a-z][^;{}()]*?(\w+)\([^;{}]*\)\n\{\n", text[:at], re.M)
+    return names[-1] if names else ""
+
+
+class Explained:
+    """The reasons, which hold for a whole file or for a function of it alone."""
+
+    def __init__(self, path):
+        self.reasons = {}
+        lines, where = [], None
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+            if line.startswith(("-", "+")):
+                lines.append(line)
+            elif line.startswith("="):
+                self.reasons[key(where[0], lines), where[1]] = (where[0], lines, line[1:].strip())
+                lines = []
+            elif line.strip() and not line.startswith("#"):
+                file, _, function = line.split(":")[0].partition(" ")
+                lines, where = [], (file, function.removesuffix("()"))
+
+    def has(self, path, lines, function):
+        return any((key(path, lines), name) in self.reasons for name in ("", function))
+
+    def misfits(self, root):
+        """Those whose lines the source does not have any more."""
+        wrong = []
+        for (_, function), (file, lines, _) in self.reasons.items():
+            text = (root / file).read_text(encoding="utf-8") if (root / file).exists() else ""
+            old = [line[1:].strip() for line in lines if line[0] == "-"]
+            there = [line.strip() for line in text.splitlines()]
+            if not all(line in there for line in old) or not re.search(rf"\b{function}\(", text):
+                wrong.append(f"{file} {function}: {' '.join(old)}")
+        return wrong

@@ -160,6 +160,8 @@ def check(run, rows):
                 wrong.append(f"{program} {test}: passes with {name} {body}")
         print(f"{name} {body}: {len(tests)} tests", flush=True)
     wrong += seeded.check(run)
+    wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
+              for what in run.known.misfits(run.build.root)]
     print("\n".join(wrong))
     print(f"table: {seen} tests fail as they should, {skipped} skipped, {len(wrong)} wrong, "
           f"{time.monotonic() - run.begun:.0f} s")
