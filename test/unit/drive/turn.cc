@@ -123,6 +123,29 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 1u);
 }
 
+/* Who waits for the crank is away, and no longer when it has it. */
+TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
+{
+    test::Worker holder, waiter;
+    pid_t id = 0;
+    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
+    waiter.run([&] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        id = pid_t(lock_thread_id());
+    });
+    bool away = true;
+    waiter.start([&] {
+        drive_take_crank(drive_, GP_NORMAL);
+        away = reader_self_is(READER_STATE_AWAY) || rtrcu_load_acquire(&reader_self()->fence_ack) == READER_FENCES_ANY;
+        drive_release_crank(drive_, GP_NORMAL);
+    });
+    EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
+    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    waiter.wait();
+    EXPECT_FALSE(away);
+}
+
 /* As in the child of a handler that forks while its thread sleeps: there nobody counts. */
 TEST_F(Turn, BehindAForkNobodyIsCountedOut)
 {

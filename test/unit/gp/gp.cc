@@ -242,6 +242,25 @@ TEST_F(Gp, QuiescentStateThreadsAreAskedAtOnce)
     crank.end();
 }
 
+/* A heavy fence is spared where every thread is online in the quiescent-state discipline, by its word. */
+TEST_F(Gp, NoFenceWhereAllAreOnline)
+{
+    struct gp *gp = world_.gp();
+    EXPECT_FALSE(gp_needs_fence(gp)) << "nobody is awake";
+    reader_record *first = world_.craft(RTRCU_QSBR_ONLINE), *second = world_.craft(RTRCU_QSBR_ONLINE);
+    uint32_t *quiescent = &first->leaf->quiescent;
+    rtrcu_store_relaxed(quiescent, reader_bit(first) | reader_bit(second));
+    EXPECT_FALSE(gp_needs_fence(gp));
+    world_.set_inside(second, 0);
+    EXPECT_TRUE(gp_needs_fence(gp)) << "it is offline";
+    world_.set_inside(second, RTRCU_QSBR_ONLINE);
+    EXPECT_FALSE(gp_needs_fence(gp));
+    world_.set_inside(first, 0);
+    EXPECT_TRUE(gp_needs_fence(gp)) << "the first is";
+    rtrcu_store_relaxed(quiescent, reader_bit(second));
+    EXPECT_TRUE(gp_needs_fence(gp)) << "it has no discipline to keep";
+}
+
 TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
 {
     rtrcu_store_release(&world_.registry()->anonymous, 1u);
