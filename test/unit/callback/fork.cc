@@ -111,6 +111,20 @@ TEST_F(CallbackFork, WhereNothingWaitsNoGracePeriodIsAskedFor)
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
 }
 
+/* Of the threads that were awake for real-time work the child has the one that forked, if that was. */
+TEST_F(CallbackFork, OnlyTheForkingThreadIsAwakeStill)
+{
+    cb_->rt_awake[0] = 2;
+    cb_->rt_awake[2] = 3;
+    rtrcu_self.rt_awake_cpu = 3;
+    fork();
+    rtrcu_self.rt_awake_cpu = 0;
+    EXPECT_EQ(cb_->rt_awake[0], 0u);
+    EXPECT_EQ(cb_->rt_awake[2], 1u);
+    fork();
+    EXPECT_EQ(cb_->rt_awake[2], 0u);
+}
+
 TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
 {
     reader_record *idle = world_.craft(0);

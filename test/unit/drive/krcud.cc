@@ -181,6 +181,23 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     drive_->forking = 0;
 }
 
+/* Who forks sleeps until those who serve have come between callbacks. */
+TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
+{
+    static struct drive *drive;
+    drive = drive_;
+    reader_record *record = world_.craft(0);
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    make_ready(record, 1);
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(drive_->fork_event, 0u) << "nobody forks";
+    make_ready(record, 1, [](rcu_head *) { drive->forking = 1; });
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(drive_->fork_event, 1u);
+    drive_->forking = 0;
+}
+
 /* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */
 TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
 {

@@ -86,6 +86,29 @@ TEST_F(Worker, IsLiftedAndNeverLowered)
     EXPECT_EQ(priority_of(id), 3);
 }
 
+/* A look at who waits and the change that follows are one: who lifts meanwhile comes behind, or it would be undone. */
+TEST_F(Worker, OneAtATimeChangesThePriority)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    test::Worker holder, settler, lifter;
+    std::atomic<pid_t> settles{0}, lifts{0};
+    worker->thread_id = lock_thread_id(); /* it runs */
+    wanted_priority = 0;
+    holder.run([&] { lock_acquire(&worker->lock); });
+    settler.run([&] { settles = pid_t(lock_thread_id()); });
+    lifter.run([&] { lifts = pid_t(lock_thread_id()); });
+    settler.start([&] { drive_worker_settle(worker, wanted); });
+    lifter.start([&] { drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 0); });
+    EXPECT_TRUE(test::eventually([&] { return settler.is_done() || test::is_asleep(settles); }));
+    EXPECT_TRUE(test::eventually([&] { return lifter.is_done() || test::is_asleep(lifts); }));
+    EXPECT_FALSE(settler.is_done());
+    EXPECT_FALSE(lifter.is_done());
+    holder.run([&] { lock_release(&worker->lock); });
+    settler.wait();
+    lifter.wait();
+    EXPECT_EQ(worker->priority, 0);
+}
+
 /* Who is at it makes it; the other only says that it is needed. */
 TEST_F(Worker, IsMadeByOneAtATime)
 {

@@ -266,6 +266,24 @@ TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
     EXPECT_TRUE(errors.contains("rcu_task_list() of a task that is listed; ignored"));
 }
 
+/* What it had open is closed for good: it may go on, and has nothing open. */
+TEST_F(Task, BehindItsExitATaskHasNoSection)
+{
+    test::CapturedComplaints errors;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    rcu_task_exit(&inner_);
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_task_exit(&inner_);
+    });
+    EXPECT_TRUE(is_quiet());
+}
+
 TEST_F(Task, ExitOfAListedSectionIsSaid)
 {
     test::CapturedComplaints errors;
