@@ -36,6 +36,8 @@ fn side(name: &'static str, run: impl FnMut(u64) + 'static) -> Side {
 unsafe extern "C" {
     fn bench_c_sections(count: u64);
     fn bench_c_loads(count: u64, cell: *const *const u64) -> u64;
+    fn bench_c_updates(count: u64, drops: *const AtomicU64);
+    fn bench_c_frees(count: u64);
 }
 
 /// Every work.
@@ -196,6 +198,7 @@ fn update_sides() -> Vec<Side> {
     let collector = seize::Collector::new();
     let seize_cell = std::sync::atomic::AtomicPtr::new(Box::into_raw(Box::new(Counted(0, seizes))));
     let swap = ArcSwap::from_pointee(Counted(0, swaps));
+    let c_drops = drops();
     vec![
         side("rtrcu", move |times| {
             for number in 0..times {
@@ -216,6 +219,13 @@ fn update_sides() -> Vec<Side> {
             }
             theirs.store(0, SeqCst);
         }),
+        side("rtrcu in C, call_rcu()", move |times| {
+            // SAFETY: the library's own functions, in C; the counter lives for ever.
+            unsafe { bench_c_updates(times, c_drops) };
+            assert_eq!(c_drops.swap(0, SeqCst), times);
+        }),
+        // SAFETY: as above.
+        side("rtrcu in C, rcu_free()", |times| unsafe { bench_c_frees(times) }),
         side("seize", move |times| {
             use seize::Guard;
             for number in 0..times {

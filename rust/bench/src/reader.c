@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The loops of a C reader, beside which those in Rust are measured. */
+#include <stdlib.h>
+
 #include <rtrcu/rcu.h>
 
 void bench_c_sections(uint64_t count);
 uint64_t bench_c_loads(uint64_t count, uint64_t **cell);
+void bench_c_updates(uint64_t count, uint64_t *drops);
+void bench_c_frees(uint64_t count);
 
 void bench_c_sections(uint64_t count)
 {
@@ -22,4 +26,45 @@ uint64_t bench_c_loads(uint64_t count, uint64_t **cell)
         rcu_read_unlock();
     }
     return sum;
+}
+
+/* The value of the Rust side, and what a drop does there. */
+struct counted {
+    struct rcu_head rcu;
+    uint64_t number;
+    uint64_t *drops;
+};
+
+static void drop_counted(struct rcu_head *head)
+{
+    struct counted *counted = (struct counted *)head;
+    __atomic_fetch_add(counted->drops, 1, __ATOMIC_RELAXED);
+    free(counted);
+}
+
+/* Replace a value from malloc(), and wait until every old one has been freed. */
+void bench_c_updates(uint64_t count, uint64_t *drops)
+{
+    static struct counted *cell;
+    uint64_t first = cell ? 0 : 1;
+    for (uint64_t number = 0; number < count + first; number++) {
+        struct counted *fresh = malloc(sizeof(*fresh));
+        fresh->number = number;
+        fresh->drops = drops;
+        struct counted *old = __atomic_exchange_n(&cell, fresh, __ATOMIC_ACQ_REL);
+        if (old)
+            call_rcu(&old->rcu, drop_counted);
+    }
+    rcu_barrier();
+}
+
+void bench_c_frees(uint64_t count)
+{
+    static uint64_t *cell;
+    for (uint64_t number = 0; number < count; number++) {
+        uint64_t *fresh = malloc(2 * sizeof(*fresh));
+        *fresh = number;
+        rcu_free(__atomic_exchange_n(&cell, fresh, __ATOMIC_ACQ_REL));
+    }
+    rcu_barrier();
 }

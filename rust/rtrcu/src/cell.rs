@@ -122,12 +122,20 @@ fn into_pointer<T>(value: Option<T>) -> *mut Node<T> {
 impl<T: Send + 'static> RcuOption<T> {
     /// Put `value` in; what was there is dropped after a grace period.
     pub fn store(&self, value: Option<T>) {
-        drop(self.swap(value));
+        if let Some(old) = self.exchange(value) {
+            // SAFETY: taken out of the cell, and only once.
+            unsafe { retire(old) }
+        }
+    }
+
+    /// What was there is the caller's to retire.
+    fn exchange(&self, value: Option<T>) -> Option<NonNull<Node<T>>> {
+        NonNull::new(self.pointer.swap(into_pointer(value), AcqRel))
     }
 
     /// Put `value` in; what was there is the caller's, once a grace period has passed.
     pub fn swap(&self, value: Option<T>) -> Option<Retired<T>> {
-        let old = NonNull::new(self.pointer.swap(into_pointer(value), AcqRel))?;
+        let old = self.exchange(value)?;
         // SAFETY: taken out of the cell, and only once.
         Some(unsafe { Retired::new(old) })
     }

@@ -24,7 +24,7 @@
 //!
 //! A [`Guard`] belongs to its thread. [`section()`] runs async code as one critical section: references live across
 //! `.await`, on whichever thread the code goes on, and a grace period waits for exactly those sections that began
-//! before it. [`grace_period`] and [`Retired`] are waited for without holding a thread.
+//! before it. [`grace_period`], [`Retired`] and [`async_barrier`] are waited for without holding a thread.
 //!
 //! # Reclamation
 //!
@@ -70,7 +70,9 @@ pub use node::defer;
 pub use retired::{Reclaimed, Retired};
 pub use section::{Section, section};
 pub use thread::{Qsbr, Turn};
-pub use wait::{Cookie, GracePeriod, barrier, grace_period, synchronize, synchronize_expedited};
+pub use wait::{
+    AsyncBarrier, Cookie, GracePeriod, async_barrier, barrier, grace_period, synchronize, synchronize_expedited,
+};
 
 #[doc = include_str!("../coming_from.md")]
 pub mod coming_from {}

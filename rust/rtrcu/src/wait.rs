@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -48,7 +49,7 @@ pub fn synchronize_expedited() {
 
 /// Wait until everything that any thread retired or deferred before the call has been dropped or has run.
 ///
-/// It blocks; async code calls it through its executor's means for that, as `spawn_blocking(rtrcu::barrier)`.
+/// It blocks; async code awaits [`async_barrier`].
 ///
 /// # Panics
 ///
@@ -57,6 +58,93 @@ pub fn barrier() {
     may_wait("barrier()");
     // SAFETY: outside of sections and callbacks, as has been checked.
     unsafe { rtrcu_sys::rtrcu_barrier() }
+}
+
+/// As [`barrier`], for async code: a future that is ready when everything that any thread retired or deferred before its
+/// first poll has been dropped or has run. Those who wait at a time share one thread, which ends when nobody does.
+///
+/// ```
+/// let cell = rtrcu::Rcu::new(String::from("old"));
+/// # smol::block_on(async {
+/// cell.replace(String::from("new"));
+/// rtrcu::async_barrier().await; // "old" has been dropped
+/// # });
+/// ```
+///
+/// # Panics
+///
+/// Its first poll does where [`synchronize`] does, and where no thread is to be had.
+pub fn async_barrier() -> AsyncBarrier {
+    AsyncBarrier { shared: None }
+}
+
+/// The future of [`async_barrier`].
+#[must_use = "futures do nothing unless polled"]
+pub struct AsyncBarrier {
+    shared: Option<Shared>,
+}
+
+impl Future for AsyncBarrier {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(shared) = &self.shared {
+            return poll_shared(shared, context);
+        }
+        may_wait("async_barrier().await");
+        let shared = begin_waiting(context);
+        self.shared = Some(Arc::clone(&shared));
+        Barriers::add(shared);
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for AsyncBarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncBarrier").finish_non_exhaustive()
+    }
+}
+
+/// Who waits for the next barrier.
+struct Barriers {
+    waiting: Vec<Shared>,
+    /// The process whose thread serves them; none: nobody does. A fork's child has not got the thread.
+    served_in: Option<u32>,
+}
+
+static BARRIERS: Mutex<Barriers> = Mutex::new(Barriers { waiting: Vec::new(), served_in: None });
+
+impl Barriers {
+    fn add(shared: Shared) {
+        let mut barriers = lock(&BARRIERS);
+        let process = std::process::id();
+        if barriers.served_in != Some(process) {
+            let name = String::from("rtrcu-barrier");
+            std::thread::Builder::new().name(name).spawn(Self::serve).expect("rtrcu: no thread for async_barrier()");
+            barriers.served_in = Some(process);
+        }
+        barriers.waiting.push(shared);
+    }
+
+    /// The thread's life: a barrier for those who have come by now, then one for those who came meanwhile.
+    fn serve() {
+        loop {
+            let mut barriers = lock(&BARRIERS);
+            let waiting = std::mem::take(&mut barriers.waiting);
+            if waiting.is_empty() {
+                barriers.served_in = None;
+                return;
+            }
+            drop(barriers);
+            barrier();
+            for shared in waiting {
+                // A waker is the executor's: its panic is not for the others who wait.
+                if let Err(payload) = catch_unwind(AssertUnwindSafe(|| finish(&shared))) {
+                    std::mem::forget(payload);
+                }
+            }
+        }
+    }
 }
 
 /// A future grace period by its number: whether it has ended can be asked at any time, without waiting.
@@ -158,12 +246,36 @@ pub fn grace_period() -> GracePeriod {
 pub struct GracePeriod {
     /// Ready at once if this is reached.
     cookie: Option<Cookie>,
-    shared: Option<Arc<Mutex<Progress>>>,
+    shared: Option<Shared>,
 }
+
+/// What a future shares with whoever finishes it.
+type Shared = Arc<Mutex<Progress>>;
 
 enum Progress {
     Waiting(Option<Waker>),
     Done,
+}
+
+fn begin_waiting(context: &Context<'_>) -> Shared {
+    Arc::new(Mutex::new(Progress::Waiting(Some(context.waker().clone()))))
+}
+
+fn poll_shared(shared: &Mutex<Progress>, context: &Context<'_>) -> Poll<()> {
+    match &mut *lock(shared) {
+        Progress::Done => Poll::Ready(()),
+        Progress::Waiting(waker) => {
+            waker.get_or_insert_with(|| context.waker().clone()).clone_from(context.waker());
+            Poll::Pending
+        }
+    }
+}
+
+fn finish(shared: &Mutex<Progress>) {
+    let before = std::mem::replace(&mut *lock(shared), Progress::Done);
+    if let Progress::Waiting(Some(waker)) = before {
+        waker.wake();
+    }
 }
 
 impl Future for GracePeriod {
@@ -173,29 +285,18 @@ impl Future for GracePeriod {
         if self.cookie.is_some_and(Cookie::is_reached) {
             return Poll::Ready(());
         }
-        let Some(shared) = &self.shared else {
-            may_wait("grace_period().await");
-            let shared = Arc::new(Mutex::new(Progress::Waiting(Some(context.waker().clone()))));
-            self.shared = Some(Arc::clone(&shared));
-            node::defer_hurry(move || {
-                let before = std::mem::replace(&mut *lock(&shared), Progress::Done);
-                if let Progress::Waiting(Some(waker)) = before {
-                    waker.wake();
-                }
-            });
-            return Poll::Pending;
-        };
-        match &mut *lock(shared) {
-            Progress::Done => Poll::Ready(()),
-            Progress::Waiting(waker) => {
-                waker.get_or_insert_with(|| context.waker().clone()).clone_from(context.waker());
-                Poll::Pending
-            }
+        if let Some(shared) = &self.shared {
+            return poll_shared(shared, context);
         }
+        may_wait("grace_period().await");
+        let shared = begin_waiting(context);
+        self.shared = Some(Arc::clone(&shared));
+        node::defer_hurry(move || finish(&shared));
+        Poll::Pending
     }
 }
 
-fn lock(shared: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -14,7 +14,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use rtrcu::{Cookie, Rcu, barrier, grace_period, read, section, synchronize};
+use rtrcu::{Cookie, Rcu, async_barrier, barrier, defer, grace_period, read, section, synchronize};
 use support::{Probe, Random, counter, eventually};
 
 /// Pending once.
@@ -120,6 +120,67 @@ fn stress_on_smol() {
     for thread in threads {
         assert!(thread.join().unwrap());
     }
+}
+
+/// Many at a time, some of which are given up; each finds dropped what was replaced before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn barriers_are_awaited() {
+    let mut running = Vec::new();
+    for task in 0..16 {
+        running.push(tokio::spawn(async move {
+            let dropped = counter();
+            let cell = Rcu::new(Probe::new(0, &dropped));
+            for number in 1..20 {
+                cell.replace(Probe::new(number, &dropped));
+                if task % 4 == 3 {
+                    let _ = tokio::time::timeout(Duration::from_micros(50), async_barrier()).await;
+                    continue;
+                }
+                async_barrier().await;
+                assert_eq!(dropped.load(SeqCst), number);
+            }
+        }));
+    }
+    for task in running {
+        task.await.unwrap();
+    }
+}
+
+/// In a drop, and under a guard, it would wait for itself.
+#[test]
+fn an_awaited_barrier_panics_where_it_would_wait_for_itself() {
+    fn panics() -> bool {
+        std::panic::catch_unwind(|| smol::block_on(async_barrier())).is_err()
+    }
+    let guard = read();
+    assert!(panics());
+    drop(guard);
+    assert!(smol::block_on(section(async |_| {
+        pause().await;
+        panics()
+    })));
+    let (tell, told) = std::sync::mpsc::channel();
+    defer(move || tell.send(panics()).unwrap());
+    smol::block_on(async_barrier());
+    assert_eq!(told.try_recv(), Ok(true));
+}
+
+/// A waker that panics is its executor's; who waits beside it is woken.
+#[test]
+fn a_waker_that_panics_leaves_the_others_theirs() {
+    use std::task::{Context, Wake};
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    let waker = Arc::new(Panics).into();
+    let mut first = std::pin::pin!(async_barrier());
+    assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    smol::block_on(async_barrier());
+    smol::block_on(async_barrier());
+    assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
