@@ -38,7 +38,7 @@ struct counted {
 static void drop_counted(struct rcu_head *head)
 {
     struct counted *counted = (struct counted *)head;
-    __atomic_fetch_add(counted->drops, 1, __ATOMIC_RELAXED);
+    rtrcu_fetch_add(counted->drops, 1);
     free(counted);
 }
 
@@ -51,7 +51,7 @@ void bench_c_updates(uint64_t count, uint64_t *drops)
         struct counted *fresh = malloc(sizeof(*fresh));
         fresh->number = number;
         fresh->drops = drops;
-        struct counted *old = __atomic_exchange_n(&cell, fresh, __ATOMIC_ACQ_REL);
+        struct counted *old = rtrcu_exchange(&cell, fresh);
         if (old)
             call_rcu(&old->rcu, drop_counted);
     }
@@ -64,7 +64,7 @@ void bench_c_frees(uint64_t count)
     for (uint64_t number = 0; number < count; number++) {
         uint64_t *fresh = malloc(2 * sizeof(*fresh));
         *fresh = number;
-        rcu_free(__atomic_exchange_n(&cell, fresh, __ATOMIC_ACQ_REL));
+        rcu_free(rtrcu_exchange(&cell, fresh));
     }
     rcu_barrier();
 }

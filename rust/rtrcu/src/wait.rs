@@ -60,8 +60,8 @@ pub fn barrier() {
     unsafe { rtrcu_sys::rtrcu_barrier() }
 }
 
-/// As [`barrier`], for async code: a future that is ready when everything that any thread retired or deferred before its
-/// first poll has been dropped or has run. Those who wait at a time share one thread, which ends when nobody does.
+/// As [`barrier`], for async code: a future that is ready when everything that any thread retired or deferred before
+/// its first poll has been dropped or has run. Those who wait at a time share one thread, which ends when nobody does.
 ///
 /// ```
 /// let cell = rtrcu::Rcu::new(String::from("old"));

@@ -298,3 +298,26 @@ fn cells_change_inside_drops_and_changes() {
     barrier();
     assert_eq!(*sum.get(), 1 + 10 + 101 + 110);
 }
+
+/// Each change of a map is a copy of the map: writers at the same time lose none of each other's.
+#[cfg(feature = "map")]
+#[test]
+fn a_maps_writers_lose_nothing() {
+    let rounds = if cfg!(miri) { 5 } else { 200 };
+    let map = rtrcu::RcuMap::new();
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let map = &map;
+            scope.spawn(move || {
+                for number in 0..rounds {
+                    map.update(|all| {
+                        thread::yield_now();
+                        all.insert((writer, number), number)
+                    });
+                }
+            });
+        }
+    });
+    assert_eq!(map.read().len(), 4 * rounds);
+    assert_eq!(map.get(&(3, 1), &read()), Some(&1));
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Safe programs that try to have a value dropped under its reader, and compile: what they get is a panic, a wait, or
+//! the value as it was. Those that must not compile are in `refused/`. Worth most under AddressSanitizer.
+#![cfg(not(miri))]
+
+mod support;
+
+use std::cell::RefCell;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, barrier, defer, read, section, synchronize};
+use support::{Probe, Random, counter};
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Pending once.
+fn pause() -> impl Future<Output = ()> + Send {
+    let mut paused = false;
+    poll_fn(move |_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending })
+}
+
+fn poll<T>(future: &mut Boxed<T>) -> Poll<T> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// For tests that set what is the process's: run this one as a child, alone. True in the child.
+fn alone(name: &str) -> bool {
+    if std::env::var_os("RTRCU_ALONE").is_some() {
+        return true;
+    }
+    let runner = std::env::var("RTRCU_RUNNER").unwrap_or_default();
+    let program = std::env::current_exe().unwrap().into_os_string();
+    let mut words = runner.split_whitespace().map(Into::into).chain([program]);
+    let status = Command::new(words.next().unwrap())
+        .args(words)
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        .env("RTRCU_ALONE", "1")
+        .status();
+    assert!(status.unwrap().success());
+    false
+}
+
+/// Grace periods get every chance to end too early.
+fn give_time() {
+    for _ in 0..20 {
+        let _ = Cookie::start_expedited();
+        thread::yield_now();
+    }
+}
+
+fn leaked_cell() -> &'static Rcu<Probe> {
+    Box::leak(Box::new(Rcu::new(Probe::new(1, &counter()))))
+}
+
+/// The grace period begins while a guard covers the section; the guard goes, and the section is on a list by then.
+#[test]
+fn a_guard_hands_its_grace_period_to_a_section() {
+    let cell = leaked_cell();
+    let outer = read();
+    let mut held: Boxed<()> = Box::pin(section(async |s| {
+        let seen = cell.load(s);
+        cell.replace(Probe::new(2, &counter()));
+        give_time();
+        pause().await;
+        seen.check();
+        pause().await;
+        seen.check();
+    }));
+    assert!(poll(&mut held).is_pending());
+    let cookie = Cookie::start();
+    drop(outer);
+    give_time();
+    assert!(!cookie.is_reached());
+    assert!(poll(&mut held).is_pending());
+    assert!(poll(&mut held).is_ready());
+    cookie.wait();
+}
+
+/// A guard that is taken while the thread is offline is kept beyond it, under quiescent states.
+#[test]
+fn a_guard_from_offline_protects_online() {
+    let cell = leaked_cell();
+    thread::spawn(|| {
+        let mut qsbr = Qsbr::register().unwrap();
+        let mut kept = None;
+        qsbr.offline(|| kept = Some(read()));
+        let seen = cell.load(kept.as_ref().unwrap());
+        cell.replace(Probe::new(2, &counter()));
+        let cookie = Cookie::start();
+        for _ in 0..50 {
+            qsbr.quiescent();
+            give_time();
+            seen.check();
+        }
+        assert!(!cookie.is_reached());
+        assert!(catch_unwind(AssertUnwindSafe(|| qsbr.offline(|| ()))).is_err());
+        seen.check();
+        drop(kept);
+        qsbr.offline(|| cookie.wait());
+    })
+    .join()
+    .unwrap();
+}
+
+/// Registrations that overlap, and end in the wrong order and inside `offline()`.
+#[test]
+fn registrations_that_overlap_protect_nothing_less() {
+    let cell = leaked_cell();
+    thread::spawn(|| {
+        let mut first = Qsbr::register().unwrap();
+        let check = |qsbr: &mut Qsbr| {
+            let guard = read();
+            let seen = cell.load(&guard);
+            cell.replace(Probe::new(seen.number + 1, &counter()));
+            let cookie = Cookie::start();
+            qsbr.quiescent();
+            give_time();
+            assert!(!cookie.is_reached());
+            seen.check();
+        };
+        check(&mut first);
+        first.offline(|| {
+            let mut second = Qsbr::register().unwrap();
+            check(&mut second);
+            second.offline(|| drop(Turn::register().unwrap()));
+            check(&mut second);
+        });
+        check(&mut first);
+        let mut turn = Turn::register().unwrap();
+        check(&mut first);
+        drop(first);
+        turn.until(Instant::now() + Duration::from_millis(1));
+        let guard = read();
+        let seen = cell.load(&guard);
+        cell.replace(Probe::new(0, &counter()));
+        assert_eq!(turn.until(Instant::now() + Duration::from_millis(1)), 0);
+        drop(turn);
+        give_time();
+        seen.check();
+    })
+    .join()
+    .unwrap();
+    synchronize();
+}
+
+/// The section's first poll is on a thread of the library's, in a batch of drops.
+#[test]
+fn a_section_begun_in_a_deferred_function_goes_on_elsewhere() {
+    let cell = leaked_cell();
+    let (tell, told) = mpsc::channel();
+    defer(move || {
+        let mut held: Boxed<()> = Box::pin(section(async |s| {
+            let seen = cell.load(s);
+            pause().await;
+            seen.check();
+        }));
+        assert!(poll(&mut held).is_pending());
+        tell.send(held).unwrap();
+    });
+    let mut held = told.recv().unwrap();
+    cell.replace(Probe::new(2, &counter()));
+    let cookie = Cookie::start();
+    give_time();
+    assert!(!cookie.is_reached());
+    assert!(poll(&mut held).is_ready());
+    cookie.wait();
+}
+
+/// And here by a destructor of a thread that ends.
+#[test]
+fn a_section_begun_while_its_thread_ends_goes_on_elsewhere() {
+    struct AtExit(&'static Rcu<Probe>, mpsc::Sender<Boxed<()>>);
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            let cell = self.0;
+            let mut held: Boxed<()> = Box::pin(section(async move |s| {
+                let seen = cell.load(s);
+                pause().await;
+                seen.check();
+            }));
+            assert!(poll(&mut held).is_pending());
+            self.1.send(held).unwrap();
+        }
+    }
+    thread_local! {
+        static AT_EXIT: RefCell<Option<AtExit>> = const { RefCell::new(None) };
+    }
+    let cell = leaked_cell();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        drop(cell.get());
+        AT_EXIT.set(Some(AtExit(cell, tell)));
+    })
+    .join()
+    .unwrap();
+    let mut held = told.recv().unwrap();
+    cell.replace(Probe::new(2, &counter()));
+    let cookie = Cookie::start();
+    give_time();
+    assert!(!cookie.is_reached());
+    assert!(poll(&mut held).is_ready());
+    cookie.wait();
+}
+
+/// A change that takes the value out itself, waits for it, and puts others at the places that become free.
+#[test]
+fn a_change_that_takes_its_own_value_out_keeps_it() {
+    let cell = Rcu::new(Probe::new(1, &counter()));
+    let mut calls = 0;
+    cell.update(|old| {
+        calls += 1;
+        if calls < 3 {
+            assert!(catch_unwind(AssertUnwindSafe(|| drop(cell.swap(Probe::new(2, &counter())).wait()))).is_err());
+            for number in 3..100 {
+                cell.replace(Probe::new(number, &counter()));
+            }
+            give_time();
+        }
+        old.check();
+        Probe::new(old.number, &counter())
+    });
+    assert_eq!((calls, cell.get().number), (3, 99));
+}
+
+#[test]
+fn a_value_of_another_cell_is_not_exchanged() {
+    let (cell, other) = (Rcu::new(Probe::new(1, &counter())), Rcu::new(Probe::new(1, &counter())));
+    let guard = read();
+    let copy = Probe::new(1, &counter());
+    assert!(cell.compare_exchange(other.load(&guard), Probe::new(2, &counter()), &guard).is_err());
+    assert!(cell.compare_exchange(&copy, Probe::new(2, &counter()), &guard).is_err());
+    cell.load(&guard).check();
+}
+
+/// Sent away, a retired value is not to be had while the thread that sent it reads it.
+#[test]
+fn a_retired_value_is_not_had_under_its_reader() {
+    let cell = Rcu::new(Probe::new(1, &counter()));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let guard = read();
+        let seen = cell.load(&guard);
+        let mut retired = cell.swap(Probe::new(2, &counter()));
+        let done = &done;
+        scope.spawn(move || {
+            loop {
+                match retired.try_into_inner() {
+                    Ok(value) => {
+                        assert!(done.load(SeqCst));
+                        return drop(value);
+                    }
+                    Err(again) => retired = again,
+                }
+                thread::yield_now();
+            }
+        });
+        for _ in 0..50 {
+            give_time();
+            seen.check();
+        }
+        done.store(true, SeqCst);
+        drop(guard);
+    });
+    let guard = read();
+    let seen = cell.load(&guard);
+    let mut back: Boxed<Probe> = Box::pin(cell.swap(Probe::new(3, &counter())).into_future());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut back))).is_err());
+    drop(back); // the value is retired now
+    give_time();
+    seen.check();
+}
+
+/// With drops by their owner: a budget that is run inside a section, and under another section's references.
+#[test]
+fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
+    if !alone("a_budget_inside_a_section_drops_nothing_that_it_holds") {
+        return;
+    }
+    Config::new().set("policy", "inline").unwrap().apply().unwrap();
+    let cell = leaked_cell();
+    let mut turn = Turn::register().unwrap();
+    let mut held = Box::pin(section(async |s| {
+        let seen = cell.load(s);
+        for number in 2..50 {
+            cell.replace(Probe::new(number, &counter()));
+            give_time();
+            turn.until(Instant::now() + Duration::from_millis(1));
+            seen.check();
+            pause().await;
+        }
+    }));
+    let mut context = Context::from_waker(Waker::noop());
+    while held.as_mut().poll(&mut context).is_pending() {}
+    drop(held);
+    drop(turn);
+    barrier();
+}
+
+/// Cells in the values of cells; guards that end in any order; references under whichever guard; and the configuration
+/// changes under all of them.
+#[test]
+fn nested_cells_at_random() {
+    if !alone("nested_cells_at_random") {
+        return;
+    }
+    struct Outer(Probe, Rcu<Probe>);
+    let rounds = if std::env::var_os("RTRCU_SHORT").is_some() { 2_000 } else { 20_000 };
+    let mut random = Random::new();
+    let dropped = counter();
+    let make = |number| Outer(Probe::new(number, &dropped), Rcu::new(Probe::new(number, &dropped)));
+    let cell = Rcu::new(make(0));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let (mut random, cell, done) = (random.split(), &cell, &done);
+            scope.spawn(move || {
+                while !done.load(SeqCst) {
+                    let mut guards: Vec<Guard> = (0..3).map(|_| read()).collect();
+                    guards.swap_remove(random.below(3) as usize);
+                    let (one, two) = guards.split_at(1);
+                    let outer = cell.load(&one[0]);
+                    let inner = outer.1.load(&two[0]);
+                    thread::yield_now();
+                    outer.0.check();
+                    inner.check();
+                    outer.1.load(&one[0]).check();
+                    let last = guards.pop().unwrap();
+                    drop(guards);
+                    let seen = cell.load(&last).1.load(&last);
+                    thread::yield_now();
+                    seen.check();
+                }
+            });
+        }
+        let (mut settings, done_too) = (random.split(), &done);
+        scope.spawn(move || {
+            while !done_too.load(SeqCst) {
+                let policy = ["daemon", "inline", "krcud", "throttle", "unbounded"][settings.below(5) as usize];
+                let backpressure = ["block", "help", "expedite"][settings.below(3) as usize];
+                let config = Config::new().set("policy", policy).unwrap();
+                let config = config.set("expedited", settings.below(2)).unwrap();
+                let _ = config.set("backpressure", backpressure).and_then(|config| config.apply());
+                thread::yield_now();
+            }
+        });
+        for number in 1..rounds {
+            match random.below(3) {
+                0 => cell.replace(make(number)),
+                _ => cell.get().1.replace(Probe::new(number, &dropped)),
+            }
+            if random.below(64) == 0 {
+                drop(cell.swap(make(number)).wait());
+            }
+        }
+        done.store(true, SeqCst);
+    });
+    drop(cell);
+    Config::new().apply().unwrap();
+    barrier();
+    assert_eq!(std::sync::Arc::strong_count(&dropped), 1, "each probe was dropped");
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A guard that ends before what was loaded under it is used.
+use rtrcu::{Rcu, read};
+
+fn main() {
+    let cell = Rcu::new(String::from("value"));
+    let guard = read();
+    let seen = cell.load(&guard);
+    drop(guard);
+    println!("{seen}");
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A guard whose place gets another one, which began later.
+use rtrcu::{Rcu, read};
+
+fn main() {
+    let cell = Rcu::new(String::from("value"));
+    let mut guard = read();
+    let seen = cell.load(&guard);
+    guard = read();
+    println!("{seen} {guard:?}");
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A reference to a retired value, which is had back meanwhile.
+use rtrcu::Rcu;
+
+fn main() {
+    let cell = Rcu::new(String::from("value"));
+    let retired = cell.swap(String::new());
+    let seen = retired.get();
+    let value = retired.wait();
+    drop(value);
+    println!("{seen}");
+}
