@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a scan reads of a reader, how it asks for the slow path, and how the owner takes the flag back.
+/* What a scan reads of a reader, and how it asks for the slow path.  The owner takes the flag back in fence_mode.c,
+ * since full fences keep it.
  *
  * tested by: test/unit/reader/reader.cc
  */
