@@ -59,6 +59,21 @@ TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
     EXPECT_EQ(forgotten, 1);
 }
 
+/* In a fork's child nobody waits for any, and a sleep that a handler interrupted there ends. */
+TEST_F(Expedited, AForksChildWaitsForNone)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        drive_->numbers.ended[i] = 10 + i;
+        drive_->numbers.waiters[i] = drive_->numbers.priority[i] = 3;
+    }
+    drive_after_fork_child(drive_, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        EXPECT_EQ(drive_->numbers.ended[i], 11 + i);
+        EXPECT_EQ(drive_->numbers.waiters[i], 0u);
+        EXPECT_EQ(drive_->numbers.priority[i], 0u);
+    }
+}
+
 TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
 {
     EXPECT_FALSE(drive_expedited_is_left(drive_)) << "nothing is asked for";

@@ -59,6 +59,21 @@ TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
     EXPECT_EQ(seq(), before + SEQ_STEP);
 }
 
+/* Turns are counted for those who leave them to the driver, and only while they wait. */
+TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
+{
+    ask();
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(drive_->turns, 0u);
+    drive_->turn_waiters = 1;
+    ask(GP_EXPEDITED);
+    EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    EXPECT_EQ(drive_->turns, 0u) << "nobody waits for that kind so";
+    ask();
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(drive_->turns, 1u);
+}
+
 TEST_F(Turn, AStepWaitsForNobody)
 {
     ask();

@@ -389,6 +389,21 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
 
 INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1055, 1100));
 
+/* The last reason below a node goes between the look from above and its own: it owes nothing, and says so. */
+TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
+{
+    std::vector<reader_record *> readers = readers_in_leaves(40);
+    for (reader_record *reader : readers)
+        reader_awake_clear(&reader->leaf->awake, reader_bit(reader));
+    rtrcu_fetch_add(&world_.registry()->counts.level1[1].reasons, 1);
+    rtrcu_fetch_add(&world_.registry()->counts.level2[0].reasons, 1);
+    test::Crank crank(gp_);
+    EXPECT_FALSE(crank.begin_and_scan());
+    EXPECT_EQ(normal_->top, 2u);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
 {
     reader_record *old = world_.craft(1);

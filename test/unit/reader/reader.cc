@@ -221,7 +221,10 @@ TEST_F(Reader, ADeadlineThreadIsShownInItsDiscipline)
     const uint32_t *shown = record->leaf->deadline, bit = reader_bit(record);
     world_.registry()->deadline_count = 1;
     EXPECT_FALSE(reader_deadline_is_online(world_.registry()));
+    uint32_t *beside = &record->leaf->quiescent;
+    rtrcu_store_relaxed(beside, reader_bit(record));
     reader_deadline_show(record, true, false);
+    EXPECT_EQ(*beside, reader_bit(record)) << "another's word";
     EXPECT_EQ(shown[0], bit);
     EXPECT_EQ(shown[1], 0u);
     EXPECT_TRUE(reader_deadline_is_online(world_.registry())) << "a preemptible one is so at any time";
