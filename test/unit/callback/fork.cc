@@ -111,6 +111,16 @@ TEST_F(CallbackFork, WhereNothingWaitsNoGracePeriodIsAskedFor)
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
 }
 
+TEST_F(CallbackFork, WhatWaitsAsksForAGracePeriodOfTheChild)
+{
+    enqueue(record_);
+    callback_collect(cb_);
+    world_.gp()->machine[GP_NORMAL].needed = gp_seq(world_.gp(), GP_NORMAL); /* whoever asked was the parent */
+    fork();
+    EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
+    expect_barrier_ends();
+}
+
 /* Of the threads that were awake for real-time work the child has the one that forked, if that was. */
 TEST_F(CallbackFork, OnlyTheForkingThreadIsAwakeStill)
 {

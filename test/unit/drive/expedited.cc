@@ -141,6 +141,18 @@ TEST_F(Expedited, NothingLendsWhereThatIsOff)
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_NUDGE].thread.state, static_cast<uint32_t>(DRIVE_NONE));
 }
 
+/* What others asked for while it had the machine, who relied on it. */
+TEST_F(Expedited, ACallerTurnsWhatOthersAskedForToo)
+{
+    drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
+    drive_synchronize_expedited(drive_, cookie);
+    EXPECT_TRUE(reached(cookie + SEQ_STEP));
+    EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
+}
+
 /* A caller that others may keep from its CPU leaves it to a worker that is as ordinary, not to a real-time one. */
 TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
 {

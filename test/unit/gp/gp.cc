@@ -404,6 +404,17 @@ TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
     crank.end();
 }
 
+/* The same of a leaf. */
+TEST_F(Gp, ALeafWhoseReasonHasGoneOwesNothing)
+{
+    for (reader_record *reader : readers_in_leaves(40))
+        rtrcu_store_relaxed(&reader->leaf->registered, 0); /* awake, and not there yet */
+    test::Crank crank(gp_);
+    EXPECT_FALSE(crank.begin_and_scan());
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
 {
     reader_record *old = world_.craft(1);

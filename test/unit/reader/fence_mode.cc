@@ -165,6 +165,19 @@ TEST_F(FenceMode, WhoIsAwayNeedNotBeWaitedFor)
     });
 }
 
+/* Back again it is confirmed by what it says of the mode, where the fences were not switched too. */
+TEST_F(FenceMode, WhoIsBackIsNotAway)
+{
+    as_thread([&](reader_record *record) {
+        disarm();
+        ASSERT_TRUE(reader_away_begin());
+        EXPECT_EQ(record->fence_ack, READER_FENCES_ANY);
+        reader_away_end(registry_);
+        EXPECT_NE(record->fence_ack, READER_FENCES_ANY);
+        EXPECT_FALSE(reader_self_is(READER_STATE_AWAY));
+    });
+}
+
 /* A handler's section of a thread that is away does not rely on the acknowledgment, and leaves it behind it. */
 TEST_F(FenceMode, AHandlerOfAThreadThatIsAwayComesBackAndLeavesAgain)
 {
