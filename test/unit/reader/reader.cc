@@ -219,6 +219,7 @@ TEST_F(Reader, ADeadlineThreadIsShownInItsDiscipline)
 {
     reader_record *record = world_.craft(0);
     const uint32_t *shown = record->leaf->deadline, bit = reader_bit(record);
+    EXPECT_FALSE(reader_deadline_is_online(world_.registry())) << "there is none";
     world_.registry()->deadline_count = 1;
     EXPECT_FALSE(reader_deadline_is_online(world_.registry()));
     uint32_t *beside = &record->leaf->quiescent;

@@ -266,6 +266,22 @@ TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
     EXPECT_TRUE(errors.contains("rcu_task_list() of a task that is listed; ignored"));
 }
 
+/* A thread that parks all that it has open is outside, as behind an unlock: a lent priority goes back. */
+TEST_F(Task, WhoParksGivesALentPriorityBack)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        reader_record *record = rtrcu_self.record;
+        rtrcu_store_relaxed(&record->lent, lock_thread_id() | UINT32_C(1) << 31); /* and somebody sleeps on it */
+        reader_arm_self();
+        unsigned actions = section_task_park(gp_, &inner_, true);
+        EXPECT_TRUE(actions & GP_ACTION_UNLOCK_PI);
+        rtrcu_store_relaxed(&record->lent, 0u);
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+    });
+}
+
 /* What it had open is closed for good: it may go on, and has nothing open. */
 TEST_F(Task, BehindItsExitATaskHasNoSection)
 {
