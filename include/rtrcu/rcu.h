@@ -25,7 +25,7 @@ extern "C" {
 
 /* What call_rcu() hangs in its queue.  Part of the object that is to be reclaimed; needs no initialisation. */
 struct rcu_head {
-    struct rcu_head *next;
+    struct rcu_head *next; /* atomic while in an inbox; the library's from call_rcu() until @func is called */
     void (*func)(struct rcu_head *head);
 };
 typedef void (*rcu_callback_t)(struct rcu_head *head);

@@ -27,15 +27,15 @@ struct rtrcu_link {
 /* One a task, in memory that lives as long as the task.  Its fields are the library's. */
 struct rcu_task {
     struct rtrcu_link link;       /* in a thread's or a leaf's list.  @room parked */
-    struct reader_record *record; /* whose list it is on, while on a thread's.  @room parked, section, reader */
-    struct reader_leaf *leaf;     /* whose list it is on, while on a leaf's.  @room parked, section, reader */
-    int64_t position;             /* order within the leaf's list.  @room parked */
+    struct reader_record *record; /* atomic: whose list it is on, while on a thread's.  @room parked, section, reader */
+    struct reader_leaf *leaf;     /* atomic: whose list it is on, while on a leaf's.  @room parked, section, reader */
+    int64_t position;             /* atomic for others: order within the leaf's list.  @room parked */
     const char *name;             /* as its runtime calls it, or NULL; for reports.  @room api, section, watch */
     struct rcu_task *below;       /* mounted beneath it on its thread, with a listed section.  @room section, reader */
     uint32_t where;               /* atomic: on no list, a thread's, a leaf's.  @room parked, section, api */
     uint32_t nesting;             /* its share: sections that it held when it was parked last.  @room section */
     uint32_t base;                /* sections of the thread beneath it, while mounted.  @room section */
-    uint32_t mounted;             /* on which thread, as numbered here; 0 = on none.  @room section, parked */
+    uint32_t mounted;             /* atomic: on which thread, as numbered here; 0 = on none.  @room section, parked */
 };
 
 void rtrcu_task_init(struct rcu_task *task, const char *name);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/complaint.h"
+#include "base/counter.h"
 #include "base/inside.h"
 #include "base/list.h"
 #include "base/lock.h"

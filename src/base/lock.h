@@ -28,7 +28,7 @@ enum lock_rank {
 };
 
 struct lock {
-    uint32_t word;
+    uint32_t word; /* atomic: as PI futexes have it: thread id of the holder, 0 = free; and whether others wait */
     uint32_t rank;
     bool beside; /* under the lock: its holder has held another of this rank since before */
 };

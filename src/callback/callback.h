@@ -38,7 +38,7 @@
 
 /* What one thread has queued. */
 struct callback_slot {
-    int64_t deadline_ns;     /* written and read by the owner; taken back under the leaf lock when it has gone */
+    int64_t deadline_ns;     /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
     int64_t plugged_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
     int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
     int64_t oldest_ready_ns; /* the same for what is ready, 0 = nothing; under the leaf lock */
@@ -68,20 +68,20 @@ struct callback {
     struct gp *gp;
     const struct config *config;
     uint32_t barriers; /* atomic: rcu_barrier() calls under way */
-    uint64_t by_owner; /* atomic counters from here on */
-    uint64_t over_qmax;
-    uint64_t blocked_at_qmax;
-    uint64_t limit_raised;
-    uint64_t deadline_stops;
-    uint64_t budget_stops;
-    uint64_t lost_at_fork;
-    uint64_t direct;
-    uint64_t direct_refused;
-    uint64_t limit_stops;
-    uint64_t frees_leaked;
-    uint64_t lost;
+    struct counter by_owner;
+    struct counter over_qmax;
+    struct counter blocked_at_qmax;
+    struct counter limit_raised;
+    struct counter deadline_stops;
+    struct counter budget_stops;
+    struct counter lost_at_fork;
+    struct counter direct;
+    struct counter direct_refused;
+    struct counter limit_stops;
+    struct counter frees_leaked;
+    struct counter lost;
     struct complaint said_twice, said_lost, said_long;
-    uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
+    struct counter latency_us_log2[RTRCU_LATENCY_BUCKETS];
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
@@ -202,7 +202,7 @@ struct callback_budget {
     int64_t deadline_ns; /* as end_ns; counted apart */
     bool may_wait;       /* for the leaf lock; a deadline thread may not */
     bool by_owner;
-    const uint32_t *stop; /* atomic: begin no callback once it is not 0; NULL = nobody stops us */
+    const uint32_t *stop; /* begin no callback once this word, which is atomic, is not 0; NULL = nobody stops us */
 };
 
 /* Value: what came of one invocation. */

@@ -11,7 +11,7 @@ static void note_ready(struct callback *cb, struct reader_record *record)
     rtrcu_store_relaxed(&callback_slot(record)->quota, (uint32_t)config_now(cb->config)->bhlimit);
     if (!callback_slot(record)->oldest_ready_ns)
         callback_slot(record)->oldest_ready_ns = rtrcu_load_relaxed(&callback_slot(record)->oldest_ns);
-    rtrcu_store_relaxed(&callback_slot(record)->made_ready, callback_slot(record)->made_ready + 1);
+    rtrcu_store_relaxed(&callback_slot(record)->made_ready, rtrcu_load_relaxed(&callback_slot(record)->made_ready) + 1);
     rtrcu_store_release(&callback_slot(record)->queue.has_ready, 1);
 }
 
@@ -76,7 +76,7 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
 static bool owner_is_late(const struct callback *cb, struct reader_record *record, int64_t now)
 {
     uint64_t returned = callback_returned(record);
-    if (!(callback_leaf(reader_leaf_of(record))->ready & reader_bit(record)) ||
+    if (!(callback_ready(reader_leaf_of(record)) & reader_bit(record)) ||
         returned != callback_slot(record)->returned_seen) {
         callback_slot(record)->returned_seen = returned;
         callback_slot(record)->idle_since_ns = now;

@@ -21,17 +21,17 @@ void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf)
 
 void callback_count_over_qmax(struct callback *cb)
 {
-    rtrcu_fetch_add(&cb->over_qmax, 1);
+    counter_add(&cb->over_qmax, 1);
 }
 
 void callback_count_blocked(struct callback *cb)
 {
-    rtrcu_fetch_add(&cb->blocked_at_qmax, 1);
+    counter_add(&cb->blocked_at_qmax, 1);
 }
 
 bool callback_count_leaked(struct callback *cb)
 {
-    return rtrcu_fetch_add(&cb->frees_leaked, 1) == 0;
+    return counter_add(&cb->frees_leaked, 1) == 0;
 }
 
 static void add_slot(const struct callback_slot *slot, struct rtrcu_stats *stats)
@@ -47,20 +47,20 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
             add_slot(&callback_leaf(leaf)->slot[slot], stats);
     }
     stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
-    stats->callbacks_by_owner = rtrcu_load_relaxed(&cb->by_owner);
-    stats->callbacks_lost_at_fork = rtrcu_load_relaxed(&cb->lost_at_fork);
-    stats->over_qmax = rtrcu_load_relaxed(&cb->over_qmax);
-    stats->blocked_at_qmax = rtrcu_load_relaxed(&cb->blocked_at_qmax);
-    stats->limit_raised = rtrcu_load_relaxed(&cb->limit_raised);
-    stats->deadline_stops = rtrcu_load_relaxed(&cb->deadline_stops);
-    stats->budget_stops = rtrcu_load_relaxed(&cb->budget_stops);
-    stats->limit_stops = rtrcu_load_relaxed(&cb->limit_stops);
-    stats->frees_leaked = rtrcu_load_relaxed(&cb->frees_leaked);
-    stats->callbacks_lost = rtrcu_load_relaxed(&cb->lost);
-    stats->callbacks_direct = rtrcu_load_relaxed(&cb->direct);
-    stats->direct_refused = rtrcu_load_relaxed(&cb->direct_refused);
+    stats->callbacks_by_owner = counter_read(&cb->by_owner);
+    stats->callbacks_lost_at_fork = counter_read(&cb->lost_at_fork);
+    stats->over_qmax = counter_read(&cb->over_qmax);
+    stats->blocked_at_qmax = counter_read(&cb->blocked_at_qmax);
+    stats->limit_raised = counter_read(&cb->limit_raised);
+    stats->deadline_stops = counter_read(&cb->deadline_stops);
+    stats->budget_stops = counter_read(&cb->budget_stops);
+    stats->limit_stops = counter_read(&cb->limit_stops);
+    stats->frees_leaked = counter_read(&cb->frees_leaked);
+    stats->callbacks_lost = counter_read(&cb->lost);
+    stats->callbacks_direct = counter_read(&cb->direct);
+    stats->direct_refused = counter_read(&cb->direct_refused);
     for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
-        stats->latency_us_log2[i] = rtrcu_load_relaxed(&cb->latency_us_log2[i]);
+        stats->latency_us_log2[i] = counter_read(&cb->latency_us_log2[i]);
 }
 
 static const struct inside_field fields[] = {

@@ -38,10 +38,10 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 {
     bool refused = rtrcu_self.direct_depth >= DEPTH_MAX || own_sections_exclude(in_handler);
     if (refused || !no_other_reader(cb->registry)) {
-        rtrcu_fetch_add(&cb->direct_refused, 1);
+        counter_add(&cb->direct_refused, 1);
         return false;
     }
-    rtrcu_fetch_add(&cb->direct, 1);
+    counter_add(&cb->direct, 1);
     uint32_t depth __attribute__((cleanup(end_direct))) = rtrcu_self.direct_depth++; /* also where it throws */
     callback_call(head, func);
     return true;

@@ -80,7 +80,7 @@ uint64_t callback_lost(const struct callback *cb, const struct reader_record *re
 void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
-    rtrcu_fetch_add(&cb->lost, lost);
+    counter_add(&cb->lost, lost);
     complain(&cb->said_lost,
              "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
              (unsigned long long)lost, reader_thread_id(record));

@@ -10,13 +10,13 @@
 #include "callback/callback.h"
 
 /* @record's batch was being run by a thread that the child does not have. */
-static void abandon_claim(struct callback *cb, struct reader_record *record)
+static void abandon_claim_after_fork(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     if (queue->running == queue->batch.first) /* about to begin: it is still in the batch */
         queue->started = queue->invoked;
-    cb->lost_at_fork +=
-        queue->started - queue->invoked + callback_slot(record)->free_started - callback_slot(record)->free_done;
+    counter_add_alone(&cb->lost_at_fork, queue->started - queue->invoked + callback_slot(record)->free_started -
+                                             callback_slot(record)->free_done);
     queue->invoked = queue->started; /* begun: neither run again nor waited for */
     callback_slot(record)->free_done = callback_slot(record)->free_started;
     callback_free_drop_spent(record);
@@ -35,7 +35,7 @@ static void count_chain(const struct reader_record *record, struct cb_chain chai
 
 /* The missing thread may have numbered a head that is in no chain, and had its blocks of pointers out: let the numbers
  * say what is there, and count the difference. */
-static void recount(struct callback *cb, struct reader_record *record)
+static void recount_after_fork(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     uint64_t heads = 0, pointers = callback_free_count_open(record);
@@ -44,15 +44,16 @@ static void recount(struct callback *cb, struct reader_record *record)
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
         count_chain(record, chains[i], &heads, &pointers);
     heads += queue->started - queue->invoked; /* the fork happened inside it */
-    cb->lost_at_fork += queue->enqueued - queue->invoked - heads;
-    cb->lost_at_fork += callback_slot(record)->free_queued - callback_slot(record)->free_done - pointers;
+    counter_add_alone(&cb->lost_at_fork, queue->enqueued - queue->invoked - heads);
+    counter_add_alone(&cb->lost_at_fork,
+                      callback_slot(record)->free_queued - callback_slot(record)->free_done - pointers);
     queue->enqueued = queue->invoked + heads;
     callback_slot(record)->free_queued = callback_slot(record)->free_done + pointers;
 }
 
 /* All that waits was queued before the fork, so one grace period of the child is enough; the parent's cookies may be
  * ahead of what the child gives out. */
-static void wait_anew(struct callback *cb, struct cb_queue *queue)
+static void wait_anew_after_fork(struct callback *cb, struct cb_queue *queue)
 {
     struct cb_chain waiting = queue->waiting[0];
     cbqueue_join(&waiting, queue->waiting[1]);
@@ -64,7 +65,7 @@ static void wait_anew(struct callback *cb, struct cb_queue *queue)
     gp_request(cb->gp, GP_NORMAL, cookie);
 }
 
-static void repair_record(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
+static void repair_after_fork(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     bool own = record == reader_self();
@@ -73,10 +74,10 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
     if (cbqueue_claimer(queue->claim) == old_thread_id && queue->claim != 0)
         queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
-        abandon_claim(cb, record);
+        abandon_claim_after_fork(cb, record);
     if (!own)
-        recount(cb, record);
-    wait_anew(cb, queue);
+        recount_after_fork(cb, record);
+    wait_anew_after_fork(cb, queue);
     callback_look_again(record); /* the next to queue takes the slow path, which makes the child's driver */
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;
@@ -88,13 +89,13 @@ static void repair_record(struct callback *cb, struct reader_record *record, uin
 }
 
 /* Nobody works on the queue of a free slot; a daemon of the parent may have been given one that was let go. */
-static void repair_leaf(struct callback *cb, struct reader_leaf *leaf, uint32_t old_thread_id)
+static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf, uint32_t old_thread_id)
 {
     struct reader_record *record;
     for (uint32_t left = ~reader_used(leaf); (record = reader_next(leaf, &left));)
         callback_slot(record)->queue.claim = 0;
     for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
-        repair_record(cb, record, old_thread_id);
+        repair_after_fork(cb, record, old_thread_id);
         callback_let_go(record);
     }
 }
@@ -107,7 +108,7 @@ void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id)
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         reader_lock(leaf);
-        repair_leaf(cb, leaf, old_thread_id);
+        repair_leaf_after_fork(cb, leaf, old_thread_id);
         reader_unlock(leaf);
     }
 }

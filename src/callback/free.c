@@ -106,7 +106,7 @@ static struct free_block *grow(struct reader_record *record)
     block->head = (struct rcu_head){.next = newest ? newest->head.next : &block->head, .func = free_block_mark};
     if (newest)
         newest->head.next = &block->head;
-    block->first = block->end = callback_slot(record)->free_queued;
+    block->first = block->end = rtrcu_load_relaxed(&callback_slot(record)->free_queued);
     block->from_pages = from_pages;
     return block;
 }
@@ -168,7 +168,7 @@ static void drop_first(struct cb_queue *queue)
 void callback_free_one(struct reader_record *record)
 {
     const struct free_block *block = block_at(callback_slot(record)->queue.batch.first);
-    uint64_t number = callback_slot(record)->free_done + 1;
+    uint64_t number = rtrcu_load_relaxed(&callback_slot(record)->free_done) + 1;
     invariant("INV-CA2", number > block->first && number <= block->end);
     rtrcu_store_release(&callback_slot(record)->free_started, number);
     rtrcu_fence_light();
@@ -181,19 +181,20 @@ void callback_free_one(struct reader_record *record)
 void callback_free_drop_spent(struct reader_record *record)
 {
     const struct rcu_head *head = callback_slot(record)->queue.batch.first;
-    if (head && callback_is_free_block(head->func) && block_at(head)->end == callback_slot(record)->free_done)
+    if (head && callback_is_free_block(head->func) &&
+        block_at(head)->end == rtrcu_load_relaxed(&callback_slot(record)->free_done))
         (void)cbqueue_pop(&callback_slot(record)->queue.batch);
 }
 
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head)
 {
     const struct free_block *block = block_at(head);
-    uint64_t done = callback_slot(record)->free_done;
+    uint64_t done = rtrcu_load_relaxed(&callback_slot(record)->free_done);
     return block->end - (done > block->first ? done : block->first);
 }
 
 uint64_t callback_free_count_open(const struct reader_record *record)
 {
-    const struct free_block *newest = callback_slot(record)->free_block;
+    const struct free_block *newest = rtrcu_load_relaxed(&callback_slot(record)->free_block);
     return newest ? newest->end - block_at(newest->head.next)->first : 0;
 }

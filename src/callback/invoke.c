@@ -122,12 +122,12 @@ static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invoc
     inv->interval = next_interval(queue, inv);
     int64_t needed = (int64_t)rtrcu_load_relaxed(&queue->cost_ns) * inv->interval;
     if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
-        rtrcu_fetch_add(&cb->deadline_stops, 1);
+        counter_add(&cb->deadline_stops, 1);
         inv->cut = true;
         return true;
     }
     if (budget->end_ns && now >= budget->end_ns) {
-        rtrcu_fetch_add(&cb->budget_stops, 1);
+        counter_add(&cb->budget_stops, 1);
         return true;
     }
     return false;
@@ -172,7 +172,7 @@ static void sample_latency(struct callback *cb, int64_t waited_ns)
 {
     uint64_t us = waited_ns > 1000 ? (uint64_t)waited_ns / 1000 : 1;
     int bucket = 63 - __builtin_clzll(us);
-    rtrcu_fetch_add(&cb->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
+    counter_add(&cb->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
 }
 
 /* Move ready into the batch, if the lock can be had. */
@@ -297,6 +297,6 @@ struct callback_run callback_invoke(struct callback *cb, struct reader_record *r
     if (!run.claimed)
         run.done = run_claimed(cb, record, budget, &run.wanted);
     if (budget->by_owner && run.done)
-        rtrcu_fetch_add(&cb->by_owner, run.done);
+        counter_add(&cb->by_owner, run.done);
     return run;
 }

@@ -12,7 +12,7 @@ uint64_t callback_count_limit(struct callback *cb, struct reader_record *record)
     uint64_t pending = callback_pending(record);
     if (config->adaptive && pending > (uint64_t)config->qhimark && !rtrcu_load_relaxed(&queue->raised)) {
         rtrcu_store_relaxed(&queue->raised, 1);
-        rtrcu_fetch_add(&cb->limit_raised, 1);
+        counter_add(&cb->limit_raised, 1);
     }
     if (pending <= (uint64_t)config->qlowmark)
         rtrcu_store_relaxed(&queue->raised, 0);

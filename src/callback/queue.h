@@ -24,17 +24,17 @@
 
 /* A chain of heads from first to last; a link between them may still be unfinished (NULL). */
 struct cb_chain {
-    struct rcu_head *first; /* NULL: empty */
+    struct rcu_head *first; /* atomic while a head is taken off, for a fork's child; NULL: empty */
     struct rcu_head *last;
 };
 
 struct cb_queue {
     /* Written by the owner (and its signal handlers) at every enqueue; read by consumers. */
-    struct rcu_head *tail;      /* exchanged by producers and consumer */
-    struct rcu_head stub;       /* stub.next: oldest of the inbox */
-    struct rcu_head *enqueuing; /* the owner's head whose link may be unfinished, or NULL; for fork */
-    uint64_t enqueued;          /* numbers given out */
-    uint64_t look_at;           /* enqueue number at which the owner looks at the limits again */
+    struct rcu_head *tail;      /* atomic: exchanged by producers and consumer */
+    struct rcu_head stub;       /* atomic: stub.next: oldest of the inbox */
+    struct rcu_head *enqueuing; /* atomic while its owner lives: the head with an unfinished link, or NULL; for fork */
+    uint64_t enqueued;          /* atomic: numbers given out */
+    uint64_t look_at;           /* atomic: enqueue number at which the owner looks at the limits again */
 
     /* Consumer side: under the leaf lock, but for batch (claim) and invoked (atomic). */
     struct cb_chain waiting[2] __attribute__((aligned(BASE_CACHE_LINE)));
@@ -43,10 +43,10 @@ struct cb_queue {
     uint32_t claim;           /* atomic: thread id of the invoker, 0 = nobody, CB_CLAIM_WANTED; guards batch */
     uint32_t has_ready;       /* atomic hint: ready or batch is not empty */
     struct cb_chain batch;    /* the claim's owner */
-    struct rcu_head *running; /* the claim's owner: the head it is about to run, or runs; for fork */
+    struct rcu_head *running; /* atomic: the claim's owner: the head it is about to run, or runs; for fork */
     rcu_callback_t function;  /* atomic: of the callback that it runs, or ran last; for reports */
-    uint64_t started;         /* the claim's owner: callbacks begun; for fork */
-    uint64_t invoked;         /* written by the claim's owner, read by everybody */
+    uint64_t started;         /* atomic for others: the claim's owner: callbacks begun; for fork */
+    uint64_t invoked;         /* atomic for others: written by the claim's owner, read by everybody */
     uint64_t known;           /* the claim's owner: numbers that it knows to be given out */
     uint32_t cost_ns;         /* atomic: running estimate of a callback's cost; written by the claim's owner */
     uint32_t raised;          /* atomic: from qhimark until the backlog is at qlowmark; written by who is to invoke */

@@ -55,30 +55,31 @@ struct drive {
     struct drive_thread thread;        /* the driver's */
     struct drive_thread end;           /* of the one that ends the process */
     int64_t refused_ns;                /* atomic: when a thread was refused last, 0 = never */
-    uint64_t threads_refused;          /* atomic counter */
-    uint64_t threads;                  /* atomic: those of ours now, and above 32 bits how often that has changed */
-    uint32_t main_ended;               /* atomic: the process's main thread has called pthread_exit() */
-    int64_t online_ns;                 /* of the driver: when a deadline thread was online last, 0 = long ago */
-    uint32_t urgent;                   /* atomic: the next grace period begins at once */
-    uint32_t turns;                    /* atomic: futex: counts releases of the normal crank while some wait for it */
-    uint32_t turn_waiters;             /* atomic: who leave it to the driver */
-    uint32_t progress;                 /* atomic: futex: counts batches invoked while somebody waits for them */
-    uint32_t progress_waiters;         /* atomic */
+    struct counter threads_refused;
+    uint64_t threads;          /* atomic: those of ours now, and above 32 bits how often that has changed */
+    uint32_t main_ended;       /* atomic: the process's main thread has called pthread_exit() */
+    int64_t online_ns;         /* of the driver: when a deadline thread was online last, 0 = long ago */
+    uint32_t urgent;           /* atomic: the next grace period begins at once */
+    uint32_t turns;            /* atomic: futex: counts releases of the normal crank while some wait for it */
+    uint32_t turn_waiters;     /* atomic: who leave it to the driver */
+    uint32_t progress;         /* atomic: futex: counts batches invoked while somebody waits for them */
+    uint32_t progress_waiters; /* atomic */
     struct drive_turning turning[GP_KINDS];
     struct drive_numbers numbers;
     struct drive_worker worker[DRIVE_WORKERS];
     struct drive_lending lending;
     void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
-    uint64_t boosts, boost_ns, boost_ns_max, boost_refused, boost_given_up; /* atomic counters */
-    uint64_t wakeups, passes, rt_refused, fence_refused, krcud_given;       /* atomic counters */
-    uint32_t forking;       /* atomic: threads between prepare and parent handler: nobody begins a callback */
-    uint32_t forker;        /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */
-    int64_t forked_ns;      /* atomic: when the last fork was through */
-    uint32_t fork_event;    /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
-    uint32_t fork_given_up; /* atomic counter */
-    uint32_t generation;    /* forks since the first ancestor; written in a child before it has a second thread */
-    uint32_t survivor;      /* thread id of the thread that forked this process, 0 = none did; likewise */
+    struct counter boosts, boost_ns, boost_refused, boost_given_up;
+    uint64_t boost_ns_max; /* atomic */
+    struct counter wakeups, passes, rt_refused, fence_refused, krcud_given;
+    uint32_t forking;    /* atomic: threads between prepare and parent handler: nobody begins a callback */
+    uint32_t forker;     /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */
+    int64_t forked_ns;   /* atomic: when the last fork was through */
+    uint32_t fork_event; /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
+    struct counter fork_given_up;
+    uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
+    uint32_t survivor;        /* thread id of the thread that forked this process, 0 = none did; likewise */
     sigset_t survivor_blocks; /* signals that it blocked then; likewise */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];

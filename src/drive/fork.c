@@ -63,7 +63,7 @@ static void hold_off(struct drive *drive, int64_t wait_ns)
             return;
         plat_futex_wait(&drive->fork_event, event, until - now);
     }
-    if (wait_ns && drive_anybody_at_work(drive) && rtrcu_fetch_add(&drive->fork_given_up, 1) == 0)
+    if (wait_ns && drive_anybody_at_work(drive) && counter_add(&drive->fork_given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
                    " (said once)\n");
 }

@@ -60,18 +60,18 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
 
 void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
 {
-    stats->gp_slept = rtrcu_load_relaxed(&drive->turning[GP_NORMAL].slept);
-    stats->gp_by_caller = rtrcu_load_relaxed(&drive->turning[GP_NORMAL].by_caller);
-    stats->driver_wakeups = rtrcu_load_relaxed(&drive->wakeups);
-    stats->driver_passes = rtrcu_load_relaxed(&drive->passes);
-    stats->rt_refused = rtrcu_load_relaxed(&drive->rt_refused);
-    stats->boosts = rtrcu_load_relaxed(&drive->boosts);
-    stats->boost_ns = rtrcu_load_relaxed(&drive->boost_ns);
+    stats->gp_slept = counter_read(&drive->turning[GP_NORMAL].slept);
+    stats->gp_by_caller = counter_read(&drive->turning[GP_NORMAL].by_caller);
+    stats->driver_wakeups = counter_read(&drive->wakeups);
+    stats->driver_passes = counter_read(&drive->passes);
+    stats->rt_refused = counter_read(&drive->rt_refused);
+    stats->boosts = counter_read(&drive->boosts);
+    stats->boost_ns = counter_read(&drive->boost_ns);
     stats->boost_ns_max = rtrcu_load_relaxed(&drive->boost_ns_max);
-    stats->boost_refused = rtrcu_load_relaxed(&drive->boost_refused);
-    stats->boost_given_up = rtrcu_load_relaxed(&drive->boost_given_up);
-    stats->krcud_given = rtrcu_load_relaxed(&drive->krcud_given);
-    stats->fence_refused = rtrcu_load_relaxed(&drive->fence_refused);
+    stats->boost_refused = counter_read(&drive->boost_refused);
+    stats->boost_given_up = counter_read(&drive->boost_given_up);
+    stats->krcud_given = counter_read(&drive->krcud_given);
+    stats->fence_refused = counter_read(&drive->fence_refused);
 }
 
 static const struct inside_field fields[] = {

@@ -77,7 +77,7 @@ static int make(struct drive *drive, struct drive_thread *thread, const struct d
     int error = start->body ? create(drive, thread) : 0;
     if (error) {
         rtrcu_store_relaxed(&drive->refused_ns, plat_clock_now());
-        rtrcu_fetch_add(&drive->threads_refused, 1);
+        counter_add(&drive->threads_refused, 1);
     }
     uint32_t seen = DRIVE_STARTING;
     while ((seen & DRIVE_STARTING) && /* unless it has ended already; a second turn finds it ASKED for */

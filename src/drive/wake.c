@@ -69,6 +69,6 @@ void drive_online(struct drive *drive)
 
 void drive_rouse(struct drive *drive)
 {
-    rtrcu_fetch_add(&drive->wakeups, 1);
+    counter_add(&drive->wakeups, 1);
     drive_thread_wake(&drive->thread);
 }

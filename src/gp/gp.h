@@ -64,10 +64,10 @@ struct gp_machine {
     uint32_t leaves; /* atomic: how many there were at the scan */
     uint32_t anonymous_busy;
     int64_t began_ns;
-    uint64_t completed, busy;            /* atomic counters */
-    uint64_t ns_sum;                     /* atomic counter: what ns_histogram counts, in all */
-    int64_t ns_last, ns_max;             /* atomic */
-    uint64_t ns_histogram[GP_HISTOGRAM]; /* atomic counters: durations, but of those that found nobody at once */
+    struct counter completed, busy;
+    struct counter ns_sum;                     /* what ns_histogram counts, in all */
+    int64_t ns_last, ns_max;                   /* atomic */
+    struct counter ns_histogram[GP_HISTOGRAM]; /* durations, but of those that found nobody at once */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 #define GP_LEVELS 4
@@ -134,7 +134,7 @@ static inline struct lock *gp_crank(struct gp *gp, enum gp_kind kind)
 /* Is one under way?  For the crank's holder. */
 static inline bool gp_is_running(const struct gp *gp, enum gp_kind kind)
 {
-    return seq_is_running(gp->machine[kind].seq);
+    return seq_is_running(rtrcu_load_relaxed(&gp->machine[kind].seq));
 }
 /* When the one under way, or the last one, began. */
 static inline int64_t gp_began_ns(const struct gp *gp, enum gp_kind kind)

@@ -39,8 +39,8 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
 {
     struct gp_machine *machine = &gp->machine[kind];
     must_hold(&machine->crank);
-    uint64_t seq = seq_started(machine->seq);
-    invariant("INV-GP1", !seq_is_running(machine->seq) && gp_is_clear(gp, kind));
+    uint64_t seq = seq_started(rtrcu_load_relaxed(&machine->seq));
+    invariant("INV-GP1", !gp_is_running(gp, kind) && gp_is_clear(gp, kind));
     machine->began_ns = now;
     rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for who reads this number in place of the end's [O4] */
     rtrcu_fence_full();
@@ -51,14 +51,14 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
 bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    uint64_t idle = machine->seq, started = seq_started(idle);
+    uint64_t idle = rtrcu_load_relaxed(&machine->seq), started = seq_started(idle);
     must_hold(&machine->crank);
     invariant("INV-GP1", !seq_is_running(idle) && gp_is_clear(gp, kind));
     rtrcu_store_release(&machine->seq, started);
     rtrcu_fence_full();
     bool passed = gp_nobody_reads(gp);
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
-    rtrcu_count_add(&machine->completed, passed);
+    counter_add_alone(&machine->completed, passed);
     rtrcu_store_release(&machine->seq, passed ? seq_ended(started) : idle);
     return passed;
 }
@@ -96,7 +96,7 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 /* Publish the leaf's word, and ask at once those who can only report. */
 static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
 {
-    struct gp_stamp stamp = gp_stamp_of(gp->machine[kind].seq);
+    struct gp_stamp stamp = gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq));
     struct gp_node *node = gp_leaf_node(gp, leaf);
     uint32_t quiescent_state_threads = 0, inside = 0;
     struct reader_record *record;
@@ -123,7 +123,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
 static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index)
 {
     const struct gp_machine *machine = &gp->machine[kind];
-    struct gp_stamp stamp = gp_stamp_of(machine->seq);
+    struct gp_stamp stamp = gp_stamp_of(rtrcu_load_relaxed(&machine->seq));
     if (level == 0) {
         scan_and_publish(gp, kind, reader_leaf_at(gp->registry, index));
         return;
@@ -149,7 +149,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     machine->anonymous_busy = reader_anonymous(gp->registry) != 0;
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
-        rtrcu_count_add(&machine->busy, 1);
+        counter_add_alone(&machine->busy, 1);
     return busy;
 }
 
@@ -190,7 +190,7 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
     for (; below; below &= below - 1)
         poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
     if (!gp_word_owes(gp_node_word(node, kind)))
-        gp_carry(gp, kind, level, index, gp_stamp_of(gp->machine[kind].seq));
+        gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
 
 /* Look again whether readers without a record are all outside, or were. */
@@ -248,26 +248,27 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
 {
     struct gp_machine *machine = &gp->machine[kind];
     must_hold(&machine->crank);
-    invariant("INV-GP2", seq_is_running(machine->seq));
+    invariant("INV-GP2", gp_is_running(gp, kind));
     invariant("INV-GP3", gp_is_clear(gp, kind));
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
-    rtrcu_count_add(&machine->completed, 1);
-    rtrcu_store_relaxed(&machine->ns_last, now - machine->began_ns);
-    rtrcu_count_add(&machine->ns_sum, (uint64_t)(now - machine->began_ns));
-    rtrcu_count_add(&machine->ns_histogram[gp_histogram_bucket(now - machine->began_ns)], 1);
-    if (machine->ns_last > machine->ns_max)
-        rtrcu_store_relaxed(&machine->ns_max, machine->ns_last);
-    rtrcu_store_release(&machine->seq, seq_ended(machine->seq)); /* [O4] */
+    counter_add_alone(&machine->completed, 1);
+    int64_t ns = now - machine->began_ns;
+    rtrcu_store_relaxed(&machine->ns_last, ns);
+    counter_add_alone(&machine->ns_sum, (uint64_t)ns);
+    counter_add_alone(&machine->ns_histogram[gp_histogram_bucket(ns)], 1);
+    if (ns > rtrcu_load_relaxed(&machine->ns_max))
+        rtrcu_store_relaxed(&machine->ns_max, ns);
+    rtrcu_store_release(&machine->seq, seq_ended(rtrcu_load_relaxed(&machine->seq))); /* [O4] */
 }
 
 void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
 {
     const struct gp_machine *normal = &gp->machine[GP_NORMAL];
-    stats->gp_completed = rtrcu_load_relaxed(&normal->completed);
-    stats->gp_busy = rtrcu_load_relaxed(&normal->busy);
+    stats->gp_completed = counter_read(&normal->completed);
+    stats->gp_busy = counter_read(&normal->busy);
     stats->gp_ns_last = (uint64_t)rtrcu_load_relaxed(&normal->ns_last);
     stats->gp_ns_max = (uint64_t)rtrcu_load_relaxed(&normal->ns_max);
-    stats->exp_completed = rtrcu_load_relaxed(&gp->machine[GP_EXPEDITED].completed);
+    stats->exp_completed = counter_read(&gp->machine[GP_EXPEDITED].completed);
 }
 
 void gp_after_fork_child(struct gp *gp)
@@ -280,7 +281,7 @@ void gp_after_fork_child(struct gp *gp)
         machine->top = 0;
         for (uint32_t level = 0; level < GP_LEVELS; level++) {
             for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)
-                gp_node_forget(gp_node_at(gp, level, i), kind, gp_stamp_of(machine->seq));
+                gp_node_forget(gp_node_at(gp, level, i), kind, gp_stamp_of(rtrcu_load_relaxed(&machine->seq)));
         }
     }
 }

@@ -28,7 +28,7 @@ void parked_after_fork_parent(struct reader_registry *registry)
 
 /* Drop those of a list that are mounted elsewhere, and put the others on the leaf's: the child's grace periods look for
  * no thread but the one that forked.  Returns how many stay. */
-static uint32_t keep_parked(struct parked_leaf *part, struct rtrcu_link *head)
+static uint32_t keep_parked_after_fork(struct parked_leaf *part, struct rtrcu_link *head)
 {
     uint32_t left = 0;
     for (struct rtrcu_link *link = head->next, *next; link != head; link = next) {
@@ -54,16 +54,16 @@ static uint32_t keep_parked(struct parked_leaf *part, struct rtrcu_link *head)
     return left;
 }
 
-static void keep_leaf(struct parked_leaf *part)
+static void keep_leaf_after_fork(struct parked_leaf *part)
 {
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         part->boundary[kind] = NULL;
         part->boundary_position[kind] = INT64_MAX;
     }
-    part->count = keep_parked(part, &part->tasks);
+    part->count = keep_parked_after_fork(part, &part->tasks);
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
         lock_reset(&part->slot[slot].lock);
-        part->count += keep_parked(part, &part->slot[slot].tasks);
+        part->count += keep_parked_after_fork(part, &part->slot[slot].tasks);
         part->slot[slot].count = 0;
     }
     rtrcu_store_relaxed(&part->holders, 0);
@@ -74,7 +74,7 @@ void parked_after_fork_child(struct reader_registry *registry)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         struct reader_record *record;
-        keep_leaf(parked_leaf(leaf));
+        keep_leaf_after_fork(parked_leaf(leaf));
         reader_lock(leaf);
         for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));)
             reader_let_go(record, READER_PARKED);

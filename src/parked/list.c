@@ -53,7 +53,7 @@ void parked_holds_nothing(struct reader_record *record)
     struct parked_slot *slot = parked_slot(record);
     reader_must_hold(reader_leaf_of(record));
     lock_acquire(&slot->lock);
-    if (slot->count == 0)
+    if (rtrcu_load_relaxed(&slot->count) == 0)
         rtrcu_fetch_and(&parked_leaf(reader_leaf_of(record))->holders, ~reader_bit(record));
     lock_release(&slot->lock);
 }
@@ -66,7 +66,7 @@ void parked_add_to_thread(struct reader_record *record, struct rcu_task *task)
     list_insert_last(&slot->tasks, &task->link);
     rtrcu_store_relaxed(&task->record, record);
     rtrcu_store_release(&task->where, PARKED_ON_THREAD);
-    rtrcu_store_relaxed(&slot->count, slot->count + 1);
+    rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) + 1);
     lock_release(&slot->lock);
 }
 
@@ -108,7 +108,7 @@ unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task,
     put(part, task, parked_place(state));
     rtrcu_store_relaxed(&task->leaf, leaf);
     rtrcu_store_release(&task->where, PARKED_ON_LEAF);
-    rtrcu_store_relaxed(&part->count, part->count + 1);
+    rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) + 1);
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (part->boundary[kind] || !(threads & (unsigned int)PARKED_GP_THREAD << kind))
             continue;
@@ -158,7 +158,7 @@ void parked_promoted(struct reader_record *record, uint32_t moved)
     if (moved == 0)
         return;
     lock_acquire(&slot->lock);
-    rtrcu_store_release(&slot->count, slot->count - moved);
+    rtrcu_store_release(&slot->count, rtrcu_load_relaxed(&slot->count) - moved);
     lock_release(&slot->lock);
 }
 
@@ -184,7 +184,7 @@ bool parked_remove_from_thread(struct rcu_task *task)
     if (there) {
         list_remove(&task->link);
         rtrcu_store_relaxed(&task->record, NULL);
-        rtrcu_store_relaxed(&slot->count, slot->count - 1);
+        rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) - 1);
         rtrcu_store_release(&task->where, PARKED_NOWHERE);
     }
     lock_release(&slot->lock);
@@ -217,9 +217,9 @@ unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *
     }
     list_remove(&task->link);
     rtrcu_store_relaxed(&task->leaf, NULL);
-    rtrcu_store_relaxed(&part->count, part->count - 1);
+    rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) - 1);
     rtrcu_store_release(&task->where, PARKED_NOWHERE);
-    if (part->count == 0)
+    if (rtrcu_load_relaxed(&part->count) == 0)
         reader_list_tasks(leaf, false);
     return last;
 }

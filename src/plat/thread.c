@@ -185,7 +185,7 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     int saved = errno, error = EINVAL;
     thread->nice = home->nice;
-    thread->thread_id = 0;
+    rtrcu_store_relaxed(&thread->thread_id, 0);
     for (size_t bytes = home->stack_bytes; error == EINVAL && bytes <= STACK_MOST_BYTES; bytes *= 2)
         error = create_somewhere(thread, &home->cpus, bytes);
     errno = saved;

@@ -17,7 +17,8 @@
 
 void reader_fences_start_full(struct reader_registry *registry)
 {
-    registry->fence_mode = registry->fence_confirmed = 1;
+    rtrcu_store_relaxed(&registry->fence_mode, 1);
+    rtrcu_store_relaxed(&registry->fence_confirmed, 1);
 }
 
 /* [O7] Switching half; the readers' halves are reader_publish() and section's slow paths.

@@ -20,7 +20,7 @@ void reader_after_fork_parent(struct reader_registry *registry)
     }
 }
 
-static void keep_survivor(struct reader_leaf *leaf, const struct reader_record *survivor)
+static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct reader_record *survivor)
 {
     struct reader_record *record;
     uint32_t orphan = leaf->index == 0 ? 1 : 0; /* its slot is nobody's */
@@ -52,7 +52,7 @@ void reader_after_fork_child(struct reader_registry *registry, struct reader_rec
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
     reader_counts_forget(&registry->counts, reader_leaf_count(registry));
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
-        keep_survivor(leaf, survivor);
+        keep_survivor_after_fork(leaf, survivor);
     if (survivor)
         survivor->thread_id = lock_thread_id();
 }

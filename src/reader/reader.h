@@ -58,7 +58,7 @@ struct reader_record {
     uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
     uint32_t lent;             /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
-    uint64_t slow_calls;       /* atomic counter, written by the owner */
+    struct counter slow_calls; /* written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 static_assert(READER_FANOUT == 32, "the slots of a leaf are the bits of a word");
@@ -137,7 +137,7 @@ static inline struct complaint *reader_misuse(struct reader_registry *registry, 
 /* The record that belongs to no thread: callbacks of threads that can have none. */
 static inline struct reader_record *reader_orphan(struct reader_registry *registry)
 {
-    return &registry->leaf[0]->record[0];
+    return &rtrcu_load_relaxed(&registry->leaf[0])->record[0];
 }
 
 /* Take a slot and fill in the record; NULL if there is no memory.  Lock-free; the caller has blocked signals. */
@@ -295,7 +295,7 @@ static inline uint32_t reader_thread_id(const struct reader_record *record)
 
 static inline void reader_count_slow(struct reader_record *record)
 {
-    rtrcu_count_add(&record->slow_calls, 1);
+    counter_add_alone(&record->slow_calls, 1);
 }
 
 /* Where the owner was seen last, UINT32_MAX = the kernel does not tell.  By the owner, or under the leaf lock. */

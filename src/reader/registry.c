@@ -175,7 +175,7 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
     stats->threads_deadline = rtrcu_load_relaxed(&registry->deadline_count);
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
-            stats->slow_locks += rtrcu_load_relaxed(&leaf->record[slot].slow_calls);
+            stats->slow_locks += counter_read(&leaf->record[slot].slow_calls);
     }
 }
 

@@ -291,7 +291,7 @@ static bool say_one(struct watch *watch, const struct manner *manner)
         say_fence(manner, &report);
     else
         say_stall(watch, manner, &report);
-    rtrcu_fetch_add(&watch->stall_reports, 1);
+    counter_add(&watch->stall_reports, 1);
     return true;
 }
 

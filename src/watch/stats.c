@@ -10,7 +10,7 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     reader_stats(watch->registry, stats);
     gp_stats(watch->gp, stats);
     callback_stats(watch->cb, stats);
-    stats->stall_reports = rtrcu_load_relaxed(&watch->stall_reports);
+    stats->stall_reports = counter_read(&watch->stall_reports);
 }
 
 static const struct inside_field fields[] = {

@@ -54,7 +54,7 @@ struct watch {
     struct gp *gp;
     struct callback *cb;
     void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
-    uint64_t stall_reports;            /* atomic: reports that have been said */
+    struct counter stall_reports;      /* that have been said */
     struct lock lock;                  /* the two below; held while one report is copied */
     bool waits[WATCH_SUBJECTS];        /* a report is there */
     struct watch_report waiting[WATCH_SUBJECTS];

@@ -13,6 +13,10 @@ PUBLIC_VALUES = {"rcu_head", "rtrcu_stats", "list_head", "hlist_head", "hlist_no
 VALUE = re.compile(r"/[/*][\s*]*Value:")
 ROOM_TAG = re.compile(r"@room[ ]+(\w+(?:,[ ]*\w+)*)")
 ATOMIC = re.compile(r"/[/*][\s*]*[Aa]tomic\b")
+# Its one writer at a time, and nobody else, reads it plainly.
+FOR_OTHERS = re.compile(r"/[/*][\s*]*[Aa]tomic for others\b")
+# Its comment says where it does not race.
+AT_TIMES = re.compile(r"/[/*][\s*]*[Aa]tomic while\b")
 # Where nobody else can see what is written.
 ALONE = re.compile(r"(^|_)(init|after_fork)(_|$)")
 
@@ -62,6 +66,10 @@ def shared_words(tree):
         for field in struct.fields.values() if struct.path != ATOMICS else ():
             accesses = by_field[struct.name, field.name]
             is_marked = field.is_wrapped or ATOMIC.match(field.comment)
+            if AT_TIMES.match(field.comment):
+                continue
+            if FOR_OTHERS.match(field.comment):
+                accesses = [access for access in accesses if access.how != "plain"]
             yield from plain_accesses(accesses) if is_marked else unmarked(field, accesses)
 
 
@@ -75,7 +83,7 @@ def unmarked(field, accesses):
 
 def plain_accesses(accesses):
     for access in accesses:
-        if access.how == "plain" and not ALONE.search(access.function):
+        if access.how in ("plain", "written") and not ALONE.search(access.function):
             name = f"{access.struct}.{access.field}"
             message = f"touches {name}, which is atomic, without a wrapper of <rtrcu/detail/atomic.h>"
             yield Finding(access.path, access.line, message, f"{access.path}: {name}")

@@ -15,6 +15,8 @@ import sys
 OPTIONS = ["-std=gnu11", "-D_GNU_SOURCE", "-DRTRCU_DEBUG=1", "-Isrc", "-Iinclude"]
 ATOMICS = "include/rtrcu/detail/atomic.h"
 ADDRESS_OF = 5  # CXUnaryOperator_AddrOf
+STEPS = range(1, 5)  # CXUnaryOperator_PostInc to CXUnaryOperator_PreDec
+ASSIGNMENTS = range(22, 33)  # CXBinaryOperator_Assign to CXBinaryOperator_OrAssign
 
 
 @dataclasses.dataclass
@@ -44,8 +46,8 @@ class Access:
     struct: str
     field: str
     function: str
-    # plain; atomic; address: taken for something else; inside: of one of its fields; named: in an initializer or in
-    # offsetof; unevaluated: in sizeof.
+    # plain; written: assigned to, plainly; atomic; address: taken for something else; inside: of one of its fields;
+    # named: in an initializer or in offsetof; unevaluated: in sizeof.
     how: str
     is_const: bool  # in something const
 
@@ -227,7 +229,7 @@ class Reader:
         struct, place = self.struct_name(field.semantic_parent), self.place(cursor)
         if not struct or not place or not self.place(field):
             return
-        how = "named" if cursor.kind == self.kinds.MEMBER_REF else self.how(field, list(above))
+        how = "named" if cursor.kind == self.kinds.MEMBER_REF else self.how(cursor, field, list(above))
         self.accesses.add(Access(*place, struct, field.spelling, function, how, self.is_const(cursor)))
 
     def is_const(self, cursor):
@@ -242,7 +244,13 @@ class Reader:
     def is_array(self, field):
         return field.type.get_canonical().kind == self.cindex.TypeKind.CONSTANTARRAY
 
-    def how(self, field, above):
+    def is_assigned(self, cursor, parent):
+        """Is it on the left of an assignment?"""
+        left = next(parent.get_children())
+        kind = self.lib.clang_getCursorBinaryOperatorKind(parent)
+        return kind in ASSIGNMENTS and left.extent.end.offset >= cursor.extent.end.offset
+
+    def how(self, cursor, field, above):
         kinds = self.kinds
         wrapping = (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR)
         if any(cursor.kind == kinds.CXX_UNARY_EXPR for cursor in above):
@@ -257,8 +265,12 @@ class Reader:
         parent = above.pop()
         if parent.kind == kinds.MEMBER_REF_EXPR:
             return "inside"
-        if parent.kind != kinds.UNARY_OPERATOR or self.lib.clang_getCursorUnaryOperatorKind(parent) != ADDRESS_OF:
-            return "plain"
+        assigns = (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR)
+        if parent.kind in assigns and self.is_assigned(cursor, parent):
+            return "written"
+        operator = self.lib.clang_getCursorUnaryOperatorKind(parent) if parent.kind == kinds.UNARY_OPERATOR else None
+        if operator != ADDRESS_OF:
+            return "written" if operator in STEPS else "plain"
         while above and above[-1].kind in (*wrapping, kinds.CSTYLE_CAST_EXPR):
             place = self.place(above.pop())
             if place and place[0] == ATOMICS:

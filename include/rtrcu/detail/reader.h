@@ -52,19 +52,19 @@ enum {
 
 /* What a thread keeps in thread-local storage.  Installed layout: grows only at the end. */
 struct rtrcu_thread {
-    uint32_t word;                /* x86-64: the reader word.  Elsewhere: its low 24 bits only.  @room reader, api */
-    uint32_t flag;                /* elsewhere: the flag byte.  x86-64: unused.  @room reader, api */
-    uint32_t state;               /* owner-private bits, see reader/reader.h.  @room reader */
-    uint32_t bh;                  /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
+    uint32_t word;  /* atomic: x86-64: the reader word.  Elsewhere: its low 24 bits only.  @room reader, api */
+    uint32_t flag;  /* elsewhere: the flag byte.  x86-64: unused.  @room reader, api */
+    uint32_t state; /* owner-private bits, see reader/reader.h.  @room reader */
+    uint32_t bh;    /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
     struct reader_record *record; /* NULL while not registered.  @room reader */
     uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet.  @room base */
     uint32_t *lent;               /* the word by which it may have been lent a priority; the record's.  @room reader */
-    struct rcu_task *task;        /* the innermost mounted here with a section that is listed.  @room section, reader */
-    uintptr_t entered;     /* where the outermost section began; programs built with RTRCU_DEBUG.  @room api, reader */
+    struct rcu_task *task; /* atomic for others: the innermost here whose section is listed.  @room section, reader */
+    uintptr_t entered;     /* atomic: where the outermost section began, if RTRCU_DEBUG.  @room api, reader */
     uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread.  @room callback */
     uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true).  @room callback */
-    uint32_t locks_held;   /* ranks of the library's locks that it holds or is taking, as bits.  @room base */
-    uint32_t slow;         /* slow paths under way: who confirms full fences reads it.  @room reader */
+    uint32_t locks_held;   /* atomic for others: ranks of locks that it holds or is taking, as bits.  @room base */
+    uint32_t slow;         /* atomic for others: slow paths under way; for who confirms full fences.  @room reader */
     uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room drive */
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
 };

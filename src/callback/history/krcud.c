@@ -25,7 +25,7 @@ static bool deadline_is_near(const struct reader_record *record)
 {
     const struct callback_slot *slot = callback_slot(record);
     int64_t cost = (int64_t)(rtrcu_load_relaxed(&slot->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
-    return slot->deadline_ns && plat_clock_now() + cost >= slot->deadline_ns;
+    return callback_deadline(record) && plat_clock_now() + cost >= callback_deadline(record);
 }
 
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record)
@@ -51,7 +51,7 @@ static void owner_done(struct callback *cb, struct reader_record *record, uint64
     uint32_t quota = rtrcu_load_relaxed(&slot->quota); /* a refill that comes between is lost: less is run, no harm */
     rtrcu_store_relaxed(&slot->quota, done < quota ? quota - (uint32_t)done : 0);
     if (left)
-        rtrcu_fetch_add(&cb->limit_stops, 1);
+        counter_add(&cb->limit_stops, 1);
 }
 
 const struct callback_policy callback_policy_krcud = {

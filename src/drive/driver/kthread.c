@@ -13,7 +13,7 @@ static void *body(void *argument)
     struct drive *drive = argument;
     int64_t turned_ns = plat_clock_now() - drive_tick_ns(drive);
     for (;;) { /* for the life of the process */
-        rtrcu_fetch_add(&drive->passes, 1);
+        counter_add(&drive->passes, 1);
         uint32_t event = drive_thread_event(&drive->thread);
         bool urgent = rtrcu_load_relaxed(&drive->urgent) && rtrcu_exchange(&drive->urgent, 0);
         int64_t now = plat_clock_now(), due = turned_ns + drive_tick_ns(drive);

@@ -17,7 +17,7 @@ bool drive_anything_new(struct drive *drive)
 
 bool drive_pass(struct drive *drive, const struct drive_manner *manner)
 {
-    rtrcu_fetch_add(&drive->passes, 1);
+    counter_add(&drive->passes, 1);
     rtrcu_exchange(&drive->urgent, 0);
     callback_collect(drive->cb);
     if (gp_is_needed(drive->gp, GP_NORMAL))

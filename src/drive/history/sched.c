@@ -41,7 +41,7 @@ void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
         return; /* a callback passed a quiescent state of its own: the outer one goes on */
     if (row->body && (!asked || drive_runs(drive)))
         return;
-    rtrcu_fetch_add(&drive->passes, 1);
+    counter_add(&drive->passes, 1);
     if (rtrcu_load_relaxed(&drive->urgent))
         rtrcu_exchange(&drive->urgent, 0);
     callback_collect(drive->cb);

@@ -154,7 +154,7 @@ static void set_scheduling(struct krcud *krcud)
     if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
         return; /* as it was made */
     if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud)) != 0)
-        rtrcu_fetch_add(&krcud->drive->rt_refused, 1);
+        counter_add(&krcud->drive->rt_refused, 1);
 }
 
 static void serve_one(struct krcud *krcud)
@@ -305,7 +305,7 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
         return false;
     if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&drive_slot(record)->listed, 1))
         return true; /* somebody is making it, or has given the queue: if not, the driver's next tick does */
-    rtrcu_fetch_add(&drive->krcud_given, 1);
+    counter_add(&drive->krcud_given, 1);
     if (!append(krcud, record, urgent)) {
         rtrcu_exchange(&drive_slot(record)->listed, 0); /* it has ended meanwhile */
         return true;

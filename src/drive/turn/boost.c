@@ -127,12 +127,12 @@ static void count(struct drive *drive, struct reader_record *record, int64_t len
 {
     int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->lent_ns) + lent_ns;
     rtrcu_store_relaxed(&drive_slot(record)->lent_ns, all_ns);
-    rtrcu_fetch_add(&drive->boosts, 1);
-    rtrcu_fetch_add(&drive->boost_ns, (uint64_t)lent_ns);
+    counter_add(&drive->boosts, 1);
+    counter_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
         rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)lent_ns);
     if (all_ns >= SHARE_NS)
-        rtrcu_fetch_add(&drive->boost_given_up, 1);
+        counter_add(&drive->boost_given_up, 1);
 }
 
 /* Its own, or what an expedited grace period is waited for at; one is left above it for the nudge. */
@@ -282,7 +282,7 @@ static bool lend(struct drive *drive, struct reader_record *record, uint32_t own
         if (!rtrcu_compare_exchange(reader_lent_word(record), &mine, 0))
             (void)plat_futex_unlock_pi(reader_lent_word(record));
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
-        rtrcu_fetch_add(&drive->boost_refused, 1);
+        counter_add(&drive->boost_refused, 1);
     }
     count(drive, record, plat_clock_now() - began);
     let_go(record, owner);
@@ -410,7 +410,7 @@ static void *boost_body(void *argument)
                 boost(drive, kind);
         }
         if (!able && wanted)
-            rtrcu_fetch_add(&drive->boost_refused, 1);
+            counter_add(&drive->boost_refused, 1);
         drive_worker_sleep(worker, event);
     }
     return NULL;

@@ -44,7 +44,7 @@ bool drive_fence(struct drive *drive)
         } else if (plat_fence_heavy() == 0) {
             return true;
         } else {
-            rtrcu_fetch_add(&drive->fence_refused, 1);
+            counter_add(&drive->fence_refused, 1);
             reader_fences_switch(registry);
         }
     }

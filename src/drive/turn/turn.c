@@ -134,7 +134,7 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
     ask(drive, kind);
     drive->turning[kind].asked = true;
     if (!gp_is_clear(drive->gp, kind))
-        rtrcu_count_add(&drive->turning[kind].slept, !manner->never_sleeps);
+        counter_add_alone(&drive->turning[kind].slept, !manner->never_sleeps);
 }
 
 /* [O9] Crank half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
@@ -166,7 +166,7 @@ static void begin(struct drive *drive, enum gp_kind kind)
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
 {
     if (by_caller)
-        rtrcu_count_add(&drive->turning[kind].by_caller, 1);
+        counter_add_alone(&drive->turning[kind].by_caller, 1);
     gp_end(drive->gp, kind, plat_clock_now());
     if (kind == GP_EXPEDITED)
         drive_expedited_done(drive);
@@ -227,7 +227,7 @@ bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
         return false;
     bool passed = !gp_is_running(drive->gp, kind) && gp_pass_alone(drive->gp, kind);
     if (passed) {
-        rtrcu_count_add(&drive->turning[kind].by_caller, 1);
+        counter_add_alone(&drive->turning[kind].by_caller, 1);
         if (kind == GP_EXPEDITED)
             drive_expedited_done(drive);
     }

@@ -18,9 +18,9 @@ struct drive_lending {
 
 /* Of one kind of grace period: who waits for its end, and turns it meanwhile. */
 struct drive_turning {
-    uint32_t event;            /* atomic: futex: counts wake-ups and releases of the crank */
-    uint32_t sleeping;         /* atomic: how many sleep on it or are about to */
-    uint64_t slept, by_caller; /* atomic counters */
+    uint32_t event;    /* atomic: futex: counts wake-ups and releases of the crank */
+    uint32_t sleeping; /* atomic: how many sleep on it or are about to */
+    struct counter slept, by_caller;
     /* What the next step needs to know; under the crank. */
     bool unscanned;      /* begun, and no fence was to be had yet */
     bool fenced;         /* its scan came behind a heavy fence */

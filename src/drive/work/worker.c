@@ -82,7 +82,7 @@ static void set_priority(struct drive_worker *worker, int thread_id, int priorit
     }
     worker->refused = priority;
     worker->refused_ns = plat_clock_now();
-    if (rtrcu_fetch_add(&worker->drive->rt_refused, 1) == 0) {
+    if (counter_add(&worker->drive->rt_refused, 1) == 0) {
         plat_print(
             "rtrcu: real-time scheduling is refused (error %d): expedited grace periods and priority lending work at"
             " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",

@@ -170,7 +170,7 @@ void check_invariants()
             sim::expect((int64_t)(queue->enqueued - queue->invoked) >= 0, "INV-CB1: invoked <= enqueued");
         }
     }
-    sim::expect(rtrcu_domain.cb.lost == 0, "no head is missing that was queued once");
+    sim::expect(rtrcu_domain.cb.lost.count == 0, "no head is missing that was queued once");
     for (int kind = 0; kind < GP_KINDS; kind++) {
         const struct gp_machine *machine = &rtrcu_domain.gp.machine[kind];
         bool owes = gp_word_owes(gp_node_word(&rtrcu_domain.gp.level0[0], static_cast<gp_kind>(kind)));

@@ -294,7 +294,7 @@ bool has_waited;
 
 bool share_is_used()
 {
-    return rtrcu_domain.drive.boost_given_up != 0 || has_waited;
+    return rtrcu_domain.drive.boost_given_up.count != 0 || has_waited;
 }
 
 void wait_and_say()

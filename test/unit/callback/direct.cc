@@ -45,8 +45,8 @@ TEST_F(Direct, TheOnlyThreadRunsAtOnce)
 {
     as_only_thread([&] { EXPECT_TRUE(direct()); });
     EXPECT_EQ(runs, 1);
-    EXPECT_EQ(cb_->direct, 1u);
-    EXPECT_EQ(cb_->direct_refused, 0u);
+    EXPECT_EQ(cb_->direct.count, 1u);
+    EXPECT_EQ(cb_->direct_refused.count, 0u);
 }
 
 TEST_F(Direct, NobodyAtAllRunsAtOnce)
@@ -60,7 +60,7 @@ TEST_F(Direct, AnotherThreadMayHoldIt)
     as_only_thread([&] { EXPECT_FALSE(direct()) << "outside now, but not before the call"; });
     world_.withdraw(other);
     as_only_thread([&] { EXPECT_TRUE(direct()); });
-    EXPECT_EQ(cb_->direct_refused, 1u);
+    EXPECT_EQ(cb_->direct_refused.count, 1u);
 }
 
 TEST_F(Direct, AReaderWithoutARecordMayHoldIt)
@@ -134,7 +134,7 @@ TEST_F(Direct, DepthIsBounded)
     EXPECT_TRUE(callback_direct(cb_, &head_, call_again, false));
     EXPECT_GE(chain_depth, 2);
     EXPECT_LE(chain_depth, 8);
-    EXPECT_EQ(cb_->direct_refused, 1u);
+    EXPECT_EQ(cb_->direct_refused.count, 1u);
     EXPECT_TRUE(direct()) << "the depth is given back";
 }
 

@@ -98,7 +98,7 @@ TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
     EXPECT_EQ(callback_pending(record_), 6u);
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 7));
-    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
 TEST_F(CallbackFork, WhereNothingWaitsNoGracePeriodIsAskedFor)
@@ -154,7 +154,7 @@ TEST_F(CallbackFork, BetweenNumberAndExchange)
     callback_slot(record_)->queue.enqueued++; /* another one has its number, and nothing more */
     callback_slot(record_)->queue.enqueuing = &item()->head;
     fork();
-    EXPECT_EQ(cb_->lost_at_fork, 1u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 1));
 }
@@ -171,7 +171,7 @@ TEST_F(CallbackFork, BetweenExchangeAndLink)
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
-    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
 TEST_F(CallbackFork, BetweenLinkAndDirtyBit)
@@ -204,7 +204,7 @@ TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
-    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
 TEST_F(CallbackFork, BegunElsewhereIsNeitherRunAgainNorWaitedFor)
@@ -213,7 +213,7 @@ TEST_F(CallbackFork, BegunElsewhereIsNeitherRunAgainNorWaitedFor)
     begin_elsewhere();
     cbqueue_pop(&callback_slot(record_)->queue.batch);
     fork();
-    EXPECT_EQ(cb_->lost_at_fork, 1u) << "counted";
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u) << "counted";
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(1, 3));
     EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
@@ -267,7 +267,7 @@ TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
     EXPECT_EQ(order_, numbers(0, 2));
     EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
     expect_barrier_ends();
-    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
 /* ---- frees under way ---- */
@@ -278,19 +278,19 @@ TEST_F(CallbackFork, GatheredPointersAreKept)
     fork();
     expect_barrier_ends();
     EXPECT_EQ(callback_slot(record_)->free_done, callback_slot(record_)->free_queued);
-    EXPECT_EQ(cb_->lost_at_fork, 0u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
 /* At every place of a block, its last pointer included: the one that was begun is lost, the rest is freed. */
 TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
 {
     for (uint64_t done = 0; done < 7; done++) {
-        uint64_t lost = cb_->lost_at_fork;
+        uint64_t lost = cb_->lost_at_fork.count;
         struct callback_slot *slot = callback_slot(record_);
         slot->free_queued = slot->free_done = slot->free_started = 0;
         begin_to_free_elsewhere(7, done);
         fork();
-        EXPECT_EQ(cb_->lost_at_fork, lost + 1) << done;
+        EXPECT_EQ(cb_->lost_at_fork.count, lost + 1) << done;
         expect_barrier_ends();
         EXPECT_EQ(callback_pending(record_), 0u) << done;
         EXPECT_EQ(callback_slot(record_)->free_done, 7u) << done;
@@ -304,7 +304,7 @@ TEST_F(CallbackFork, WhileAPointerOfTheForkingThreadIsFreedElsewhere)
 {
     begin_to_free_elsewhere(10, 4);
     fork_by_the_owner();
-    EXPECT_EQ(cb_->lost_at_fork, 1u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
 }
@@ -319,7 +319,7 @@ TEST_F(CallbackFork, ABlockWhoseLastPointerWasBegunElsewhere)
     callback_slot(record_)->free_started++;
     callback_slot(record_)->queue.claim = missing_thread;
     fork();
-    EXPECT_EQ(cb_->lost_at_fork, 1u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
     EXPECT_EQ(callback_slot(record_)->free_done, CALLBACK_FREE_POINTERS + 1u);
     callback_slot(record_)->queue.batch = {block, block}; /* the parent's: here it would be a leak */
@@ -345,7 +345,7 @@ TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
     free_pointers(2 * CALLBACK_FREE_POINTERS);
     void *newest = rtrcu_exchange(&callback_slot(record_)->free_block, nullptr);
     fork();
-    EXPECT_EQ(cb_->lost_at_fork, 2u * CALLBACK_FREE_POINTERS);
+    EXPECT_EQ(cb_->lost_at_fork.count, 2u * CALLBACK_FREE_POINTERS);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
     release_blocks(newest);
@@ -382,7 +382,7 @@ TEST_F(CallbackFork, InsideACallbackOfAQueueWhoseOwnerWasInACall)
     enqueue(record_);
     make_ready(record_);
     EXPECT_EQ(invoke(record_, everything()), 2u);
-    EXPECT_EQ(cb_->lost_at_fork, 1u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     EXPECT_EQ(callback_pending(record_), 0u);
     expect_barrier_ends();
 }

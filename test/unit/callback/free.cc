@@ -211,11 +211,11 @@ TEST_F(Free, ATimeOrADeadlineThatHasPassedFreesNothing)
     callback_budget budget = everything();
     budget.end_ns = plat_clock_now() - 1;
     EXPECT_EQ(invoke(record_, budget), 0u);
-    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(cb_->budget_stops.count, 1u);
     budget.end_ns = 0;
     budget.deadline_ns = plat_clock_now() - 1;
     EXPECT_EQ(invoke(record_, budget), 0u);
-    EXPECT_EQ(cb_->deadline_stops, 1u);
+    EXPECT_EQ(cb_->deadline_stops.count, 1u);
     expect_freed(0);
     EXPECT_EQ(invoke(record_, everything()), 5u);
 }

@@ -28,8 +28,8 @@ TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
     callback_budget budget = everything();
     budget.deadline_ns = plat_clock_now() - 1;
     EXPECT_EQ(invoke(record, budget), 0u);
-    EXPECT_EQ(cb_->deadline_stops, 1u);
-    EXPECT_EQ(cb_->budget_stops, 0u);
+    EXPECT_EQ(cb_->deadline_stops.count, 1u);
+    EXPECT_EQ(cb_->budget_stops.count, 0u);
     EXPECT_TRUE(callback_has_ready(record));
     budget.deadline_ns = plat_clock_now() + INT64_C(60000000000);
     EXPECT_EQ(invoke(record, budget), 3u);
@@ -42,8 +42,8 @@ TEST_F(Invocation, ATimeThatIsUsedUpRunsNothing)
     callback_budget budget = everything();
     budget.end_ns = plat_clock_now() - 1;
     EXPECT_EQ(invoke(record, budget), 0u);
-    EXPECT_EQ(cb_->budget_stops, 1u);
-    EXPECT_EQ(cb_->deadline_stops, 0u);
+    EXPECT_EQ(cb_->budget_stops.count, 1u);
+    EXPECT_EQ(cb_->deadline_stops.count, 0u);
     EXPECT_EQ(invoke(record, everything()), 3u);
 }
 
@@ -67,7 +67,7 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
     uint64_t done = invoke(record, budget);
     EXPECT_GE(done, 1u);
     EXPECT_LE(done, 2u) << "nothing is known of the cost of these callbacks";
-    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(cb_->budget_stops.count, 1u);
     EXPECT_GT(callback_slot(record)->queue.cost_ns, 0u) << "the estimate learns";
     EXPECT_EQ(invoke(record, everything()), 40 - done);
 }
@@ -85,7 +85,7 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksBehindQuickOnes)
     budget.end_ns = spin_until_ns = plat_clock_now() + 5000000;
     uint64_t done = invoke(record, budget);
     EXPECT_LE(done, 97u);
-    EXPECT_EQ(cb_->budget_stops, 1u);
+    EXPECT_EQ(cb_->budget_stops.count, 1u);
     EXPECT_EQ(invoke(record, everything()), 135 - done);
 }
 
@@ -109,7 +109,7 @@ TEST_F(Invocation, OneCallbackAtMostRunsPastTheDeadlineWhereAKindBecomesSlow)
     budget.deadline_ns = spin_until_ns = plat_clock_now() + 5000000;
     uint64_t done = invoke(record, budget);
     EXPECT_LE(done, 96u);
-    EXPECT_EQ(cb_->deadline_stops, 1u);
+    EXPECT_EQ(cb_->deadline_stops.count, 1u);
     EXPECT_EQ(invoke(record, everything()), 135 - done);
 }
 
@@ -121,7 +121,7 @@ TEST_F(Invocation, AnEstimateThatDoesNotFitBeginsNothing)
     callback_budget budget = everything();
     budget.deadline_ns = plat_clock_now() + 500000;
     EXPECT_EQ(invoke(record, budget), 0u);
-    EXPECT_EQ(cb_->deadline_stops, 1u);
+    EXPECT_EQ(cb_->deadline_stops.count, 1u);
 }
 
 /* A batch that it stops teaches nothing: so it fades with each. */
@@ -144,7 +144,7 @@ TEST_F(Invocation, OwnersAreCounted)
     budget.by_owner = true;
     invoke(record, budget);
     invoke(record, everything());
-    EXPECT_EQ(cb_->by_owner, 2u);
+    EXPECT_EQ(cb_->by_owner.count, 2u);
 }
 
 TEST_F(Invocation, OneLatencySampleABatch)
@@ -155,8 +155,8 @@ TEST_F(Invocation, OneLatencySampleABatch)
     queue_ready(record, 1);
     invoke(record, everything());
     uint64_t samples = 0;
-    for (uint64_t bucket : cb_->latency_us_log2)
-        samples += bucket;
+    for (const counter &bucket : cb_->latency_us_log2)
+        samples += counter_read(&bucket);
     EXPECT_EQ(samples, 2u);
 }
 

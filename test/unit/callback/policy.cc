@@ -69,7 +69,7 @@ TEST_F(Policy, LimitIsLiftedBetweenTheMarks)
     EXPECT_EQ(callback_count_limit(cb_, record_), 10u) << "and not again before the high one";
     set_pending(101);
     callback_count_limit(cb_, record_);
-    EXPECT_EQ(cb_->limit_raised, 2u);
+    EXPECT_EQ(cb_->limit_raised.count, 2u);
 }
 
 TEST_F(Policy, LimitIsNotLiftedWhereItIsNotAdaptive)
@@ -78,7 +78,7 @@ TEST_F(Policy, LimitIsNotLiftedWhereItIsNotAdaptive)
     config_.adaptive = 0;
     set_pending(101);
     EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
-    EXPECT_EQ(cb_->limit_raised, 0u);
+    EXPECT_EQ(cb_->limit_raised.count, 0u);
 }
 
 TEST_F(Policy, DaemonLeavesTheOwnerNothing)
@@ -146,7 +146,7 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "nothing was left, no rest";
     policy->owner_done(cb_, record_, 7, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 0u);
-    EXPECT_EQ(cb_->limit_stops, 1u);
+    EXPECT_EQ(cb_->limit_stops.count, 1u);
     callback_slot(record_)->plugged_ns = plat_clock_now();
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
     config_.plugticks = 0;

@@ -67,7 +67,7 @@ class Boost : public DriveWorld
     }
     uint64_t boosts()
     {
-        return rtrcu_load_acquire(&drive_->boosts);
+        return rtrcu_load_acquire(&drive_->boosts.count);
     }
     /* From the next look on. */
     void configure(const rtrcu_config &config)
@@ -84,10 +84,10 @@ TEST_F(Boost, IsCountedAsLongAsItLasts)
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
     end(GP_NORMAL, {record});
     EXPECT_EQ(drive_slot(record)->lent_gp, seq);
-    EXPECT_EQ(static_cast<uint64_t>(drive_slot(record)->lent_ns), drive_->boost_ns);
+    EXPECT_EQ(static_cast<uint64_t>(drive_slot(record)->lent_ns), drive_->boost_ns.count);
     EXPECT_GT(drive_->boost_ns_max, 0u);
-    EXPECT_LE(drive_->boost_ns_max, drive_->boost_ns);
-    EXPECT_EQ(drive_->boost_refused, 0u) << "a slice that ends is no refusal";
+    EXPECT_LE(drive_->boost_ns_max, drive_->boost_ns.count);
+    EXPECT_EQ(drive_->boost_refused.count, 0u) << "a slice that ends is no refusal";
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&nudger_->wanted) == 0; }));
 }
 
@@ -115,7 +115,7 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() >= 1; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up) > 0; });
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up.count) > 0; });
     EXPECT_EQ(drive_slot(record)->lent_gp, seq);
     uint64_t before = boosts();
     uint32_t woken = drive_thread_event(&lender_->thread);
@@ -125,7 +125,7 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lender_->wanted) == 0; }));
     EXPECT_EQ(boosts(), before);
     end(GP_NORMAL, {record});
-    EXPECT_EQ(drive_->boost_given_up, 1u);
+    EXPECT_EQ(drive_->boost_given_up.count, 1u);
     test::World::set_inside(record, 1);
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() > before; });
@@ -142,9 +142,9 @@ TEST_F(Boost, RestsBehindASliceThatRanOut)
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() >= 2; });
     uint64_t before = boosts();
-    int64_t began = plat_clock_now(), lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns));
+    int64_t began = plat_clock_now(), lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count));
     lend_until(GP_NORMAL, [&] { return boosts() >= before + 2 * rounds; });
-    lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns)) - lent_ns;
+    lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count)) - lent_ns;
     EXPECT_GE(plat_clock_now() - began, lent_ns - slice_ns + int64_t(rounds - 1) * slice_ns);
     end(GP_NORMAL, {record, gone});
 }
@@ -168,7 +168,7 @@ TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
     config_.kthread_prio = 0;
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused) >= 1; });
+    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused.count) >= 1; });
     EXPECT_EQ(boosts(), 0u);
     EXPECT_EQ(drive_slot(record)->lender, 0u);
     end(GP_NORMAL, {record});

@@ -148,9 +148,9 @@ TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
         reader_self_set(READER_STATE_CALLBACK);
         drive_step_here(drive_, &share, true);
         reader_self_clear(READER_STATE_CALLBACK);
-        EXPECT_EQ(drive_->passes, 0u);
+        EXPECT_EQ(drive_->passes.count, 0u);
         drive_step_here(drive_, &share, true);
-        EXPECT_EQ(drive_->passes, 1u);
+        EXPECT_EQ(drive_->passes.count, 1u);
     });
 }
 
@@ -164,10 +164,10 @@ TEST_F(Dispatch, TheTickIsSleptOut)
     callback_slot(record)->idle_since_ns = plat_clock_now();
     drive_change(drive_, drive_driver_of(RTRCU_DRIVER_LTIMER), drive_->home);
     ASSERT_EQ(drive_start(drive_), 0);
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes) >= 2; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes.count) >= 2; }));
     for (int i = 0; i < 10000; i++)
         std::this_thread::yield();
-    EXPECT_EQ(rtrcu_load_acquire(&drive_->passes), 2u) << "the first begins the tick";
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->passes.count), 2u) << "the first begins the tick";
 }
 
 /* Who leaves asks those who pass quiescent states to go on, if something is left. */

@@ -97,7 +97,7 @@ TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
     uint64_t cookie = ask();
     drive_expedited_serve(drive_);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 0u);
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u);
 }
 
 TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
@@ -165,7 +165,7 @@ TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
     struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
     ASSERT_TRUE(test::eventually(
         [&] { return rtrcu_load_acquire(&worker->thread_id) != 0 && !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
-    uint64_t *by_caller = &drive_->turning[GP_EXPEDITED].by_caller;
+    uint64_t *by_caller = &drive_->turning[GP_EXPEDITED].by_caller.count;
     auto call = [&](uint32_t how) {
         std::thread([&] {
             rtrcu_self.sched = how;
@@ -192,7 +192,7 @@ TEST_F(Expedited, ACallerTurnsItToTheEnd)
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     drive_synchronize_expedited(drive_, cookie);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 1u);
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
 }
 
 } // namespace

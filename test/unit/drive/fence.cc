@@ -16,7 +16,7 @@ TEST_F(Fence, IsHadInEitherMode)
     EXPECT_EQ(world_.registry()->fence_confirmer, 0u);
     EXPECT_TRUE(reader_fences_are_confirmed(world_.registry(), world_.registry()->fence_mode));
     EXPECT_TRUE(drive_fence(drive_));
-    EXPECT_EQ(drive_->fence_refused, 0u);
+    EXPECT_EQ(drive_->fence_refused.count, 0u);
 }
 
 /* Another thread notes: the notes are its own, and stay. */

@@ -30,7 +30,7 @@ TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
     EXPECT_EQ(drive_slot(one)->next_ready, two);
     EXPECT_EQ(drive_slot(two)->next_ready, nullptr);
     EXPECT_EQ(krcud->last, two);
-    EXPECT_EQ(drive_->krcud_given, 3u);
+    EXPECT_EQ(drive_->krcud_given.count, 3u);
     for (reader_record *record : {one, two, urgent})
         EXPECT_EQ(drive_slot(record)->listed, 1u);
 }
@@ -83,7 +83,7 @@ TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
     EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
     EXPECT_EQ(drive_slot(record)->listed, 0u);
     EXPECT_EQ(drive_->krcud[0].first, nullptr);
-    EXPECT_EQ(drive_->krcud_given, 0u);
+    EXPECT_EQ(drive_->krcud_given.count, 0u);
 }
 
 TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)

@@ -40,7 +40,7 @@ TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
     uint64_t before = seq();
     EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
     EXPECT_EQ(seq(), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 0u);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
     EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
 }
 
@@ -91,7 +91,7 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     uint64_t before = seq(GP_EXPEDITED);
     EXPECT_TRUE(turn_first(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 1u);
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
     EXPECT_EQ(drive_->numbers.ended[0] + drive_->numbers.ended[1] + drive_->numbers.ended[2] + drive_->numbers.ended[3],
               1u);
     test::World::set_inside(record, 1);
@@ -101,7 +101,7 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_first(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + 2 * SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller, 2u);
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 2u);
 }
 
 /* It watches as long as the setting says: a reader that leaves meanwhile ends the step. */
@@ -135,7 +135,7 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(*sleeping, 0u);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 1u);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 1u);
 }
 
 /* Who waits for the crank is away, and no longer when it has it. */
@@ -200,7 +200,7 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     first.wait();
     second.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_GE(drive_->turning[GP_NORMAL].slept, 1u);
+    EXPECT_GE(drive_->turning[GP_NORMAL].slept.count, 1u);
 }
 
 TEST_F(Turn, OnlyWhatIsNeededIsTurned)
@@ -212,7 +212,7 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
     ask();
     drive_turn_if_needed(drive_, GP_NORMAL, &manner);
     EXPECT_EQ(seq(), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller, 0u);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
 }
 
 } // namespace

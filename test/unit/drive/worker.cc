@@ -43,7 +43,7 @@ TEST_F(Worker, SettlesAtWhatIsWantedAndIsOrdinaryAgain)
         EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 0);
         EXPECT_EQ(worker->priority, 0);
     });
-    EXPECT_EQ(drive_->rt_refused, 0u);
+    EXPECT_EQ(drive_->rt_refused.count, 0u);
 }
 
 TEST_F(Worker, ARefusalIsCountedAndBelievedForAWhile)
@@ -53,15 +53,15 @@ TEST_F(Worker, ARefusalIsCountedAndBelievedForAWhile)
     thread.run([&] {
         wanted_priority = 1000; /* there is none of that number */
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused, 1u);
+        EXPECT_EQ(drive_->rt_refused.count, 1u);
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused, 1u) << "just refused";
+        EXPECT_EQ(drive_->rt_refused.count, 1u) << "just refused";
         worker->refused_ns -= 2000000000;
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused, 2u) << "long ago";
+        EXPECT_EQ(drive_->rt_refused.count, 2u) << "long ago";
         wanted_priority = 1001;
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused, 3u) << "another one";
+        EXPECT_EQ(drive_->rt_refused.count, 3u) << "another one";
     });
     EXPECT_EQ(worker->priority, 0);
     EXPECT_EQ(worker->refused, 1001);

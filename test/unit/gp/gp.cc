@@ -104,8 +104,8 @@ TEST_F(Gp, CountsAndTimes)
         EXPECT_FALSE(crank.begin_and_scan(7000));
         crank.end(8000);
     }
-    EXPECT_EQ(normal_->completed, 2u);
-    EXPECT_EQ(normal_->busy, 1u);
+    EXPECT_EQ(normal_->completed.count, 2u);
+    EXPECT_EQ(normal_->busy.count, 1u);
     EXPECT_EQ(normal_->ns_last, 1000);
     EXPECT_EQ(normal_->ns_max, 5000);
 }

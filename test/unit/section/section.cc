@@ -111,12 +111,12 @@ TEST(Section, FastPathsStayFastBetweenGracePeriods)
     reader.run([] {
         rcu_read_lock();
         rcu_read_unlock();
-        uint64_t before = rtrcu_self.record->slow_calls;
+        uint64_t before = rtrcu_self.record->slow_calls.count;
         for (int i = 0; i < 1000; i++) {
             rcu_read_lock();
             rcu_read_unlock();
         }
-        EXPECT_EQ(rtrcu_self.record->slow_calls, before);
+        EXPECT_EQ(rtrcu_self.record->slow_calls.count, before);
     });
 }
 

@@ -176,7 +176,7 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
     callback_slot(first)->free_done = 3;
     callback_slot(second)->queue.enqueued = 1000;
     callback_slot(second)->queue.invoked = 1000;
-    second->slow_calls = 9;
+    second->slow_calls.count = 9;
     struct rtrcu_stats all = stats();
     EXPECT_EQ(all.callbacks_queued, 1107u);
     EXPECT_EQ(all.callbacks_invoked, 1063u);
@@ -193,21 +193,21 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
 TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
 {
     gp_machine *normal = &world_.gp()->machine[GP_NORMAL], *expedited = &world_.gp()->machine[GP_EXPEDITED];
-    normal->completed = 1;
-    normal->busy = 2;
+    normal->completed.count = 1;
+    normal->busy.count = 2;
     normal->ns_last = 5;
     normal->ns_max = 6;
-    expedited->completed = 7;
-    cb_->by_owner = 8;
-    cb_->over_qmax = 9;
-    cb_->blocked_at_qmax = 10;
-    cb_->limit_raised = 11;
-    cb_->deadline_stops = 12;
-    cb_->budget_stops = 13;
-    cb_->lost_at_fork = 14;
-    cb_->frees_leaked = 16;
+    expedited->completed.count = 7;
+    cb_->by_owner.count = 8;
+    cb_->over_qmax.count = 9;
+    cb_->blocked_at_qmax.count = 10;
+    cb_->limit_raised.count = 11;
+    cb_->deadline_stops.count = 12;
+    cb_->budget_stops.count = 13;
+    cb_->lost_at_fork.count = 14;
+    cb_->frees_leaked.count = 16;
     reader_fences_start_full(world_.registry());
-    cb_->lost = 17;
+    cb_->lost.count = 17;
     world_.registry()->deadline_count = 15;
     struct rtrcu_stats all = stats();
     EXPECT_EQ(all.gp_completed, 1u);

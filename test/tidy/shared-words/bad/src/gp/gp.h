@@ -8,4 +8,5 @@ struct gp {
     unsigned long count;
     unsigned int seq; /* the comment tells of atomic accesses, and does not begin with it */
     struct rtrcu_word asked;
+    unsigned int turns; /* atomic for others */
 };

@@ -10,5 +10,6 @@ unsigned int gp_turn(struct gp *gp, unsigned int index)
     gp->words[index]++;
     copy = gp->asked;
     gp->event = rtrcu_load_relaxed(&gp->seq);
+    gp->turns += gp->turns;
     return copy.value;
 }

@@ -9,6 +9,7 @@ struct gp {
     unsigned int words[4];
     unsigned long count; /* atomic counter */
     struct rtrcu_word asked;
+    unsigned int turns; /* atomic for others: turns that have been taken */
     unsigned int plain; /* under the lock: not atomic */
     struct {
         unsigned int event; /* atomic */

@@ -22,6 +22,7 @@ unsigned int gp_turn(struct gp *gp, unsigned int index)
 {
     rtrcu_store_relaxed(&gp->words[index], rtrcu_load_relaxed(&gp->event) + gp->plain);
     rtrcu_count_owner(&gp->count);
+    rtrcu_store_relaxed(&gp->turns, gp->turns + 1);
     wake(&gp->event);
     return rtrcu_load_relaxed(&gp->asked.value) + rtrcu_load_relaxed(&gp->inner.event) + sizeof(gp->event);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Counters: raised by whoever has something to count, read by anybody; late, but never torn.
+ */
+#ifndef RTRCU_BASE_COUNTER_H
+#define RTRCU_BASE_COUNTER_H
+
+#include "base/check.h"
+
+struct counter {
+    uint64_t count; /* atomic */
+};
+
+/* Returns what it was before. */
+static inline uint64_t counter_add(struct counter *counter, uint64_t amount)
+{
+    return rtrcu_fetch_add(&counter->count, amount);
+}
+
+/* Where one thread at a time counts. */
+static inline void counter_add_alone(struct counter *counter, uint64_t amount)
+{
+    rtrcu_count_add(&counter->count, amount);
+}
+
+static inline uint64_t counter_read(const struct counter *counter)
+{
+    return rtrcu_load_relaxed(&counter->count);
+}
+
+#endif
