@@ -126,6 +126,15 @@ TEST_F(Cell, ASnapshotIsASectionAndKeepsItsValue)
     }
     EXPECT_FALSE(rcu_read_lock_held());
     EXPECT_EQ(number(cell), 2);
+    auto kept = [&cell](auto &&change) {
+        const int alive = Value::alive;
+        auto now = cell.read();
+        change();
+        EXPECT_TRUE(Value::alive > alive && now->whole());
+    };
+    kept([&] { cell.update([](Value &copy) { copy.number++; }); });
+    kept([&] { (void)cell.exchange(std::make_unique<Value>(3)); });
+    kept([&] { cell.store(std::make_unique<Value>(4)); });
 }
 
 TEST_F(Cell, ReadsInEverySection)
@@ -157,6 +166,23 @@ TEST_F(Cell, UpdateChangesACopyInAllThreeForms)
     rtrcu::cell<const Value> constant(std::make_unique<const Value>(1));
     EXPECT_TRUE(constant.update([](const Value &old) { return Value(old.number + 1); }));
     EXPECT_EQ(constant.with([](const Value *value) { return value->number; }), 2);
+}
+
+// In all three: what another updater replaces meanwhile must not go, nor come back at the same address.
+TEST_F(Cell, AChangeRunsInASection)
+{
+    rtrcu::cell<Value> cell(std::in_place, 1);
+    int inside = 0;
+    cell.update([&](Value &) { inside += rcu_read_lock_held(); });
+    cell.update([&](const Value &old) {
+        inside += rcu_read_lock_held();
+        return Value(old.number);
+    });
+    cell.update([&](const Value &) {
+        inside += rcu_read_lock_held();
+        return std::unique_ptr<Value>();
+    });
+    EXPECT_EQ(inside, 3);
 }
 
 TEST_F(Cell, UpdatersLoseNothing)
@@ -247,6 +273,31 @@ TEST_F(Cell, WhatWasExchangedMovesAndIsDestroyedOnce)
     rcu_barrier();
     EXPECT_EQ(Value::alive, 1);
     EXPECT_EQ(second.release()->number, 5) << "one that the cell made is moved out";
+}
+
+// Its grace period moves with it, and wait() waits for it.
+TEST_F(Cell, WhatWasExchangedKeepsItsReaders)
+{
+    rtrcu::cell<Value> cell(std::in_place, 1);
+    rtrcu::retired<Value> old = cell.exchange(std::make_unique<Value>(2));
+    (void)old.wait();
+    test::Steps steps;
+    std::atomic<bool> left{false};
+    std::thread reader([&] {
+        auto now = cell.read();
+        steps.reach(1);
+        steps.wait(2);
+        for (int i = 0; i < 100; i++)
+            std::this_thread::yield();
+        left = true;
+    });
+    steps.wait(1);
+    old = cell.exchange(nullptr);
+    EXPECT_FALSE(old.ready());
+    steps.reach(2);
+    EXPECT_EQ(old.wait()->number, 2);
+    EXPECT_TRUE(left);
+    reader.join();
 }
 
 // ---- owners and deleters ----
@@ -341,22 +392,27 @@ TEST_F(Cell, ACellInAValueGoesWithIt)
 
 // Without memory nothing changes; what was to be stored is destroyed.
 bool memory_is_gone;
+std::atomic<long> blocks; // had and not given back
 
 } // namespace
 
 #if !TEST_ASAN && !TEST_TSAN
 void *operator new(std::size_t bytes)
 {
-    if (void *memory = memory_is_gone ? nullptr : malloc(bytes))
+    if (void *memory = memory_is_gone ? nullptr : malloc(bytes)) {
+        blocks++;
         return memory;
+    }
     throw std::bad_alloc();
 }
 void operator delete(void *memory) noexcept
 {
+    blocks -= memory != nullptr;
     free(memory);
 }
 void operator delete(void *memory, std::size_t) noexcept
 {
+    blocks -= memory != nullptr;
     free(memory);
 }
 #endif
@@ -388,6 +444,19 @@ TEST_F(Cell, WithoutMemoryNothingChanges)
     refuse([&] { cell.reset(); });
     EXPECT_EQ(refused, 4) << "the last needs none";
     EXPECT_EQ(number(cell), -1);
+}
+
+// What rcu_retire() notes a pointer in goes with it.
+TEST_F(Cell, ANoteIsGivenBack)
+{
+    if (TEST_ASAN || TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer's runtime has an operator new of its own";
+    static int plain;
+    const long before = blocks;
+    for (int i = 0; i < 100; i++)
+        rtrcu::rcu_retire(&plain, [](int *) {});
+    rcu_barrier();
+    EXPECT_LT(blocks - before, 100);
 }
 
 // ---- many threads ----

@@ -132,6 +132,30 @@ TEST(Functions, Paragraph4And5BarrierWaitsForEvaluations)
     std::rcu_barrier(std::rcu_default_domain());
 }
 
+// 4: it waits for one that has begun, though every grace period is over.
+TEST(Functions, Paragraph4BarrierWaitsForAnEvaluationUnderWay)
+{
+    test::Steps steps;
+    std::atomic<bool> finished{false};
+    static int object;
+    std::rcu_retire(&object, [&](int *) {
+        steps.reach(1);
+        steps.wait(2);
+        finished = true;
+    });
+    steps.wait(1);
+    auto wait = [&](bool named) {
+        named ? std::rcu_barrier(std::rcu_default_domain()) : std::rcu_barrier();
+        EXPECT_TRUE(finished);
+    };
+    std::thread first(wait, false), second(wait, true);
+    for (int i = 0; i < 3; i++)
+        std::rcu_synchronize(); // they have had time for one
+    steps.reach(2);
+    first.join();
+    second.join();
+}
+
 // 5, Note 1: a barrier is not a synchronize: with nothing scheduled it does not wait for regions.
 TEST(Functions, Paragraph5ABarrierAloneDoesNotWaitForRegions)
 {

@@ -70,6 +70,14 @@ TEST(Guard, AssignmentEndsWhatItHeld)
     EXPECT_EQ(depth(), 1u);
     second.end();
     EXPECT_EQ(depth(), 0u);
+    {
+        rtrcu::guard outer;
+        {
+            rtrcu::guard inner;
+            inner.end();
+        }
+        EXPECT_EQ(depth(), 1u) << "it has ended once";
+    }
 }
 
 TEST(Guard, ATasksGuardMovesWithItsTask)
@@ -86,6 +94,26 @@ TEST(Guard, ATasksGuardMovesWithItsTask)
         }
         EXPECT_EQ(depth(), 0u);
     }
+    EXPECT_EQ(depth(), 0u);
+    synchronize_rcu();
+}
+
+// Without guards it is nobody's; with them it is parked by who switches tasks, and its guards end where they are told to.
+TEST(Guard, ATaskIsParkedOutsideItsGuards)
+{
+    rtrcu::task task("parked");
+    std::optional<rtrcu::guard> guard(std::in_place, task);
+    EXPECT_FALSE(task.is_parked());
+    guard.reset();
+    EXPECT_TRUE(task.is_parked());
+    guard.emplace(task);
+    task.park();
+    EXPECT_EQ(depth(), 0u);
+    std::thread([&] {
+        guard.reset();
+        EXPECT_EQ(depth(), 0u);
+    }).join();
+    EXPECT_TRUE(task.is_parked());
     EXPECT_EQ(depth(), 0u);
     synchronize_rcu();
 }

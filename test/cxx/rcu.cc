@@ -2,6 +2,7 @@
 // [saferecl.rcu], sentence by sentence: each test names its clause and paragraph (N5008's numbers).
 // What must not compile stands in refused/cases.cc.
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -277,6 +278,11 @@ struct PoolDeleter {
     void operator()(Pooled *object) const;
 };
 struct Pooled : std::rcu_obj_base<Pooled, PoolDeleter> {
+    static void operator delete(void *memory)
+    {
+        memset(memory, 0xee, sizeof(Pooled)); // what lies in it is gone
+        ::operator delete(memory);
+    }
 };
 void PoolDeleter::operator()(Pooled *object) const
 {
@@ -338,6 +344,8 @@ TEST(Base, Paragraph9AThrowingEvaluationTerminates)
     EXPECT_TRUE(test::aborted(test::run_child("throwing_evaluation"), "terminated"));
     EXPECT_TRUE(test::aborted(test::run_child("throwing_object"), "terminate called"));
 }
+
+static_assert(noexcept(rtrcu::detail::retired_object<int, void (*)(int *)>::reclaim(nullptr)));
 
 // An evaluation that schedules others, through all three ways: a chain, each behind a grace period of its own.
 struct Chain : std::rcu_obj_base<Chain> {
