@@ -98,7 +98,7 @@ TEST(Guard, ATasksGuardMovesWithItsTask)
     synchronize_rcu();
 }
 
-// Without guards it is nobody's; with them it is parked by who switches tasks, and its guards end where they are told to.
+// Without guards it is nobody's; with them who switches tasks parks it, and its guards end wherever they are told to.
 TEST(Guard, ATaskIsParkedOutsideItsGuards)
 {
     rtrcu::task task("parked");
@@ -145,6 +145,11 @@ TEST(Quiescent, IsInsideUntilItSaysOtherwise)
         auto away = thread->offline();
         std::thread([] { synchronize_rcu(); }).join();
     });
+    unsigned long later = start_poll_synchronize_rcu();
+    EXPECT_FALSE(poll_state_synchronize_rcu(later)) << "it is back, and inside";
+    for (int i = 0; i < 100; i++)
+        std::this_thread::yield();
+    EXPECT_FALSE(poll_state_synchronize_rcu(later));
     other.run([&] { thread.reset(); });
     synchronize_rcu(); // it is an ordinary thread again, and outside
     other.finish();
@@ -214,6 +219,19 @@ TEST(Deadline, AQuiescentLoopPassesGracePeriods)
         (void)loop.run_every(
             200us, [&] { return !poll_state_synchronize_rcu(cookie) && std::chrono::steady_clock::now() < until; });
         EXPECT_TRUE(poll_state_synchronize_rcu(cookie));
+    }).join();
+}
+
+TEST(Deadline, AQuiescentLoopsRestIsAQuiescentState)
+{
+    std::thread([] {
+        rtrcu::quiescent_thread thread;
+        rtrcu::deadline_loop loop(thread);
+        unsigned long cookie = start_poll_synchronize_rcu();
+        EXPECT_TRUE(test::eventually([&] {
+            (void)loop.rest(std::chrono::steady_clock::now());
+            return poll_state_synchronize_rcu(cookie);
+        }));
     }).join();
 }
 

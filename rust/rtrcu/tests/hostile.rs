@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,8 +57,12 @@ fn give_time() {
     }
 }
 
+/// A cell that lives for ever, and that LeakSanitizer finds.
 fn leaked_cell() -> &'static Rcu<Probe> {
-    Box::leak(Box::new(Rcu::new(Probe::new(1, &counter()))))
+    static KEPT: Mutex<Vec<&Rcu<Probe>>> = Mutex::new(Vec::new());
+    let cell = Box::leak(Box::new(Rcu::new(Probe::new(1, &counter()))));
+    KEPT.lock().unwrap().push(cell);
+    cell
 }
 
 /// The grace period begins while a guard covers the section; the guard goes, and the section is on a list by then.
