@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The one global domain and the public entry points: the only room with a mutable variable of file scope.
+/* The native domain, the list of the others, and the public entry points: the only room with a mutable variable of
+ * file scope.
  *
  * Knows: everything below.  Performs the actions that lower rooms return.
  */
 #ifndef RTRCU_API_API_H
 #define RTRCU_API_API_H
 
-#include "drive/drive.h"
+#include "adopt/adopt.h"
 
 /* How a leaf is laid out: what each room keeps of it, in one piece. */
 struct domain_leaf {
@@ -30,6 +31,7 @@ struct domain {
     struct callback cb;
     struct watch watch;
     struct drive drive;
+    struct adopt adopt; /* the domains of other flavours */
     struct domain_leaf first_leaf;
 };
 

@@ -46,12 +46,16 @@ static void arm_main(struct domain *domain)
 
 static void on_fork_prepare(void)
 {
+    adopt_pause(&rtrcu_domain.adopt);
     drive_before_fork(&rtrcu_domain.drive);
+    adopt_before_fork(&rtrcu_domain.adopt);
 }
 
 static void on_fork_parent(void)
 {
+    adopt_after_fork_parent(&rtrcu_domain.adopt);
     drive_after_fork_parent(&rtrcu_domain.drive);
+    adopt_resume(&rtrcu_domain.adopt);
 }
 
 /* The forking thread is the child's only one.  Threads are made again when first needed, not here. */
@@ -66,6 +70,7 @@ static void on_fork_child(void)
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
     drive_after_fork_child(&domain->drive, old_thread_id);
+    adopt_after_fork_child(&domain->adopt, old_thread_id);
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
     (void)reader_exit_arm(&domain->registry); /* it is the main thread now */
@@ -110,6 +115,7 @@ void api_init(void)
     callback_init(&domain->cb, &domain->config, &domain->gp);
     watch_init(&domain->watch, &domain->config, &domain->gp, &domain->cb);
     drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
+    adopt_init(&domain->adopt, &domain->config, &domain->registry, &domain->watch, &domain->drive);
     choose_fences(domain);
     if (plat_thread_exit_prepare(reader_exit_key(&domain->registry), on_thread_exit) != 0)
         plat_print("rtrcu: no thread-exit hook is left (pthread_key_create); readers are counted without records\n");

@@ -20,11 +20,13 @@ enum lock_rank {
     LOCK_RANK_CONFIG, /* api: one change of configuration at a time */
     /* Gp: who turns the crank; held over a step, a heavy fence and a moment of watching included. */
     LOCK_RANK_CRANK,
-    LOCK_RANK_LEAF,   /* reader: a leaf's records and the consumer side of their queues */
-    LOCK_RANK_TASKS,  /* parked: the tasks that parked on one thread */
-    LOCK_RANK_DAEMON, /* drive: the list of queues that a krcud/N has to serve */
-    LOCK_RANK_WORKER, /* drive: the priority of a worker */
-    LOCK_RANK_REPORT, /* watch: reports that wait to be said */
+    LOCK_RANK_LEAF,    /* reader: a leaf's records and the consumer side of their queues */
+    LOCK_RANK_TASKS,   /* parked: the tasks that parked on one thread */
+    LOCK_RANK_DAEMON,  /* drive: the list of queues that a krcud/N has to serve */
+    LOCK_RANK_WORKER,  /* drive: the priority of a worker */
+    LOCK_RANK_REPORT,  /* watch: reports that wait to be said */
+    LOCK_RANK_SERVERS, /* adopt: a flavour's servers */
+    LOCK_RANK_WORDS,   /* adopt: a flavour's words against their owners' exit */
 };
 
 struct lock {

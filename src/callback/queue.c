@@ -154,3 +154,10 @@ bool cbqueue_repair(struct cb_queue *queue)
     queue->enqueuing = NULL;
     return reached;
 }
+
+void cbchain_repair(struct cb_chain *chain)
+{
+    bool reached = true;
+    if (chain->first)
+        repair_links(chain->first, &chain->last, NULL, &reached);
+}

@@ -77,6 +77,21 @@ struct cb_chain cbqueue_take_inbox(struct cb_queue *queue);
 /* Remove the first head.  NULL: empty, or the link behind it is unfinished (come back later). */
 struct rcu_head *cbqueue_pop(struct cb_chain *chain);
 
+/* Has nobody appended anything since the inbox was taken?  Behind a full fence: who appends exchanges the tail. */
+static inline bool cbqueue_inbox_is_empty(const struct cb_queue *queue)
+{
+    return rtrcu_load_acquire(&queue->tail) == &queue->stub;
+}
+static inline bool cbchain_is_empty(const struct cb_chain *chain)
+{
+    return !chain->first;
+}
+/* Numbers given out. */
+static inline uint64_t cbqueue_enqueued(const struct cb_queue *queue)
+{
+    return rtrcu_load_relaxed(&queue->enqueued);
+}
+
 /* Append @tail to @chain; the one link this writes is finished at once. */
 void cbqueue_join(struct cb_chain *chain, struct cb_chain tail);
 
@@ -95,6 +110,8 @@ uint64_t cbqueue_lost(const struct cb_queue *queue);
 /* In a fork's child, for the queue of a thread that is not there: finish the link it left open.  False if one of the
  * heads behind the break cannot be found. */
 bool cbqueue_repair(struct cb_queue *queue);
+/* Likewise for a chain whose producers were several: it ends before a link that is missing. */
+void cbchain_repair(struct cb_chain *chain);
 
 static inline bool cbqueue_is_waiting(const struct cb_queue *queue)
 {

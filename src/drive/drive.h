@@ -101,6 +101,11 @@ static inline bool drive_runs(const struct drive *drive)
 {
     return drive_thread_runs(&drive->thread);
 }
+/* Where threads run that are made now. */
+static inline const struct plat_home *drive_home(const struct drive *drive)
+{
+    return rtrcu_load_acquire(&drive->home);
+}
 static inline int64_t drive_tick_ns(const struct drive *drive)
 {
     return config_now(drive->config)->tick_us * 1000;

@@ -87,12 +87,20 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
     return 0;
 }
 
-bool plat_cpus_exist(const struct plat_cpus *cpus)
+int plat_cpus_configured(void)
 {
     int saved = errno;
     long configured = sysconf(_SC_NPROCESSORS_CONF); /* reads files */
     errno = saved;
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && cpu < (configured < 1 ? 1 : configured); cpu++) {
+    if (configured > PLAT_CPU_MAX)
+        return PLAT_CPU_MAX;
+    return configured < 1 ? 1 : (int)configured;
+}
+
+bool plat_cpus_exist(const struct plat_cpus *cpus)
+{
+    uint32_t configured = (uint32_t)plat_cpus_configured();
+    for (uint32_t cpu = 0; cpu < configured; cpu++) {
         if (plat_cpus_has(cpus, cpu))
             return true;
     }
@@ -116,11 +124,8 @@ uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
 
 void plat_cpus_cut(struct plat_cpus *cpus)
 {
-    int saved = errno;
-    long configured = sysconf(_SC_NPROCESSORS_CONF);
-    errno = saved;
     if (!plat_cpus_exist(cpus))
         return;
-    for (uint32_t cpu = configured < 1 ? 1 : (uint32_t)configured; cpu < PLAT_CPU_MAX; cpu++)
+    for (uint32_t cpu = (uint32_t)plat_cpus_configured(); cpu < PLAT_CPU_MAX; cpu++)
         cpus->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Futexes, plain and priority-inheriting; all private to the process.
+/* Futexes, plain and priority-inheriting; private to the process, unless the name says otherwise.
  *
  * tested by: test/unit/plat/plat.cc
  */
@@ -20,11 +20,26 @@ static struct timespec to_timespec(int64_t ns)
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+static int wait_on(uint32_t *word, int operation, uint32_t expected, int64_t timeout_ns)
 {
     struct timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
-    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected,
+    return (int)plat_syscall(SYS_futex, (long)word, operation, expected,
                              timeout_ns == PLAT_FOREVER ? 0 : (long)&timeout, 0, 0);
+}
+
+int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    return wait_on(word, FUTEX_WAIT_PRIVATE, expected, timeout_ns);
+}
+
+int plat_futex_wait_shared(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    return wait_on(word, FUTEX_WAIT, expected, timeout_ns);
+}
+
+int plat_futex_wake_shared(uint32_t *word, int count)
+{
+    return (int)plat_syscall(SYS_futex, (long)word, FUTEX_WAKE, count, 0, 0, 0);
 }
 
 int plat_futex_wake(uint32_t *word, int count)

@@ -4,9 +4,10 @@
  * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
  * Every function returns 0 or a value, or -errno; none sets errno.  All are async-signal-safe but plat_home_init(),
- * plat_cpus_exist(), plat_cpus_cut(), plat_thread_create(), plat_thread_exit_prepare(), plat_thread_exit_reserve(),
- * plat_symbol(), plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of
- * vsnprintf(), strtol(), pthread_getspecific() and pthread_setcancelstate().
+ * plat_cpus_configured(), plat_cpus_exist(), plat_cpus_cut(), plat_thread_create(), plat_thread_join(),
+ * plat_thread_exit_prepare(), plat_thread_exit_reserve(), plat_symbol(), plat_copies() and plat_stay_loaded().  Some
+ * are so by what glibc does: no standard promises it of vsnprintf(), strtol(), pthread_getspecific() and
+ * pthread_setcancelstate().
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H
@@ -37,6 +38,9 @@ int plat_fence_by_visit(void);
 /* Sleep while *word == expected, at most @timeout_ns.  0 on a wake-up, -EAGAIN, -ETIMEDOUT, -EINTR. */
 int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int plat_futex_wake(uint32_t *word, int count);
+/* The same on a word that a program's own code wakes, which does not say that it is private to the process. */
+int plat_futex_wait_shared(uint32_t *word, uint32_t expected, int64_t timeout_ns);
+int plat_futex_wake_shared(uint32_t *word, int count);
 /* Priority-inheriting futex: the word holds the owner's thread id, the kernel adds its bits.  -EAGAIN, also where there
  * is no timeout: look at the word, then wait again.  So a waiter finds a word whose owner was refused the hand-over. */
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns);
@@ -57,6 +61,8 @@ int plat_cpu_current(void);
 /* Where the kernel keeps the CPU number of the calling thread up to date, or NULL.  Other threads may read it. */
 const uint32_t *plat_cpu_address(void);
 int plat_cpu_bind(int cpu); /* the calling thread */
+/* How many CPUs this machine can have; at most PLAT_CPU_MAX. */
+int plat_cpus_configured(void);
 
 /* A set of CPUs, in the kernel's layout. */
 struct plat_cpus {
@@ -98,7 +104,9 @@ struct plat_thread {
     void *argument;
     int32_t priority; /* SCHED_FIFO from its start, where that is allowed; 0 = SCHED_OTHER */
     int32_t nice;
-    uint32_t thread_id; /* atomic: written by the thread, 0 = not yet running */
+    bool joinable;         /* not detached: whoever knows the handle joins it */
+    unsigned long pthread; /* its handle; written by the thread before its id */
+    uint32_t thread_id;    /* atomic: written by the thread, 0 = not yet running */
 };
 
 /* Fill in one that has not been made yet; @name is cut to what the kernel keeps. */
@@ -114,7 +122,18 @@ static inline void plat_thread_prepare(struct plat_thread *thread, const char *n
     thread->argument = argument;
     thread->priority = priority;
     thread->nice = 0;
+    thread->joinable = false;
     rtrcu_store_relaxed(&thread->thread_id, 0);
+}
+/* Behind that: whoever knows the handle joins it. */
+static inline void plat_thread_prepare_joinable(struct plat_thread *thread)
+{
+    thread->joinable = true;
+}
+/* As pthread_t, once it has an id. */
+static inline unsigned long plat_thread_handle(const struct plat_thread *thread)
+{
+    return thread->pthread;
 }
 /* Its id, 0 = not yet running; and, in a fork's child, what it is now. */
 static inline uint32_t plat_thread_number(const struct plat_thread *thread)
@@ -125,11 +144,13 @@ static inline void plat_thread_renumber(struct plat_thread *thread, uint32_t thr
 {
     rtrcu_store_relaxed(&thread->thread_id, thread_id);
 }
-/* Make a detached thread at home: at its priority, on the home's CPUs, with all signals blocked that do not tell of
- * a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a sandbox refuses one of
- * them, that one alone is left out: the priority for an ordinary thread, the CPUs for those of its maker, and its
- * maker's policy only where none can be set. 0; -errno: there is no room for a thread now. */
+/* Make a thread at home, detached unless it is joinable: at its priority, on the home's CPUs, with all signals blocked
+ * that do not tell of a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a
+ * sandbox refuses one of them, that one alone is left out: the priority for an ordinary thread, the CPUs for those of
+ * its maker, and its maker's policy only where none can be set. 0; -errno: there is no room for a thread now. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
+/* Wait for the end of one that is joinable and has run. */
+void plat_thread_join(struct plat_thread *thread);
 int plat_thread_id(void); /* asks the kernel */
 int plat_process_id(void);
 bool plat_thread_is_main(void);

@@ -104,6 +104,7 @@ void plat_home_init(struct plat_home *home)
 static void *begin(void *argument)
 {
     struct plat_thread *thread = argument;
+    thread->pthread = (unsigned long)pthread_self();
     rtrcu_store_release(&thread->thread_id, (uint32_t)plat_thread_id());
     plat_syscall(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
     plat_syscall(SYS_setpriority, PRIO_PROCESS, 0, thread->nice, 0, 0, 0);
@@ -143,7 +144,7 @@ static int create(struct plat_thread *thread, size_t stack_bytes, struct place p
     pthread_t handle;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setdetachstate(&attributes, thread->joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, stack_bytes);
     block_foreign(&attributes);
     if (!place.inherits)
@@ -190,6 +191,11 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
         error = create_somewhere(thread, &home->cpus, bytes);
     errno = saved;
     return -error;
+}
+
+void plat_thread_join(struct plat_thread *thread)
+{
+    pthread_join((pthread_t)thread->pthread, NULL);
 }
 
 int plat_thread_id(void)

@@ -91,7 +91,18 @@
     X(LendByCaller) \
     X(FullAnonymous) \
     X(Spin) \
-    X(Help)
+    X(Help) \
+    X(Adopted) \
+    X(AdoptedFull) \
+    X(AdoptedTwo) \
+    X(AdoptedStale) \
+    X(AdoptedBack) \
+    X(AdoptedSleep) \
+    X(AdoptedRegister) \
+    X(AdoptedQsbr) \
+    X(AdoptedRefused) \
+    X(AdoptedCall) \
+    X(AdoptedWake)
 // clang-format on
 
 namespace scenarios

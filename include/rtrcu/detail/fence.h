@@ -12,6 +12,13 @@ static inline void rtrcu_fence_light(void)
     __asm__ __volatile__("" ::: "memory");
 }
 
+/* May a store be seen before a load that stands in front of it has been done? */
+#if defined(__x86_64__)
+#define RTRCU_STORES_PASS_LOADS 0
+#else
+#define RTRCU_STORES_PASS_LOADS 1
+#endif
+
 static inline void rtrcu_fence_full(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -60,6 +60,16 @@ int plat_futex_wake(uint32_t *word, int count)
     return world()->futex_wake(reinterpret_cast<uintptr_t>(word), count);
 }
 
+int plat_futex_wait_shared(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    return plat_futex_wait(word, expected, timeout_ns);
+}
+
+int plat_futex_wake_shared(uint32_t *word, int count)
+{
+    return plat_futex_wake(word, count);
+}
+
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
 {
     return world()->futex_lock_pi(reinterpret_cast<uintptr_t>(word), timeout_ns);
@@ -95,6 +105,11 @@ int plat_cpu_current(void)
 const uint32_t *plat_cpu_address(void)
 {
     return nullptr;
+}
+
+int plat_cpus_configured(void)
+{
+    return 1;
 }
 
 int plat_cpu_bind(int cpu)
@@ -141,6 +156,10 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
     int id = world()->add_thread(thread->name, thread->body, thread->argument, true);
     thread->thread_id = static_cast<uint32_t>(id + 1);
     return 0;
+}
+
+void plat_thread_join(struct plat_thread *)
+{
 }
 
 int plat_thread_id(void)

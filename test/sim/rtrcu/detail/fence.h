@@ -10,7 +10,14 @@
 #include <rtrcu/detail/atomic.h>
 
 #define rtrcu_cpu_relax rtrcu_machine_cpu_relax
+#ifdef SIM_TWO_WORDS
+#pragma push_macro("__x86_64__")
+#undef __x86_64__
+#endif
 #include_next <rtrcu/detail/fence.h>
+#ifdef SIM_TWO_WORDS
+#pragma pop_macro("__x86_64__")
+#endif
 #undef rtrcu_cpu_relax
 #undef rtrcu_tsan_acquire
 #undef rtrcu_tsan_release

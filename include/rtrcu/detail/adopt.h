@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Adopted flavours: what the libraries that stand in for liburcu's ask of this one.  Not for programs; it changes with
+ * them, and both come together.
+ *
+ * A flavour is a domain of its own.  Its readers' words lie in the program, at places that liburcu's ABI fixes, since
+ * programs have the read side compiled in; so the word here is theirs, not the one of <rtrcu/rcu.h>.
+ */
+#ifndef RTRCU_DETAIL_ADOPT_H
+#define RTRCU_DETAIL_ADOPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rtrcu/rcu.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RTRCU_ADOPT_MEMB, RTRCU_ADOPT_MB, RTRCU_ADOPT_QSBR, RTRCU_ADOPT_BP, RTRCU_ADOPT_FLAVOURS };
+
+/* A thread's block, 256 bytes.  What programs know: the word at 0, and for qsbr `waiting` at 144, and `registered` at
+ * 152, which debug builds of them look at.  @room adopt */
+struct rtrcu_adopted_reader {
+    uint64_t word; /* atomic; by the owner alone */
+    uint64_t unused[15];
+    struct adopt_record *record; /* NULL: not registered; of the owner */
+    struct adopt_server *server; /* that this thread chose for its callbacks; of the owner */
+    uint32_t waiting;            /* atomic: qsbr: wake who waits */
+    uint32_t unused_too;
+    uint32_t registered;   /* of the owner */
+    uint32_t exit_rounds;  /* of the owner: rounds of destructors that the exit hook has waited */
+    uint32_t in_callbacks; /* of the owner: it is a server's thread */
+    uint32_t forked;       /* of the owner: explicit fork hooks that it is between */
+    uint64_t unused_last[11];
+} __attribute__((aligned(128)));
+
+/* What a flavour's library says of it once.  @room adopt, api */
+struct rtrcu_adopt {
+    uint32_t kind;
+    const char *name;                             /* in reports */
+    uint64_t *generation;                         /* the first member of the program's `struct urcu_gp` */
+    uint32_t *futex;                              /* the second */
+    uint32_t *light;                              /* not 0: readers rely on membarrier(); NULL: they never do */
+    struct rtrcu_adopted_reader *(*self)(void);   /* bp: NULL until the thread has one */
+    void (*be)(struct rtrcu_adopted_reader *own); /* bp: this is it from now on; NULL where it is thread-local */
+};
+
+struct rtrcu_adopted; /* a flavour's domain */
+struct adopt_server;  /* what programs know as struct call_rcu_data */
+
+/* Hooks of liburcu-cds' hash table around a fork, at the places that its ABI fixes.  @room adopt */
+struct rtrcu_adopt_hooks {
+    void (*before_fork)(void *priv);
+    void (*after_fork_parent)(void *priv);
+    void (*after_fork_child)(void *priv);
+    void *priv;
+};
+
+/* The domain of @flavour's kind: a new one the first time.  Ends the process if there is no memory for it. */
+struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt *flavour);
+
+/* The calling thread is a reader from now on; it may be already.  qsbr: and online.  Async-signal-safe. */
+void rtrcu_adopt_register(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted);
+/* A reader has left and found somebody asleep. */
+void rtrcu_adopt_wake(struct rtrcu_adopted *adopted);
+/* qsbr: outside until it says that it is online. */
+void rtrcu_adopt_offline(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_online(struct rtrcu_adopted *adopted);
+
+void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted);
+uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted);
+bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
+
+void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
+void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
+
+/* Servers of callbacks: a thread each.  NULL with errno set: no memory.  @cpu: -1 = any. */
+struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
+/* It ends, and what it has left goes to the default one.  Not the default one itself. */
+void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
+struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted);
+/* Of the calling thread's choice, or its CPU's, or the default. */
+struct adopt_server *rtrcu_adopt_server_in_use(struct rtrcu_adopted *adopted);
+struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
+/* 0; -EINVAL: no such CPU; -EEXIST: it has one.  errno likewise. */
+int rtrcu_adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server);
+struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
+/* Its thread as pthread_t; whoever asks joins it, and rtrcu_adopt_server_free() does no more. */
+unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
+int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
+void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted);
+/* Not 0: a CPU has a server of its own, which is found inside a section alone. */
+bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);
+
+/* The program's own calls around a fork: no callback is under way between them.  pthread_atfork() does the rest. */
+void rtrcu_adopt_before_fork(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_after_fork_parent(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add);
+
+/* One line on standard error, of what this flavour has done. */
+void rtrcu_adopt_say(struct rtrcu_adopted *adopted);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

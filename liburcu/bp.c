@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Readers of bp: registered by their first section, in a handler too; nobody wakes who waits for them.
+ */
+#include "nesting.h"
+
+extern EXPORT __thread struct rtrcu_adopted_reader *urcu_bp_reader;
+extern EXPORT uint32_t urcu_bp_has_sys_membarrier;
+EXPORT void urcu_bp_register(void);
+EXPORT void urcu_bp_register_thread(void);
+EXPORT void urcu_bp_before_fork(void);
+EXPORT void urcu_bp_after_fork_parent(void);
+EXPORT void urcu_bp_after_fork_child(void);
+EXPORT void *urcu_bp_dereference_sym(void *p);
+EXPORT void *urcu_bp_set_pointer_sym(void **p, void *v);
+EXPORT void *urcu_bp_xchg_pointer_sym(void **p, void *v);
+EXPORT void *urcu_bp_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
+
+__thread struct rtrcu_adopted_reader *urcu_bp_reader;
+struct shim_gp urcu_bp_gp = {.generation = 1};
+uint32_t urcu_bp_has_sys_membarrier;
+
+static struct rtrcu_adopted_reader *self_of_thread(void)
+{
+    return urcu_bp_reader;
+}
+
+static void be(struct rtrcu_adopted_reader *own)
+{
+    urcu_bp_reader = own;
+}
+
+const struct rtrcu_adopt shim_flavour = {
+    .kind = RTRCU_ADOPT_BP,
+    .name = "urcu-bp",
+    .generation = &urcu_bp_gp.generation,
+    .futex = &urcu_bp_gp.futex,
+    .light = &urcu_bp_has_sys_membarrier,
+    .self = self_of_thread,
+    .be = be,
+};
+
+void urcu_bp_register(void)
+{
+    rtrcu_adopt_register(shim_domain());
+}
+
+void urcu_bp_register_thread(void)
+{
+    rtrcu_adopt_register(shim_domain());
+}
+
+void urcu_bp_read_lock(void)
+{
+    if (unlikely(!urcu_bp_reader))
+        urcu_bp_register();
+    shim_enter(urcu_bp_reader, &urcu_bp_gp, &urcu_bp_has_sys_membarrier);
+}
+
+void urcu_bp_read_unlock(void)
+{
+    (void)shim_leave(urcu_bp_reader, &urcu_bp_has_sys_membarrier);
+}
+
+int urcu_bp_read_ongoing(void)
+{
+    if (unlikely(!urcu_bp_reader))
+        urcu_bp_register();
+    return (uint32_t)urcu_bp_reader->word != 0;
+}
+
+/* pthread_atfork() does what there is to do. */
+void urcu_bp_before_fork(void)
+{
+}
+
+void urcu_bp_after_fork_parent(void)
+{
+}
+
+void urcu_bp_after_fork_child(void)
+{
+}
+
+/* ---- pointers, under names of its own ---- */
+
+void *urcu_bp_dereference_sym(void *p)
+{
+    return p;
+}
+
+void *urcu_bp_set_pointer_sym(void **p, void *v)
+{
+    rtrcu_store_release(p, v);
+    return v;
+}
+
+void *urcu_bp_xchg_pointer_sym(void **p, void *v)
+{
+    return rtrcu_exchange(p, v);
+}
+
+void *urcu_bp_cmpxchg_pointer_sym(void **p, void *old, void *fresh)
+{
+    (void)rtrcu_compare_exchange(p, &old, fresh);
+    return old;
+}
+
+void shim_quiescent_state(void)
+{
+}
+
+void shim_thread_offline(void)
+{
+}
+
+void shim_thread_online(void)
+{
+}
+
+void shim_register_thread(void)
+{
+    urcu_bp_register_thread();
+}
+
+void shim_unregister_thread(void)
+{
+    rtrcu_adopt_unregister(shim_domain());
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What every flavour's library offers to updaters, under its own names.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "shim.h"
+
+static struct rtrcu_adopted *domain;
+
+struct rtrcu_adopted *shim_domain(void)
+{
+    struct rtrcu_adopted *own = rtrcu_load_acquire(&domain);
+    if (likely(own))
+        return own;
+    own = rtrcu_adopt(&shim_flavour);
+    rtrcu_store_release(&domain, own);
+    return own;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    (void)shim_domain();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (secure_getenv("DROPIN_COUNTERS"))
+        rtrcu_adopt_say(shim_domain());
+}
+
+void NAME(synchronize_rcu)(void)
+{
+    rtrcu_adopt_synchronize(shim_domain());
+}
+
+void NAME(barrier)(void)
+{
+    rtrcu_adopt_barrier(shim_domain());
+}
+
+struct shim_poll_state NAME(start_poll_synchronize_rcu)(void)
+{
+    return (struct shim_poll_state){rtrcu_adopt_start_poll(shim_domain())};
+}
+
+bool NAME(poll_state_synchronize_rcu)(struct shim_poll_state state)
+{
+    return rtrcu_adopt_poll_state(shim_domain(), state.grace_period_id);
+}
+
+/* ---- callbacks ---- */
+
+/* A CPU's server may be freed as soon as nobody is inside who found it. */
+void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func)
+{
+    struct rtrcu_adopted *own = shim_domain();
+    bool found_inside = unlikely(rtrcu_adopt_has_cpu_servers(own));
+    if (found_inside)
+        NAME(read_lock)();
+    rtrcu_adopt_call(own, head, func);
+    if (found_inside)
+        NAME(read_unlock)();
+}
+
+EXPORT struct adopt_server *NAME(create_call_rcu_data)(unsigned long flags, int cpu);
+struct adopt_server *NAME(create_call_rcu_data)(unsigned long flags, int cpu)
+{
+    return rtrcu_adopt_server_create(shim_domain(), flags, cpu);
+}
+
+EXPORT void NAME(call_rcu_data_free)(struct adopt_server *server);
+void NAME(call_rcu_data_free)(struct adopt_server *server)
+{
+    rtrcu_adopt_server_free(shim_domain(), server);
+}
+
+EXPORT struct adopt_server *NAME(get_default_call_rcu_data)(void);
+struct adopt_server *NAME(get_default_call_rcu_data)(void)
+{
+    return rtrcu_adopt_server_default(shim_domain());
+}
+
+EXPORT struct adopt_server *NAME(get_call_rcu_data)(void);
+struct adopt_server *NAME(get_call_rcu_data)(void)
+{
+    return rtrcu_adopt_server_in_use(shim_domain());
+}
+
+EXPORT struct adopt_server *NAME(get_cpu_call_rcu_data)(int cpu);
+struct adopt_server *NAME(get_cpu_call_rcu_data)(int cpu)
+{
+    return rtrcu_adopt_server_of_cpu(shim_domain(), cpu);
+}
+
+EXPORT int NAME(set_cpu_call_rcu_data)(int cpu, struct adopt_server *server);
+int NAME(set_cpu_call_rcu_data)(int cpu, struct adopt_server *server)
+{
+    return rtrcu_adopt_server_set_cpu(shim_domain(), cpu, server);
+}
+
+EXPORT struct adopt_server *NAME(get_thread_call_rcu_data)(void);
+struct adopt_server *NAME(get_thread_call_rcu_data)(void)
+{
+    return rtrcu_adopt_server_of_thread(shim_domain());
+}
+
+EXPORT void NAME(set_thread_call_rcu_data)(struct adopt_server *server);
+void NAME(set_thread_call_rcu_data)(struct adopt_server *server)
+{
+    rtrcu_adopt_server_set_thread(shim_domain(), server);
+}
+
+EXPORT pthread_t NAME(get_call_rcu_thread)(struct adopt_server *server);
+pthread_t NAME(get_call_rcu_thread)(struct adopt_server *server)
+{
+    return (pthread_t)rtrcu_adopt_server_thread(shim_domain(), server);
+}
+
+EXPORT int NAME(create_all_cpu_call_rcu_data)(unsigned long flags);
+int NAME(create_all_cpu_call_rcu_data)(unsigned long flags)
+{
+    return rtrcu_adopt_servers_create_all(shim_domain(), flags);
+}
+
+EXPORT void NAME(free_all_cpu_call_rcu_data)(void);
+void NAME(free_all_cpu_call_rcu_data)(void)
+{
+    rtrcu_adopt_servers_free_all(shim_domain());
+}
+
+/* ---- callbacks without a head ---- */
+
+void NAME(defer_rcu)(void (*func)(void *), void *p)
+{
+    rtrcu_adopt_defer(shim_domain(), func, p);
+}
+
+EXPORT int NAME(defer_register_thread)(void);
+int NAME(defer_register_thread)(void)
+{
+    return 0;
+}
+
+EXPORT void NAME(defer_barrier)(void);
+void NAME(defer_barrier)(void)
+{
+    rtrcu_adopt_barrier(shim_domain());
+}
+
+EXPORT void NAME(defer_barrier_thread)(void);
+void NAME(defer_barrier_thread)(void)
+{
+    rtrcu_adopt_barrier(shim_domain());
+}
+
+EXPORT void NAME(defer_unregister_thread)(void);
+void NAME(defer_unregister_thread)(void)
+{
+    rtrcu_adopt_barrier(shim_domain());
+}
+
+EXPORT void NAME(defer_exit)(void);
+void NAME(defer_exit)(void)
+{
+}
+
+/* ---- fork ---- */
+
+void NAME(call_rcu_before_fork)(void)
+{
+    rtrcu_adopt_before_fork(shim_domain());
+}
+
+void NAME(call_rcu_after_fork_parent)(void)
+{
+    rtrcu_adopt_after_fork_parent(shim_domain());
+}
+
+void NAME(call_rcu_after_fork_child)(void)
+{
+    rtrcu_adopt_after_fork_child(shim_domain());
+}
+
+void NAME(register_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks)
+{
+    rtrcu_adopt_hooks(shim_domain(), hooks, true);
+}
+
+void NAME(unregister_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks)
+{
+    rtrcu_adopt_hooks(shim_domain(), hooks, false);
+}

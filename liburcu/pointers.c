@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Pointers for callers in other languages, and futexes for machines without: the names that every flavour exports.
+ */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+EXPORT void *rcu_dereference_sym(void *p);
+void *rcu_dereference_sym(void *p)
+{
+    return p; /* the load is the caller's own */
+}
+
+EXPORT void *rcu_set_pointer_sym(void **p, void *v);
+void *rcu_set_pointer_sym(void **p, void *v)
+{
+    rtrcu_store_release(p, v);
+    return v;
+}
+
+EXPORT void *rcu_xchg_pointer_sym(void **p, void *v);
+void *rcu_xchg_pointer_sym(void **p, void *v)
+{
+    return rtrcu_exchange(p, v);
+}
+
+EXPORT void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
+void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh)
+{
+    (void)rtrcu_compare_exchange(p, &old, fresh);
+    return old;
+}
+
+/* What liburcu's own forms share where the kernel has no futexes; nothing uses them here. */
+EXPORT __attribute__((weak)) pthread_mutex_t __urcu_compat_futex_lock = PTHREAD_MUTEX_INITIALIZER;
+EXPORT __attribute__((weak)) pthread_cond_t __urcu_compat_futex_cond = PTHREAD_COND_INITIALIZER;
+
+EXPORT int compat_futex_noasync(int32_t *word, int operation, int32_t value, const struct timespec *timeout,
+                                int32_t *other, int32_t value3);
+int compat_futex_noasync(int32_t *word, int operation, int32_t value, const struct timespec *timeout, int32_t *other,
+                         int32_t value3)
+{
+    return (int)syscall(SYS_futex, word, operation, value, timeout, other, value3);
+}
+
+EXPORT int compat_futex_async(int32_t *word, int operation, int32_t value, const struct timespec *timeout,
+                              int32_t *other, int32_t value3);
+int compat_futex_async(int32_t *word, int operation, int32_t value, const struct timespec *timeout, int32_t *other,
+                       int32_t value3)
+{
+    return (int)syscall(SYS_futex, word, operation, value, timeout, other, value3);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The flavour's table for liburcu-cds, as programs know it that were built for liburcu up to 0.14.
+ */
+#include "shim.h"
+
+extern EXPORT const struct shim_flavor NAME(flavor);
+const struct shim_flavor NAME(flavor) = SHIM_TABLE;

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Adopted flavours: domains whose readers' words are the program's, in the protocol of liburcu's ABI.
+ *
+ * Knows: everything below, of which it uses the ranked lock, sequence numbers, callback queues, settings, fences.  Must
+ * not know: the native domain's readers.  Waits, wakes and makes threads, as drive/ does.
+ *
+ *  flavour  inside               another section      step     a reader's fence
+ *  memb bp  low 32 bits not 0    high 32 bits differ  1 << 32  light while *light is not 0, else full
+ *  mb       the same             the same             1 << 32  full
+ *  qsbr     word not 0           word differs         2        full
+ *
+ * A grace period: begin; a fence; the scan, which keeps in `seen` the word of each reader inside; then, behind the
+ * scan, the generation steps; a reader has passed when it is outside, or when its section is another than the one
+ * seen.  No word is ever compared with the generation in force: a reader may load a generation, sleep for many grace
+ * periods, and store it then.  Against what was seen of the same word it can only be waited for too long, and no
+ * longer than its section.
+ *
+ *  word         transition       after
+ *  outside      its owner        inside, with the generation that it loaded at some time before
+ *  inside       its owner        inside, the same section: nesting alone changes
+ *  inside       its owner        outside
+ *
+ * INV-AD1: only the holder of the crank steps the generation, and sleeps on the program's futex.
+ * INV-AD2: a record's seen and owes are written under the words lock, by the crank's holder or by the owner who leaves.
+ * INV-AD3: a server's callbacks run on one thread at a time, in order.
+ *
+ * Locks: crank (rank CRANK; held for a whole grace period, its sleep included), words, servers (ranks of their own,
+ * shortly).
+ */
+#ifndef RTRCU_ADOPT_ADOPT_H
+#define RTRCU_ADOPT_ADOPT_H
+
+#include <rtrcu/detail/adopt.h>
+
+#include "drive/drive.h"
+
+/* What a word of one kind means. */
+struct adopt_kind {
+    uint64_t inside;  /* bits that are not 0 inside */
+    uint64_t section; /* bits that differ between sections, as far as a step lies between them */
+    uint64_t step;
+    bool wakes; /* readers who leave wake who sleeps on the futex */
+};
+extern const struct adopt_kind adopt_kinds[RTRCU_ADOPT_FLAVOURS];
+
+struct adopt_record {
+    struct rtrcu_adopted_reader *reader; /* atomic: NULL = nobody's */
+    uint32_t used;                       /* atomic: claimed */
+    uint32_t thread_id;                  /* atomic */
+    uint64_t seen;
+    bool owes;
+};
+
+#define ADOPT_RECORDS 32
+
+/* Never freed; another is added at the end. */
+struct adopt_chunk {
+    struct adopt_chunk *next; /* atomic */
+    struct adopt_record record[ADOPT_RECORDS];
+    struct rtrcu_adopted_reader *own; /* constant: bp: the blocks of these records */
+};
+
+enum adopt_sleep { ADOPT_AWAKE, ADOPT_PACING, ADOPT_ASLEEP };
+
+/* A thread that serves callbacks; programs know it as struct call_rcu_data. */
+struct adopt_server {
+    struct cb_queue queue; /* its inbox alone */
+    struct adopt_server *next;
+    struct rtrcu_adopted *adopted;
+    uint32_t sleeping __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: enum adopt_sleep; by its thread */
+    uint32_t event;                                              /* atomic: futex: counts wake-ups */
+    uint32_t urgent;                                             /* atomic: the next grace period begins at once */
+    uint32_t serving;                                            /* atomic: inside a callback */
+    uint32_t stop;                                               /* atomic */
+    uint32_t ended;     /* atomic: futex: its thread does not look at it any more */
+    uint32_t state;     /* atomic: enum drive_state */
+    uint32_t real_time; /* callers never wake it */
+    int32_t cpu;        /* -1: any */
+    bool joined_by_program;
+    uint64_t invoked; /* atomic counter */
+    struct cb_chain batch;
+    struct plat_thread thread;
+};
+
+struct rtrcu_adopted {
+    struct rtrcu_adopt flavour;    /* constant */
+    const struct adopt_kind *kind; /* constant */
+    struct rtrcu_adopted *next;    /* constant once listed */
+    struct adopt *all;
+    /* Grace periods. */
+    uint64_t seq; /* atomic: written by the crank */
+    struct lock crank;
+    uint32_t event;   /* atomic: futex: counts releases of the crank */
+    uint32_t waiters; /* atomic */
+    bool unconfirmed; /* of the crank: readers were told to fence, and no fence has been had since */
+    int64_t began_ns; /* of the crank */
+    int64_t report_ns;
+    uint32_t nap;                  /* futex that nobody wakes */
+    uint64_t completed, busy;      /* atomic counters; of the crank */
+    struct complaint waits_inside; /* synchronize_rcu(), rcu_barrier() inside a section */
+    /* Readers. */
+    struct lock words_lock;
+    uint32_t owing; /* how many records owe; under the words lock */
+    struct adopt_chunk first;
+    /* Callbacks. */
+    struct lock servers_lock;
+    struct adopt_server *servers;    /* under the servers lock */
+    struct adopt_server ordinary;    /* the default one */
+    uint64_t wanted;                 /* atomic: the latest cookie that is polled for */
+    uint32_t cpu_servers;            /* atomic: how many CPUs have one */
+    struct rtrcu_adopt_hooks *hooks; /* around forks; under the servers lock */
+    uint32_t hooks_count;
+    struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
+};
+
+/* All flavours of the process. */
+struct adopt {
+    const struct config *config;
+    struct reader_registry *registry; /* of the native domain, in which our threads and callers may be readers too */
+    struct watch *watch;
+    struct drive *drive;
+    struct rtrcu_adopted *first; /* atomic */
+    unsigned int exit_key;       /* of threads that end while they are registered */
+    int32_t exit_error;          /* not 0: there is no key */
+    uint32_t forking;            /* atomic: nobody begins a callback */
+    uint32_t fork_event;         /* atomic: futex */
+};
+
+void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
+                struct drive *drive);
+/* From the first flavour on: @on_exit runs at the end of threads that are registered. */
+void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *));
+/* NULL: no memory. */
+struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt *flavour);
+
+static inline struct rtrcu_adopted_reader *adopt_self(const struct rtrcu_adopted *adopted)
+{
+    return adopted->flavour.self();
+}
+static inline bool adopt_is_inside(const struct rtrcu_adopted *adopted, uint64_t word)
+{
+    return (word & adopted->kind->inside) != 0;
+}
+
+/* ---- readers: words.c ---- */
+
+/* False: no memory for a record. */
+bool adopt_register(struct rtrcu_adopted *adopted);
+void adopt_unregister(struct rtrcu_adopted *adopted);
+void adopt_offline(struct rtrcu_adopted *adopted);
+void adopt_online(struct rtrcu_adopted *adopted);
+void adopt_wake_sleeper(struct rtrcu_adopted *adopted);
+/* The calling thread's exit hook has run; false: it is armed again, and waits for the program's own. */
+bool adopt_thread_exits(struct adopt *all);
+/* Records in turn; NULL begins, and ends. */
+struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct adopt_chunk **chunk, uint32_t *at);
+
+/* ---- grace periods: period.c ---- */
+
+uint64_t adopt_snap(const struct rtrcu_adopted *adopted);
+bool adopt_reached(const struct rtrcu_adopted *adopted, uint64_t cookie);
+void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie);
+static inline int64_t adopt_tick_ns(const struct rtrcu_adopted *adopted)
+{
+    return drive_tick_ns(adopted->all->drive);
+}
+/* As drive_sleep(). */
+static inline void adopt_rest(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected,
+                              int64_t timeout_ns)
+{
+    drive_sleep(adopted->all->drive, word, expected, timeout_ns);
+}
+/* Outside while it waits, whatever its discipline; true: adopt_online() is owed.  @call waits for readers. */
+bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call);
+
+/* ---- reports: report.c ---- */
+
+/* Under the crank. */
+void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced);
+void adopt_say(struct rtrcu_adopted *adopted);
+
+/* ---- servers: server.c, choice.c ---- */
+
+struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
+void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
+struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted);
+void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func);
+/* Make its thread if it has none, and have it begin at once.  False: no thread is to be had now. */
+bool adopt_server_urge(struct adopt_server *server);
+bool adopt_server_start(struct adopt_server *server);
+struct adopt_server *adopt_server_default(struct rtrcu_adopted *adopted);
+struct adopt_server *adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
+struct adopt_server *adopt_server_of_thread(struct rtrcu_adopted *adopted);
+/* False: no memory. */
+bool adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
+bool adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);
+int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server);
+int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
+void adopt_servers_free_all(struct rtrcu_adopted *adopted);
+unsigned long adopt_server_thread(struct adopt_server *server);
+
+/* ---- waiting for callbacks: barrier.c ---- */
+
+void adopt_barrier(struct rtrcu_adopted *adopted);
+void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
+
+/* Have a grace period happen: its cookie. */
+uint64_t adopt_start_poll(struct rtrcu_adopted *adopted);
+
+/* ---- fork: fork.c ---- */
+
+/* The program's own calls around a fork. */
+void adopt_fork_begins(struct rtrcu_adopted *adopted);
+void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child);
+void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add);
+
+/* No server begins a callback from here on; those that are inside one are waited for, for fork_wait_us. */
+void adopt_pause(struct adopt *all);
+void adopt_resume(struct adopt *all);
+void adopt_before_fork(struct adopt *all);
+void adopt_after_fork_parent(struct adopt *all);
+void adopt_after_fork_child(struct adopt *all, uint32_t old_thread_id);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which server a call_rcu() is for: the thread's choice, its CPU's, or the default one.
+ *
+ * tested by: test/dropin/servers.c
+ */
+#include "adopt/adopt.h"
+
+struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    if (self && self->server)
+        return self->server;
+    if (rtrcu_load_relaxed(&adopted->cpu_servers)) {
+        int cpu = plat_cpu_current();
+        struct adopt_server *server = cpu >= 0 && cpu < PLAT_CPU_MAX ? rtrcu_load_acquire(&adopted->of_cpu[cpu]) : NULL;
+        if (server)
+            return server;
+    }
+    return &adopted->ordinary;
+}
+
+int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
+{
+    if (cpu < 0 || cpu >= plat_cpus_configured())
+        return -EINVAL;
+    struct adopt_server *none = NULL;
+    if (server && !rtrcu_compare_exchange(&adopted->of_cpu[cpu], &none, server))
+        return -EEXIST;
+    bool had = server || rtrcu_exchange(&adopted->of_cpu[cpu], NULL);
+    if (had)
+        rtrcu_fetch_add(&adopted->cpu_servers, server ? 1 : (uint32_t)-1);
+    return 0;
+}
+
+int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
+{
+    for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
+        if (rtrcu_load_acquire(&adopted->of_cpu[cpu]))
+            continue;
+        struct adopt_server *server = adopt_server_create(adopted, flags, cpu);
+        if (!server)
+            return -ENOMEM;
+        if (adopt_server_set_cpu(adopted, cpu, server) != 0)
+            adopt_server_free(adopted, server); /* somebody else was faster */
+    }
+    return 0;
+}
+
+/* Who is about to queue to one found it inside a section. */
+void adopt_servers_free_all(struct rtrcu_adopted *adopted)
+{
+    struct adopt_server *gone[PLAT_CPU_MAX];
+    int count = 0;
+    for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
+        struct adopt_server *server = rtrcu_load_acquire(&adopted->of_cpu[cpu]);
+        if (server && adopt_server_set_cpu(adopted, cpu, NULL) == 0)
+            gone[count++] = server;
+    }
+    if (count == 0)
+        return;
+    bool was_online = adopt_wait_begin(adopted, "free_all_cpu_call_rcu_data");
+    adopt_wait(adopted, adopt_snap(adopted));
+    for (int i = 0; i < count; i++)
+        adopt_server_free(adopted, gone[i]);
+    if (was_online)
+        adopt_online(adopted);
+}
+
+struct adopt_server *adopt_server_default(struct rtrcu_adopted *adopted)
+{
+    (void)adopt_server_start(&adopted->ordinary);
+    return &adopted->ordinary;
+}
+
+struct adopt_server *adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu)
+{
+    return cpu >= 0 && cpu < PLAT_CPU_MAX ? rtrcu_load_acquire(&adopted->of_cpu[cpu]) : NULL;
+}
+
+struct adopt_server *adopt_server_of_thread(struct rtrcu_adopted *adopted)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    return self ? self->server : NULL;
+}
+
+bool adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    if (!adopt_self(adopted) && !adopt_register(adopted))
+        return false;
+    adopt_self(adopted)->server = server;
+    return true;
+}
+
+bool adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)
+{
+    return rtrcu_load_relaxed(&adopted->cpu_servers) != 0;
+}

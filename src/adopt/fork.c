@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fork: servers pause between callbacks, short locks are held across it; in the child its one thread is the only
+ * reader, and servers' threads are made again when they are needed.
+ *
+ * tested by: test/dropin/forking.c
+ */
+#include "adopt/adopt.h"
+
+static struct rtrcu_adopted *first(struct adopt *all)
+{
+    return rtrcu_load_acquire(&all->first);
+}
+
+/* Is a callback under way, other than one that the calling thread is in? */
+static bool anybody_serves(struct rtrcu_adopted *adopted)
+{
+    bool found = false;
+    lock_acquire(&adopted->servers_lock);
+    for (struct adopt_server *server = adopted->servers; server; server = server->next)
+        found |= rtrcu_load_acquire(&server->serving) && plat_thread_number(&server->thread) != lock_thread_id();
+    lock_release(&adopted->servers_lock);
+    return found;
+}
+
+void adopt_pause(struct adopt *all)
+{
+    rtrcu_fetch_add(&all->forking, 1);
+    int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next) {
+        for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
+            uint32_t event = rtrcu_load_acquire(&all->fork_event);
+            if (!anybody_serves(adopted))
+                break;
+            adopt_rest(adopted, &all->fork_event, event, until - now);
+        }
+    }
+}
+
+void adopt_resume(struct adopt *all)
+{
+    rtrcu_fetch_add(&all->forking, (uint32_t)-1);
+    rtrcu_fetch_add(&all->fork_event, 1);
+    plat_futex_wake(&all->fork_event, INT32_MAX);
+}
+
+void adopt_before_fork(struct adopt *all)
+{
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
+        lock_acquire_same_rank(&adopted->servers_lock);
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
+        lock_acquire_same_rank(&adopted->words_lock);
+}
+
+/* The one that was taken first is released last. */
+static void release_from(struct rtrcu_adopted *adopted, bool words)
+{
+    if (!adopted)
+        return;
+    release_from(adopted->next, words);
+    lock_release(words ? &adopted->words_lock : &adopted->servers_lock);
+}
+
+void adopt_after_fork_parent(struct adopt *all)
+{
+    release_from(first(all), true);
+    release_from(first(all), false);
+}
+
+/* Whose thread is not there is no reader. */
+static void forget_readers(struct rtrcu_adopted *adopted)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct adopt_chunk *chunk = NULL;
+    struct adopt_record *record;
+    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+        record->owes = false;
+        if (self && self->record == record) {
+            rtrcu_store_relaxed(&record->thread_id, lock_thread_id());
+            continue;
+        }
+        if (chunk->own && rtrcu_load_relaxed(&record->used))
+            chunk->own[at] = (struct rtrcu_adopted_reader){0};
+        rtrcu_store_relaxed(&record->reader, NULL);
+        rtrcu_store_relaxed(&record->used, 0);
+    }
+    adopted->owing = 0;
+}
+
+/* The forking thread may be a server's own: it goes on as one, and is no server's thread any more. */
+static void forget_thread(struct adopt_server *server, uint32_t old_thread_id)
+{
+    bool survives = old_thread_id != 0 && plat_thread_number(&server->thread) == old_thread_id;
+    plat_thread_renumber(&server->thread, survives ? lock_thread_id() : 0);
+    rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
+    if (!survives)
+        rtrcu_store_relaxed(&server->serving, 0);
+    rtrcu_store_relaxed(&server->sleeping, ADOPT_AWAKE);
+    rtrcu_store_relaxed(&server->event, 0);
+    rtrcu_store_relaxed(&server->urgent, 0);
+    rtrcu_store_relaxed(&server->ended, 0);
+    server->joined_by_program = false;
+    (void)cbqueue_repair(&server->queue);
+    cbchain_repair(&server->batch);
+}
+
+static void begin_anew(struct rtrcu_adopted *adopted, uint32_t old_thread_id)
+{
+    lock_reset(&adopted->crank);
+    lock_reset(&adopted->words_lock);
+    lock_reset(&adopted->servers_lock);
+    /* The one under way begins again: its cookie is still ahead. */
+    rtrcu_fetch_and(&adopted->seq, ~SEQ_STATE_MASK);
+    rtrcu_store_relaxed(&adopted->waiters, 0);
+    rtrcu_store_relaxed(adopted->flavour.futex, 0);
+    forget_readers(adopted);
+    for (struct adopt_server *server = adopted->servers; server; server = server->next)
+        forget_thread(server, old_thread_id);
+    bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);
+    if (light && plat_fence_prepare() != 0)
+        rtrcu_store_relaxed(adopted->flavour.light, 0); /* the only thread there is sees it */
+}
+
+void adopt_after_fork_child(struct adopt *all, uint32_t old_thread_id)
+{
+    rtrcu_store_relaxed(&all->forking, 0);
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
+        begin_anew(adopted, old_thread_id);
+}
+
+/* ---- the program's own calls ---- */
+
+static struct rtrcu_adopt_hooks *hooks_of(struct rtrcu_adopted *adopted)
+{
+    lock_acquire(&adopted->servers_lock);
+    struct rtrcu_adopt_hooks *hooks = adopted->hooks;
+    lock_release(&adopted->servers_lock);
+    return hooks;
+}
+
+void adopt_fork_begins(struct rtrcu_adopted *adopted)
+{
+    adopt_pause(adopted->all);
+    const struct rtrcu_adopt_hooks *hooks = hooks_of(adopted);
+    if (hooks)
+        hooks->before_fork(hooks->priv);
+}
+
+/* In the child pthread_atfork() has resumed the servers already, and those whose callbacks wait have no thread yet. */
+void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
+{
+    const struct rtrcu_adopt_hooks *hooks = hooks_of(adopted);
+    if (hooks && child)
+        hooks->after_fork_child(hooks->priv);
+    else if (hooks)
+        hooks->after_fork_parent(hooks->priv);
+    if (!child) {
+        adopt_resume(adopted->all);
+        return;
+    }
+    for (struct adopt_server *server = adopted->servers; server; server = server->next)
+        (void)adopt_server_start(server);
+}
+
+/* One pair for all hash tables: who registers it again is counted. */
+void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add)
+{
+    lock_acquire(&adopted->servers_lock);
+    if (add && adopted->hooks_count++ == 0)
+        adopted->hooks = hooks;
+    if (!add && adopted->hooks_count > 0 && --adopted->hooks_count == 0)
+        adopted->hooks = NULL;
+    lock_release(&adopted->servers_lock);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One grace period of an adopted flavour, turned by whoever waits for it.
+ *
+ * tested by: test/explore/scenarios/adopted.cc, test/dropin/readers.c
+ */
+#include "adopt/adopt.h"
+
+/* Polls per clock reading while spinning. */
+#define POLLS_A_CLOCK 8
+/* Who sleeps until readers wake it looks all the same after so long, later and later. */
+#define LONGEST_SLEEP_NS 100000000
+/* Where readers never wake anybody, the first look and the last. */
+#define FIRST_NAP_NS 50000
+#define LONGEST_NAP_NS 10000000
+#define WAKE_ME UINT32_MAX
+
+/* [O2] As gp_snap(); the begin is begin(). */
+uint64_t adopt_snap(const struct rtrcu_adopted *adopted)
+{
+    rtrcu_fence_full();
+    return seq_snap(rtrcu_load_acquire(&adopted->seq));
+}
+
+/* [O4] As gp_reached(). */
+bool adopt_reached(const struct rtrcu_adopted *adopted, uint64_t cookie)
+{
+    if (!seq_reached(rtrcu_load_acquire(&adopted->seq), cookie))
+        return false;
+    rtrcu_fence_full();
+    return true;
+}
+
+/* ---- fences ---- */
+
+/* The kernel refuses it from now on: readers are told to fence, and a visit to every CPU lets each of them see it.  It
+ * is the fence of this grace period, too. */
+static bool fence_by_visit(struct rtrcu_adopted *adopted)
+{
+    adopted->unconfirmed = true;
+    rtrcu_store_relaxed(adopted->flavour.light, 0);
+    rtrcu_fence_full();
+    if (plat_fence_by_visit() != 0 && plat_fence_heavy() != 0)
+        return false;
+    adopted->unconfirmed = false;
+    rtrcu_fence_full();
+    return true;
+}
+
+static bool adopt_fence(struct rtrcu_adopted *adopted)
+{
+    uint32_t *light = adopted->flavour.light;
+    if (adopted->unconfirmed)
+        return fence_by_visit(adopted);
+    if (!light || !rtrcu_load_relaxed(light)) {
+        rtrcu_fence_full();
+        return true;
+    }
+    return plat_fence_heavy() == 0 || fence_by_visit(adopted);
+}
+
+/* Until one is had: a sandbox may be the calling thread's alone, and another take its place. */
+static void fence_surely(struct rtrcu_adopted *adopted)
+{
+    while (!adopt_fence(adopted)) { /* ends when the kernel allows one, if ever: the report says so */
+        adopt_report_if_old(adopted, false);
+        adopt_rest(adopted, &adopted->nap, 0, adopt_tick_ns(adopted));
+    }
+}
+
+/* ---- the readers ---- */
+
+/* [O24] The scan's half, behind the fence of the begin; the reader's is the lock that programs have compiled in: it
+ * stores the word, then loads pointers.
+ *  - the word first:   the fence makes it visible, and the reader owes;
+ *  - the fence first:  the section's loads come behind it, and find what was unlinked gone.
+ * Forbidden: the word is seen outside AND the section reads an old pointer.   litmus: O24; newcomers: publish() */
+static uint32_t adopt_scan(struct rtrcu_adopted *adopted)
+{
+    struct adopt_chunk *chunk = NULL;
+    struct adopt_record *record;
+    uint32_t owing = 0;
+    lock_acquire(&adopted->words_lock);
+    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+        struct rtrcu_adopted_reader *reader = rtrcu_load_acquire(&record->reader);
+        record->seen = reader ? rtrcu_load_acquire(&reader->word) : 0;
+        record->owes = adopt_is_inside(adopted, record->seen);
+        owing += record->owes;
+    }
+    adopted->owing = owing;
+    lock_release(&adopted->words_lock);
+    return owing;
+}
+
+/* [O17] Behind the scan alone: a section that is seen with the generation of the step would be waited for although it
+ * began behind the fence, and so would the next ones, which have the same.  adopt_passed() compares with what was
+ * seen. */
+static void adopt_step(struct rtrcu_adopted *adopted)
+{
+    uint64_t *generation = adopted->flavour.generation;
+    invariant("INV-AD1", lock_is_mine(&adopted->crank));
+    rtrcu_store_release(generation, rtrcu_load_relaxed(generation) + adopted->kind->step);
+}
+
+/* [O17] Has the section that was seen ended?
+ *  - the word is outside:  so it has; its accesses lie behind the acquire, or the fence of adopt_end();
+ *  - the word is another:  it was stored behind the scan's load.  Had it been stored before the begin's fence, the
+ *                          scan had seen it; so the section of it loads its pointers behind that fence.
+ * A word that is the same may be of a later section, whose owner had loaded the generation before the step: it ends
+ * too, and the next one loads the step.
+ * Forbidden: passed, AND the section that was seen reads on; or a newer section that never passes.   litmus: O17 */
+static bool adopt_passed(struct rtrcu_adopted *adopted, const struct adopt_record *record)
+{
+    invariant("INV-AD2", lock_is_mine(&adopted->words_lock));
+    struct rtrcu_adopted_reader *reader = rtrcu_load_relaxed(&record->reader);
+    uint64_t word = reader ? rtrcu_load_acquire(&reader->word) : 0;
+    return !adopt_is_inside(adopted, word) || ((word ^ record->seen) & adopted->kind->section);
+}
+
+/* How many still owe. */
+static uint32_t poll_readers(struct rtrcu_adopted *adopted)
+{
+    struct adopt_chunk *chunk = NULL;
+    struct adopt_record *record;
+    lock_acquire(&adopted->words_lock);
+    for (uint32_t at; adopted->owing && (record = adopt_next_record(adopted, &chunk, &at));) {
+        if (!record->owes || !adopt_passed(adopted, record))
+            continue;
+        record->owes = false;
+        adopted->owing--;
+    }
+    uint32_t owing = adopted->owing;
+    lock_release(&adopted->words_lock);
+    return owing;
+}
+
+/* Those who owe look at their block alone. */
+static void ask_to_be_woken(struct rtrcu_adopted *adopted)
+{
+    struct adopt_chunk *chunk = NULL;
+    struct adopt_record *record;
+    lock_acquire(&adopted->words_lock);
+    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+        struct rtrcu_adopted_reader *reader = rtrcu_load_relaxed(&record->reader);
+        if (record->owes && reader)
+            rtrcu_store_release(&reader->waiting, 1);
+    }
+    lock_release(&adopted->words_lock);
+}
+
+static bool spin(struct rtrcu_adopted *adopted)
+{
+    int64_t spin_ns = config_now(adopted->all->config)->spin_us * 1000;
+    for (int64_t until = plat_clock_now() + spin_ns; spin_ns != 0 && plat_clock_now() < until;) {
+        for (int i = 0; i < POLLS_A_CLOCK; i++) {
+            if (poll_readers(adopted) == 0)
+                return true;
+            rtrcu_cpu_relax();
+        }
+    }
+    return poll_readers(adopted) == 0;
+}
+
+/* [O18] Who sleeps; the reader's half is the unlock that programs have compiled in, and adopt_offline(): it stores the
+ * word, then looks at the futex.
+ *  - the futex first:  the reader sees it, and wakes us; the kernel looks at it once more when we go to sleep;
+ *  - the word first:   the fence makes it visible, and the look behind it finds the reader gone.
+ * Forbidden: we sleep AND the reader that we wait for has left without waking us.   litmus: O18 */
+static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
+{
+    uint32_t *futex = adopted->flavour.futex;
+    invariant("INV-AD1", lock_is_mine(&adopted->crank));
+    rtrcu_store_relaxed(futex, WAKE_ME);
+    if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
+        ask_to_be_woken(adopted);
+    bool fenced = adopt_fence(adopted);
+    bool clear = poll_readers(adopted) == 0;
+    if (!clear) {
+        bool went = reader_away_begin();
+        plat_futex_wait_shared(futex, WAKE_ME, fenced ? timeout_ns : adopt_tick_ns(adopted));
+        if (went)
+            reader_away_end(adopted->all->registry);
+        clear = poll_readers(adopted) == 0;
+    }
+    rtrcu_store_relaxed(futex, 0);
+    return clear;
+}
+
+static bool nap(struct rtrcu_adopted *adopted, int64_t timeout_ns)
+{
+    adopt_rest(adopted, &adopted->nap, 0, timeout_ns);
+    return poll_readers(adopted) == 0;
+}
+
+static void wait_for_readers(struct rtrcu_adopted *adopted)
+{
+    bool wakes = adopted->kind->wakes;
+    int64_t rest_ns = wakes ? adopt_tick_ns(adopted) : FIRST_NAP_NS;
+    int64_t longest_ns = wakes ? LONGEST_SLEEP_NS : LONGEST_NAP_NS;
+    bool clear = spin(adopted);
+    while (!clear) { /* ends when the readers that were seen inside have left */
+        clear = wakes ? adopt_sleep(adopted, rest_ns) : nap(adopted, rest_ns);
+        rest_ns = rest_ns < longest_ns ? 2 * rest_ns : rest_ns;
+        if (!clear)
+            adopt_report_if_old(adopted, true);
+    }
+}
+
+/* ---- the crank ---- */
+
+/* [O2] The begin: the number is odd before the fence, so who takes a cookie from here on waits for the next one. */
+static void begin(struct rtrcu_adopted *adopted)
+{
+    adopted->began_ns = plat_clock_now();
+    adopted->report_ns = watch_next_report(adopted->all->watch, 0);
+    rtrcu_store_release(&adopted->seq, seq_started(rtrcu_load_relaxed(&adopted->seq)));
+    rtrcu_fence_full();
+}
+
+/* [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
+ * to be reached once more: their sections' loads are done behind this. */
+static void adopt_end(struct rtrcu_adopted *adopted)
+{
+    if (RTRCU_STORES_PASS_LOADS)
+        fence_surely(adopted);
+    rtrcu_count_add(&adopted->completed, 1);
+    rtrcu_store_release(&adopted->seq, seq_ended(rtrcu_load_relaxed(&adopted->seq)));
+}
+
+static void turn(struct rtrcu_adopted *adopted)
+{
+    begin(adopted);
+    fence_surely(adopted);
+    if (adopt_scan(adopted) != 0) {
+        adopt_step(adopted);
+        rtrcu_count_add(&adopted->busy, 1);
+        wait_for_readers(adopted);
+    }
+    adopt_end(adopted);
+}
+
+/* [O10] As drive_release_crank(). */
+static void release(struct rtrcu_adopted *adopted)
+{
+    lock_release(&adopted->crank);
+    rtrcu_fetch_add(&adopted->event, 1);
+    if (rtrcu_load_relaxed(&adopted->waiters))
+        plat_futex_wake(&adopted->event, INT32_MAX);
+}
+
+/* A real-time thread lends the holder its priority. */
+static bool take_crank(struct rtrcu_adopted *adopted)
+{
+    if (lock_try(&adopted->crank))
+        return true;
+    if (plat_sched_rt_priority() == 0)
+        return false;
+    drive_take_long(adopted->all->drive, &adopted->crank);
+    return true;
+}
+
+/* [O10] As turn_until(). */
+void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
+{
+    while (!adopt_reached(adopted, cookie)) { /* at most the one under way and the next */
+        uint32_t event = rtrcu_load_acquire(&adopted->event);
+        if (take_crank(adopted)) {
+            if (!adopt_reached(adopted, cookie))
+                turn(adopted);
+            release(adopted);
+            continue;
+        }
+        rtrcu_fetch_add(&adopted->waiters, 1);
+        adopt_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
+        rtrcu_fetch_add(&adopted->waiters, (uint32_t)-1);
+    }
+}
+
+bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
+{
+    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    if (!self || !adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word)))
+        return false;
+    if (adopted->flavour.kind == RTRCU_ADOPT_QSBR) {
+        adopt_offline(adopted);
+        return true;
+    }
+    complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a read-side critical section waits for itself",
+             adopted->flavour.name, lock_thread_id(), call);
+    return false;
+}

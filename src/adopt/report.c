@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* An adopted flavour's grace period that does not end: who is in its way.
+ *
+ * tested by: test/dropin/stopped.c
+ */
+#include "adopt/adopt.h"
+
+#define NAMED 8
+
+/* Value: what is said of one reader. */
+struct named {
+    uint32_t thread_id;
+    uint64_t word;
+};
+
+/* How many owe; the first of them. */
+static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
+{
+    struct adopt_chunk *chunk = NULL;
+    struct adopt_record *record;
+    uint32_t count = 0;
+    lock_acquire(&adopted->words_lock);
+    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+        if (!record->owes)
+            continue;
+        if (count < NAMED)
+            named[count] = (struct named){rtrcu_load_relaxed(&record->thread_id), record->seen};
+        count++;
+    }
+    lock_release(&adopted->words_lock);
+    return count;
+}
+
+static void say(const struct rtrcu_adopted *adopted, const struct named *named)
+{
+    char name[32];
+    struct plat_thread_look look;
+    plat_thread_name((int)named->thread_id, name, sizeof(name));
+    plat_thread_look((int)named->thread_id, &look);
+    if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
+        plat_print("rtrcu:   thread %u (%s) is online and has passed no quiescent state; state %c\n", named->thread_id,
+                   name, look.state);
+    else
+        plat_print("rtrcu:   thread %u (%s) is inside, nesting %u; state %c\n", named->thread_id, name,
+                   (uint32_t)named->word, look.state);
+}
+
+void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
+{
+    struct named named[NAMED];
+    int64_t age_ns = plat_clock_now() - adopted->began_ns;
+    if (age_ns < adopted->report_ns)
+        return;
+    adopted->report_ns = watch_next_report(adopted->all->watch, adopted->report_ns);
+    if (!fenced) {
+        plat_print("rtrcu: %s: grace periods stand still: the kernel refuses membarrier() and visits to other CPUs\n",
+                   adopted->flavour.name);
+        return;
+    }
+    uint32_t count = gather(adopted, named);
+    plat_print("rtrcu: %s: a grace period waits since %lld ms for %u reader%s\n", adopted->flavour.name,
+               (long long)(age_ns / 1000000), count, count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < count && i < NAMED; i++)
+        say(adopted, &named[i]);
+}
+
+void adopt_say(struct rtrcu_adopted *adopted)
+{
+    uint64_t queued = 0, invoked = 0;
+    uint32_t servers = 0;
+    lock_acquire(&adopted->servers_lock);
+    for (const struct adopt_server *server = adopted->servers; server; server = server->next, servers++) {
+        queued += cbqueue_enqueued(&server->queue);
+        invoked += rtrcu_load_relaxed(&server->invoked);
+    }
+    lock_release(&adopted->servers_lock);
+    plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers; %llu callbacks queued, %llu run by %u"
+               " servers\n",
+               adopted->flavour.name, (unsigned long long)rtrcu_load_relaxed(&adopted->completed),
+               (unsigned long long)rtrcu_load_relaxed(&adopted->busy), (unsigned long long)queued,
+               (unsigned long long)invoked, servers);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A server of callbacks: one thread, which runs what is queued to it in order, each batch behind a grace period.
+ *
+ * Its thread is a reader of the flavour, since callbacks have the flavour's read side compiled in; in the
+ * quiescent-state discipline it is online while it runs them.
+ * tested by: test/dropin/servers.c
+ */
+#include <string.h>
+
+#include "adopt/adopt.h"
+
+/* liburcu's URCU_CALL_RCU_RT. */
+#define FLAG_REAL_TIME 1u
+/* A server that nobody wakes looks once in so long. */
+#define UNWOKEN_NS 10000000
+/* Callbacks between two looks at forks; in the quiescent-state discipline, between two quiescent states. */
+#define BATCH 64
+/* Looks at a link that its producer has not finished yet before the CPU is left to it. */
+#define LINK_LOOKS 64
+#define LINK_NAP_NS 50000
+
+static void wake(struct adopt_server *server)
+{
+    rtrcu_fetch_add(&server->event, 1);
+    plat_futex_wake(&server->event, 1);
+}
+
+/* ---- its thread ---- */
+
+static bool is_flooded(const struct adopt_server *server)
+{
+    uint64_t backlog = cbqueue_enqueued(&server->queue) - rtrcu_load_relaxed(&server->invoked);
+    return backlog >= (uint64_t)config_now(server->adopted->all->config)->qhimark;
+}
+
+/* Leave the CPU to a producer that has not finished its link yet. */
+static void let_it_finish(const struct adopt_server *server, uint32_t looks)
+{
+    if (looks < LINK_LOOKS)
+        rtrcu_cpu_relax();
+    else
+        adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+}
+
+static void gather(struct adopt_server *server)
+{
+    struct cb_chain chain = cbqueue_take_inbox(&server->queue);
+    for (uint32_t looks = 0; cbchain_is_empty(&chain) && !cbqueue_inbox_is_empty(&server->queue); looks++) {
+        let_it_finish(server, looks); /* ends when its producer goes on */
+        chain = cbqueue_take_inbox(&server->queue);
+    }
+    cbqueue_join(&server->batch, chain);
+}
+
+static bool is_polled_for(const struct adopt_server *server)
+{
+    const struct rtrcu_adopted *adopted = server->adopted;
+    return server == &adopted->ordinary && !adopt_reached(adopted, rtrcu_load_acquire(&adopted->wanted));
+}
+
+static bool has_work(const struct adopt_server *server)
+{
+    return !cbqueue_inbox_is_empty(&server->queue) || is_polled_for(server) || rtrcu_load_acquire(&server->stop);
+}
+
+/* [O8] The server's half, as drive_sleep_idle(); who queues has exchanged the inbox's tail, then looks at the flag. */
+static void sleep_idle(struct adopt_server *server, uint32_t event)
+{
+    rtrcu_exchange(&server->sleeping, ADOPT_ASLEEP);
+    if (!has_work(server))
+        adopt_rest(server->adopted, &server->event, event, server->real_time ? UNWOKEN_NS : PLAT_FOREVER);
+    rtrcu_store_release(&server->sleeping, ADOPT_AWAKE);
+}
+
+/* Let some come together, unless somebody waits for them or there are many. */
+static void pace(struct adopt_server *server, uint32_t event)
+{
+    if (is_flooded(server) || rtrcu_load_acquire(&server->stop))
+        return;
+    rtrcu_exchange(&server->sleeping, ADOPT_PACING);
+    if (!rtrcu_load_acquire(&server->urgent))
+        adopt_rest(server->adopted, &server->event, event, adopt_tick_ns(server->adopted));
+    rtrcu_store_release(&server->sleeping, ADOPT_AWAKE);
+}
+
+/* A fork's prepare handler waits until no callback is under way; true: one may be begun. */
+static bool begin_batch(struct adopt_server *server)
+{
+    struct adopt *all = server->adopted->all;
+    rtrcu_exchange(&server->serving, 1);
+    if (!rtrcu_load_acquire(&all->forking))
+        return true;
+    rtrcu_store_release(&server->serving, 0);
+    uint32_t event = rtrcu_load_acquire(&all->fork_event);
+    plat_futex_wake(&all->fork_event, INT32_MAX);
+    if (rtrcu_load_acquire(&all->forking))
+        adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
+    return false;
+}
+
+static void end_batch(struct adopt_server *server)
+{
+    struct adopt *all = server->adopted->all;
+    rtrcu_exchange(&server->serving, 0);
+    if (rtrcu_load_acquire(&all->forking)) {
+        rtrcu_fetch_add(&all->fork_event, 1);
+        plat_futex_wake(&all->fork_event, INT32_MAX);
+    }
+}
+
+/* The next callback; NULL: there is none. */
+static struct rcu_head *next_of(struct adopt_server *server)
+{
+    for (uint32_t looks = 0; !cbchain_is_empty(&server->batch); looks++) { /* ends when its producer goes on */
+        struct rcu_head *head = cbqueue_pop(&server->batch);
+        if (head)
+            return head;
+        let_it_finish(server, looks);
+    }
+    return NULL;
+}
+
+static void run_some(struct adopt_server *server)
+{
+    const uint32_t *forking = &server->adopted->all->forking;
+    struct rcu_head *head;
+    uint64_t count = 0;
+    while (count < BATCH && !rtrcu_load_relaxed(forking) && (head = next_of(server))) {
+        invariant("INV-AD3", plat_thread_number(&server->thread) == lock_thread_id());
+        head->func(head);
+        rtrcu_count_add(&server->invoked, 1);
+        count++;
+    }
+}
+
+static void run_all(struct adopt_server *server)
+{
+    struct rtrcu_adopted *adopted = server->adopted;
+    bool qsbr = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
+    while (!cbchain_is_empty(&server->batch)) {
+        if (!begin_batch(server))
+            continue;
+        if (qsbr)
+            adopt_online(adopted);
+        run_some(server);
+        if (qsbr)
+            adopt_offline(adopted);
+        end_batch(server);
+    }
+}
+
+/* False: it has been told to end. */
+static bool serve(struct adopt_server *server)
+{
+    uint32_t event = rtrcu_load_acquire(&server->event);
+    gather(server);
+    if (cbchain_is_empty(&server->batch)) {
+        if (rtrcu_load_acquire(&server->stop))
+            return false;
+        if (is_polled_for(server))
+            adopt_wait(server->adopted, rtrcu_load_acquire(&server->adopted->wanted));
+        else
+            sleep_idle(server, event);
+        return true;
+    }
+    pace(server, event);
+    rtrcu_exchange(&server->urgent, 0);
+    gather(server);
+    adopt_wait(server->adopted, adopt_snap(server->adopted));
+    run_all(server);
+    return true;
+}
+
+static void *server_body(void *argument)
+{
+    struct adopt_server *server = argument;
+    struct rtrcu_adopted *adopted = server->adopted;
+    if (server->cpu >= 0)
+        (void)plat_cpu_bind(server->cpu);
+    while (!adopt_register(adopted)) /* ends when there is memory for a record */
+        adopt_rest(adopted, &adopted->nap, 0, UNWOKEN_NS);
+    adopt_self(adopted)->server = server;
+    adopt_self(adopted)->in_callbacks = 1;
+    if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
+        adopt_offline(adopted);
+    while (serve(server)) /* ends when it is freed */
+        ;
+    adopt_unregister(adopted);
+    rtrcu_exchange(&server->ended, 1);
+    plat_futex_wake(&server->ended, INT32_MAX); /* it may be gone: then nobody waits there */
+    return NULL;
+}
+
+/* ---- who queues ---- */
+
+bool adopt_server_start(struct adopt_server *server)
+{
+    uint32_t none = DRIVE_NONE;
+    if (rtrcu_load_acquire(&server->state) != DRIVE_NONE ||
+        !rtrcu_compare_exchange(&server->state, &none, DRIVE_STARTING))
+        return true;
+    plat_thread_prepare(&server->thread, server->adopted->flavour.name, server_body, server, 0);
+    plat_thread_prepare_joinable(&server->thread);
+    int error = plat_thread_create(&server->thread, drive_home(server->adopted->all->drive));
+    rtrcu_store_release(&server->state, error ? DRIVE_NONE : DRIVE_RUNNING);
+    return !error;
+}
+
+bool adopt_server_urge(struct adopt_server *server)
+{
+    bool runs = adopt_server_start(server);
+    rtrcu_exchange(&server->urgent, 1);
+    wake(server);
+    return runs;
+}
+
+static __attribute__((noinline)) void call_slow(struct adopt_server *server)
+{
+    (void)adopt_server_start(server);
+    if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) == ADOPT_ASLEEP)
+        wake(server);
+}
+
+/* [O8] The producer's half: cbqueue_push() exchanges the tail, a full fence, and the inbox is not empty from there on;
+ * who made it so looks whether the server sleeps. */
+void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
+{
+    head->func = func;
+    bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
+    if (first || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
+        call_slow(server);
+}
+
+/* ---- beginning and end ---- */
+
+static void server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
+{
+    cbqueue_init(&server->queue);
+    server->adopted = adopted;
+    server->real_time = (flags & FLAG_REAL_TIME) != 0;
+    server->cpu = cpu;
+    lock_acquire(&adopted->servers_lock);
+    server->next = adopted->servers;
+    adopted->servers = server;
+    lock_release(&adopted->servers_lock);
+}
+
+struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
+{
+    struct adopt_server *server = plat_mem_pages(sizeof(*server));
+    if (!server)
+        return NULL;
+    server_init(server, adopted, flags, cpu);
+    (void)adopt_server_start(server);
+    return server;
+}
+
+static void unlist(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    lock_acquire(&adopted->servers_lock);
+    for (struct adopt_server **at = &adopted->servers; *at; at = &(*at)->next) {
+        if (*at != server)
+            continue;
+        *at = server->next;
+        break;
+    }
+    lock_release(&adopted->servers_lock);
+}
+
+/* What it had not run yet goes to the default one, in order. */
+static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    struct rcu_head *head;
+    gather(server);
+    while ((head = next_of(server)))
+        adopt_server_call(&adopted->ordinary, head, head->func);
+}
+
+void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    if (!server || server == &adopted->ordinary)
+        return;
+    rtrcu_exchange(&server->stop, 1);
+    wake(server);
+    while (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !rtrcu_load_acquire(&server->ended))
+        adopt_rest(adopted, &server->ended, 0, PLAT_FOREVER); /* ends with its thread, which has at most a batch left */
+    if (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !server->joined_by_program)
+        plat_thread_join(&server->thread);
+    unlist(adopted, server);
+    hand_over(adopted, server);
+    plat_mem_release(server, sizeof(*server));
+}
+
+unsigned long adopt_server_thread(struct adopt_server *server)
+{
+    while (!adopt_server_start(server) || plat_thread_number(&server->thread) == 0) /* ends when it runs */
+        adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+    server->joined_by_program = true;
+    return plat_thread_handle(&server->thread);
+}
+
+/* ---- flavours ---- */
+
+struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt *flavour)
+{
+    for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
+        if (adopted->flavour.kind == flavour->kind)
+            return adopted;
+    }
+    struct rtrcu_adopted *adopted = plat_mem_pages(sizeof(*adopted));
+    if (!adopted)
+        return NULL;
+    adopted->flavour = *flavour;
+    adopted->kind = &adopt_kinds[flavour->kind];
+    adopted->all = all;
+    rtrcu_store_relaxed(&adopted->seq, SEQ_FIRST);
+    rtrcu_store_relaxed(&adopted->wanted, SEQ_FIRST);
+    lock_init(&adopted->crank, LOCK_RANK_CRANK);
+    lock_init(&adopted->words_lock, LOCK_RANK_WORDS);
+    lock_init(&adopted->servers_lock, LOCK_RANK_SERVERS);
+    server_init(&adopted->ordinary, adopted, 0, -1);
+    bool may_interrupt = config_now(all->config)->membarrier != RTRCU_MEMBARRIER_OFF;
+    if (flavour->light && may_interrupt && plat_fence_prepare() == 0)
+        rtrcu_store_relaxed(flavour->light, 1);
+    adopted->next = rtrcu_load_relaxed(&all->first);
+    rtrcu_store_release(&all->first, adopted);
+    return adopted;
+}
+
+void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
+                struct drive *drive)
+{
+    all->config = config;
+    all->registry = registry;
+    all->watch = watch;
+    all->drive = drive;
+    all->exit_error = -ENOSYS;
+}
+
+void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *))
+{
+    if (all->exit_error)
+        all->exit_error = plat_thread_exit_prepare(&all->exit_key, on_exit);
+}

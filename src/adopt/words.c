@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Readers of adopted flavours: whose words are looked at, and what an owner does to its own.
+ *
+ * tested by: test/explore/scenarios/adopted.cc, test/dropin/readers.c
+ */
+#include <stdlib.h>
+
+#include "adopt/adopt.h"
+
+#define NESTING UINT64_C(0xffffffff)
+/* Rounds of destructors that the C library makes at a thread's end, but the last. */
+#define EARLY_ROUNDS 3
+
+const struct adopt_kind adopt_kinds[RTRCU_ADOPT_FLAVOURS] = {
+    [RTRCU_ADOPT_MEMB] = {.inside = NESTING, .section = ~NESTING, .step = NESTING + 1, .wakes = true},
+    [RTRCU_ADOPT_MB] = {.inside = NESTING, .section = ~NESTING, .step = NESTING + 1, .wakes = true},
+    [RTRCU_ADOPT_QSBR] = {.inside = UINT64_MAX, .section = UINT64_MAX, .step = 2, .wakes = true},
+    [RTRCU_ADOPT_BP] = {.inside = NESTING, .section = ~NESTING, .step = NESTING + 1},
+};
+
+static bool has_own_blocks(const struct rtrcu_adopted *adopted)
+{
+    return adopted->flavour.be != NULL;
+}
+
+static bool give_blocks(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk)
+{
+    if (has_own_blocks(adopted))
+        chunk->own = plat_mem_pages(ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
+    return !has_own_blocks(adopted) || chunk->own;
+}
+
+/* The next chunk, new where there is none.  NULL: no memory. */
+static struct adopt_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk)
+{
+    struct adopt_chunk *next = rtrcu_load_acquire(&chunk->next);
+    if (next)
+        return next;
+    struct adopt_chunk *fresh = plat_mem_pages(sizeof(*fresh));
+    if (!fresh || !give_blocks(adopted, fresh))
+        return NULL;
+    if (rtrcu_compare_exchange(&chunk->next, &next, fresh))
+        return fresh;
+    if (fresh->own)
+        plat_mem_release(fresh->own, ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
+    plat_mem_release(fresh, sizeof(*fresh));
+    return next;
+}
+
+struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct adopt_chunk **chunk, uint32_t *at)
+{
+    if (!*chunk) {
+        *chunk = &adopted->first;
+        *at = 0;
+    } else if (++*at == ADOPT_RECORDS) {
+        *chunk = rtrcu_load_acquire(&(*chunk)->next);
+        *at = 0;
+    }
+    return *chunk ? &(*chunk)->record[*at] : NULL;
+}
+
+/* A record that is the caller's alone, and its block where the flavour has blocks of its own. */
+static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_adopted_reader **block)
+{
+    struct adopt_chunk *chunk = &adopted->first;
+    if (has_own_blocks(adopted) && !chunk->own && !give_blocks(adopted, chunk))
+        return NULL;
+    for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* ends where one is free: the last is */
+        for (uint32_t at = 0; at < ADOPT_RECORDS; at++) {
+            uint32_t unused = 0;
+            if (rtrcu_load_relaxed(&chunk->record[at].used) ||
+                !rtrcu_compare_exchange(&chunk->record[at].used, &unused, 1))
+                continue;
+            if (chunk->own)
+                *block = &chunk->own[at];
+            return &chunk->record[at];
+        }
+    }
+    return NULL;
+}
+
+/* [O24] A newcomer's half; the scan is adopt_scan().  The record is stored before any word, so what makes the word of
+ * its first section visible does the same for the record. */
+static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *self)
+{
+    rtrcu_store_relaxed(&record->thread_id, lock_thread_id());
+    rtrcu_store_release(&record->reader, self);
+}
+
+/* Signals are blocked: a handler would take a second record. */
+static bool register_blocked(struct rtrcu_adopted *adopted)
+{
+    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    if (self && self->record)
+        return true;
+    struct adopt_record *record = claim(adopted, &self);
+    if (!record)
+        return false;
+    self->record = record;
+    self->registered = 1;
+    publish(record, self);
+    if (has_own_blocks(adopted))
+        adopted->flavour.be(self);
+    if (adopted->all->exit_error == 0)
+        (void)plat_thread_exit_arm(adopted->all->exit_key, adopted->all);
+    return true;
+}
+
+bool adopt_register(struct rtrcu_adopted *adopted)
+{
+    sigset_t saved;
+    plat_signals_block(&saved);
+    bool registered = register_blocked(adopted);
+    plat_signals_restore(&saved);
+    if (registered && adopted->flavour.kind == RTRCU_ADOPT_QSBR)
+        adopt_online(adopted);
+    return registered;
+}
+
+void adopt_unregister(struct rtrcu_adopted *adopted)
+{
+    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct adopt_record *record = self ? self->record : NULL;
+    if (!record)
+        return;
+    if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
+        adopt_offline(adopted);
+    sigset_t saved;
+    plat_signals_block(&saved);
+    lock_acquire(&adopted->words_lock);
+    rtrcu_store_relaxed(&record->reader, NULL);
+    adopted->owing -= record->owes;
+    record->owes = false;
+    lock_release(&adopted->words_lock);
+    rtrcu_store_relaxed(&self->word, 0);
+    self->record = NULL;
+    self->registered = 0;
+    self->exit_rounds = 0;
+    if (has_own_blocks(adopted))
+        adopted->flavour.be(NULL);
+    rtrcu_store_release(&record->used, 0);
+    plat_signals_restore(&saved);
+    adopt_wake_sleeper(adopted);
+}
+
+bool adopt_thread_exits(struct adopt *all)
+{
+    bool waits = false;
+    for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
+        struct rtrcu_adopted_reader *self = adopt_self(adopted);
+        waits |= self && self->record && self->exit_rounds++ < EARLY_ROUNDS;
+    }
+    if (waits && plat_thread_exit_arm(all->exit_key, all) == 0)
+        return false;
+    for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
+        adopt_unregister(adopted);
+    return true;
+}
+
+/* ---- the quiescent-state discipline ---- */
+
+void adopt_online(struct rtrcu_adopted *adopted)
+{
+    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    rtrcu_store_relaxed(&self->word, rtrcu_load_relaxed(adopted->flavour.generation));
+    rtrcu_fence_full();
+}
+
+/* [O18] A reader's half, adopt_sleep() is the other: its flag is stored behind the futex, and looked at behind ours. */
+void adopt_offline(struct rtrcu_adopted *adopted)
+{
+    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    rtrcu_fence_full();
+    rtrcu_store_release(&self->word, 0);
+    rtrcu_fence_full();
+    if (rtrcu_load_relaxed(&self->waiting)) {
+        rtrcu_store_relaxed(&self->waiting, 0);
+        rtrcu_fence_full();
+        adopt_wake_sleeper(adopted);
+    }
+}
+
+/* ---- the program's futex ---- */
+
+void adopt_wake_sleeper(struct rtrcu_adopted *adopted)
+{
+    if (rtrcu_load_relaxed(adopted->flavour.futex) == 0)
+        return;
+    rtrcu_store_relaxed(adopted->flavour.futex, 0);
+    plat_futex_wake_shared(adopted->flavour.futex, 1);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Entry points of the libraries that stand in for liburcu's: each names its flavour's domain.
+ *
+ * tested by: test/dropin/readers.c
+ */
+#include <errno.h>
+
+#include "api/api.h"
+
+static void on_exit_of_thread(void *adopt)
+{
+    (void)adopt_thread_exits(adopt);
+}
+
+struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt *flavour)
+{
+    api_init();
+    adopt_watch_exits(&rtrcu_domain.adopt, on_exit_of_thread);
+    struct rtrcu_adopted *adopted = adopt_flavour(&rtrcu_domain.adopt, flavour);
+    if (!adopted)
+        plat_die("rtrcu: %s: no memory for its readers\n", flavour->name);
+    return adopted;
+}
+
+void rtrcu_adopt_register(struct rtrcu_adopted *adopted)
+{
+    if (!adopt_register(adopted))
+        plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_id());
+}
+
+void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted)
+{
+    adopt_unregister(adopted);
+}
+
+void rtrcu_adopt_wake(struct rtrcu_adopted *adopted)
+{
+    adopt_wake_sleeper(adopted);
+}
+
+void rtrcu_adopt_offline(struct rtrcu_adopted *adopted)
+{
+    adopt_offline(adopted);
+}
+
+void rtrcu_adopt_online(struct rtrcu_adopted *adopted)
+{
+    adopt_online(adopted);
+}
+
+/* ---- waiting ---- */
+
+void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted)
+{
+    bool was_online = adopt_wait_begin(adopted, "synchronize_rcu");
+    adopt_wait(adopted, adopt_snap(adopted));
+    if (was_online)
+        adopt_online(adopted);
+}
+
+uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted)
+{
+    return adopt_start_poll(adopted);
+}
+
+bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
+{
+    return adopt_reached(adopted, cookie);
+}
+
+void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)
+{
+    adopt_barrier(adopted);
+}
+
+/* ---- callbacks ---- */
+
+void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
+{
+    adopt_server_call(adopt_server_in_use(adopted), head, func);
+}
+
+void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
+{
+    adopt_defer(adopted, func, p);
+}
+
+static int answer(int error)
+{
+    if (error)
+        errno = -error;
+    return error;
+}
+
+struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
+{
+    struct adopt_server *server = adopt_server_create(adopted, flags, cpu);
+    if (!server)
+        errno = ENOMEM;
+    return server;
+}
+
+void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    bool was_online = adopt_wait_begin(adopted, "call_rcu_data_free");
+    adopt_server_free(adopted, server);
+    if (was_online)
+        adopt_online(adopted);
+}
+
+struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted)
+{
+    return adopt_server_default(adopted);
+}
+
+struct adopt_server *rtrcu_adopt_server_in_use(struct rtrcu_adopted *adopted)
+{
+    return adopt_server_in_use(adopted);
+}
+
+struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu)
+{
+    return adopt_server_of_cpu(adopted, cpu);
+}
+
+int rtrcu_adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
+{
+    return answer(adopt_server_set_cpu(adopted, cpu, server));
+}
+
+struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted)
+{
+    return adopt_server_of_thread(adopted);
+}
+
+void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    if (!adopt_server_set_thread(adopted, server))
+        plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_id());
+}
+
+unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    (void)adopted;
+    return adopt_server_thread(server);
+}
+
+int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
+{
+    return answer(adopt_servers_create_all(adopted, flags));
+}
+
+void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted)
+{
+    adopt_servers_free_all(adopted);
+}
+
+bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)
+{
+    return adopt_has_cpu_servers(adopted);
+}
+
+/* ---- around a fork ---- */
+
+void rtrcu_adopt_before_fork(struct rtrcu_adopted *adopted)
+{
+    adopt_fork_begins(adopted);
+}
+
+void rtrcu_adopt_after_fork_parent(struct rtrcu_adopted *adopted)
+{
+    adopt_fork_ends(adopted, false);
+}
+
+void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted)
+{
+    adopt_fork_ends(adopted, true);
+}
+
+void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add)
+{
+    adopt_hooks(adopted, hooks, add);
+}
+
+void rtrcu_adopt_say(struct rtrcu_adopted *adopted)
+{
+    adopt_say(adopted);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Servers of callbacks: one thread a handle, in order; choice by thread, CPU and default; their end; and what waits.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include HEADER
+
+#include "dropin.h"
+
+#define COUNT 1000
+
+struct numbered {
+    struct rcu_head rcu;
+    unsigned int number;
+};
+
+static struct numbered heads[COUNT];
+static unsigned int next_number;
+static pthread_t runner;
+
+static void in_order(struct rcu_head *head)
+{
+    struct numbered *numbered = caa_container_of(head, struct numbered, rcu);
+    EXPECT(numbered->number == next_number);
+    next_number++;
+    runner = pthread_self();
+    rcu_read_lock(); /* its thread is a reader */
+    rcu_read_unlock();
+}
+
+static void queue_all(void)
+{
+    next_number = 0;
+    for (unsigned int i = 0; i < COUNT; i++) {
+        heads[i].number = i;
+        call_rcu(&heads[i].rcu, in_order);
+    }
+    rcu_barrier();
+    EXPECT(next_number == COUNT);
+}
+
+static void test_default(void)
+{
+    EXPECT(get_thread_call_rcu_data() == NULL);
+    EXPECT(get_call_rcu_data() == get_default_call_rcu_data());
+    queue_all();
+    EXPECT(get_default_call_rcu_data() == get_default_call_rcu_data());
+}
+
+static void test_thread(void)
+{
+    struct call_rcu_data *own = create_call_rcu_data(0, -1);
+    EXPECT(own);
+    set_thread_call_rcu_data(own);
+    EXPECT(get_thread_call_rcu_data() == own && get_call_rcu_data() == own);
+    queue_all();
+    pthread_t thread = get_call_rcu_thread(own);
+    EXPECT(pthread_equal(thread, runner));
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(own);
+    EXPECT(pthread_join(thread, NULL) == 0); /* who asked for it joins it */
+}
+
+static unsigned int late;
+
+static void count_late(struct rcu_head *head)
+{
+    (void)head;
+    late++;
+}
+
+/* What a handle still has goes to the default one. */
+static void test_handed_over(void)
+{
+    struct call_rcu_data *own = create_call_rcu_data(URCU_CALL_RCU_RT, 0);
+    static struct rcu_head some[100];
+    EXPECT(own);
+    set_thread_call_rcu_data(own);
+    for (int i = 0; i < 100; i++)
+        call_rcu(&some[i], count_late);
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(own);
+    rcu_barrier();
+    EXPECT(late == 100);
+}
+
+static void test_cpus(void)
+{
+    EXPECT(set_cpu_call_rcu_data(-1, NULL) == -EINVAL);
+    EXPECT(set_cpu_call_rcu_data(1 << 20, get_default_call_rcu_data()) == -EINVAL && errno == EINVAL);
+    EXPECT(create_all_cpu_call_rcu_data(0) == 0);
+    EXPECT(get_cpu_call_rcu_data(0) && get_cpu_call_rcu_data(0) != get_default_call_rcu_data());
+    EXPECT(set_cpu_call_rcu_data(0, get_default_call_rcu_data()) == -EEXIST);
+    cpu_set_t set, before;
+    sched_getaffinity(0, sizeof(before), &before);
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    if (CPU_ISSET(0, &before) && sched_setaffinity(0, sizeof(set), &set) == 0) {
+        EXPECT(get_call_rcu_data() == get_cpu_call_rcu_data(0));
+        queue_all();
+        sched_setaffinity(0, sizeof(before), &before);
+    }
+    free_all_cpu_call_rcu_data();
+    EXPECT(get_cpu_call_rcu_data(0) == NULL);
+}
+
+static unsigned long deferred;
+
+static void run_deferred(void *p)
+{
+    deferred += (uintptr_t)p;
+}
+
+static void test_defer(void)
+{
+    EXPECT(rcu_defer_register_thread() == 0);
+    for (int i = 0; i < 5000; i++)
+        defer_rcu(run_deferred, (void *)(uintptr_t)1);
+    rcu_defer_barrier_thread();
+    EXPECT(deferred == 5000);
+    defer_rcu(run_deferred, (void *)(uintptr_t)1);
+    rcu_defer_barrier();
+    EXPECT(deferred == 5001);
+    rcu_defer_unregister_thread();
+}
+
+static void barrier_inside(struct rcu_head *head)
+{
+    (void)head;
+    rcu_barrier(); /* says so, and returns */
+}
+
+static void test_barrier_inside(void)
+{
+    static struct rcu_head head;
+#if !QUIESCES
+    rcu_read_lock();
+    rcu_barrier();
+    rcu_read_unlock();
+#endif
+    call_rcu(&head, barrier_inside);
+    rcu_barrier();
+}
+
+int main(void)
+{
+    expect_ours();
+    rcu_register_thread();
+    test_default();
+    test_thread();
+    test_handed_over();
+    test_cpus();
+    test_defer();
+    test_barrier_inside();
+    rcu_unregister_thread();
+    return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A reader that is stopped inside its section: it is waited for, and named.
+ */
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include HEADER
+
+#include "dropin.h"
+
+static int reader_id, inside, stopped_ms = 400;
+
+static void *reader(void *unused)
+{
+    (void)unused;
+    prctl(PR_SET_NAME, "held-up");
+    rcu_register_thread();
+    rcu_read_lock();
+    rtrcu_store_release(&reader_id, (int)syscall(SYS_gettid));
+    while (rtrcu_load_acquire(&inside))
+        ;
+    rcu_read_unlock();
+    rcu_unregister_thread();
+    return NULL;
+}
+
+/* Another process stops that thread alone, and lets it go after a while. */
+static void hold(int ready, int go)
+{
+    char byte;
+    struct timespec held = {.tv_nsec = stopped_ms * 1000000L};
+    EXPECT(read(go, &byte, 1) == 1);
+    EXPECT(ptrace(PTRACE_SEIZE, reader_id, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, reader_id, 0, 0) == 0);
+    EXPECT(waitpid(reader_id, NULL, __WALL) == reader_id);
+    EXPECT(write(ready, "x", 1) == 1);
+    nanosleep(&held, NULL);
+    _exit(0); /* lets it go */
+}
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    int ready[2], go[2];
+    char byte;
+    expect_ours();
+    inside = 1;
+    EXPECT(pipe(ready) == 0 && pipe(go) == 0);
+    EXPECT(pthread_create(&thread, NULL, reader, NULL) == 0);
+    while (!rtrcu_load_acquire(&reader_id))
+        ;
+    pid_t tracer = fork();
+    if (tracer == 0)
+        hold(ready[1], go[0]);
+    prctl(PR_SET_PTRACER, tracer);
+    EXPECT(write(go[1], "x", 1) == 1 && read(ready[0], &byte, 1) == 1);
+    long began = now_ms();
+    rtrcu_store_release(&inside, 0);
+    synchronize_rcu();
+    EXPECT(now_ms() - began >= stopped_ms / 2);
+    fprintf(stderr, "waited %ld ms\n", now_ms() - began);
+    pthread_join(thread, NULL);
+    EXPECT(waitpid(tracer, NULL, 0) == tracer);
+    return 0;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Adopted flavours: readers whose word and protocol are the program's, compiled into it.
+//
+// What the readers do here is what liburcu's ABI prescribes: the word takes the generation with it, the fence is light
+// where the other side has membarrier(), and who leaves looks at the futex.  Its plain stores are said as releases,
+// which x86 makes of them; what another machine does with them, and the grace period's last fence against it, is for
+// test/litmus/arm/.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+constexpr uint32_t kAsleep = UINT32_MAX;
+
+uint64_t generation;
+uint32_t sleeper, light;
+struct rtrcu_adopted_reader blocks[12];
+struct rtrcu_adopted *adopted;
+
+struct rtrcu_adopted_reader *self()
+{
+    return &blocks[plat_thread_id()];
+}
+
+void reader_fence()
+{
+    if (rtrcu_load_relaxed(&light))
+        rtrcu_fence_light();
+    else
+        rtrcu_fence_full();
+}
+
+void lock_at(uint64_t loaded)
+{
+    rtrcu_store_release(&self()->word, loaded);
+    reader_fence();
+}
+
+void lock()
+{
+    lock_at(rtrcu_load_relaxed(&generation));
+}
+
+void unlock()
+{
+    reader_fence();
+    rtrcu_store_release(&self()->word, rtrcu_load_relaxed(&self()->word) - 1);
+    reader_fence();
+    if (rtrcu_load_relaxed(&sleeper) == kAsleep) {
+        rtrcu_store_relaxed(&sleeper, 0);
+        plat_futex_wake_shared(&sleeper, 1);
+    }
+}
+
+void read_adopted()
+{
+    lock();
+    use_object();
+    unlock();
+}
+
+void read_three_times()
+{
+    for (int i = 0; i < 3; i++)
+        read_adopted();
+}
+
+void join()
+{
+    (void)adopt_register(adopted);
+}
+
+void join_and_read()
+{
+    join();
+    read_adopted();
+    adopt_unregister(adopted);
+}
+
+void replace_and_wait_adopted()
+{
+    struct object *old = rtrcu_exchange(&shared, make_object());
+    adopt_wait(adopted, adopt_snap(adopted));
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void replace_thrice()
+{
+    for (int i = 0; i < 3; i++) {
+        struct object *old = replace_object();
+        adopt_wait(adopted, adopt_snap(adopted));
+        free_object(old);
+    }
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void begin(uint32_t kind)
+{
+    configure();
+    generation = 1;
+    const struct rtrcu_adopt flavour = {
+        kind, "simulated", &generation, &sleeper, kind == RTRCU_ADOPT_MEMB ? &light : nullptr, self, nullptr};
+    adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
+    shared = make_object();
+}
+
+void idle()
+{
+    sim::expect(!seq_is_running(adopted->seq), "no grace period is under way at the end");
+    sim::expect(adopted->crank.word == 0 && adopted->words_lock.word == 0, "nobody holds a lock at the end");
+}
+
+void invariants()
+{
+    check_invariants();
+}
+
+// ---- one reader with short sections, and grace periods one behind the other ----
+
+void publish_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::as_thread(sim::thread("reader", read_three_times), join);
+    sim::thread("updater", replace_thrice);
+}
+
+void full_setup()
+{
+    begin(RTRCU_ADOPT_MB);
+    sim::as_thread(sim::thread("reader", read_three_times), join);
+    sim::thread("updater", replace_thrice);
+}
+
+// ---- two updaters, who share the crank ----
+
+void two_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    updaters = 2;
+    sim::as_thread(sim::thread("reader", read_adopted), join);
+    sim::thread("first", replace_and_wait_adopted);
+    sim::as_thread(sim::thread("second", replace_and_wait_adopted), join);
+}
+
+// ---- a reader sleeps between the load of the generation and its store, for as many grace periods as there are ----
+
+void read_stale()
+{
+    uint64_t loaded = rtrcu_load_relaxed(&generation);
+    read_adopted();
+    lock_at(loaded);
+    use_object();
+    unlock();
+}
+
+void stale_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::as_thread(sim::thread("reader", read_stale), join);
+    sim::thread("updater", replace_thrice);
+}
+
+// ---- the reader comes back at once, and stays: a grace period does not wait for sections that began behind it ----
+
+bool stepped_or_done()
+{
+    return generation != 1 || updaters == 0;
+}
+
+bool done()
+{
+    return updaters == 0;
+}
+
+void read_and_come_back()
+{
+    read_adopted();
+    sim::until(stepped_or_done);
+    lock();
+    sim::until(done);
+    unlock();
+}
+
+void come_back_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", read_and_come_back), join);
+    sim::thread("updater", replace_and_wait_adopted);
+}
+
+// ---- nobody but the reader ends the sleep ----
+
+void sleep_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", read_adopted), join);
+    sim::as_thread(sim::thread("other", read_adopted), join);
+    sim::thread("updater", replace_and_wait_adopted);
+}
+
+// ---- readers who come and go ----
+
+void register_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::no_timeouts();
+    sim::thread("newcomer", join_and_read);
+    sim::as_thread(sim::thread("leaver", join_and_read), join);
+    sim::thread("updater", replace_thrice);
+}
+
+// ---- the quiescent-state discipline ----
+
+void quiesce()
+{
+    uint64_t now = rtrcu_load_relaxed(&generation);
+    if (now == rtrcu_load_relaxed(&self()->word))
+        return;
+    rtrcu_fence_full();
+    rtrcu_store_release(&self()->word, now);
+    rtrcu_fence_full();
+    if (rtrcu_load_relaxed(&self()->waiting)) {
+        rtrcu_store_relaxed(&self()->waiting, 0);
+        rtrcu_fence_full();
+        if (rtrcu_load_relaxed(&sleeper) == kAsleep) {
+            rtrcu_store_relaxed(&sleeper, 0);
+            plat_futex_wake_shared(&sleeper, 1);
+        }
+    }
+}
+
+void work_online()
+{
+    for (int i = 0; i < 3; i++) {
+        use_object();
+        quiesce();
+    }
+    use_object();
+    adopt_offline(adopted);
+}
+
+void wait_online()
+{
+    use_object();
+    struct object *old = replace_object();
+    bool was_online = adopt_wait_begin(adopted, "test");
+    adopt_wait(adopted, adopt_snap(adopted));
+    if (was_online)
+        adopt_online(adopted);
+    free_object(old);
+    use_object();
+    adopt_offline(adopted);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void qsbr_setup()
+{
+    begin(RTRCU_ADOPT_QSBR);
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("worker", work_online), join);
+    sim::as_thread(sim::thread("updater", wait_online), join);
+}
+
+// ---- the kernel begins to refuse membarrier() ----
+
+void refuse_membarrier()
+{
+    sim::refuse_fences(true, false);
+}
+
+void refused_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::as_thread(sim::thread("reader", read_three_times), join);
+    sim::thread("updater", replace_thrice);
+    sim::event("membarrier is refused from now on", refuse_membarrier);
+}
+
+// ---- callbacks ----
+
+void call_and_wait_for_all()
+{
+    adopt_server_call(adopt_server_in_use(adopted), &replace_object()->head, free_callback);
+    adopt_barrier(adopted);
+    sim::expect(invoked == 1, "the callback has run once");
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void call_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", read_adopted), join);
+    sim::thread("updater", call_and_wait_for_all);
+}
+
+bool two_invoked()
+{
+    return invoked == 2;
+}
+
+void call_and_stay()
+{
+    adopt_server_call(adopt_server_in_use(adopted), &make_object()->head, free_callback);
+    sim::until(two_invoked);
+}
+
+// Nobody is in a hurry: whoever finds the server asleep must wake it, for its sleep has no timeout.
+void wake_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    rtrcu_domain.config.first.qhimark = 0; /* no pause */
+    sim::thread("first", call_and_stay);
+    sim::thread("second", call_and_stay);
+}
+
+} // namespace
+
+extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
+    kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake;
+
+const sim::Scenario kAdopted = {
+    "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedFull = {
+    "adopted-full", "the same with full fences on both sides", full_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedTwo = {"adopted-two", "two updaters, one of them a reader", two_setup, idle, invariants,
+                                   6000};
+const sim::Scenario kAdoptedStale = {
+    "adopted-stale", "a generation that is stored late", stale_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedBack = {
+    "adopted-back", "a reader that comes back and stays", come_back_setup, nullptr, invariants, 6000};
+const sim::Scenario kAdoptedSleep = {
+    "adopted-sleep", "two readers wake who sleeps", sleep_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedRegister = {
+    "adopted-register", "readers come and go", register_setup, idle, invariants, 8000};
+const sim::Scenario kAdoptedQsbr = {
+    "adopted-qsbr", "an online updater and an online reader", qsbr_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedRefused = {
+    "adopted-refused", "membarrier is refused at any moment", refused_setup, idle, invariants, 8000};
+const sim::Scenario kAdoptedCall = {
+    "adopted-call", "a callback, its server and a barrier", call_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedWake = {
+    "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
+
+} // namespace scenarios
