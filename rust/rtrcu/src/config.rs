@@ -150,7 +150,7 @@ unsafe extern "C" fn pass_on(line: *const c_char) {
         // SAFETY: the library's line is a C string that lives during the call.
         let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();
         if let Err(payload) = catch_unwind(|| handler(&line)) {
-            std::mem::forget(payload);
+            crate::node::drop_payload(payload);
         }
     }
 }

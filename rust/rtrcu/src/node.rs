@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Values with a place for the library's queue, and how they are dropped after a grace period.
 
+use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
@@ -96,8 +97,15 @@ fn run(f: impl FnOnce()) {
     DEFERRED.set(DEFERRED.get() + 1);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         PANICKED.fetch_add(1, Ordering::Relaxed);
-        // A payload's own drop may panic again: rather than that it is leaked.
-        std::mem::forget(payload);
+        drop_payload(payload);
     }
     DEFERRED.set(DEFERRED.get() - 1);
+}
+
+/// Drop what a panic carried. That may panic again, and so may what that one carries: the third is leaked instead.
+pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
+    let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) else { return };
+    if let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second))) {
+        std::mem::forget(third);
+    }
 }

@@ -140,7 +140,7 @@ impl Barriers {
             for shared in waiting {
                 // A waker is the executor's: its panic is not for the others who wait.
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(|| finish(&shared))) {
-                    std::mem::forget(payload);
+                    node::drop_payload(payload);
                 }
             }
         }
