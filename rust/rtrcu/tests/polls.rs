@@ -111,6 +111,35 @@ fn a_section_may_be_cancelled_at_every_await() {
     }
 }
 
+/// What a body's locals hold is protected while they are dropped: the section ends behind them, not before.
+#[test]
+fn a_section_ends_behind_its_body() {
+    struct Late<'a>(&'a Probe, Cookie);
+    impl Drop for Late<'_> {
+        fn drop(&mut self) {
+            for _ in 0..200 {
+                assert!(!self.1.is_reached());
+                thread::yield_now();
+            }
+            self.0.check();
+        }
+    }
+    let cell = Rcu::new(Probe::new(0, &counter()));
+    for pauses in 0..2 {
+        let mut held = pin!(Some(section(async |s| {
+            let _late = Late(cell.load(s), Cookie::start_expedited());
+            cell.replace(Probe::new(1, &counter()));
+            if pauses == 1 {
+                pause().await;
+            }
+        })));
+        let polled = held.as_mut().as_pin_mut().unwrap().poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(polled.is_pending(), pauses == 1);
+        held.set(None);
+        synchronize();
+    }
+}
+
 #[test]
 fn a_body_that_panics_ends_its_section() {
     for pauses in 0..3 {
