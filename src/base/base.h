@@ -13,5 +13,6 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/seq.h"
+#include "base/trace.h"
 
 #endif

@@ -41,7 +41,7 @@ struct callback_slot {
     int64_t deadline_ns;     /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
     int64_t plugged_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
     int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
-    int64_t oldest_ready_ns; /* the same for what is ready, 0 = nothing; under the leaf lock */
+    int64_t oldest_ready_ns; /* atomic: the same for what is ready, 0 = nothing; written under the leaf lock */
     int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the leaf lock */
     uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; leaf lock */
     uint32_t quota;          /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
@@ -53,6 +53,10 @@ struct callback_slot {
     uint64_t free_started;   /* atomic: with the one that the claim's owner is freeing; for fork */
     uint64_t free_goal;      /* rcu_barrier() waits for this number; under the barrier lock */
     struct cb_queue queue;
+    int64_t waiting_ns[2];  /* atomic: as oldest_ns, of each segment that waits, 0 = it is empty; under the leaf lock */
+    int64_t batch_ns;       /* atomic: as oldest_ns, of the batch, 0 = it is empty; written by the claim's owner */
+    uint64_t longest_ns;    /* atomic: that a callback has run; written by the claim's owner */
+    rcu_callback_t longest; /* atomic: its function; likewise */
 };
 
 /* What the threads of one leaf have queued: slots as bits. */

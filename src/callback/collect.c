@@ -8,17 +8,30 @@
 /* A grace period has made more ready. */
 static void note_ready(struct callback *cb, struct reader_record *record)
 {
-    rtrcu_store_relaxed(&callback_slot(record)->quota, (uint32_t)config_now(cb->config)->bhlimit);
-    if (!callback_slot(record)->oldest_ready_ns)
-        callback_slot(record)->oldest_ready_ns = rtrcu_load_relaxed(&callback_slot(record)->oldest_ns);
-    rtrcu_store_relaxed(&callback_slot(record)->made_ready, rtrcu_load_relaxed(&callback_slot(record)->made_ready) + 1);
+    struct callback_slot *slot = callback_slot(record);
+    bool waits = cbqueue_is_waiting(&slot->queue);
+    rtrcu_store_relaxed(&slot->quota, (uint32_t)config_now(cb->config)->bhlimit);
+    if (!rtrcu_load_relaxed(&slot->oldest_ready_ns))
+        rtrcu_store_relaxed(&slot->oldest_ready_ns, rtrcu_load_relaxed(&slot->waiting_ns[0]));
+    rtrcu_store_relaxed(&slot->waiting_ns[0], waits ? rtrcu_load_relaxed(&slot->waiting_ns[1]) : 0);
+    rtrcu_store_relaxed(&slot->waiting_ns[1], 0);
+    rtrcu_store_relaxed(&slot->made_ready, rtrcu_load_relaxed(&slot->made_ready) + 1);
     rtrcu_store_release(&callback_slot(record)->queue.has_ready, 1);
+}
+
+/* The segment that was filled last has begun at @since_ns, unless it had begun before. */
+static void note_waiting(struct callback_slot *slot, int64_t since_ns)
+{
+    int64_t *began_ns = &slot->waiting_ns[slot->queue.waiting[1].first ? 1 : 0];
+    if (rtrcu_load_relaxed(began_ns) == 0)
+        rtrcu_store_relaxed(began_ns, since_ns);
 }
 
 static void collect_record(struct callback *cb, struct reader_record *record)
 {
     struct gp *gp = cb->gp;
     struct cb_queue *queue = &callback_slot(record)->queue;
+    int64_t since_ns = rtrcu_load_relaxed(&callback_slot(record)->oldest_ns); /* before it begins anew */
     struct cb_chain chain = cbqueue_take_inbox(queue);
     cbqueue_join(&chain, callback_free_collect(record));
     if (!chain.first)
@@ -28,6 +41,7 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     if (cbqueue_advance(queue, gp_seq(gp, GP_NORMAL)))
         note_ready(cb, record);
     cbqueue_wait(queue, chain, cookie);
+    note_waiting(callback_slot(record), since_ns);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->waiting, reader_bit(record));
     gp_request(gp, GP_NORMAL, cookie);
 }

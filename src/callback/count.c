@@ -22,6 +22,7 @@ void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf)
 void callback_count_over_qmax(struct callback *cb)
 {
     counter_add(&cb->over_qmax, 1);
+    trace1(over_qmax, cb->gp);
 }
 
 void callback_count_blocked(struct callback *cb)
@@ -66,7 +67,11 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
 static const struct inside_field fields[] = {
     INSIDE_ARRAY("callback.slot", struct callback_leaf, slot),
     INSIDE_FIELD("slot.oldest_ns", struct callback_slot, oldest_ns),
+    INSIDE_FIELD("slot.oldest_waiting_ns", struct callback_slot, waiting_ns[0]),
     INSIDE_FIELD("slot.oldest_ready_ns", struct callback_slot, oldest_ready_ns),
+    INSIDE_FIELD("slot.batch_ns", struct callback_slot, batch_ns),
+    INSIDE_FIELD("slot.longest_ns", struct callback_slot, longest_ns),
+    INSIDE_FIELD("slot.longest_function", struct callback_slot, longest),
     INSIDE_FIELD("slot.free_queued", struct callback_slot, free_queued),
     INSIDE_FIELD("slot.free_done", struct callback_slot, free_done),
     INSIDE_FIELD("slot.queued", struct callback_slot, queue.enqueued),

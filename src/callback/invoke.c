@@ -87,8 +87,21 @@ static void learn_cost(struct cb_queue *queue, const struct invocation *inv, int
     rtrcu_store_relaxed(&queue->cost_ns, (uint32_t)(cost > known ? (known + cost) / 2 : known - (known - cost) / 8));
 }
 
-static void report_if_long(struct callback *cb, const struct cb_queue *queue, uint64_t count, int64_t took_ns)
+/* The longest callback: the mean of those between two readings of the clock, which are of one function unless the batch
+ * has no limit of time. */
+static void note_if_longest(struct callback_slot *slot, uint64_t each_ns)
 {
+    if (each_ns <= rtrcu_load_relaxed(&slot->longest_ns))
+        return;
+    rtrcu_store_relaxed(&slot->longest, rtrcu_load_relaxed(&slot->queue.function));
+    rtrcu_store_release(&slot->longest_ns, each_ns);
+}
+
+static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64_t count, int64_t took_ns)
+{
+    const struct cb_queue *queue = &slot->queue;
+    if (count)
+        note_if_longest(slot, (uint64_t)took_ns / count);
     if (took_ns < LONG_TOGETHER_NS || count == 0 || took_ns / (int64_t)count < LONG_EACH_NS)
         return;
     complain(&cb->said_long,
@@ -110,13 +123,14 @@ static uint32_t next_interval(const struct cb_queue *queue, const struct invocat
 }
 
 /* Read the clock and say whether the next interval still fits. */
-static bool time_is_up(struct callback *cb, struct cb_queue *queue, struct invocation *inv)
+static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct invocation *inv)
 {
     const struct callback_budget *budget = inv->budget;
+    struct cb_queue *queue = &slot->queue;
     int64_t now = plat_clock_now();
     learn_cost(queue, inv, now);
     if (inv->since_check)
-        report_if_long(cb, queue, inv->since_check, now - inv->checked_ns);
+        look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
     inv->checked_ns = now;
     inv->since_check = 0;
     inv->interval = next_interval(queue, inv);
@@ -146,22 +160,27 @@ static bool is_of_another_kind(const struct cb_queue *queue, struct invocation *
 
 static uint64_t run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
 {
-    struct cb_queue *queue = &callback_slot(record)->queue;
+    struct callback_slot *slot = callback_slot(record);
+    struct cb_queue *queue = &slot->queue;
     struct invocation inv = {.budget = budget};
     bool timed = budget->end_ns || budget->deadline_ns;
     int64_t begin_ns = timed ? 0 : plat_clock_now();
     uint64_t done = 0;
+    trace3(batch_begin, cb->gp, reader_thread_id(record), budget->count_max);
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
         bool look = timed && (is_of_another_kind(queue, &inv) || inv.since_check >= inv.interval);
-        if (look && time_is_up(cb, queue, &inv))
+        if (look && time_is_up(cb, slot, &inv))
             break;
         if (!run_next(cb, record))
             break;
         inv.since_check++;
         done++;
     }
-    if (!timed)
-        report_if_long(cb, queue, done, plat_clock_now() - begin_ns);
+    if (timed && inv.since_check)
+        note_if_longest(slot, (uint64_t)(plat_clock_now() - inv.checked_ns) / inv.since_check);
+    else if (!timed)
+        look_at_time(cb, slot, done, plat_clock_now() - begin_ns);
+    trace3(batch_end, cb->gp, reader_thread_id(record), done);
     if (budget->by_owner)
         rtrcu_store_relaxed(&queue->cut, inv.cut);
     return done;
@@ -181,18 +200,22 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
     int64_t oldest_ns = 0;
     uint64_t lost = 0;
     struct reader_leaf *leaf = reader_leaf_of(record);
-    struct cb_queue *queue = &callback_slot(record)->queue;
+    struct callback_slot *slot = callback_slot(record);
+    struct cb_queue *queue = &slot->queue;
     if (may_wait)
         reader_lock(leaf);
     else if (!reader_try_lock(leaf))
         return;
     if (queue->ready.first) {
-        oldest_ns = callback_slot(record)->oldest_ready_ns;
-        callback_slot(record)->oldest_ready_ns = 0;
+        oldest_ns = rtrcu_load_relaxed(&slot->oldest_ready_ns);
+        rtrcu_store_relaxed(&slot->oldest_ready_ns, 0);
+        if (!queue->batch.first)
+            rtrcu_store_relaxed(&slot->batch_ns, oldest_ns);
     }
     cbqueue_join(&queue->batch, queue->ready);
     queue->ready = (struct cb_chain){NULL, NULL};
     if (!queue->batch.first) {
+        rtrcu_store_relaxed(&slot->batch_ns, 0);
         rtrcu_store_release(&queue->has_ready, 0);
         callback_bits_clear(&callback_leaf(reader_leaf_of(record))->ready, reader_bit(record));
         lost = callback_lost(cb, record);

@@ -13,6 +13,7 @@ uint64_t callback_count_limit(struct callback *cb, struct reader_record *record)
     if (config->adaptive && pending > (uint64_t)config->qhimark && !rtrcu_load_relaxed(&queue->raised)) {
         rtrcu_store_relaxed(&queue->raised, 1);
         counter_add(&cb->limit_raised, 1);
+        trace2(limit_raised, cb->gp, pending);
     }
     if (pending <= (uint64_t)config->qlowmark)
         rtrcu_store_relaxed(&queue->raised, 0);

@@ -44,6 +44,7 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     machine->began_ns = now;
     rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for who reads this number in place of the end's [O4] */
     rtrcu_fence_full();
+    trace3(gp_begin, gp, kind, seq);
 }
 
 /* The sequence is odd while we look, so that a cookie taken meanwhile names a later grace period.  [O2], [O4] as in
@@ -60,6 +61,8 @@ bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, passed);
     rtrcu_store_release(&machine->seq, passed ? seq_ended(started) : idle);
+    if (passed)
+        trace3(gp_alone, gp, kind, started);
     return passed;
 }
 
@@ -150,6 +153,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
         counter_add_alone(&machine->busy, 1);
+    trace4(gp_scan, gp, kind, rtrcu_load_relaxed(&machine->seq), busy);
     return busy;
 }
 
@@ -160,6 +164,15 @@ struct poll {
     unsigned int actions; /* for the other kind */
 };
 
+/* True if it had not been asked yet. */
+static bool ask(struct gp *gp, enum gp_kind kind, struct reader_record *record)
+{
+    bool asked = reader_arm(record);
+    if (asked)
+        trace3(gp_ask, gp, kind, reader_thread_id(record));
+    return asked;
+}
+
 /* Report for those who are outside by now; ask the others.  True if tasks are left to be promoted. */
 static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, struct poll *poll)
 {
@@ -169,7 +182,7 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
         uint32_t inside = reader_inside(record);
         if (inside)
-            poll->asked += (poll->arm || (inside & RTRCU_QSBR_ONLINE)) && reader_arm(record);
+            poll->asked += (poll->arm || (inside & RTRCU_QSBR_ONLINE)) && ask(gp, kind, record);
         else if (gp_promote(gp, record))
             poll->actions |= gp_report(gp, record);
         else
@@ -253,6 +266,7 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, 1);
     int64_t ns = now - machine->began_ns;
+    trace4(gp_end, gp, kind, rtrcu_load_relaxed(&machine->seq), ns);
     rtrcu_store_relaxed(&machine->ns_last, ns);
     counter_add_alone(&machine->ns_sum, (uint64_t)ns);
     counter_add_alone(&machine->ns_histogram[gp_histogram_bucket(ns)], 1);

@@ -92,6 +92,7 @@ unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_li
     if (share == 0)
         return GP_ACTION_NONE;
     put_on_list(gp, task, own_list);
+    trace3(task_park, gp, task, task->name);
     return give_up(gp, share);
 }
 
@@ -105,6 +106,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     task->base = section_nesting();
     if (task->nesting == 0)
         return;
+    trace3(task_resume, gp, task, task->name);
     (void)section_record(gp);                   /* a thread that ends with it mounted closes its section */
     rtrcu_word_add(&rtrcu_self, task->nesting); /* first: a handler's unlock must not find it at its base */
     task->nesting = 0;                          /* from here on the word tells */

@@ -108,6 +108,7 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
         add_leaf(watch, &report, leaf);
     report.anonymous = gp_owing_anonymous(watch->gp, kind);
     look_at_readers(&report);
+    trace4(stall, watch->gp, kind, report.age_ms, report.readers + report.tasks);
     leave_to_say(watch, &report);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program that others look into: a reader, a quiescent-state thread and parked tasks are in the way of an updater.
  *
- * usage: subject [rounds]   It says what it knows of itself, a line each, then "ready"; ends with its standard input.
- * With rounds, updates go on meanwhile, and nobody is in their way.
+ * usage: subject [rounds | COUNT]   It says what it knows of itself, a line each, then "ready"; ends with its standard
+ * input.  With rounds, updates go on meanwhile, and nobody is in their way.  With a count, it makes so many updates
+ * beside a reader, says its counters and ends.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -112,6 +113,57 @@ static void say_counters(void)
     printf("completed %llu\n", (unsigned long long)stats.gp_completed);
     printf("expedited %llu\n", (unsigned long long)stats.exp_completed);
     printf("invoked %llu\n", (unsigned long long)stats.callbacks_invoked);
+    printf("over_qmax %llu\n", (unsigned long long)stats.over_qmax);
+    printf("limit_raised %llu\n", (unsigned long long)stats.limit_raised);
+    printf("boosts %llu\n", (unsigned long long)stats.boosts);
+    printf("stall_reports %llu\n", (unsigned long long)stats.stall_reports);
+}
+
+static void *read_again_and_again(void *unused)
+{
+    name_self("a-reader");
+    pthread_barrier_wait(&known);
+    while (!rtrcu_load_acquire(&ended)) {
+        rcu_read_lock();
+        usleep(200);
+        rcu_read_unlock();
+    }
+    return unused;
+}
+
+static void park_once(void)
+{
+    struct rcu_task task;
+    rcu_task_init(&task, "a-task");
+    rcu_task_resume(&task);
+    rcu_read_lock();
+    rcu_task_park(&task);
+    rcu_task_resume(&task);
+    rcu_read_unlock();
+    rcu_task_exit(&task);
+}
+
+/* So many of everything that there is a probe for; a flood in the end. */
+static void update_often(int count)
+{
+    static struct rcu_head flood[1000];
+    pthread_t reader;
+    pthread_barrier_init(&known, NULL, 2);
+    pthread_create(&reader, NULL, read_again_and_again, NULL);
+    pthread_barrier_wait(&known);
+    for (int i = 0; i < count; i++) {
+        call_rcu(&heads[0], nothing);
+        rcu_barrier();
+        synchronize_rcu();
+        synchronize_rcu_expedited();
+        park_once();
+    }
+    for (int i = 0; i < 1000; i++)
+        call_rcu(&flood[i], nothing);
+    rcu_barrier();
+    rtrcu_store_release(&ended, 1);
+    pthread_join(reader, NULL);
+    say_counters();
 }
 
 /* What has happened before anybody looks. */
@@ -139,8 +191,11 @@ int main(int argc, char **argv)
 {
     void *(*const body[])(void *) = {read_for_long, stay_online, park};
     pthread_t thread[3], updater;
-    (void)argv;
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc > 1 && atoi(argv[1]) > 0) {
+        update_often(atoi(argv[1]));
+        return 0;
+    }
     prepare();
     pthread_barrier_init(&known, NULL, 2);
     if (argc > 1) {

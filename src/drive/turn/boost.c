@@ -127,6 +127,7 @@ static void count(struct drive *drive, struct reader_record *record, int64_t len
 {
     int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->lent_ns) + lent_ns;
     rtrcu_store_relaxed(&drive_slot(record)->lent_ns, all_ns);
+    trace3(boost, drive->gp, reader_thread_id(record), lent_ns);
     counter_add(&drive->boosts, 1);
     counter_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))

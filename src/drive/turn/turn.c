@@ -44,6 +44,7 @@ static bool try_to_scan(struct drive *drive, enum gp_kind kind)
         report_fence_if_old(drive, kind);
         return false;
     }
+    trace3(gp_fence, drive->gp, kind, drive->turning[kind].fenced);
     gp_scan(drive->gp, kind);
     drive->turning[kind].unscanned = false;
     return true;

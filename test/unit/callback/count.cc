@@ -29,4 +29,68 @@ TEST_F(Count, WaitsAreCountedByTheirLength)
     EXPECT_EQ(stats.latency_us_log2[RTRCU_LATENCY_BUCKETS - 1], 1u);
 }
 
+/* When the oldest was queued goes with it through the stages, whatever is queued behind it. */
+TEST_F(Count, TheOldestIsKnownInEachStage)
+{
+    reader_record *record = world_.craft(0);
+    struct callback_slot *slot = callback_slot(record);
+    enqueue(record);
+    slot->oldest_ns = 100; /* the first of all */
+    callback_collect(cb_);
+    EXPECT_EQ(slot->waiting_ns[0], 100);
+    enqueue(record);
+    slot->oldest_ns = 200;
+    callback_collect(cb_); /* behind it, for the same grace period */
+    EXPECT_EQ(slot->waiting_ns[0], 100);
+    EXPECT_EQ(slot->waiting_ns[1], 0);
+    {
+        test::Crank crank(world_.gp());
+        crank.begin_and_scan();
+        enqueue(record);
+        slot->oldest_ns = 300;
+        callback_collect(cb_); /* for the next one */
+        EXPECT_EQ(slot->waiting_ns[0], 100);
+        EXPECT_EQ(slot->waiting_ns[1], 300);
+        crank.end();
+    }
+    advance(record);
+    EXPECT_EQ(slot->oldest_ready_ns, 100);
+    EXPECT_EQ(slot->waiting_ns[0], 300);
+    EXPECT_EQ(slot->waiting_ns[1], 0);
+    callback_budget one = everything();
+    one.count_max = 1;
+    invoke(record, one);
+    EXPECT_EQ(slot->oldest_ready_ns, 0);
+    EXPECT_EQ(slot->batch_ns, 100) << "one is left in the batch";
+    grace_period();
+    advance(record);
+    EXPECT_EQ(slot->oldest_ready_ns, 300);
+    invoke(record, everything());
+    EXPECT_EQ(slot->batch_ns, 0);
+    EXPECT_EQ(slot->waiting_ns[0], 0);
+}
+
+void busy(rcu_head *)
+{
+    for (int64_t end = plat_clock_now() + 2000000; plat_clock_now() < end;)
+        ;
+}
+
+/* The last one of a batch counts too. */
+TEST_F(Count, TheLongestCallbackAndItsFunctionAreKept)
+{
+    reader_record *record = world_.craft(0);
+    struct callback_slot *slot = callback_slot(record);
+    callback_budget timed = everything();
+    timed.end_ns = INT64_MAX;
+    for (const callback_budget &budget : {timed, everything()}) {
+        slot->longest_ns = 0;
+        enqueue(record, busy);
+        make_ready(record);
+        invoke(record, budget);
+        EXPECT_GE(slot->longest_ns, 2000000u);
+        EXPECT_EQ(slot->longest, busy);
+    }
+}
+
 } // namespace
