@@ -38,6 +38,21 @@ endforeach()
 configure_file(\"${CMAKE_SOURCE_DIR}/cmake/rtrcu.pc.in\" \"${CMAKE_BINARY_DIR}/rtrcu.pc\" @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/rtrcu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# gdb loads what has the library's whole name below its auto-load folder, which the prefix decides.
+install(CODE "set(libdir ${CMAKE_INSTALL_LIBDIR})
+set(datadir ${CMAKE_INSTALL_DATADIR})
+foreach(folder libdir datadir)
+    if(NOT IS_ABSOLUTE \"\${\${folder}}\")
+        set(\${folder} \"\${CMAKE_INSTALL_PREFIX}/\${\${folder}}\")
+    endif()
+endforeach()
+file(INSTALL \"${CMAKE_SOURCE_DIR}/tools/gdb/rtrcu-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
+     RENAME librtrcu.so.${PROJECT_VERSION}-gdb.py)")
+file(GLOB RTRCU_SCRIPTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/bpftrace/*.bt)
+if(RTRCU_LAB)
+    install(PROGRAMS ${RTRCU_SCRIPTS} DESTINATION ${CMAKE_INSTALL_DATADIR}/rtrcu/bpftrace)
+endif()
+
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE-MIT ${CMAKE_SOURCE_DIR}/LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Pages of section 1 belong to the program, which lab/ installs.

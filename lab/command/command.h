@@ -64,6 +64,8 @@ Registration add_expedited(CLI::App &application);
 Registration add_latency(CLI::App &application);
 Registration add_overhead(CLI::App &application);
 Registration add_report(CLI::App &application);
+Registration add_top(CLI::App &application);
 Registration add_torture(CLI::App &application);
+Registration add_who(CLI::App &application);
 
 } // namespace lab

@@ -86,7 +86,7 @@ struct Slot {
     uint32_t leaf, slot;
     uint64_t record, callback, parked;
     const uint64_t *self, *thread_id, *lent, *slow_calls, *queued, *invoked, *free_queued, *free_done, *oldest,
-        *waiting, *oldest_ready, *ready, *invoker, *function, *longest, *longest_function, *parked_count;
+        *waiting, *batch, *oldest_ready, *ready, *invoker, *function, *longest, *longest_function, *parked_count;
     const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *self_again = nullptr;
 };
 
@@ -237,6 +237,7 @@ class Looker
         slot.free_queued = &asker.word(slot.callback, "slot.free_queued");
         slot.oldest = &asker.word(slot.callback, "slot.oldest_ns");
         slot.waiting = &asker.word(slot.callback, "slot.oldest_waiting_ns");
+        slot.batch = &asker.word(slot.callback, "slot.batch_ns");
         slot.oldest_ready = &asker.word(slot.callback, "slot.oldest_ready_ns");
         slot.ready = &asker.word(slot.callback, "slot.ready");
         slot.invoker = &asker.word(slot.callback, "slot.invoker");
@@ -301,7 +302,7 @@ class Looker
         thread.parked = static_cast<uint32_t>(*slot.parked_count);
         thread.has_deadline = ((*leaf.deadline | *leaf.deadline_quiescent) & bit) != 0;
         if (thread.pending() != 0)
-            for (const uint64_t *age : {slot.oldest_ready, slot.waiting, slot.oldest})
+            for (const uint64_t *age : {slot.batch, slot.oldest_ready, slot.waiting, slot.oldest})
                 if (thread.oldest_ns == 0)
                     thread.oldest_ns = static_cast<int64_t>(*age);
         if (thread.is_registered)

@@ -73,10 +73,6 @@ std::string advice(int pid, int error);
 class CoreMemory : public Memory
 {
   public:
-    struct Thread {
-        int id;
-        std::string name;
-    };
     explicit CoreMemory(const std::string &file); // throws Refused
     ~CoreMemory() override;
     using Memory::read;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Finding processes that run the library: by their notes, whenever they begin, load or replace it.
+#include "inside/processes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace lab::inside
+{
+namespace
+{
+
+// A process may load the library later, or become another program: its objects are asked for every so many rounds.
+constexpr unsigned rounds_between = 8;
+
+std::string proc(int pid, const std::string &file)
+{
+    return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+// When it started, in ticks of the kernel: with the number it names a process for good.  0: it is not there.
+uint64_t start_of(int pid)
+{
+    std::ifstream file(proc(pid, "stat"));
+    std::string line;
+    std::getline(file, line);
+    const std::size_t behind = line.rfind(')');
+    if (behind == std::string::npos)
+        return 0;
+    std::istringstream words(line.substr(behind + 1));
+    std::string word;
+    for (int i = 0; i < 20 && words >> word; i++)
+        ;
+    return word.empty() ? 0 : std::strtoull(word.c_str(), nullptr, 10);
+}
+
+std::vector<int> all_processes()
+{
+    std::vector<int> pids;
+    std::error_code failure;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc", failure)) {
+        const std::string name = entry.path().filename();
+        if (std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; }))
+            pids.push_back(std::atoi(name.c_str()));
+    }
+    std::sort(pids.begin(), pids.end());
+    return pids;
+}
+
+} // namespace
+
+std::string name_of_thread(int pid, int thread)
+{
+    std::ifstream file(proc(pid, "task/" + std::to_string(thread) + "/comm"));
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+std::map<int, int> outer_ids(int pid)
+{
+    std::map<int, int> ids;
+    std::error_code failure;
+    for (const auto &entry : std::filesystem::directory_iterator(proc(pid, "task"), failure)) {
+        std::ifstream file(entry.path() / "status");
+        std::string line;
+        while (std::getline(file, line)) {
+            if (line.rfind("NSpid:", 0) != 0)
+                continue;
+            std::istringstream words(line.substr(6));
+            int outer = 0, inner = 0, depth = 0;
+            for (int id = 0; words >> id; depth++)
+                (depth == 0 ? outer : inner) = id;
+            if (depth < 2)
+                return {};
+            ids[inner] = outer;
+        }
+    }
+    return ids;
+}
+
+void Processes::find(int pid, uint64_t started)
+{
+    Known &known = known_[pid];
+    known = {started, {}, round_, "", false};
+    try {
+        ProcessMemory memory(pid);
+        for (const Copy &copy : find_copies(memory, mappings_of(pid))) {
+            auto block = Block::read(memory, copy);
+            if (block)
+                known.copies.emplace_back(copy, std::move(*block));
+            else
+                known.looked_at = 0; // it begins just now
+        }
+        refused_.erase(pid);
+    } catch (const Refused &why) {
+        known.problem = why.what();
+        known.is_shown = why.code == ENOTSUP;
+        if (named_.empty() && (why.code == EPERM || why.code == EACCES))
+            refused_.insert(pid);
+    }
+}
+
+// True: it is to be shown.
+bool Processes::look_at(int pid, Process &process)
+{
+    const uint64_t started = start_of(pid);
+    const auto at = known_.find(pid);
+    const bool is_new = at == known_.end() || at->second.started != started;
+    if (started == 0) {
+        process.problem = advice(pid, ESRCH);
+        known_.erase(pid);
+        refused_.erase(pid);
+        return false;
+    }
+    if (is_new || round_ - at->second.looked_at >= rounds_between || at->second.looked_at == 0)
+        find(pid, started);
+    const Known &known = known_[pid];
+    process.problem = known.problem;
+    if (known.copies.empty())
+        return known.is_shown;
+    try {
+        ProcessMemory memory(pid);
+        const int64_t now = now_of(pid);
+        const std::map<int, int> ids = outer_ids(pid);
+        for (const auto &[copy, block] : known.copies) {
+            process.copies.push_back({copy, block.library, inside::look(memory, block, now)});
+            for (Domain &domain : process.copies.back().domains)
+                for (Thread &thread : domain.threads) {
+                    const auto outer = ids.find(thread.id);
+                    thread.id = outer == ids.end() ? thread.id : outer->second;
+                    thread.name = name_of_thread(pid, thread.id);
+                }
+        }
+    } catch (const Refused &why) {
+        process.problem = why.what();
+        known_.erase(pid);
+        return false;
+    }
+    return true;
+}
+
+std::vector<Process> Processes::look()
+{
+    std::vector<Process> processes;
+    const std::vector<int> pids = named_.empty() ? all_processes() : named_;
+    round_++;
+    for (auto at = known_.begin(); at != known_.end();)
+        at = std::find(pids.begin(), pids.end(), at->first) == pids.end() ? known_.erase(at) : std::next(at);
+    for (auto at = refused_.begin(); at != refused_.end();)
+        at = std::find(pids.begin(), pids.end(), *at) == pids.end() ? refused_.erase(at) : std::next(at);
+    for (int pid : pids) {
+        Process process;
+        process.pid = pid;
+        process.name = name_of_thread(pid, pid);
+        const bool shown = look_at(pid, process);
+        if (!shown && !named_.empty() && process.problem.empty())
+            process.problem = "process " + std::to_string(pid) + " does not run the library, or one that does not" +
+                              " tell of itself";
+        if (shown || !named_.empty())
+            processes.push_back(std::move(process));
+    }
+    return processes;
+}
+
+} // namespace lab::inside

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu top`: the processes of this machine that run the library, and what it does in them.
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "command/command.h"
+#include "command/experiment.h"
+#include "machine/machine.h"
+#include "report/document.h"
+#include "top/report.h"
+#include "top/screen.h"
+
+namespace lab
+{
+namespace
+{
+
+struct TopOptions {
+    std::vector<int> pids;
+    bool once = false, prometheus = false;
+    std::string json;
+    double interval = 1;
+    std::string sort = "PID";
+};
+
+// What could not be read of what was named goes to standard error; true if there was any.
+bool complain_of(const std::vector<top::View> &views)
+{
+    bool any = false;
+    for (const top::View &view : views)
+        if (!view.problem.empty()) {
+            complain(exit_usage, view.problem);
+            any = true;
+        }
+    return any;
+}
+
+std::vector<top::View> look_twice(inside::Processes &processes, double interval)
+{
+    std::vector<top::View> first = top::views(processes.look(), {});
+    std::this_thread::sleep_for(std::chrono::duration<double>(interval));
+    return top::views(processes.look(), first);
+}
+
+int write_json(const TopOptions &options, const std::vector<top::View> &views)
+{
+    Document document("top", read_machine());
+    std::string error;
+    document.argument("interval", options.interval);
+    top::fill_document(document, views);
+    if (!document.write(options.json == "-" ? "/dev/stdout" : options.json, error))
+        return complain(exit_usage, error);
+    return exit_ok;
+}
+
+int run(const TopOptions &options)
+{
+    inside::Processes processes(options.pids);
+    catch_interrupt();
+    if (!options.once && !options.prometheus && options.json.empty()) {
+        top::run_screen(processes, options.interval, options.sort);
+        return exit_ok;
+    }
+    const bool rates = options.once || !options.json.empty();
+    const std::vector<top::View> views =
+        rates ? look_twice(processes, options.interval) : top::views(processes.look(), {});
+    int code = exit_ok;
+    if (options.prometheus)
+        fmt::print("{}", top::prometheus_text(views));
+    if (options.once && views.empty())
+        fmt::print("No process that may be read runs the library.\n");
+    if (options.once)
+        fmt::print("{}", top::once_text(views));
+    if (options.once && processes.refused() != 0)
+        fmt::print("{} more may not be read: name one to hear what is needed.\n", processes.refused());
+    if (!options.json.empty())
+        code = write_json(options, views);
+    return complain_of(views) && code == exit_ok ? exit_usage : code;
+}
+
+} // namespace
+
+Registration add_top(CLI::App &application)
+{
+    auto options = std::make_shared<TopOptions>();
+    CLI::App *command = add_command(application, "top", "the processes that run the library, from outside, as it goes");
+    command->add_option("pid", options->pids, "processes to look at; all that there are, where none is named")
+        ->check(CLI::PositiveNumber);
+    command->add_flag("--once", options->once, "print a table of one interval, and end");
+    command->add_option("--json", options->json, "write one interval as JSON to FILE, - is standard output");
+    command->add_flag("--prometheus", options->prometheus, "print metrics in Prometheus' text format")
+        ->excludes("--once")
+        ->excludes("--json");
+    command->add_option("--interval", options->interval, "seconds from one look to the next")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    command->add_option("--sort", options->sort, "column to sort the screen by, at first")->capture_default_str();
+    return {command, [options] { return run(*options); }};
+}
+
+} // namespace lab

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu top` for machines, and for one look: a table, rows of JSON, Prometheus' text format.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/document.h"
+#include "top/view.h"
+
+namespace lab::top
+{
+
+std::string once_text(const std::vector<View> &views);
+void fill_document(Document &document, const std::vector<View> &views);
+std::string prometheus_text(const std::vector<View> &views);
+
+} // namespace lab::top

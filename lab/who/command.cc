@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu who`: the stall report on demand: who is in the way of a grace period, where each stands, and for how long.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <memory>
+
+#include "command/command.h"
+#include "inside/processes.h"
+#include "machine/machine.h"
+#include "report/document.h"
+#include "top/view.h"
+#include "who/stacks.h"
+
+namespace lab
+{
+namespace
+{
+
+using inside::Domain;
+using inside::expedited;
+using inside::Kind;
+using inside::normal;
+using inside::Task;
+using inside::Thread;
+
+struct WhoOptions {
+    std::string target, json;
+    bool all = false, no_stacks = false;
+};
+
+// A process, or what a core file has kept of one.
+struct Target {
+    inside::Process process;
+    bool is_core = false;
+    std::unique_ptr<who::Stacks> stacks;
+};
+
+struct WhoRow : Fields {
+    Text domain{*this, "domain"}, row{*this, "row"}, name{*this, "name"};
+    Whole thread{*this, "thread"}, nesting{*this, "nesting"};
+    Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
+    Number waited_ms{*this, "waited_ms"};
+    Text waits_in{*this, "waits_in"};
+    Texts stack{*this, "stack"};
+};
+
+bool is_number(const std::string &text)
+{
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+Target look_at_process(int pid)
+{
+    Target target;
+    inside::Processes processes({pid});
+    target.process = processes.look().at(0);
+    if (!target.process.problem.empty())
+        throw inside::Refused(EPERM, target.process.problem);
+    return target;
+}
+
+Target look_at_core(const std::string &file)
+{
+    Target target;
+    target.is_core = true;
+    const inside::CoreMemory memory(file);
+    target.process.pid = memory.pid();
+    target.process.name = memory.program();
+    for (const inside::Copy &copy : inside::find_copies(memory, memory.mappings()))
+        if (const auto block = inside::Block::read(memory, copy))
+            target.process.copies.push_back({copy, block->library, inside::look(memory, *block, 0)});
+    if (target.process.copies.empty())
+        throw inside::Refused(ENOENT, file + " is of a program that does not run the library, or the files that it had"
+                                             " mapped are not here");
+    return target;
+}
+
+std::string first_line(const std::string &name)
+{
+    std::ifstream file(name);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// What the kernel says that a thread does: "asleep in futex_wait_queue".
+std::string waits_in(int pid, int thread)
+{
+    const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread);
+    const std::string stat = first_line(folder + "/stat"), where = first_line(folder + "/wchan");
+    const std::size_t behind = stat.rfind(')');
+    const char state = behind != std::string::npos && behind + 2 < stat.size() ? stat[behind + 2] : '?';
+    const std::string in = where.empty() || where == "0" ? "" : " in " + where;
+    switch (state) {
+    case 'R':
+        return "runs, or would like to";
+    case 'S':
+        return "asleep" + in;
+    case 'D':
+        return "asleep in the kernel" + in;
+    case 'T':
+        return "stopped by a signal";
+    case 't':
+        return "stopped by a debugger";
+    default:
+        return "in an unknown state";
+    }
+}
+
+class Report
+{
+  public:
+    Report(Target &target, const WhoOptions &options) : target_(target), options_(options)
+    {
+    }
+    void run()
+    {
+        for (const inside::CopyLook &copy : target_.process.copies)
+            for (const Domain &domain : copy.domains)
+                say_domain(copy, domain);
+    }
+    const std::vector<WhoRow> &rows() const
+    {
+        return rows_;
+    }
+
+  private:
+    std::string age(const Domain &domain, Kind kind) const
+    {
+        return target_.is_core ? "" : " for " + top::duration(static_cast<double>(age_ns(domain, kind)));
+    }
+    static int64_t age_ns(const Domain &domain, Kind kind)
+    {
+        return std::max<int64_t>(domain.at_ns - domain.gp[kind].began_ns, 1);
+    }
+
+    void say_domain(const inside::CopyLook &copy, const Domain &domain)
+    {
+        fmt::print("{} {}, domain {} (library {} in {})\n", target_.process.pid, target_.process.name, domain.name,
+                   copy.library, copy.copy.object);
+        for (Kind kind : {normal, expedited}) {
+            const inside::GracePeriods &gp = domain.gp[kind];
+            if (gp.running)
+                fmt::print("  {} grace period {} is under way{}; {} wait for its end\n", inside::kind_names[kind],
+                           gp.number, age(domain, kind), gp.waiters == 0 ? "none" : std::to_string(gp.waiters));
+        }
+        if (!domain.gp[normal].running && !domain.gp[expedited].running)
+            fmt::print("  no grace period is under way\n");
+        if (domain.pending() != 0)
+            fmt::print("  {} callbacks are pending{}\n", domain.pending(),
+                       target_.is_core
+                           ? ""
+                           : ", the oldest for " + top::duration(static_cast<double>(domain.oldest_age_ns())));
+        for (const Thread &thread : domain.threads)
+            if (is_in_the_way(thread) || (options_.all && thread.is_registered && thread.is_inside()))
+                say_thread(domain, thread);
+        for (const Task &task : domain.tasks)
+            if (is_in_the_way(task) || options_.all)
+                say_task(domain, task);
+        if (domain.gp[normal].anonymous || domain.gp[expedited].anonymous)
+            fmt::print("  in the way: {} readers without a record\n", domain.counter("registry.anonymous"));
+        say_invokers(domain);
+    }
+
+    template <class Reader> static bool is_in_the_way(const Reader &reader)
+    {
+        return reader.is_waited_for[normal] || reader.is_waited_for[expedited];
+    }
+
+    void note(const Domain &domain, const char *what, const std::string &name, const bool *is_waited_for, WhoRow &row)
+    {
+        row.domain = domain.name;
+        row.row = what;
+        row.name = name;
+        row.waited_for = is_waited_for[normal];
+        row.waited_for_expedited = is_waited_for[expedited];
+        const Kind kind = is_waited_for[normal] ? normal : expedited;
+        if (!target_.is_core && is_waited_for[kind])
+            row.waited_ms = static_cast<double>(age_ns(domain, kind)) / 1e6;
+        rows_.push_back(row);
+    }
+
+    void say_thread(const Domain &domain, const Thread &thread)
+    {
+        WhoRow row;
+        row.thread = static_cast<uint64_t>(thread.id);
+        row.nesting = thread.nesting;
+        const Kind kind = thread.is_waited_for[normal] ? normal : expedited;
+        fmt::print("  {}: thread {} \"{}\", {}{}{}\n", is_in_the_way(thread) ? "in the way" : "inside", thread.id,
+                   thread.name,
+                   thread.is_quiescent_state ? "online, has not said rcu_quiescent_state()"
+                                             : fmt::format("inside a section, nesting {}", thread.nesting),
+                   is_in_the_way(thread) ? age(domain, kind) + (target_.is_core ? "" : " or longer") : "",
+                   thread.is_lent ? ", is lent a priority" : "");
+        if (!target_.is_core) {
+            row.waits_in = waits_in(target_.process.pid, thread.id);
+            fmt::print("      {}\n", static_cast<const std::string &>(row.waits_in));
+        }
+        if (thread.entered != 0)
+            fmt::print("      its section began at {}\n", stacks().name(thread.entered));
+        if (!options_.no_stacks)
+            row.stack = stacks().of(thread.id);
+        for (const std::string &line : row.stack)
+            fmt::print("      {}\n", line);
+        note(domain, "thread", thread.name, thread.is_waited_for.data(), row);
+    }
+
+    void say_task(const Domain &domain, const Task &task)
+    {
+        WhoRow row;
+        const Kind kind = task.is_waited_for[normal] ? normal : expedited;
+        fmt::print("  {}: task \"{}\", parked inside a section{}\n", is_in_the_way(task) ? "in the way" : "parked",
+                   task.name, is_in_the_way(task) && !target_.is_core ? age(domain, kind) + " or longer" : "");
+        note(domain, "task", task.name, task.is_waited_for.data(), row);
+    }
+
+    void say_invokers(const Domain &domain)
+    {
+        for (const Thread &thread : domain.threads)
+            if (thread.invoker != 0 && thread.pending() != 0)
+                fmt::print("  thread {} calls {} callbacks of thread {}, now or last {}\n", thread.invoker,
+                           thread.pending(), thread.id, stacks().name(thread.function));
+    }
+
+    who::Stacks &stacks()
+    {
+        if (!target_.stacks)
+            target_.stacks = target_.is_core ? std::make_unique<who::Stacks>(options_.target)
+                                             : std::make_unique<who::Stacks>(target_.process.pid);
+        return *target_.stacks;
+    }
+
+    Target &target_;
+    const WhoOptions &options_;
+    std::vector<WhoRow> rows_;
+};
+
+int run(const WhoOptions &options)
+{
+    Target target =
+        is_number(options.target) ? look_at_process(std::stoi(options.target)) : look_at_core(options.target);
+    need_writable(options.json);
+    Report report(target, options);
+    report.run();
+    if (options.json.empty())
+        return exit_ok;
+    Document document("who", read_machine());
+    std::string error;
+    document.argument("target", options.target);
+    document.rows(report.rows());
+    return document.write(options.json, error) ? exit_ok : complain(exit_usage, error);
+}
+
+} // namespace
+
+Registration add_who(CLI::App &application)
+{
+    auto options = std::make_shared<WhoOptions>();
+    CLI::App *command = add_command(application, "who", "who is in the way of a grace period, and where it stands");
+    command->add_option("target", options->target, "the number of a process, or a core file")->required();
+    command->add_flag("--all", options->all, "everybody who is inside a section, in the way or not");
+    command->add_flag("--no-stacks", options->no_stacks, "read no stacks, so that no thread is stopped for it");
+    command->add_option("--json", options->json, "write the readers to FILE as JSON too");
+    return {command, [options] { return run(*options); }};
+}
+
+} // namespace lab

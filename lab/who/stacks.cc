@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// libdwfl finds the objects, attaches to a thread, unwinds it and lets it go.
+#include "who/stacks.h"
+
+#include <cstdlib>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace lab::who
+{
+namespace
+{
+
+constexpr std::size_t most_frames = 64;
+char *debug_path = nullptr;
+
+const Dwfl_Callbacks of_process = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, &debug_path};
+const Dwfl_Callbacks of_core = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo, nullptr, &debug_path};
+
+} // namespace
+
+struct Stacks::Parts {
+    explicit Parts(const Dwfl_Callbacks *callbacks) : dwfl(dwfl_begin(callbacks))
+    {
+    }
+    ~Parts()
+    {
+        if (dwfl != nullptr)
+            dwfl_end(dwfl);
+        if (elf != nullptr)
+            elf_end(elf);
+        if (file >= 0)
+            close(file);
+    }
+    Parts(const Parts &) = delete;
+    Parts &operator=(const Parts &) = delete;
+    void failed()
+    {
+        const char *why = dwfl_errmsg(-1);
+        problem = why != nullptr ? why : "unknown";
+    }
+    Dwfl *dwfl;
+    Elf *elf = nullptr;
+    int file = -1;
+    std::string problem;
+};
+
+Stacks::Stacks(int pid) : parts_(std::make_unique<Parts>(&of_process))
+{
+    Dwfl *dwfl = parts_->dwfl;
+    if (dwfl == nullptr || dwfl_linux_proc_report(dwfl, pid) != 0 || dwfl_report_end(dwfl, nullptr, nullptr) != 0 ||
+        dwfl_linux_proc_attach(dwfl, pid, false) != 0)
+        parts_->failed();
+}
+
+Stacks::Stacks(const std::string &core_file) : parts_(std::make_unique<Parts>(&of_core))
+{
+    Parts &parts = *parts_;
+    elf_version(EV_CURRENT);
+    parts.file = open(core_file.c_str(), O_RDONLY | O_CLOEXEC);
+    parts.elf = parts.file >= 0 ? elf_begin(parts.file, ELF_C_READ_MMAP, nullptr) : nullptr;
+    if (parts.dwfl == nullptr || parts.elf == nullptr || dwfl_core_file_report(parts.dwfl, parts.elf, nullptr) < 0 ||
+        dwfl_report_end(parts.dwfl, nullptr, nullptr) != 0 || dwfl_core_file_attach(parts.dwfl, parts.elf) < 0)
+        parts.failed();
+}
+
+Stacks::~Stacks() = default;
+
+std::string Stacks::name(uint64_t address)
+{
+    if (address == 0)
+        return "";
+    Dwfl_Module *module = parts_->dwfl != nullptr ? dwfl_addrmodule(parts_->dwfl, address) : nullptr;
+    if (module == nullptr)
+        return fmt::format("{:#x}", address);
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    const char *function = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    const char *path = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    std::string text = function != nullptr ? fmt::format("{}+{:#x}", function, offset) : fmt::format("{:#x}", address);
+    int line = 0;
+    Dwfl_Line *source = dwfl_module_getsrc(module, address);
+    const char *file = source != nullptr ? dwfl_lineinfo(source, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
+    auto base = [](const char *whole) {
+        const std::string name = whole != nullptr ? whole : "?";
+        return name.substr(name.rfind('/') + 1);
+    };
+    return text + (file != nullptr ? fmt::format(" ({}:{})", base(file), line) : fmt::format(" ({})", base(path)));
+}
+
+std::vector<std::string> Stacks::of(int thread)
+{
+    if (!parts_->problem.empty())
+        return {"no stack: " + parts_->problem};
+    std::vector<uint64_t> addresses;
+    auto note = [](Dwfl_Frame *frame, void *into) {
+        auto &found = *static_cast<std::vector<uint64_t> *>(into);
+        Dwarf_Addr address;
+        bool is_activation = false;
+        if (!dwfl_frame_pc(frame, &address, &is_activation))
+            return static_cast<int>(DWARF_CB_ABORT);
+        // A return address belongs to the call before it.
+        found.push_back(is_activation ? address : address - 1);
+        return static_cast<int>(found.size() < most_frames ? DWARF_CB_OK : DWARF_CB_ABORT);
+    };
+    if (dwfl_getthread_frames(parts_->dwfl, thread, note, &addresses) != 0 && addresses.empty())
+        return {fmt::format("no stack: {}", dwfl_errmsg(-1))};
+    std::vector<std::string> lines;
+    for (uint64_t address : addresses)
+        lines.push_back(name(address));
+    return lines;
+}
+
+} // namespace lab::who

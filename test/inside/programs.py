@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
+
+usage: programs.py RTRCU SUBJECT...     The subjects have the library in several ways.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.append("/usr/lib/python3/dist-packages")  # where another Python is first, the system's packages are not seen
+
+
+class Subject:
+    def __init__(self, path, *arguments):
+        command = [path, *arguments]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid, self.threads = self.process.pid, {}
+        for line in self.process.stdout:
+            words = line.split()
+            if words[0] == "thread":
+                self.threads[words[1]] = int(words[2])
+            if words[0] == "ready":
+                break
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def run(*command, code=0):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode != code:
+        raise SystemExit(f"{command}: exit {done.returncode}, not {code}:\n{done.stdout}{done.stderr}")
+    return done.stdout if code == 0 else done.stderr
+
+
+def expect(condition, what, output=""):
+    if not condition:
+        raise SystemExit(f"{what}\n{output}")
+
+
+def until(look, what):
+    """Programs come to their waits in their own time."""
+    for _ in range(300):
+        found = look()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise SystemExit(f"never: {what}")
+
+
+def rows_of(rtrcu, *pids):
+    document = json.loads(run(rtrcu, "top", "--json", "-", "--interval", "0.2", *map(str, pids)))
+    expect(document["experiment"] == "top", "the document's name")
+    return document["rows"]
+
+
+def check_json(rtrcu, subject):
+    def waits():
+        rows = rows_of(rtrcu, subject.pid)
+        domain = next(row for row in rows if row["row"] == "domain")
+        return rows if domain["in_the_way"] == 2 and domain["callbacks_pending"] == 7 else None
+
+    rows = until(waits, "two readers are in the way")
+    threads = {row["name"]: row for row in rows if row["row"] == "thread"}
+    tasks = {row["name"]: row for row in rows if row["row"] == "task"}
+    domain = rows[0]
+    expect(threads["a-reader"]["thread"] == subject.threads["a-reader"], "the reader's number", rows)
+    expect(threads["a-reader"]["nesting"] == 2 and threads["a-reader"]["waited_for"], "the reader", rows)
+    expect(threads["a-loop"]["online"], "the loop is online", rows)
+    expect(threads["an-updater"]["callbacks_pending"] == 7, "the updater's callbacks", rows)
+    expect(set(tasks) == {"first-task", "second-task"} and tasks["first-task"]["waited_for"], "the tasks", rows)
+    expect(domain["gp_age_ms"] > 0 and domain["oldest_callback_ms"] > 0, "ages", rows)
+    expect(domain["longest_callback_us"] >= 30000, "a callback has slept for 30 ms", rows)
+
+
+def check_once(rtrcu, subjects):
+    text = run(rtrcu, "top", "--once", "--interval", "0.2", "--", *[str(s.pid) for s in subjects])
+    for subject in subjects:
+        expect(re.search(rf"^ *{subject.pid} +\S+ +native", text, re.M), f"process {subject.pid} is there", text)
+    everybody = run(rtrcu, "top", "--once", "--interval", "0.2")
+    for subject in subjects:
+        expect(re.search(rf"^ *{subject.pid} ", everybody, re.M), f"process {subject.pid} is found", everybody)
+
+
+def check_prometheus(rtrcu, busy):
+    try:
+        from prometheus_client.parser import text_string_to_metric_families
+    except ModuleNotFoundError:
+        print("prometheus: no parser here, not checked")
+        return
+    text = run(rtrcu, "top", "--prometheus", str(busy.pid))
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    samples = [sample for family in families.values() for sample in family.samples]
+    expect(len(samples) > 50, "metrics", text)
+    expect(all(sample.labels["pid"] == str(busy.pid) for sample in samples), "labels", text)
+    for kind in ("normal", "expedited"):
+        buckets = [s for s in families["rtrcu_grace_period_seconds"].samples if s.labels.get("kind") == kind]
+        counts = [s.value for s in buckets if s.name.endswith("_bucket")]
+        total = next(s.value for s in buckets if s.name.endswith("_count"))
+        expect(counts == sorted(counts) and counts[-1] == total, "buckets rise up to the count", text)
+    completed = families["rtrcu_grace_periods"].samples
+    expect(any(s.labels["kind"] == "expedited" and s.value == 3 for s in completed), "expedited ones", text)
+
+
+def check_who(rtrcu, subject):
+    text = run(rtrcu, "who", str(subject.pid))
+    for pattern in (
+        rf'in the way: thread {subject.threads["a-reader"]} "a-reader", inside a section, nesting 2 for ',
+        rf'in the way: thread {subject.threads["a-loop"]} "a-loop", online',
+        r'in the way: task "first-task", parked',
+        r"7 callbacks are pending, the oldest for ",
+        r"\bread_for_long\+",
+        r"\bstay_online\+",
+    ):
+        expect(re.search(pattern, text), f"who: /{pattern}/", text)
+    if not shutil.which("gdb"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        core = os.path.join(folder, "core")
+        run("gdb", "-q", "-nx", "-batch", "-p", str(subject.pid), "-ex", f"gcore {core}")
+        text = run(rtrcu, "who", core)
+    for pattern in (rf"in the way: thread {subject.threads['a-reader']} ", r'task "second-task"', r"\bread_for_long\+"):
+        expect(re.search(pattern, text), f"who, core: /{pattern}/", text)
+
+
+def check_refusals(rtrcu):
+    expect("no process 99999999" in run(rtrcu, "who", "99999999", code=2), "who: nobody")
+    expect("no process 99999999" in run(rtrcu, "top", "--once", "99999999", code=2), "top: nobody")
+    expect("core file" in run(rtrcu, "who", __file__, code=2), "who: no core file")
+    own = run(rtrcu, "top", "--once", "--interval", "0.2", str(os.getpid()), code=2)
+    expect("does not run the library" in own, "top: another program", own)
+    expect("wants a terminal" in run(rtrcu, "top", code=2), "top: no terminal")
+
+
+# ---- the screen ----
+
+
+class Screen:
+    def __init__(self, width, height, *command):
+        self.name = f"rtrcu-{os.getpid()}"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), " ".join(command))
+
+    def tmux(self, *arguments):
+        command = ["tmux", "-L", self.name, *arguments]
+        locale = os.environ | {"LC_ALL": "C.UTF-8"}
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, env=locale)
+
+    def text(self):
+        return self.tmux("capture-pane", "-p").stdout
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def resize(self, width, height):
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def is_there(self):
+        return self.tmux("has-session").returncode == 0
+
+    def shows(self, *patterns):
+        try:
+            until(lambda: all(re.search(pattern, self.text(), re.M) for pattern in patterns), patterns)
+        except SystemExit as never:
+            raise SystemExit(f"{never}\n{self.text()}") from None
+        return self.text()
+
+
+def check_screen(rtrcu, subject, busy):
+    if not shutil.which("tmux"):
+        print("screen: no tmux here, not checked")
+        return
+    screen = Screen(80, 24, rtrcu, "top", "--interval", "0.2")
+    try:
+        small = screen.shows(rf"^ *{subject.pid} ", rf"^ *{busy.pid} ", r"^ *PID PROCESS +DOMAIN +GP/S", r"q quit")
+        expect("LIBRARY" not in small, "80 columns have no room for all", small)
+        screen.resize(200, 60)
+        screen.shows(r"GP/S.*PARKED.*LIBRARY", rf"^ *{subject.pid} .*0\.1\.0")
+        screen.keys("p")
+        screen.shows(r"paused")
+        screen.keys("p", "s")
+        screen.shows(r"by PROCESS")
+        screen.keys("S", "k", "k", "k", "k")
+        screen.shows(r"by PID")
+        lines = [line for line in screen.text().splitlines() if re.match(r" *\d+ ", line)]
+        below = next(i for i, line in enumerate(lines) if line.split()[0] == str(subject.pid))
+        screen.keys(*["j"] * below, "Enter")
+        screen.shows(rf"^{subject.pid} .* domain native", r"a-reader.*inside, nesting 2", r"task first-task parked")
+        screen.resize(80, 24)
+        screen.shows(r"a-reader.*inside, nesting 2", r"Esc back")
+        screen.keys("Escape")
+        screen.shows(r"Enter in depth")
+        busy.end()
+        until(lambda: not re.search(rf"^ *{busy.pid} ", screen.text(), re.M), "a process that has ended goes")
+        screen.keys("q")
+        until(lambda: not screen.is_there(), "q ends it")
+    finally:
+        screen.tmux("kill-server")
+
+
+def main(rtrcu, *paths):
+    subjects = [Subject(path) for path in paths]
+    busy = Subject(paths[0], "rounds")
+    for subject in subjects:
+        check_json(rtrcu, subject)
+    check_once(rtrcu, [*subjects, busy])
+    check_prometheus(rtrcu, busy)
+    check_who(rtrcu, subjects[0])
+    check_refusals(rtrcu)
+    check_screen(rtrcu, subjects[0], busy)
+    for subject in subjects:
+        subject.end()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
