@@ -29,7 +29,7 @@ static void be(struct rtrcu_adopted_reader *own)
     urcu_bp_reader = own;
 }
 
-const struct rtrcu_adopt shim_flavour = {
+const struct rtrcu_adopt_flavour shim_flavour = {
     .kind = RTRCU_ADOPT_BP,
     .name = "urcu-bp",
     .generation = &urcu_bp_gp.generation,

@@ -183,12 +183,12 @@ void NAME(call_rcu_after_fork_child)(void)
     rtrcu_adopt_after_fork_child(shim_domain());
 }
 
-void NAME(register_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks)
+void NAME(register_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks)
 {
     rtrcu_adopt_hooks(shim_domain(), hooks, true);
 }
 
-void NAME(unregister_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks)
+void NAME(unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks)
 {
     rtrcu_adopt_hooks(shim_domain(), hooks, false);
 }

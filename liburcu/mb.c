@@ -16,7 +16,7 @@ static struct rtrcu_adopted_reader *self_of_thread(void)
     return &urcu_mb_reader;
 }
 
-const struct rtrcu_adopt shim_flavour = {
+const struct rtrcu_adopt_flavour shim_flavour = {
     .kind = RTRCU_ADOPT_MB,
     .name = "urcu-mb",
     .generation = &urcu_mb_gp.generation,

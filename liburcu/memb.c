@@ -18,7 +18,7 @@ static struct rtrcu_adopted_reader *self_of_thread(void)
     return &urcu_memb_reader;
 }
 
-const struct rtrcu_adopt shim_flavour = {
+const struct rtrcu_adopt_flavour shim_flavour = {
     .kind = RTRCU_ADOPT_MEMB,
     .name = "urcu-memb",
     .generation = &urcu_memb_gp.generation,

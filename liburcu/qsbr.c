@@ -19,7 +19,7 @@ static struct rtrcu_adopted_reader *self_of_thread(void)
     return &urcu_qsbr_reader;
 }
 
-const struct rtrcu_adopt shim_flavour = {
+const struct rtrcu_adopt_flavour shim_flavour = {
     .kind = RTRCU_ADOPT_QSBR,
     .name = "urcu-qsbr",
     .generation = &urcu_qsbr_gp.generation,

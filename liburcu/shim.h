@@ -52,8 +52,8 @@ struct shim_flavor {
     void (*register_thread)(void);
     void (*unregister_thread)(void);
     void (*barrier)(void);
-    void (*register_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks);
-    void (*unregister_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks);
+    void (*register_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
+    void (*unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
 };
 /* Since 0.15; programs that were built for an older one have a copy without. */
 struct shim_flavor_0_15 {
@@ -67,7 +67,7 @@ struct rtrcu_adopted *shim_domain(void);
 
 /* ---- by the flavour's own file: its readers ---- */
 
-extern const struct rtrcu_adopt shim_flavour;
+extern const struct rtrcu_adopt_flavour shim_flavour;
 extern EXPORT struct shim_gp NAME(gp);
 
 EXPORT void NAME(read_lock)(void);
@@ -88,8 +88,8 @@ EXPORT void NAME(call_rcu_before_fork)(void);
 EXPORT void NAME(call_rcu_after_fork_parent)(void);
 EXPORT void NAME(call_rcu_after_fork_child)(void);
 EXPORT void NAME(defer_rcu)(void (*func)(void *), void *p);
-EXPORT void NAME(register_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks);
-EXPORT void NAME(unregister_rculfhash_atfork)(struct rtrcu_adopt_hooks *hooks);
+EXPORT void NAME(register_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
+EXPORT void NAME(unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
 EXPORT struct shim_poll_state NAME(start_poll_synchronize_rcu)(void);
 EXPORT bool NAME(poll_state_synchronize_rcu)(struct shim_poll_state state);
 

@@ -83,9 +83,9 @@ struct adopt_server {
 };
 
 struct rtrcu_adopted {
-    struct rtrcu_adopt flavour;    /* constant */
-    const struct adopt_kind *kind; /* constant */
-    struct rtrcu_adopted *next;    /* constant once listed */
+    struct rtrcu_adopt_flavour flavour; /* constant */
+    const struct adopt_kind *kind;      /* constant */
+    struct rtrcu_adopted *next;         /* constant once listed */
     struct adopt *all;
     /* Grace periods. */
     uint64_t seq; /* atomic: written by the crank */
@@ -104,11 +104,11 @@ struct rtrcu_adopted {
     struct adopt_chunk first;
     /* Callbacks. */
     struct lock servers_lock;
-    struct adopt_server *servers;    /* under the servers lock */
-    struct adopt_server ordinary;    /* the default one */
-    uint64_t wanted;                 /* atomic: the latest cookie that is polled for */
-    uint32_t cpu_servers;            /* atomic: how many CPUs have one */
-    struct rtrcu_adopt_hooks *hooks; /* around forks; under the servers lock */
+    struct adopt_server *servers;   /* under the servers lock */
+    struct adopt_server ordinary;   /* the default one */
+    uint64_t wanted;                /* atomic: the latest cookie that is polled for */
+    uint32_t cpu_servers;           /* atomic: how many CPUs have one */
+    struct rtrcu_fork_hooks *hooks; /* around forks; under the servers lock */
     uint32_t hooks_count;
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
 };
@@ -131,7 +131,7 @@ void adopt_init(struct adopt *all, const struct config *config, struct reader_re
 /* From the first flavour on: @on_exit runs at the end of threads that are registered. */
 void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *));
 /* NULL: no memory. */
-struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt *flavour);
+struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour);
 
 static inline struct rtrcu_adopted_reader *adopt_self(const struct rtrcu_adopted *adopted)
 {
@@ -212,7 +212,7 @@ uint64_t adopt_start_poll(struct rtrcu_adopted *adopted);
 /* The program's own calls around a fork. */
 void adopt_fork_begins(struct rtrcu_adopted *adopted);
 void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child);
-void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add);
+void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);
 
 /* No server begins a callback from here on; those that are inside one are waited for, for fork_wait_us. */
 void adopt_pause(struct adopt *all);

@@ -129,10 +129,10 @@ void adopt_after_fork_child(struct adopt *all, uint32_t old_thread_id)
 
 /* ---- the program's own calls ---- */
 
-static struct rtrcu_adopt_hooks *hooks_of(struct rtrcu_adopted *adopted)
+static struct rtrcu_fork_hooks *hooks_of(struct rtrcu_adopted *adopted)
 {
     lock_acquire(&adopted->servers_lock);
-    struct rtrcu_adopt_hooks *hooks = adopted->hooks;
+    struct rtrcu_fork_hooks *hooks = adopted->hooks;
     lock_release(&adopted->servers_lock);
     return hooks;
 }
@@ -140,7 +140,7 @@ static struct rtrcu_adopt_hooks *hooks_of(struct rtrcu_adopted *adopted)
 void adopt_fork_begins(struct rtrcu_adopted *adopted)
 {
     adopt_pause(adopted->all);
-    const struct rtrcu_adopt_hooks *hooks = hooks_of(adopted);
+    const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
     if (hooks)
         hooks->before_fork(hooks->priv);
 }
@@ -148,7 +148,7 @@ void adopt_fork_begins(struct rtrcu_adopted *adopted)
 /* In the child pthread_atfork() has resumed the servers already, and those whose callbacks wait have no thread yet. */
 void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
 {
-    const struct rtrcu_adopt_hooks *hooks = hooks_of(adopted);
+    const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
     if (hooks && child)
         hooks->after_fork_child(hooks->priv);
     else if (hooks)
@@ -162,7 +162,7 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
 }
 
 /* One pair for all hash tables: who registers it again is counted. */
-void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add)
+void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     lock_acquire(&adopted->servers_lock);
     if (add && adopted->hooks_count++ == 0)

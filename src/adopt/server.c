@@ -301,7 +301,7 @@ unsigned long adopt_server_thread(struct adopt_server *server)
 
 /* ---- flavours ---- */
 
-struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt *flavour)
+struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour)
 {
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
         if (adopted->flavour.kind == flavour->kind)

@@ -12,7 +12,7 @@ static void on_exit_of_thread(void *adopt)
     (void)adopt_thread_exits(adopt);
 }
 
-struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt *flavour)
+struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
 {
     api_init();
     adopt_watch_exits(&rtrcu_domain.adopt, on_exit_of_thread);
@@ -177,7 +177,7 @@ void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted)
     adopt_fork_ends(adopted, true);
 }
 
-void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add)
+void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     adopt_hooks(adopted, hooks, add);
 }

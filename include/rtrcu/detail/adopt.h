@@ -36,7 +36,7 @@ struct rtrcu_adopted_reader {
 } __attribute__((aligned(128)));
 
 /* What a flavour's library says of it once.  @room adopt, api */
-struct rtrcu_adopt {
+struct rtrcu_adopt_flavour {
     uint32_t kind;
     const char *name;                             /* in reports */
     uint64_t *generation;                         /* the first member of the program's `struct urcu_gp` */
@@ -50,7 +50,7 @@ struct rtrcu_adopted; /* a flavour's domain */
 struct adopt_server;  /* what programs know as struct call_rcu_data */
 
 /* Hooks of liburcu-cds' hash table around a fork, at the places that its ABI fixes.  @room adopt */
-struct rtrcu_adopt_hooks {
+struct rtrcu_fork_hooks {
     void (*before_fork)(void *priv);
     void (*after_fork_parent)(void *priv);
     void (*after_fork_child)(void *priv);
@@ -58,7 +58,7 @@ struct rtrcu_adopt_hooks {
 };
 
 /* The domain of @flavour's kind: a new one the first time.  Ends the process if there is no memory for it. */
-struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt *flavour);
+struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour);
 
 /* The calling thread is a reader from now on; it may be already.  qsbr: and online.  Async-signal-safe. */
 void rtrcu_adopt_register(struct rtrcu_adopted *adopted);
@@ -100,7 +100,7 @@ bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);
 void rtrcu_adopt_before_fork(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_after_fork_parent(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted);
-void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_adopt_hooks *hooks, bool add);
+void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);
 
 /* One line on standard error, of what this flavour has done. */
 void rtrcu_adopt_say(struct rtrcu_adopted *adopted);
