@@ -61,8 +61,9 @@ struct gp_machine {
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
     /* Of the crank's holder; counters are read by anybody. */
-    uint32_t leaves; /* atomic: how many there were at the scan */
-    uint32_t anonymous_busy;
+    uint32_t leaves;         /* atomic: how many there were at the scan */
+    uint32_t anonymous_busy; /* groups of readers without a record that have not been seen empty, as bits */
+    uint32_t anonymous_turn; /* in which it looked first */
     int64_t began_ns;
     struct counter completed, busy;
     struct counter ns_sum;                     /* what ns_histogram counts, in all */
@@ -164,7 +165,7 @@ unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 /* The reader of @record is or was outside since it last was asked: clear its bits.  Returns actions. */
 unsigned int gp_report(struct gp *gp, const struct reader_record *record);
 /* A reader without a record has left.  Returns actions. */
-unsigned int gp_report_anonymous(struct gp *gp);
+unsigned int gp_report_anonymous(struct gp *gp, enum reader_group group);
 /* Records of @leaf that still owe a report. */
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 

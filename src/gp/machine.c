@@ -139,6 +139,11 @@ static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
         scan_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below));
 }
 
+static uint32_t group_of(uint32_t turn)
+{
+    return UINT32_C(1) << (turn & 1);
+}
+
 /* [O6] Scan half of registration: the leaves' registered and awake bits are read behind the heavy fence; see
  * reader_publish(). */
 bool gp_scan(struct gp *gp, enum gp_kind kind)
@@ -149,7 +154,8 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     rtrcu_store_relaxed(&machine->leaves, leaves);
     rtrcu_store_relaxed(&machine->top, top);
     scan_below(gp, kind, top, 0);
-    machine->anonymous_busy = reader_anonymous(gp->registry) != 0;
+    machine->anonymous_turn = reader_anonymous_turn(gp->registry); /* [O25] */
+    machine->anonymous_busy = reader_anonymous_groups(gp->registry);
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
         counter_add_alone(&machine->busy, 1);
@@ -206,12 +212,24 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
         gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
 
-/* Look again whether readers without a record are all outside, or were. */
+/* Look again which readers without a record are outside, or were.  Who enters in the turn that a group is waited for is
+ * sent to the other one as soon as that is empty, so however many follow each other, each group empties in its turn.
+ * [O25] Looking half; the reader's is reader_anonymous_enter(), and another crank's reader_anonymous_next().
+ *  - its count first:  a look at its group behind our fence finds it;
+ *  - a look first:     its pointers are read behind that, and are new, in whichever group it is counted.
+ * The second turn that begins behind our first look saw the group of that look empty behind it, the third the other.
+ * Forbidden: each group was seen empty, AND a section that is counted in one reads an old pointer.   litmus: O25 */
 static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    if (machine->anonymous_busy)
-        machine->anonymous_busy = reader_anonymous(gp->registry) != 0;
+    if (!machine->anonymous_busy)
+        return;
+    uint32_t turn = reader_anonymous_turn(gp->registry), passed = turn - machine->anonymous_turn;
+    uint32_t seen_empty = passed >= 2 ? group_of(machine->anonymous_turn) : 0;
+    seen_empty |= passed >= 3 ? group_of(machine->anonymous_turn + 1) : 0;
+    machine->anonymous_busy &= reader_anonymous_groups(gp->registry) & ~seen_empty;
+    if (machine->anonymous_busy & group_of(turn))
+        reader_anonymous_next(gp->registry, turn);
 }
 
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)

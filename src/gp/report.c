@@ -39,9 +39,10 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
     return actions;
 }
 
-unsigned int gp_report_anonymous(struct gp *gp)
+unsigned int gp_report_anonymous(struct gp *gp, enum reader_group group)
 {
-    return reader_anonymous_leave(gp->registry) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED : GP_ACTION_NONE;
+    return reader_anonymous_leave(gp->registry, group) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED
+                                                       : GP_ACTION_NONE;
 }
 
 /* It owes, or tasks on its list do. */

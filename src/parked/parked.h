@@ -56,7 +56,17 @@ static inline struct parked_slot *parked_slot(const struct reader_record *record
 /* What this room tells other processes. */
 extern const struct inside_table parked_inside_table;
 
-enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED };
+/* Counted: in either group of readers without a record. */
+enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED_EVEN, PARKED_COUNTED_ODD };
+
+static inline bool parked_is_counted(uint32_t where)
+{
+    return where == PARKED_COUNTED_EVEN || where == PARKED_COUNTED_ODD;
+}
+static inline enum reader_group parked_group(uint32_t where)
+{
+    return where == PARKED_COUNTED_ODD ? READER_ODD : READER_EVEN;
+}
 
 /* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits
  * for the thread that parks.  The order of the kinds is that of gp.h: normal, expedited. */

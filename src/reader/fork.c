@@ -42,12 +42,23 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     }
 }
 
+/* The tasks that are parked, and the thread that forked; its tasks are parked/'s. */
+static void keep_anonymous(struct reader_registry *registry)
+{
+    rtrcu_store_relaxed(&registry->anonymous, 0);
+    for (uint32_t group = 0; group < READER_GROUPS; group++) {
+        uint32_t parked = rtrcu_load_relaxed(&registry->anonymous_parked[group]);
+        rtrcu_store_relaxed(&registry->anonymous_in[group], parked);
+        rtrcu_fetch_add(&registry->anonymous, parked);
+    }
+    if (rtrcu_self.state & READER_STATE_ANONYMOUS)
+        reader_anonymous_enter(registry, reader_self_group(registry));
+}
+
 void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor)
 {
     registry->fence_confirmer = 0;
-    registry->anonymous = (rtrcu_self.state & READER_STATE_ANONYMOUS ? 1 : 0) + registry->anonymous_parked;
-    for (const struct rcu_task *task = rtrcu_self.task; task; task = task->below) /* as many as run on this thread */
-        registry->anonymous += !task->record && !task->leaf;
+    keep_anonymous(registry);
     registry->registered = survivor ? 1 : 0;
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
     reader_counts_forget(&registry->counts, reader_leaf_count(registry));

@@ -40,6 +40,7 @@ enum {
     READER_STATE_GONE = 1 << 4,      /* the exit hook has run: no record any more */
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
     READER_STATE_AWAY = 1 << 6,      /* asleep in a call of the library, between reader_away_begin() and _end() */
+    READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_ODD */
 };
 
 /* Rooms above that keep something of their own for each slot of a leaf. */
@@ -96,18 +97,24 @@ enum reader_misuse {
     READER_MISUSES
 };
 
+/* Readers without a record: those that entered in even turns, and in odd ones.  A task keeps the group of the thread on
+ * which it parked. */
+enum reader_group { READER_EVEN, READER_ODD, READER_GROUPS };
+
 struct reader_registry {
-    struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled in from the front, never emptied */
-    uint32_t leaf_count;                     /* atomic: leaves in use are below it */
-    uint32_t fence_mode;                     /* atomic: odd, readers must use full fences; rises with each change */
-    uint32_t fence_confirmed;                /* atomic: the mode in which all of them are known to */
-    uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
-    uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
-    uint32_t anonymous_parked;               /* atomic: tasks among them that are parked now; for fork */
-    uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
-    uint32_t registered;                     /* atomic: threads now */
-    uint32_t registered_peak;                /* atomic, about */
-    uint32_t deadline_count;                 /* atomic: deadline threads now */
+    struct reader_leaf *leaf[READER_LEAVES];  /* atomic: filled in from the front, never emptied */
+    uint32_t leaf_count;                      /* atomic: leaves in use are below it */
+    uint32_t fence_mode;                      /* atomic: odd, readers must use full fences; rises with each change */
+    uint32_t fence_confirmed;                 /* atomic: the mode in which all of them are known to */
+    uint32_t fence_confirmer;                 /* atomic: the thread that confirms by a visit, 0 = nobody */
+    uint32_t anonymous;                       /* atomic: readers inside a section without a record, tasks among them */
+    uint32_t anonymous_in[READER_GROUPS];     /* atomic: of these, by group */
+    uint32_t anonymous_turn;                  /* atomic: in which group a thread is counted that enters, by parity */
+    uint32_t anonymous_parked[READER_GROUPS]; /* atomic: tasks among them that are parked now; for fork */
+    uint32_t mount_ids;                       /* atomic: given out to threads that run tasks */
+    uint32_t registered;                      /* atomic: threads now */
+    uint32_t registered_peak;                 /* atomic, about */
+    uint32_t deadline_count;                  /* atomic: deadline threads now */
     unsigned int exit_key;
     struct reader_plan plan; /* constant */
     struct reader_counts counts;
@@ -347,21 +354,61 @@ static inline uint32_t reader_anonymous(const struct reader_registry *registry)
     return rtrcu_load_acquire(&registry->anonymous);
 }
 
-static inline void reader_anonymous_enter(struct reader_registry *registry)
+/* The groups with a reader inside, as bits. */
+static inline uint32_t reader_anonymous_groups(const struct reader_registry *registry)
 {
-    rtrcu_fetch_add(&registry->anonymous, 1);
+    uint32_t groups = 0;
+    for (uint32_t group = 0; group < READER_GROUPS && reader_anonymous(registry); group++)
+        groups |= rtrcu_load_acquire(&registry->anonymous_in[group]) ? UINT32_C(1) << group : 0;
+    return groups;
 }
 
-/* True if it was the last. */
-static inline bool reader_anonymous_leave(struct reader_registry *registry)
+/* Which group those join who enter now?  By parity. */
+static inline uint32_t reader_anonymous_turn(const struct reader_registry *registry)
 {
-    return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1;
+    return rtrcu_load_acquire(&registry->anonymous_turn);
+}
+
+/* [O25] From @turn on to the next, if nobody is left in its group: so the one of @turn empties. */
+static inline void reader_anonymous_next(struct reader_registry *registry, uint32_t turn)
+{
+    if (rtrcu_load_acquire(&registry->anonymous_in[(turn + 1) & 1]) == 0)
+        (void)rtrcu_compare_exchange(&registry->anonymous_turn, &turn, turn + 1);
+}
+
+static inline void reader_anonymous_enter(struct reader_registry *registry, enum reader_group group)
+{
+    rtrcu_fetch_add(&registry->anonymous, 1);
+    rtrcu_fetch_add(&registry->anonymous_in[group], 1); /* [O25] */
+}
+
+/* True if it was the last, of its group or of all. */
+static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_group group)
+{
+    bool last = rtrcu_fetch_add(&registry->anonymous_in[group], (uint32_t)-1) == 1;
+    return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1 || last;
 }
 
 /* Tasks among them that are parked now: a fork's child keeps these. */
-static inline void reader_anonymous_parked_add(struct reader_registry *registry, int32_t amount)
+static inline void reader_anonymous_parked_add(struct reader_registry *registry, enum reader_group group,
+                                               int32_t amount)
 {
-    rtrcu_fetch_add(&registry->anonymous_parked, (uint32_t)amount);
+    rtrcu_fetch_add(&registry->anonymous_parked[group], (uint32_t)amount);
+}
+
+/* Tasks that run on the calling thread inside sections that are listed: the one behind @task, the first behind NULL. */
+static inline const struct rcu_task *reader_self_next_task(const struct rcu_task *task)
+{
+    return task ? task->below : rtrcu_load_relaxed(&rtrcu_self.task);
+}
+
+/* Of the calling thread, if it is counted; else in which it would be now. */
+static inline enum reader_group reader_self_group(const struct reader_registry *registry)
+{
+    uint32_t odd = rtrcu_self.state & READER_STATE_ODD;
+    if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
+        odd = reader_anonymous_turn(registry) & 1;
+    return odd ? READER_ODD : READER_EVEN;
 }
 
 /* ---- the calling thread ---- */

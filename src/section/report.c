@@ -9,8 +9,9 @@ unsigned int section_anonymous_leave(struct gp *gp)
 {
     if (!reader_self_is(READER_STATE_ANONYMOUS))
         return GP_ACTION_NONE;
-    reader_self_clear(READER_STATE_ANONYMOUS);
-    return gp_report_anonymous(gp);
+    enum reader_group group = reader_self_group(gp_registry(gp));
+    reader_self_clear(READER_STATE_ANONYMOUS | READER_STATE_ODD);
+    return gp_report_anonymous(gp, group);
 }
 
 /* Tasks that parked here are promoted before the thread's bit is cleared [O14]; while nobody waits for the thread they

@@ -17,8 +17,9 @@ static void anonymous_enter(struct gp *gp)
 {
     if (reader_self_is(READER_STATE_ANONYMOUS))
         return;
-    reader_self_set(READER_STATE_ANONYMOUS);
-    reader_anonymous_enter(gp_registry(gp));
+    enum reader_group group = reader_self_group(gp_registry(gp));
+    reader_self_set(READER_STATE_ANONYMOUS | (group == READER_ODD ? READER_STATE_ODD : 0));
+    reader_anonymous_enter(gp_registry(gp), group);
 }
 
 void section_lock_slow(struct gp *gp)

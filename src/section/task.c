@@ -7,7 +7,7 @@
  *  task.where     meaning                                          the share while parked
  *  NOWHERE        no section of it is listed                       0
  *  ON_THREAD ...  on a list, see parked/parked.h                   > 0; 0 if listed for good by section_task_list()
- *  COUNTED        in registry.anonymous: it parked where no record could be had
+ *  COUNTED_...    among the readers without a record: it parked where none could be had
  * tested by: test/unit/section/task.cc
  */
 #include "section/section.h"
@@ -48,13 +48,14 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
     struct reader_record *record = section_record(gp);
     bool counted = !record || reader_self_is(READER_STATE_ANONYMOUS);
     uint32_t where = rtrcu_load_relaxed(&task->where);
-    if (where == PARKED_COUNTED || (where == PARKED_NOWHERE && counted))
-        reader_anonymous_parked_add(gp_registry(gp), 1);
+    enum reader_group group = where == PARKED_NOWHERE ? reader_self_group(gp_registry(gp)) : parked_group(where);
+    if (parked_is_counted(where) || (where == PARKED_NOWHERE && counted))
+        reader_anonymous_parked_add(gp_registry(gp), group, 1);
     if (where != PARKED_NOWHERE)
-        return; /* since it parked first */
-    if (counted) {
-        rtrcu_store_relaxed(&task->where, PARKED_COUNTED);
-        reader_anonymous_enter(gp_registry(gp));
+        return;    /* since it parked first */
+    if (counted) { /* in the thread's group: another may have been seen empty before the task comes to it */
+        rtrcu_store_relaxed(&task->where, group == READER_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
+        reader_anonymous_enter(gp_registry(gp), group);
     } else if (own_list && !gp_waits_for_thread(gp, record)) {
         parked_add_to_thread(record, task);
     } else {
@@ -100,8 +101,9 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
     if (is_mounted_here(gp, task))
         return; /* it runs here already */
-    if (rtrcu_load_relaxed(&task->where) == PARKED_COUNTED)
-        reader_anonymous_parked_add(gp_registry(gp), -1);
+    uint32_t where = rtrcu_load_relaxed(&task->where);
+    if (parked_is_counted(where))
+        reader_anonymous_parked_add(gp_registry(gp), parked_group(where), -1);
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
     if (task->nesting == 0)
@@ -132,11 +134,11 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_acquire(&task->where);
-    if (where == PARKED_COUNTED) {
+    if (parked_is_counted(where)) {
         rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
         if (rtrcu_load_relaxed(&task->mounted) == 0)
-            reader_anonymous_parked_add(gp_registry(gp), -1);
-        return gp_report_anonymous(gp);
+            reader_anonymous_parked_add(gp_registry(gp), parked_group(where), -1);
+        return gp_report_anonymous(gp, parked_group(where));
     }
     /* At most one promotion comes between. */
     for (; where != PARKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {

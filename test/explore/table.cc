@@ -27,6 +27,9 @@
     X(TreeLate) \
     X(Anonymous) \
     X(AnonymousHandler) \
+    X(Followers) \
+    X(Turns) \
+    X(Stays) \
     X(Share) \
     X(Crowd) \
     X(Cookie) \

@@ -146,6 +146,148 @@ void anonymous_setup()
     sim::thread("updater", replace_and_wait);
 }
 
+// ---- a reader without a record that follows another is not waited for by a grace period that began before ----
+
+uint32_t inside[2], ended;
+
+bool first_is_inside()
+{
+    return rtrcu_load_acquire(&inside[0]);
+}
+
+bool second_is_inside()
+{
+    return rtrcu_load_acquire(&inside[1]);
+}
+
+bool updater_is_asleep()
+{
+    return rtrcu_load_acquire(&rtrcu_domain.drive.turning[GP_NORMAL].sleeping);
+}
+
+bool has_ended()
+{
+    return rtrcu_load_acquire(&ended);
+}
+
+void first_of_two()
+{
+    rcu_read_lock();
+    rtrcu_store_release(&inside[0], 1);
+    sim::until(second_is_inside);
+    use_object();
+    rcu_read_unlock();
+}
+
+void second_of_two()
+{
+    sim::until(updater_is_asleep);
+    rcu_read_lock();
+    rtrcu_store_release(&inside[1], 1);
+    use_object();
+    sim::until(has_ended);
+    rcu_read_unlock();
+}
+
+void replace_beside_followers()
+{
+    sim::until(first_is_inside);
+    replace_and_wait();
+    rtrcu_store_release(&ended, 1);
+}
+
+void lose_the_record()
+{
+    reader_self_set(READER_STATE_GONE);
+}
+
+void followers_setup()
+{
+    begin();
+    inside[0] = inside[1] = ended = 0;
+    sim::as_thread(sim::thread("first", first_of_two), lose_the_record);
+    sim::as_thread(sim::thread("second", second_of_two), lose_the_record);
+    sim::thread("updater", replace_beside_followers);
+}
+
+// A few short sections without a record, and both kinds of grace period.
+void read_thrice()
+{
+    for (int i = 0; i < 3; i++)
+        read_once();
+}
+
+void two_expedited()
+{
+    synchronize_rcu_expedited();
+    synchronize_rcu_expedited();
+}
+
+void turns_setup()
+{
+    configure();
+    shared = make_object();
+    sim::as_thread(sim::thread("first", read_thrice), lose_the_record);
+    sim::as_thread(sim::thread("second", read_thrice), lose_the_record);
+    sim::thread("updater", two_periods);
+    sim::thread("expedited", two_expedited);
+}
+
+// A group is left empty twice, by those who follow, while one of the first stays.
+bool second_has_left()
+{
+    return rtrcu_load_acquire(&ended);
+}
+
+bool expedited_is_asleep()
+{
+    return rtrcu_load_acquire(&rtrcu_domain.drive.turning[GP_EXPEDITED].sleeping);
+}
+
+void first_who_stays()
+{
+    rcu_read_lock();
+    struct object *object = rcu_dereference(shared);
+    rtrcu_store_release(&inside[0], 1);
+    sim::until(second_has_left);
+    sim::step();
+    sim::expect(object->value == 42, "the object that was found is there");
+    rcu_read_unlock();
+}
+
+void second_who_leaves()
+{
+    sim::until(updater_is_asleep);
+    rcu_read_lock();
+    rtrcu_store_release(&inside[1], 1);
+    sim::until(expedited_is_asleep);
+    rcu_read_unlock();
+    rtrcu_store_release(&ended, 1);
+}
+
+void replace_beside_first()
+{
+    sim::until(first_is_inside);
+    replace_and_wait();
+}
+
+void expedite_beside_second()
+{
+    sim::until(second_is_inside);
+    synchronize_rcu_expedited();
+}
+
+void stays_setup()
+{
+    configure();
+    shared = make_object();
+    inside[0] = inside[1] = ended = 0;
+    sim::as_thread(sim::thread("first", first_who_stays), lose_the_record);
+    sim::as_thread(sim::thread("second", second_who_leaves), lose_the_record);
+    sim::thread("updater", replace_beside_first);
+    sim::thread("expedited", expedite_beside_second);
+}
+
 // A handler reads while its thread begins or ends a section without a record.
 void anonymous_handler_setup()
 {
@@ -158,7 +300,15 @@ void anonymous_handler_setup()
 } // namespace
 
 extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kAnonymous,
-    kRegisterTwo, kAloneCookie, kAnonymousHandler;
+    kRegisterTwo, kAloneCookie, kAnonymousHandler, kFollowers, kTurns, kStays;
+
+const sim::Scenario kFollowers = {
+    "followers", "a reader without a record follows another", followers_setup, expect_idle, check_invariants, 6000};
+const sim::Scenario kStays = {
+    "stays", "one without a record stays, another comes and goes", stays_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kTurns = {"turns",          "readers without a record beside both kinds of grace period",
+                              turns_setup,      nullptr,
+                              check_invariants, 8000};
 
 const sim::Scenario kRegister = {
     "register", "a thread registers while a scan looks for it", register_setup, expect_idle, check_invariants, 2000};

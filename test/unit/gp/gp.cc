@@ -263,12 +263,72 @@ TEST_F(Gp, NoFenceWhereAllAreOnline)
 
 TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
 {
-    rtrcu_store_release(&world_.registry()->anonymous, 1u);
+    for (reader_group group : {READER_EVEN, READER_ODD}) {
+        reader_anonymous_enter(world_.registry(), group);
+        test::Crank crank(gp_);
+        EXPECT_TRUE(crank.begin_and_scan());
+        crank.poll(true);
+        EXPECT_FALSE(crank.is_clear());
+        EXPECT_NE(gp_report_anonymous(gp_, group), GP_ACTION_NONE);
+        crank.poll(true);
+        EXPECT_TRUE(crank.is_clear());
+        crank.end();
+    }
+}
+
+/* Who comes behind the begin is counted in the other group as soon as that is empty, and is not waited for. */
+TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
+{
+    reader_registry *registry = world_.registry();
+    reader_anonymous_enter(registry, READER_EVEN);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
+    EXPECT_EQ(reader_anonymous_turn(registry), 0u);
+    crank.poll(true);
+    EXPECT_EQ(reader_anonymous_turn(registry), 1u);
+    reader_anonymous_enter(registry, READER_ODD);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
-    rtrcu_store_release(&world_.registry()->anonymous, 0u);
+    EXPECT_NE(gp_report_anonymous(gp_, READER_EVEN), GP_ACTION_NONE);
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    EXPECT_EQ(reader_anonymous_turn(registry), 1u) << "nobody is waited for in its group";
+    crank.end();
+    EXPECT_TRUE(crank.begin_and_scan());
+    reader_anonymous_enter(registry, READER_EVEN); /* it had read the turn of before */
+    crank.poll(true);
+    EXPECT_EQ(reader_anonymous_turn(registry), 1u) << "one is left in the other group";
+    (void)gp_report_anonymous(gp_, READER_EVEN);
+    crank.poll(true);
+    EXPECT_EQ(reader_anonymous_turn(registry), 2u);
+    EXPECT_FALSE(crank.is_clear());
+    (void)gp_report_anonymous(gp_, READER_ODD);
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
+/* What a crank of the other kind has seen empty meanwhile counts. */
+TEST_F(Gp, TurnsThatOthersBeginSayThatAGroupWasEmpty)
+{
+    reader_registry *registry = world_.registry();
+    auto empty_and_go_on = [&](uint32_t turn, reader_group group) {
+        (void)reader_anonymous_leave(registry, group);
+        reader_anonymous_next(registry, turn);
+        reader_anonymous_enter(registry, group);
+    };
+    reader_anonymous_enter(registry, READER_EVEN);
+    reader_anonymous_enter(registry, READER_ODD);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    empty_and_go_on(0, READER_ODD); /* it may have been seen before our begin */
+    crank.poll(true);
+    EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 3u);
+    empty_and_go_on(1, READER_EVEN);
+    crank.poll(true);
+    EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 2u);
+    empty_and_go_on(2, READER_ODD);
+    EXPECT_EQ(reader_anonymous_turn(registry), 3u);
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear());
     crank.end();

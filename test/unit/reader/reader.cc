@@ -292,6 +292,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
     reader_record *gone = world_.craft(2);
     as_thread([&](reader_record *survivor) {
         registry_->anonymous = 5;
+        registry_->anonymous_in[0] = registry_->anonymous_in[1] = 5;
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
         for (reader_record *record : {gone, survivor})
@@ -301,6 +302,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         reader_after_fork_child(registry_, survivor);
         EXPECT_EQ(registry_->registered, 1u);
         EXPECT_EQ(registry_->anonymous, 0u);
+        EXPECT_EQ(registry_->anonymous_in[0] | registry_->anonymous_in[1], 0u);
         EXPECT_EQ(registry_->fence_confirmer, 0u);
         EXPECT_EQ(registry_->deadline_count, 0u);
         EXPECT_TRUE(reader_is_registered(survivor));
@@ -316,13 +318,18 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
 TEST_F(Reader, AForkingThreadWithoutARecordIsCounted)
 {
     world_.craft(0);
-    std::thread([&] {
-        rtrcu_self.state |= READER_STATE_ANONYMOUS;
-        reader_after_fork_child(registry_, nullptr);
-        rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_ANONYMOUS);
-    }).join();
-    EXPECT_EQ(registry_->registered, 0u);
-    EXPECT_EQ(registry_->anonymous, 1u);
+    for (uint32_t odd : {0u, 1u}) {
+        std::thread([&] {
+            rtrcu_self.state |= READER_STATE_ANONYMOUS | (odd ? READER_STATE_ODD : 0);
+            registry_->anonymous_parked[READER_ODD] = 2;
+            reader_after_fork_child(registry_, nullptr);
+            rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_ANONYMOUS | READER_STATE_ODD);
+        }).join();
+        EXPECT_EQ(registry_->registered, 0u);
+        EXPECT_EQ(registry_->anonymous, 3u);
+        EXPECT_EQ(registry_->anonymous_in[READER_EVEN], odd ? 0u : 1u);
+        EXPECT_EQ(registry_->anonymous_in[READER_ODD], odd ? 3u : 2u);
+    }
 }
 
 } // namespace

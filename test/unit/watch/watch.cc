@@ -49,7 +49,8 @@ class Watch : public testing::Test
             while (reader_record *record = reader_next(leaf, &left))
                 gp_report(world_.gp(), record);
         }
-        rtrcu_store_release(&world_.registry()->anonymous, 0u);
+        while (reader_anonymous(world_.registry()))
+            (void)reader_anonymous_leave(world_.registry(), READER_EVEN);
         crank.poll(false);
         crank.end();
         return errors.text();
@@ -96,7 +97,8 @@ TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
 
 TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
 {
-    rtrcu_store_release(&world_.registry()->anonymous, 2u);
+    reader_anonymous_enter(world_.registry(), READER_EVEN);
+    reader_anonymous_enter(world_.registry(), READER_EVEN);
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.enqueued = 42;
     std::string text = report(1);
