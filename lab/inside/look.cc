@@ -16,6 +16,7 @@ constexpr uint32_t nesting_mask = 0x000fffff, online = 0x00100000;
 constexpr uint64_t node_children = 0xffffffff;
 constexpr unsigned stamp_shift = 34;
 constexpr uint32_t slots = 32, most_leaves = 32768;
+constexpr uint32_t thread_bits = 0x3fffffff; // of an invoker: a daemon may have marked it
 constexpr int most_tasks = 4096;
 
 // Counters that are one word of one struct of the domain.
@@ -295,7 +296,7 @@ class Looker
             return;
         thread.slow_calls = *slot.slow_calls;
         thread.has_ready = *slot.ready != 0;
-        thread.invoker = static_cast<int>(*slot.invoker);
+        thread.invoker = static_cast<int>(*slot.invoker & thread_bits);
         thread.function = *slot.invoker != 0 ? *slot.function : 0;
         thread.longest_ns = *slot.longest;
         thread.longest_function = *slot.longest_function;
