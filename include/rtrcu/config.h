@@ -72,8 +72,10 @@ struct rtrcu_config {
     int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
     int32_t krcud_when;       /* when bhlimit holds: while real-time work waits, or always (policy krcud) */
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is at qlowmark */
-    int64_t fork_wait_us;     /* how long a fork waits for callbacks of the library's threads to return, at most */
-    char cpus[64];            /* where the library's threads may run: "0-3,7"; "" = where the process began */
+    /* How long a fork waits at most: for callbacks under way to return, and before, for those that the last fork held
+     * off.  Calls in which the program runs its own callbacks are not waited for. */
+    int64_t fork_wait_us;
+    char cpus[64]; /* where the library's threads may run: "0-3,7"; "" = where the process began */
 };
 
 void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);

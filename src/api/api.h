@@ -23,7 +23,7 @@ struct domain {
     unsigned int message_key;   /* of each thread's last config_message */
     void (*exit_handler)(void); /* atomic: of threads that end inside a section, or NULL */
     struct complaint refused;   /* configurations */
-    int32_t fence_error;        /* why full fences are in use, 0 = they are not or by choice */
+    int32_t fence_error; /* why membarrier was refused when fences were chosen last, 0 = it was not, or not asked */
     struct config config;
     struct lock config_lock; /* changing it */
     struct reader_registry registry;

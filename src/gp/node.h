@@ -17,7 +17,7 @@
  *  BOTH     gp_node_unpark()      OWING
  *  any      gp_node_forget()      CLEAR
  *
- *  gp_node_begin()   the scan, once a grace period, with its stamp; a leaf's under the leaf lock
+ *  gp_node_begin()   the scan, once a grace period, with its stamp; a leaf's under the leaf lock, if anybody is there
  *  gp_node_park()    under the leaf lock, while the reader whose tasks come still owes
  *  gp_node_report()  any thread: the reader's slow path, the poll that sees it outside, its leaving, a carry upward
  *  gp_node_unpark()  any thread: the end of the last task that is waited for

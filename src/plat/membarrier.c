@@ -47,10 +47,13 @@ static int affinity_set(const cpu_set_t *set)
 static int affinity_of_process(cpu_set_t *all)
 {
     CPU_ZERO(all);
+    int error = 0, saved = errno;
     DIR *tasks = opendir("/proc/self/task");
-    if (!tasks)
-        return -errno;
-    int error = 0;
+    if (!tasks) {
+        error = -errno;
+        errno = saved;
+        return error;
+    }
     struct dirent *entry;
     while (!error && (entry = readdir(tasks)) != NULL) {
         if (entry->d_name[0] == '.')
@@ -63,6 +66,7 @@ static int affinity_of_process(cpu_set_t *all)
             CPU_OR(all, all, &one);
     }
     closedir(tasks);
+    errno = saved;
     return error;
 }
 

@@ -3,11 +3,11 @@
  *
  * Knows: system calls, the C library's threads.  Must not know: readers, grace periods, callbacks.
  * No state of its own but what the kernel keeps.  The explorer replaces this room by include path.
- * Every function returns 0 or a value, or -errno; none sets errno.  All are async-signal-safe but plat_home_init(),
- * plat_cpus_configured(), plat_cpus_exist(), plat_cpus_cut(), plat_thread_create(), plat_thread_join(),
- * plat_thread_exit_prepare(), plat_thread_exit_reserve(), plat_symbol(), plat_copies() and plat_stay_loaded().  Some
- * are so by what glibc does: no standard promises it of vsnprintf(), strtol(), pthread_getspecific() and
- * pthread_setcancelstate().
+ * Every function returns 0 or a value, or -errno; none sets errno.  All are async-signal-safe but
+ * plat_fence_by_visit(), plat_home_init(), plat_cpus_configured(), plat_cpus_exist(), plat_cpus_cut(),
+ * plat_thread_create(), plat_thread_join(), plat_thread_exit_prepare(), plat_thread_exit_reserve(), plat_symbol(),
+ * plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of vsnprintf(),
+ * strtol(), pthread_getspecific(), pthread_setcancelstate() and the unwinder, which takes no lock from glibc 2.35 on.
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H
@@ -28,7 +28,8 @@
 int plat_fence_prepare(void);
 /* The heavy half: after it, every running thread of the process has passed a full fence since the call. */
 int plat_fence_heavy(void);
-/* The same by visiting every CPU: slow, needs no membarrier.  Refuses (-EXDEV) if a thread may run where we may not. */
+/* The same by visiting every CPU: slow, needs no membarrier, and reads /proc, for which it allocates memory.  Refuses
+ * (-EXDEV) if a thread may run where we may not. */
 int plat_fence_by_visit(void);
 
 /* ---- waiting: futex.c ---- */

@@ -87,7 +87,7 @@ void reader_awake_clear(struct reader_awake *awake, uint32_t bit);
 void reader_awake_forget(struct reader_awake *awake, uint32_t survivor);
 /* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
 void reader_awake_list(struct reader_awake *awake, bool listed);
-/* Is @bit of the leaf, 0 = nobody, all that there is to look at in the whole tree?  @awake: of any leaf, if 0. */
+/* Is @bit of the leaf, 0 = nobody, all that there is to look at in the whole tree?  @awake: its leaf's. */
 bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit);
 
 #endif
