@@ -138,6 +138,31 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 1u);
 }
 
+/* A caller that has left its turn to the driver wakes it again now and then, less and less often. */
+TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
+{
+    constexpr uint32_t weak = 33; /* and so it was at the last look */
+    constexpr int64_t tick_ns = 1000000, waits = 200;
+    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
+    drive_->thread.sleeping = DRIVE_IDLE;
+    config_.tick_us = tick_ns / 1000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker caller;
+    int64_t began = plat_clock_now();
+    caller.start([&] {
+        rtrcu_self.sched = weak;
+        drive_synchronize(drive_, GP_NORMAL, cookie);
+    });
+    EXPECT_TRUE(test::eventually([&] { return plat_clock_now() - began >= waits * tick_ns; }));
+    uint64_t woken = counter_read(&drive_->wakeups);
+    EXPECT_GE(woken, 1u);
+    EXPECT_LT(woken, waits / 2);
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    (void)drive_thread_let(&drive_->thread);
+}
+
 /* Who waits for the crank is away, and no longer when it has it. */
 TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
 {
