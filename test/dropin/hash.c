@@ -93,12 +93,9 @@ int main(void)
     }
     rtrcu_store_relaxed(&done, 1);
 #if QUIESCES
-    rcu_thread_offline();
+    rcu_thread_offline(); /* to the end: destroying waits for resizes, which wait for grace periods */
 #endif
     pthread_join(thread, NULL);
-#if QUIESCES
-    rcu_thread_online();
-#endif
     rcu_barrier();
     EXPECT(cds_lfht_destroy(table, NULL) == 0);
     rcu_unregister_thread();
