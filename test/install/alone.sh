@@ -14,7 +14,7 @@ fail() {
 # From two folders of other depth, with debug information, the same bytes.
 for folder in one another/deeper; do
     mkdir -p "$work/$folder"
-    cp -r "$source"/{CMakeLists.txt,LICENSE-MIT,LICENSE-APACHE,cmake,include,src} "$work/$folder"
+    cp -r "$source"/{CMakeLists.txt,LICENSE-MIT,LICENSE-APACHE,cmake,include,liburcu,src} "$work/$folder"
     (cd "$work/$folder" && env -u CFLAGS -u LDFLAGS CXX=/no/compiler "$cmake" -S . -B out >log 2>&1 &&
         "$cmake" --build out -j "$(nproc)" >>log 2>&1) || {
         cat "$work/$folder/log" >&2
