@@ -15,6 +15,8 @@ fail() {
 for folder in one another/deeper; do
     mkdir -p "$work/$folder"
     cp -r "$source"/{CMakeLists.txt,LICENSE-MIT,LICENSE-APACHE,cmake,include,liburcu,src} "$work/$folder"
+    mkdir "$work/$folder/tools"
+    cp -r "$source/tools/gdb" "$work/$folder/tools" # installed beside the library
     (cd "$work/$folder" && env -u CFLAGS -u LDFLAGS CXX=/no/compiler "$cmake" -S . -B out >log 2>&1 &&
         "$cmake" --build out -j "$(nproc)" >>log 2>&1) || {
         cat "$work/$folder/log" >&2
