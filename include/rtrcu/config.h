@@ -76,6 +76,7 @@ struct rtrcu_config {
      * off.  Calls in which the program runs its own callbacks are not waited for. */
     int64_t fork_wait_us;
     char cpus[64]; /* where the library's threads may run: "0-3,7"; "" = where the process began */
+    int64_t idle_scans;       /* outside in so many scans, a thread is not looked at before it reads; 0 = never */
 };
 
 void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);
@@ -161,6 +162,8 @@ struct rtrcu_stats {
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
     uint64_t frees_leaked;   /* pointers of rcu_free() that no memory was left to note, where nobody could wait */
     uint64_t callbacks_lost; /* never run, counted as invoked: a head was queued twice or overwritten while queued */
+    uint64_t threads_slept;  /* times a thread was put to sleep, since it had not read for idle_scans scans */
+    uint64_t threads_woken;  /* times one woke, since it read or became a deadline thread */
 };
 
 /*

@@ -64,6 +64,9 @@ struct gp_machine {
     uint32_t leaves;         /* atomic: how many there were at the scan */
     uint32_t anonymous_busy; /* groups of readers without a record that have not been seen empty, as bits */
     uint32_t anonymous_turn; /* in which it looked first */
+    uint32_t idle_scans; /* found outside in so many, a thread leaves before the next; 0 = this one does not count */
+    bool sleepy;         /* some have been found outside so often */
+    bool leaving;        /* some are to leave */
     int64_t began_ns;
     struct counter completed, busy;
     struct counter ns_sum;                     /* what ns_histogram counts, in all */
@@ -159,6 +162,15 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
 /* Where were registered readers that owe a report last seen: on @cpu, or elsewhere?  Bits; unknown is elsewhere. */
 enum { GP_OWING_HERE = 1 << 0, GP_OWING_ELSEWHERE = 1 << 1 };
 unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
+
+/* ---- threads that do not read: doze.c; under the normal machine's crank ---- */
+
+/* Between begin and a heavy fence: this scan counts for those who are outside, and who has been so in the last @scans
+ * of them is to leave.  0: nobody is. */
+void gp_doze(struct gp *gp, uint32_t scans);
+/* Between fence and scan: who was to leave is asleep, or awake.  @fenced: there was a fence, and it was the kernel's
+ * unless readers use full fences by now, since nobody goes back to light ones between the two. */
+void gp_settle(struct gp *gp, bool fenced);
 
 /* ---- reports: report.c; lock-free, any thread ---- */
 

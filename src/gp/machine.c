@@ -42,6 +42,7 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     uint64_t seq = seq_started(rtrcu_load_relaxed(&machine->seq));
     invariant("INV-GP1", !gp_is_running(gp, kind) && gp_is_clear(gp, kind));
     machine->began_ns = now;
+    machine->idle_scans = 0;
     rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for who reads this number in place of the end's [O4] */
     rtrcu_fence_full();
     trace3(gp_begin, gp, kind, seq);
@@ -66,8 +67,15 @@ bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
     return passed;
 }
 
+/* Whether a reader that a scan has looked at may be put to sleep before the next. */
+static bool is_sleepy(const struct gp_machine *machine, struct reader_record *record, bool inside)
+{
+    return machine->idle_scans && reader_seen(record, inside, machine->idle_scans) &&
+           !(reader_sleepless(reader_leaf_of(record)) & reader_bit(record));
+}
+
 /* Which readers of a leaf are inside?  Those who sleep are not. */
-static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
+static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     struct reader_record *record;
     uint32_t inside = 0, awake = reader_awake_slots(leaf); /* [O6] */
@@ -76,6 +84,7 @@ static uint32_t scan_leaf(struct reader_leaf *leaf, uint32_t *quiescent_state_th
         uint32_t word = reader_inside(record);
         if (word)
             inside |= reader_bit(record);
+        machine->sleepy |= is_sleepy(machine, record, word);
         if (word & RTRCU_QSBR_ONLINE)
             *quiescent_state_threads |= reader_bit(record);
     }
@@ -108,7 +117,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
         gp_node_begin(node, kind, stamp, 0, false);
     } else {
         reader_lock(leaf);
-        inside = scan_leaf(leaf, &quiescent_state_threads);
+        inside = scan_leaf(&gp->machine[kind], leaf, &quiescent_state_threads);
         inside |= promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
         parked = parked_begin(leaf, kind);
         gp_node_begin(node, kind, stamp, inside, parked);
@@ -310,6 +319,7 @@ void gp_after_fork_child(struct gp *gp)
         lock_reset(&machine->crank);
         machine->seq &= ~SEQ_STATE_MASK; /* the one under way begins again: its cookie is still ahead */
         machine->anonymous_busy = 0;
+        machine->leaving = false;
         machine->top = 0;
         for (uint32_t level = 0; level < GP_LEVELS; level++) {
             for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)

@@ -54,7 +54,7 @@ static void raise_count(struct reader_count *node)
         lower_count(above);
 }
 
-void reader_awake_set(struct reader_awake *awake, uint32_t bit)
+bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word);
     bool raised = false;
@@ -68,11 +68,31 @@ void reader_awake_set(struct reader_awake *awake, uint32_t bit)
     }
     if (raised && seen != 0)
         lower_count(awake->above);
+    return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
+}
+
+void reader_awake_leave(struct reader_awake *awake, uint32_t slots)
+{
+    uint64_t seen = rtrcu_load_relaxed(&awake->word), leaving;
+    do { /* each failure means that another thread has come or gone */
+        leaving = seen & slots;
+    } while (!rtrcu_compare_exchange(&awake->word, &seen, (seen & ~leaving) | leaving << 32)); /* [O26] */
+}
+
+void reader_awake_settle(struct reader_awake *awake, uint32_t asleep)
+{
+    uint64_t seen = rtrcu_load_relaxed(&awake->word), next;
+    do { /* each failure means that another thread has come, gone or woken */
+        next = (uint32_t)seen | ((uint32_t)(seen >> 32) & ~asleep);
+    } while (!rtrcu_compare_exchange(&awake->word, &seen, next));
+    counter_add_alone(&awake->slept, (uint64_t)__builtin_popcount((uint32_t)(seen >> 32) & asleep & ~(uint32_t)seen));
+    if (seen != 0 && next == 0)
+        lower_count(awake->above);
 }
 
 void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
 {
-    uint64_t seen = rtrcu_load_relaxed(&awake->word), keep = ~(uint64_t)bit;
+    uint64_t seen = rtrcu_load_relaxed(&awake->word), keep = ~((uint64_t)bit << 32 | bit);
     while (!rtrcu_compare_exchange(&awake->word, &seen, seen & keep))
         ; /* each failure means that another thread has come or gone */
     if (seen != 0 && (seen & keep) == 0)

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which leaves and threads a grace period looks at: a word of bits a leaf, and counts above the leaves.
+/* Which leaves and threads a grace period looks at: a word of 64 bits a leaf, and counts above the leaves.
  *
  *  bits 0..31   awake: the thread of that slot may be inside, or may enter without saying so
+ *  bits 32..63  leaving: so it was, and a grace period is about to see whether it still is
  *
  * Nobody else writes the word.  By thread:
  *
  *  before   transition              after
  *  ASLEEP   reader_awake_set()      AWAKE
  *  AWAKE    reader_awake_set()      AWAKE
+ *  LEAVING  reader_awake_set()      BOTH
+ *  BOTH     reader_awake_set()      BOTH
+ *  AWAKE    reader_awake_leave()    LEAVING
+ *  ASLEEP   reader_awake_leave()    ASLEEP
+ *  LEAVING  reader_awake_settle()   ASLEEP AWAKE
+ *  BOTH     reader_awake_settle()   AWAKE
+ *  AWAKE    reader_awake_settle()   AWAKE
+ *  ASLEEP   reader_awake_settle()   ASLEEP
  *  any      reader_awake_clear()    ASLEEP
  *  any      reader_awake_forget()   ASLEEP AWAKE
  *
- *  reader_awake_set()     the owner, before it can be inside unseen
+ *  reader_awake_set()     the owner in a slow path that is counted, before it can be inside, or back to fast, unseen
+ *  reader_awake_leave()   the normal crank before its heavy fence, under the leaf lock
+ *  reader_awake_settle()  the same behind it: asleep are those who kept still
  *  reader_awake_clear()   the owner leaves the registry, under the leaf lock
  *  reader_awake_forget()  in a fork's child
  *
@@ -54,6 +65,8 @@ struct reader_awake {
     uint64_t word;              /* atomic: see above [O20] */
     uint32_t listed;            /* atomic: tasks are on the leaf's list; written under the leaf lock */
     struct reader_count *above; /* constant once the leaf hangs */
+    struct counter slept;       /* threads put to sleep; under the leaf lock */
+    struct counter woken;       /* those that have woken */
 };
 
 /* The node above leaf @index, with its way to the top. */
@@ -82,7 +95,24 @@ static inline bool reader_awake_any(const struct reader_awake *awake)
     return reader_awake_of(awake) != 0 || rtrcu_load_acquire(&awake->listed) != 0;
 }
 
-void reader_awake_set(struct reader_awake *awake, uint32_t bit);
+/* Is it awake, whether or not it is to leave meanwhile?  By the owner of @bit. */
+static inline bool reader_awake_is_set(const struct reader_awake *awake, uint32_t bit)
+{
+    return (uint32_t)rtrcu_load_relaxed(&awake->word) & bit; /* [O26] */
+}
+
+/* Threads that are leaving.  Under the leaf lock. */
+static inline uint32_t reader_awake_leaving(const struct reader_awake *awake)
+{
+    return (uint32_t)(rtrcu_load_acquire(&awake->word) >> 32);
+}
+
+/* Those of @slots that are awake leave.  Under the leaf lock. */
+void reader_awake_leave(struct reader_awake *awake, uint32_t slots);
+/* Nobody is leaving any more: of those who were, @asleep sleep, unless they have woken.  Under the leaf lock. */
+void reader_awake_settle(struct reader_awake *awake, uint32_t asleep);
+/* True: it slept. */
+bool reader_awake_set(struct reader_awake *awake, uint32_t bit);
 void reader_awake_clear(struct reader_awake *awake, uint32_t bit);
 void reader_awake_forget(struct reader_awake *awake, uint32_t survivor);
 /* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */

@@ -17,6 +17,7 @@
  *
  * INV-RD1: registered is a subset of used.
  * INV-RD2: a thread takes its flag back only inside a slow path that rtrcu_thread.slow counts.
+ * INV-RD4: the flag of a registered thread that is neither awake nor leaving is set; see reader/awake.h.
  * And: self is valid memory while the registered bit is set and the leaf lock is held.
  */
 #ifndef RTRCU_READER_READER_H
@@ -59,6 +60,8 @@ struct reader_record {
     uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
     uint32_t lent;             /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
+    uint32_t quiet;            /* scans in a row that found the owner outside; under the leaf lock */
+    uint32_t left_armed;       /* `armed` when the owner was made to leave; under the leaf lock */
     struct counter slow_calls; /* written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
@@ -409,6 +412,34 @@ static inline enum reader_group reader_self_group(const struct reader_registry *
     if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
         odd = reader_anonymous_turn(registry) & 1;
     return odd ? READER_ODD : READER_EVEN;
+}
+
+/* ---- sleep: sleep.c ---- */
+
+/* The owner is about to be inside, or to go back to fast, in a slow path that is counted: it is awake from now on. */
+void reader_wake(void);
+/* Slots of threads that never sleep, as bits. */
+static inline uint32_t reader_sleepless(const struct reader_leaf *leaf)
+{
+    return rtrcu_load_acquire(&leaf->deadline[0]) | rtrcu_load_acquire(&leaf->deadline[1]); /* [O26] */
+}
+/* A scan has found the owner inside, or not: true if it was outside @scans times in a row.  Under the leaf lock. */
+bool reader_seen(struct reader_record *record, bool inside, uint32_t scans);
+/* Before a heavy fence: those who have been found outside @scans times in a row are to leave, and are asked.  True if
+ * there are any.  Under the leaf lock. */
+bool reader_doze(struct reader_leaf *leaf, uint32_t scans);
+/* Threads that are to leave. */
+static inline uint32_t reader_leaving(const struct reader_leaf *leaf)
+{
+    return reader_awake_leaving(&leaf->awake);
+}
+/* Behind that fence: is the owner outside, and will its next section or quiescent state begin with waking?  Under the
+ * leaf lock. */
+bool reader_kept_still(const struct reader_record *record);
+/* Of those who were to leave @asleep sleep from now on, unless they have woken.  Under the leaf lock. */
+static inline void reader_settle(struct reader_leaf *leaf, uint32_t asleep)
+{
+    reader_awake_settle(&leaf->awake, asleep);
 }
 
 /* ---- the calling thread ---- */

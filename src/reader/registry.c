@@ -84,10 +84,21 @@ static void show_discipline(const struct reader_record *record, bool quiescent)
         rtrcu_fetch_and(slots, ~bit);
 }
 
+/* Deadline threads do not sleep: whoever puts threads to sleep looks at what is shown behind its fence.  [O26] */
+static void show_deadline(bool deadline, bool qsbr)
+{
+    reader_deadline_show(reader_self(), deadline, qsbr);
+    if (!deadline)
+        return;
+    reader_slow_begin();
+    reader_wake();
+    reader_slow_end();
+}
+
 void reader_self_register_as(struct reader_registry *registry, unsigned int flags)
 {
     bool deadline = flags & RTRCU_DEADLINE, was_deadline = reader_self_is(READER_STATE_DEADLINE);
-    reader_deadline_show(reader_self(), deadline, flags & RTRCU_QSBR);
+    show_deadline(deadline, flags & RTRCU_QSBR);
     show_discipline(reader_self(), flags & RTRCU_QSBR);
     if (deadline != was_deadline)
         rtrcu_fetch_add(&registry->deadline_count, deadline ? 1 : (uint32_t)-1);
@@ -128,7 +139,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
     if (now > rtrcu_load_relaxed(&registry->registered_peak))
         rtrcu_store_relaxed(&registry->registered_peak, now);
-    reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
+    (void)reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
     rtrcu_fence_full();
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
@@ -140,12 +151,13 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
 {
     struct rtrcu_thread *self = record->self;
     reader_must_hold(record->leaf);
-    reader_awake_clear(&record->leaf->awake, reader_bit(record));
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
+    reader_awake_clear(&record->leaf->awake, reader_bit(record));
     record->leaf->draining |= reader_bit(record);
     for (int room = 0; room < READER_ROOMS; room++)
         record->leaf->held[room] |= reader_bit(record);
     rtrcu_word_unregister(self);
+    record->quiet = 0;
     self->record = NULL;
     record->self = NULL;
     record->cpu = NULL;
@@ -174,6 +186,8 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
     stats->threads_peak = rtrcu_load_relaxed(&registry->registered_peak);
     stats->threads_deadline = rtrcu_load_relaxed(&registry->deadline_count);
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        stats->threads_slept += counter_read(&leaf->awake.slept);
+        stats->threads_woken += counter_read(&leaf->awake.woken);
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
             stats->slow_locks += counter_read(&leaf->record[slot].slow_calls);
     }

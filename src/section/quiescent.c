@@ -57,5 +57,8 @@ void section_online(struct gp *gp)
     (void)gp;
     if (!reader_self_is(READER_STATE_QSBR) || (rtrcu_word_read() & RTRCU_QSBR_ONLINE))
         return;
+    reader_slow_begin(); /* until the word says it [O26] */
+    reader_wake();
     rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE);
+    reader_slow_end();
 }

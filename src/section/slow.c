@@ -32,6 +32,7 @@ void section_lock_slow(struct gp *gp)
         anonymous_enter(gp);
         plat_signals_restore(&saved);
     }
+    reader_wake();
     reader_away_interrupted();
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
     if (reader_fences_are_full(gp_registry(gp)))

@@ -109,11 +109,14 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     if (task->nesting == 0)
         return;
     trace3(task_resume, gp, task, task->name);
-    (void)section_record(gp);                   /* a thread that ends with it mounted closes its section */
+    (void)section_record(gp); /* a thread that ends with it mounted closes its section */
+    reader_slow_begin();
+    reader_wake(); /* its list keeps the task; but the section may become another's, on the list of this thread */
     rtrcu_word_add(&rtrcu_self, task->nesting); /* first: a handler's unlock must not find it at its base */
     task->nesting = 0;                          /* from here on the word tells */
     mount(task);
     reader_arm_self(); /* the unlock that ends its section takes the slow path */
+    reader_slow_end();
 }
 
 unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list)

@@ -17,6 +17,22 @@
     X(Waits) \
     X(Deadline) \
     X(Register) \
+    X(Sleep) \
+    X(SleepArmed) \
+    X(SleepQuiescent) \
+    X(SleepWake) \
+    X(SleepOnline) \
+    X(SleepOnlineWake) \
+    X(SleepAsked) \
+    X(SleepKinds) \
+    X(SleepTask) \
+    X(SleepParked) \
+    X(SleepRelist) \
+    X(SleepListed) \
+    X(SleepHandler) \
+    X(SleepExit) \
+    X(SleepDeadline) \
+    X(SleepRefused) \
     X(RegisterTwo) \
     X(AloneCookie) \
     X(RegisterHandler) \

@@ -146,6 +146,10 @@ macro_rules! stats {
             pub frees_leaked: u64,
             /// Callbacks that never ran: their heads were queued twice or overwritten.
             pub callbacks_lost: u64,
+            /// Times a thread was put to sleep, since it had not read for `idle_scans` scans.
+            pub threads_slept: u64,
+            /// Times one woke.
+            pub threads_woken: u64,
         }
 
         impl rtrcu_stats {
@@ -158,6 +162,8 @@ macro_rules! stats {
                     latency_us_log2: [0; RTRCU_LATENCY_BUCKETS],
                     frees_leaked: 0,
                     callbacks_lost: 0,
+                    threads_slept: 0,
+                    threads_woken: 0,
                 }
             }
         }

@@ -40,11 +40,15 @@ static bool try_to_scan(struct drive *drive, enum gp_kind kind)
     if (!drive->turning[kind].unscanned)
         return true;
     drive->turning[kind].fenced = gp_needs_fence(drive->gp);
+    if (drive->turning[kind].fenced && kind == GP_NORMAL)
+        gp_doze(drive->gp, (uint32_t)config_now(drive->config)->idle_scans);
     if (drive->turning[kind].fenced && !drive_fence(drive)) {
         report_fence_if_old(drive, kind);
         return false;
     }
     trace3(gp_fence, drive->gp, kind, drive->turning[kind].fenced);
+    if (kind == GP_NORMAL)
+        gp_settle(drive->gp, drive->turning[kind].fenced);
     gp_scan(drive->gp, kind);
     drive->turning[kind].unscanned = false;
     return true;

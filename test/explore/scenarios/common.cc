@@ -36,6 +36,7 @@ struct rtrcu_config *configure()
     config->tick_us = 1000;
     config->kthread_prio = 0;
     config->boost = 0;
+    config->idle_scans = 0;
     updaters = 1;
     invoked = 0;
     return config;
@@ -165,7 +166,11 @@ void check_invariants()
     for (uint32_t i = 0; i < registry->leaf_count; i++) {
         struct reader_leaf *leaf = registry->leaf[i];
         sim::expect((leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
+        uint32_t sleep = leaf->registered & ~reader_awake_of(&leaf->awake);
         for (uint32_t slot = 0; slot < 4; slot++) {
+            const struct reader_record *record = &leaf->record[slot];
+            bool fast = (sleep & reader_bit(record)) && rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_FAST;
+            sim::expect(!fast, "INV-RD4: the flag of a thread that sleeps is set");
             const struct cb_queue *queue = &callback_slot(&leaf->record[slot])->queue;
             sim::expect((int64_t)(queue->enqueued - queue->invoked) >= 0, "INV-CB1: invoked <= enqueued");
         }

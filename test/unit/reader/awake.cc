@@ -16,7 +16,8 @@ constexpr uint32_t bit = UINT32_C(1) << 31, other = 1;
 
 std::string state_of(const reader_awake &awake)
 {
-    return awake.word & bit ? "AWAKE" : "ASLEEP";
+    bool is_awake = awake.word & bit, leaving = awake.word >> 32 & bit;
+    return is_awake ? leaving ? "BOTH" : "AWAKE" : leaving ? "LEAVING" : "ASLEEP";
 }
 
 class Awake : public testing::Test
@@ -39,29 +40,60 @@ class Awake : public testing::Test
     }
 };
 
+/* The word with @bit in that state, beside another thread that is awake or not. */
+void become(reader_awake *awake, const std::string &state, bool beside)
+{
+    reader_awake_clear(awake, bit | other);
+    if (beside)
+        reader_awake_set(awake, other);
+    if (state != "ASLEEP")
+        reader_awake_set(awake, bit);
+    if (state == "LEAVING" || state == "BOTH")
+        reader_awake_leave(awake, bit);
+    if (state == "BOTH")
+        reader_awake_set(awake, bit);
+    EXPECT_EQ(state_of(*awake), state);
+}
+
 TEST_F(Awake, TransitionsAreThoseOfTheTable)
 {
     test::Transitions table("src/reader/awake.h", "before");
     hang(0);
-    for (bool beside : {false, true}) {
-        for (bool set : {false, true}) {
-            auto become = [&] {
-                reader_awake_clear(&awake_, bit | other);
-                if (beside)
-                    reader_awake_set(&awake_, other);
-                if (set)
-                    reader_awake_set(&awake_, bit);
-                return state_of(awake_);
+    for (const char *before : {"ASLEEP", "AWAKE", "LEAVING", "BOTH"}) {
+        for (bool beside : {false, true}) {
+            auto expect_beside = [&](const char *what) {
+                EXPECT_EQ(static_cast<bool>(awake_.word & other), beside) << what << ": nobody else is touched";
+                EXPECT_EQ(reasons()[0], awake_.word ? 1u : 0u)
+                    << what << ": a leaf is a reason while its word is not 0";
+                EXPECT_EQ(reader_awake_any(&awake_), awake_.word != 0) << what;
             };
-            std::string before = become();
+            become(&awake_, before, beside);
             reader_awake_set(&awake_, bit);
             table.saw(before, "reader_awake_set()", state_of(awake_));
-            before = become();
+            expect_beside("set");
+            EXPECT_TRUE(reader_awake_is_set(&awake_, bit));
+            if (std::string(before) != "LEAVING" && std::string(before) != "BOTH") {
+                become(&awake_, before, beside);
+                reader_awake_leave(&awake_, bit);
+                table.saw(before, "reader_awake_leave()", state_of(awake_));
+                expect_beside("leave");
+                EXPECT_FALSE(reader_awake_is_set(&awake_, bit)) << "its owner is told to wake";
+            }
+            for (uint32_t asleep : {UINT32_C(0), bit}) {
+                become(&awake_, before, beside);
+                uint64_t slept = awake_.slept.count;
+                reader_awake_settle(&awake_, asleep);
+                table.saw(before, "reader_awake_settle()", state_of(awake_));
+                expect_beside("settle");
+                EXPECT_EQ(awake_.slept.count - slept, std::string(before) == "LEAVING" && asleep ? 1u : 0u);
+                EXPECT_EQ(reader_awake_leaving(&awake_), 0u);
+            }
+            become(&awake_, before, beside);
             reader_awake_clear(&awake_, bit);
             table.saw(before, "reader_awake_clear()", state_of(awake_));
-            EXPECT_EQ(awake_.word, beside ? other : 0) << "nobody else is touched";
+            expect_beside("clear");
             for (uint32_t survivor : {UINT32_C(0), bit}) {
-                before = become();
+                become(&awake_, before, beside);
                 reader_counts_forget(counts_.get(), 1);
                 reader_awake_forget(&awake_, survivor);
                 table.saw(before, "reader_awake_forget()", state_of(awake_));

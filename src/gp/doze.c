@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that have not read for a while leave, so that later grace periods cost by who reads and not by who exists.
+ *
+ * Only the normal machine does this, around a heavy fence, which is what proves that a thread is outside and will say
+ * so before it is inside again.  Where there was none, or one that readers make themselves, nobody falls asleep.
+ * tested by: test/unit/gp/doze.cc
+ */
+#include "gp/gp.h"
+
+void gp_doze(struct gp *gp, uint32_t scans)
+{
+    struct gp_machine *machine = &gp->machine[GP_NORMAL];
+    must_hold(&machine->crank);
+    machine->idle_scans = scans;
+    if (!scans || !machine->sleepy || machine->leaving)
+        return;
+    machine->sleepy = false;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(gp->registry, leaf));) {
+        reader_lock(leaf);
+        machine->leaving |= reader_doze(leaf, scans);
+        reader_unlock(leaf);
+    }
+}
+
+/* What is parked on a thread's list is looked at behind its word [O14]: once nobody is awake there, the other machine
+ * no longer looks for it either. */
+static void settle_leaf(struct reader_leaf *leaf, bool heavy)
+{
+    uint32_t asleep = 0;
+    struct reader_record *record;
+    for (uint32_t left = reader_leaving(leaf); (record = reader_next(leaf, &left));) {
+        if (heavy && reader_kept_still(record) && parked_on_thread(record) == 0)
+            asleep |= reader_bit(record);
+        else
+            (void)reader_seen(record, true, 0);
+    }
+    reader_settle(leaf, asleep);
+}
+
+void gp_settle(struct gp *gp, bool fenced)
+{
+    struct gp_machine *machine = &gp->machine[GP_NORMAL];
+    bool heavy = fenced && !reader_fences_are_full(gp->registry);
+    must_hold(&machine->crank);
+    if (!machine->leaving)
+        return;
+    machine->leaving = false;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(gp->registry, leaf));) {
+        if (reader_leaving(leaf) == 0)
+            continue;
+        reader_lock(leaf);
+        settle_leaf(leaf, heavy);
+        reader_unlock(leaf);
+    }
+}

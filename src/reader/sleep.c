@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that have not read for a while are put to sleep, so that grace periods do not look at them, and wake when
+ * they read.
+ *
+ * tested by: test/unit/reader/sleep.cc
+ */
+#include "reader/reader.h"
+
+/* [O20] A handler interrupted a slow path, and finds the bit set: the fence behind that may still be to come. */
+static void fence_for_interrupted(void)
+{
+    rtrcu_fence_full();
+}
+
+/* [O26] Owner half; the crank's is reader_doze(), a heavy fence, and reader_kept_still().  The owner shows that a slow
+ * path is under way, then looks whether it is awake.
+ *  - our slow path first:  the crank sees it under way, or what it left in the word, and we stay awake;
+ *  - its fence first:      we find ourselves not awake, and wake.
+ * Forbidden: the crank takes us for asleep AND we take ourselves for awake.   litmus: O26
+ * [O20] Whoever wakes fences fully before it reads anything. */
+void reader_wake(void)
+{
+    const struct reader_record *record = rtrcu_self.record;
+    invariant("INV-RD2", rtrcu_self.slow != 0);
+    if (!record)
+        return;
+    if (!reader_awake_is_set(&record->leaf->awake, reader_bit(record))) {
+        bool slept = reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
+        rtrcu_fence_full();
+        (void)counter_add(&record->leaf->awake.woken, slept);
+    } else if (rtrcu_self.slow > 1) {
+        fence_for_interrupted();
+    }
+}
+
+bool reader_seen(struct reader_record *record, bool inside, uint32_t scans)
+{
+    reader_must_hold(record->leaf);
+    uint32_t quiet = inside ? 0 : record->quiet + (record->quiet < scans);
+    if (quiet != record->quiet)
+        record->quiet = quiet;
+    return quiet >= scans;
+}
+
+/* [O26] Crank half, before its fence: the awake bits are taken, and the flag is set. */
+bool reader_doze(struct reader_leaf *leaf, uint32_t scans)
+{
+    struct reader_record *record;
+    uint32_t leave = 0;
+    reader_must_hold(leaf);
+    for (uint32_t left = reader_awake_slots(leaf) & ~reader_sleepless(leaf); (record = reader_next(leaf, &left));)
+        leave |= record->quiet >= scans ? reader_bit(record) : 0;
+    if (!leave)
+        return false;
+    reader_awake_leave(&leaf->awake, leave);
+    while ((record = reader_next(leaf, &leave))) {
+        (void)reader_arm(record);
+        record->left_armed = record->armed;
+    }
+    return true;
+}
+
+/* [O26] Crank half, behind its fence.  A flag that another thread has set behind it is no proof: an update of the owner
+ * that is under way may swallow it. */
+bool reader_kept_still(const struct reader_record *record)
+{
+    reader_must_hold(record->leaf);
+    if (rtrcu_load_acquire(&record->self->slow) != 0)
+        return false;
+    uint32_t word = rtrcu_word_of(record->self);
+    bool special = word >> 24 == RTRCU_FLAG_SPECIAL, outside = (word & RTRCU_INSIDE_MASK) == 0;
+    if (!special || !outside || record->armed != record->left_armed)
+        return false;
+    return !(reader_sleepless(record->leaf) & reader_bit(record));
+}

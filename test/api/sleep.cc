@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that do not read are put to sleep, and read, fork, end, become deadline threads, or are forbidden the fence.
+ */
+#include <atomic>
+#include <functional>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "../support/replaced.h"
+#include "../support/sandbox.h"
+#include "../support/sync.h"
+#include "child.h"
+
+namespace
+{
+
+/* Threads that have read once, and now wait until they are told to do something: the same one thing all of them. */
+class Idle
+{
+    std::atomic<int> ready_{0}, done_{0}, asked_{0};
+    std::atomic<void (*)()> task_{nullptr};
+    std::vector<std::thread> threads_;
+
+  public:
+    explicit Idle(int count, bool qsbr = false)
+    {
+        for (int i = 0; i < count; i++)
+            threads_.emplace_back([this, qsbr] {
+                if (qsbr) {
+                    REQUIRE(rcu_register_thread_qsbr() == 0);
+                    rcu_thread_offline();
+                } else {
+                    rcu_read_lock();
+                    rcu_read_unlock();
+                }
+                ready_++;
+                for (int seen = 0; seen >= 0;) {
+                    asked_.wait(seen);
+                    seen = asked_;
+                    if (seen >= 0)
+                        task_.load()();
+                    done_++;
+                }
+            });
+        REQUIRE(test::eventually([&] { return ready_ == count; }));
+    }
+    ~Idle()
+    {
+        asked_ = -1;
+        asked_.notify_all();
+        for (auto &thread : threads_)
+            thread.join();
+    }
+    /* @meanwhile: what the calling thread does until they have done it. */
+    void have_all_do(
+        void (*task)(), const std::function<void()> &meanwhile = [] {})
+    {
+        task_ = task;
+        done_ = 0;
+        asked_++;
+        asked_.notify_all();
+        REQUIRE(test::eventually([&] {
+            meanwhile();
+            return done_ == static_cast<int>(threads_.size());
+        }));
+    }
+};
+
+/* Grace periods until @count threads more sleep than have woken. */
+bool until_asleep(uint64_t count)
+{
+    return test::eventually([&] {
+        synchronize_rcu();
+        struct rtrcu_stats now = test::stats();
+        return now.threads_slept - now.threads_woken >= count;
+    });
+}
+
+test::Replaced *shared;
+
+void look()
+{
+    rcu_read_lock();
+    shared->look();
+    rcu_read_unlock();
+}
+
+void look_online()
+{
+    rcu_thread_online();
+    shared->look();
+    rcu_quiescent_state();
+    shared->look();
+    rcu_thread_offline();
+}
+
+void set_idle_scans(int64_t scans)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.idle_scans = scans;
+    REQUIRE(rtrcu_configure(&config) == 0);
+}
+
+void sleep_and_read(bool qsbr)
+{
+    test::Replaced replaced;
+    shared = &replaced;
+    set_idle_scans(2);
+    Idle idle(70, qsbr);
+    for (int round = 0; round < 20; round++) {
+        REQUIRE(until_asleep(70));
+        idle.have_all_do(qsbr ? look_online : look, [&] { replaced.replace(); });
+    }
+    REQUIRE(replaced.bad() == 0);
+    REQUIRE(test::stats().threads_woken >= 20 * 70);
+}
+
+CHILD(asleep_and_reading)
+{
+    sleep_and_read(false);
+}
+
+CHILD(asleep_and_online)
+{
+    sleep_and_read(true);
+}
+
+CHILD(never)
+{
+    set_idle_scans(0);
+    Idle idle(3);
+    for (int i = 0; i < 50; i++)
+        synchronize_rcu();
+    REQUIRE(test::stats().threads_slept == 0);
+}
+
+CHILD(exits)
+{
+    {
+        Idle idle(40);
+        REQUIRE(until_asleep(40));
+    }
+    Idle others(40); /* in the same slots */
+    uint64_t slept = test::stats().threads_slept;
+    REQUIRE(until_asleep(40));
+    REQUIRE(test::eventually([&] {
+        synchronize_rcu();
+        return test::stats().threads_slept >= slept + 40;
+    })); /* a slot's next thread begins awake */
+}
+
+CHILD(forks)
+{
+    Idle idle(40);
+    test::Replaced replaced;
+    shared = &replaced;
+    REQUIRE(until_asleep(40));
+    for (int round = 0; round < 3; round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            look();
+            replaced.replace();
+            synchronize_rcu();
+            std::thread([] { look(); }).join();
+            REQUIRE(test::stats().threads_registered == 1);
+            REQUIRE(replaced.bad() == 0);
+            _exit(0);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        idle.have_all_do(look);
+        REQUIRE(until_asleep(40));
+    }
+}
+
+void become_deadline()
+{
+    REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+}
+
+CHILD(deadline)
+{
+    Idle idle(20);
+    REQUIRE(until_asleep(20));
+    uint64_t slept = test::stats().threads_slept, woken = test::stats().threads_woken;
+    idle.have_all_do(become_deadline);
+    REQUIRE(test::stats().threads_woken >= woken + 20);
+    for (int i = 0; i < 50; i++)
+        synchronize_rcu();
+    struct rtrcu_stats now = test::stats();
+    REQUIRE(now.threads_slept - slept == now.threads_woken - woken - 20); /* they stay awake; others may have slept */
+}
+
+CHILD(sandboxed)
+{
+    test::Replaced replaced;
+    shared = &replaced;
+    Idle idle(40), fresh(40);
+    REQUIRE(until_asleep(80));
+    fresh.have_all_do(look);
+    REQUIRE(test::refuse({{SYS_membarrier, EPERM}}));
+    for (int round = 0; round < 10; round++) {
+        idle.have_all_do(look, [&] { replaced.replace(); });
+    }
+    REQUIRE(test::stats().full_fences == 1);
+    uint64_t slept = test::stats().threads_slept;
+    for (int i = 0; i < 50; i++)
+        synchronize_rcu();
+    REQUIRE(test::stats().threads_slept == slept); /* without the kernel's fence nobody falls asleep */
+    REQUIRE(replaced.bad() == 0);
+}
+
+/* A configuration back to light fences puts threads to sleep again. */
+CHILD(switched)
+{
+    struct rtrcu_config config;
+    Idle idle(10);
+    for (int round = 0; round < 3; round++) {
+        REQUIRE(until_asleep(10));
+        rtrcu_config_get(&config);
+        config.membarrier = RTRCU_MEMBARRIER_OFF;
+        REQUIRE(rtrcu_configure(&config) == 0);
+        idle.have_all_do([] {
+            rcu_read_lock();
+            rcu_read_unlock();
+        });
+        synchronize_rcu();
+        config.membarrier = RTRCU_MEMBARRIER_AUTO;
+        REQUIRE(rtrcu_configure(&config) == 0);
+    }
+}
+
+const std::vector<std::string> kSoon = {"RTRCU_IDLE_SCANS=1"};
+
+TEST(Sleep, ThreadsSleepAndRead)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("asleep_and_reading")));
+}
+
+TEST(Sleep, QuiescentStateThreadsSleepOfflineAndComeOnline)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("asleep_and_online")));
+}
+
+TEST(Sleep, NobodySleepsWhereIdleScansIs0)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("never")));
+}
+
+TEST(Sleep, ThreadsEndAsleep)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("exits", kSoon)));
+}
+
+TEST(Sleep, AForksChildIsAwake)
+{
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "no threads in the child of a process with threads";
+    EXPECT_TRUE(test::exited_well(test::run_child("forks", kSoon)));
+}
+
+TEST(Sleep, DeadlineThreadsWakeAndStayAwake)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("deadline", kSoon)));
+}
+
+TEST(Sleep, TheFenceIsForbiddenWhileThreadsSleep)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("sandboxed", kSoon)));
+}
+
+TEST(Sleep, FencesAreSwitchedWhileThreadsSleep)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("switched", kSoon)));
+}
+
+} // namespace

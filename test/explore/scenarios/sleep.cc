@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Threads that grace periods put to sleep, and that read again.
+#include "scenarios/common.h"
+
+#include <rtrcu/task.h>
+
+namespace scenarios
+{
+
+namespace
+{
+
+struct rcu_task task, second_task;
+struct object *held;
+bool parked, resumed, handling;
+
+bool is_parked()
+{
+    return parked;
+}
+
+// Each normal grace period makes those leave whom the last one found outside; the first one too.  A thread that wakes
+// while a grace period looks for who needs a fence, and finds nobody, may lose the flag: that costs a tick, so timed
+// waits end.
+void begin(uint32_t count)
+{
+    configure()->idle_scans = 1;
+    shared = make_object();
+    parked = resumed = handling = false;
+    updaters = count;
+    rtrcu_task_init(&task, "task");
+    rtrcu_task_init(&second_task, "second task");
+    rtrcu_domain.gp.machine[GP_NORMAL].sleepy = true;
+}
+
+// ---- how a thread begins: found outside once, with its flag fast or set; or asleep already ----
+
+void idle_fast()
+{
+    register_reader();
+    rtrcu_self.record->quiet = 1;
+}
+
+void idle_armed()
+{
+    idle_fast();
+    reader_arm_self();
+}
+
+// As gp_doze(), a fence and gp_settle() do it: nothing else runs meanwhile.
+void fall_asleep()
+{
+    struct reader_leaf *leaf = rtrcu_self.record->leaf;
+    rtrcu_self.record->quiet = 1;
+    reader_lock(leaf);
+    (void)reader_doze(leaf, 1);
+    reader_settle(leaf, reader_bit(rtrcu_self.record));
+    reader_unlock(leaf);
+}
+
+void asleep()
+{
+    register_reader();
+    fall_asleep();
+}
+
+void asleep_in_second_leaf()
+{
+    register_in_second_leaf();
+    fall_asleep();
+}
+
+void offline_armed()
+{
+    register_qsbr();
+    rcu_thread_offline();
+    rtrcu_self.record->quiet = 1;
+    reader_arm_self();
+}
+
+void offline_asleep()
+{
+    register_qsbr();
+    rcu_thread_offline();
+    fall_asleep();
+}
+
+// ---- what it does ----
+
+void read_twice()
+{
+    read_once();
+    read_once();
+    stay();
+}
+
+// A quiescent state of a thread that is outside is a way back to fast.
+void quiescent_and_read()
+{
+    rtrcu_quiescent_state_slow();
+    read_once();
+    read_once();
+    stay();
+}
+
+void online_and_use()
+{
+    rcu_thread_online();
+    use_object();
+    rcu_quiescent_state();
+    use_object();
+    rcu_thread_offline();
+    stay();
+}
+
+void two_periods()
+{
+    replace_and_wait();
+    replace_and_wait();
+}
+
+void expedite()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu_expedited();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void wait_normally()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void with_reader(void (*start)(), void (*body)())
+{
+    begin(2);
+    sim::as_thread(sim::thread("reader", body), start);
+    sim::thread("updater", two_periods);
+}
+
+void sleep_setup()
+{
+    with_reader(idle_fast, read_twice);
+}
+
+void sleep_armed_setup()
+{
+    with_reader(idle_armed, read_twice);
+}
+
+void sleep_quiescent_setup()
+{
+    with_reader(idle_fast, quiescent_and_read);
+}
+
+void sleep_wake_setup()
+{
+    begin(1);
+    sim::as_thread(sim::thread("reader", read_and_stay), asleep);
+    sim::thread("updater", replace_and_wait);
+}
+
+void sleep_online_setup()
+{
+    with_reader(offline_armed, online_and_use);
+    sim::as_thread(sim::thread("other", stay), register_reader);
+}
+
+void sleep_online_wake_setup()
+{
+    begin(1);
+    sim::as_thread(sim::thread("reader", online_and_use), offline_asleep);
+    sim::thread("updater", replace_and_wait);
+}
+
+// The second time that its flag is set is another thread's doing, while an update of the reader's may be under way: as
+// when its callbacks are ready.
+struct reader_record *asked;
+
+bool is_leaving()
+{
+    return reader_leaving(rtrcu_domain.registry.leaf[0]) != 0 || updaters < 2;
+}
+
+void ask_again()
+{
+    sim::until(is_leaving);
+    reader_lock(asked->leaf);
+    if (reader_is_registered(asked))
+        (void)reader_arm(asked);
+    reader_unlock(asked->leaf);
+    stay();
+}
+
+void idle_and_asked()
+{
+    idle_fast();
+    asked = rtrcu_self.record;
+}
+
+void sleep_asked_setup()
+{
+    begin(2);
+    sim::as_thread(sim::thread("reader", read_twice), idle_and_asked);
+    sim::thread("asker", ask_again);
+    sim::thread("updater", two_periods);
+}
+
+void sleep_kinds_setup()
+{
+    begin(2);
+    sim::as_thread(sim::thread("reader", read_twice), idle_fast);
+    sim::thread("normal", wait_normally);
+    sim::thread("expedited", expedite);
+}
+
+// ---- tasks ----
+
+void lock_and_hold()
+{
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+}
+
+void park_fast()
+{
+    register_reader();
+    lock_and_hold();
+    rtrcu_task_park(&task);
+    rtrcu_self.record->quiet = 1;
+}
+
+void lock_and_park()
+{
+    lock_and_hold();
+    use_object();
+    rtrcu_task_park(&task);
+    rtrcu_store_release(&parked, true);
+    stay();
+}
+
+void use_held()
+{
+    sim::expect(held->value == 42, "a task may use the object until its section ends, wherever it goes on");
+}
+
+void resume_and_unlock()
+{
+    rtrcu_task_resume(&task);
+    use_held();
+    rcu_read_unlock();
+    stay();
+}
+
+void resume_when_parked()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    resume_and_unlock();
+}
+
+void sleep_task_setup()
+{
+    begin(2);
+    sim::as_thread(sim::thread("parker", lock_and_park), idle_fast);
+    sim::as_thread(sim::thread("resumer", resume_when_parked), idle_fast);
+    sim::thread("updater", two_periods);
+}
+
+// Its task is on its own list, and it has nothing else to do: the other machine must not find nobody to look at.
+void sleep_parked_setup()
+{
+    begin(2);
+    sim::as_thread(sim::thread("parker", resume_and_unlock), park_fast);
+    sim::thread("normal", wait_normally);
+    sim::thread("expedited", expedite);
+}
+
+// A task goes on where its thread sleeps, and its section becomes that of a task of the thread's, on the thread's list:
+// nobody would look there.
+void resume_and_list()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    rtrcu_task_resume(&task);
+    rtrcu_store_release(&resumed, true);
+    rtrcu_task_list(&second_task);
+    use_held();
+    rtrcu_task_unlist(&second_task);
+    stay();
+}
+
+void park_and_stay()
+{
+    lock_and_hold();
+    rtrcu_task_park(&task);
+    rtrcu_store_release(&parked, true);
+    stay();
+}
+
+bool is_resumed()
+{
+    return resumed;
+}
+
+void replace_when_resumed()
+{
+    sim::until(is_resumed);
+    replace_and_wait();
+}
+
+void sleep_relist_setup()
+{
+    begin(1);
+    sim::as_thread(sim::thread("parker", park_and_stay), register_reader);
+    sim::as_thread(sim::thread("resumer", resume_and_list), asleep_in_second_leaf);
+    sim::thread("updater", replace_when_resumed);
+}
+
+// The task is on its leaf's list, where nobody may be awake.
+void sleep_listed_setup()
+{
+    begin(2);
+    rtrcu_domain.config.first.blocked_lists = RTRCU_BLOCKED_LISTS_NODE;
+    sim::as_thread(sim::thread("parker", lock_and_park), idle_fast);
+    sim::as_thread(sim::thread("resumer", resume_when_parked), idle_fast);
+    sim::thread("normal", wait_normally);
+    sim::thread("expedited", expedite);
+}
+
+// ---- handlers, threads that come and go, and deadline threads ----
+
+void read_in_handler()
+{
+    rcu_read_lock();
+    struct object *object = rcu_dereference(shared);
+    rtrcu_store_relaxed(&handling, true); // no release: what waits in the buffer goes on waiting
+    for (int i = 0; i < 4; i++) {
+        sim::expect(object->value == 42, "a handler may use the object until its section ends");
+        sim::step();
+    }
+    rcu_read_unlock();
+}
+
+bool is_handling()
+{
+    return handling;
+}
+
+void replace_meanwhile()
+{
+    sim::until(is_handling);
+    replace_and_wait();
+}
+
+void sleep_handler_setup()
+{
+    begin(1);
+    int reader = sim::thread("reader", read_and_stay);
+    sim::as_thread(reader, asleep);
+    sim::signal(reader, read_in_handler);
+    sim::thread("updater", replace_meanwhile);
+}
+
+void sleep_exit_setup()
+{
+    begin(2);
+    sim::as_thread(sim::thread("leaver", read_once), idle_fast);
+    sim::thread("newcomer", read_once);
+    sim::thread("updater", two_periods);
+}
+
+void become_deadline()
+{
+    register_deadline();
+    stay();
+    bool awake = reader_awake_slots(rtrcu_self.record->leaf) & reader_bit(rtrcu_self.record);
+    sim::expect(awake, "a deadline thread is awake");
+}
+
+void sleep_deadline_setup()
+{
+    with_reader(idle_armed, become_deadline);
+}
+
+// The kernel refuses the fence behind which threads would have been found asleep.
+void refuse_membarrier()
+{
+    sim::refuse_fences(true, false);
+}
+
+void sleep_refused_setup()
+{
+    begin(2);
+    sim::as_thread(sim::thread("reader", read_twice), idle_fast);
+    sim::thread("updater", two_periods);
+    sim::event("membarrier is refused from now on", refuse_membarrier);
+}
+
+} // namespace
+
+extern const sim::Scenario kSleep, kSleepArmed, kSleepQuiescent, kSleepWake, kSleepOnline, kSleepOnlineWake,
+    kSleepAsked, kSleepKinds, kSleepTask, kSleepParked, kSleepRelist, kSleepListed, kSleepHandler, kSleepExit,
+    kSleepDeadline, kSleepRefused;
+
+const sim::Scenario kSleep = {
+    "sleep", "a reader is put to sleep, and reads", sleep_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kSleepArmed = {"sleep-armed", "the same, asked already", sleep_armed_setup,
+                                   expect_idle,   check_invariants,          4000};
+const sim::Scenario kSleepQuiescent = {
+    "sleep-quiescent", "it says a quiescent state first", sleep_quiescent_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kSleepWake = {
+    "sleep-wake", "a reader that sleeps reads", sleep_wake_setup, expect_idle, check_invariants, 3000};
+const sim::Scenario kSleepOnline = {"sleep-online",     "an offline quiescent-state thread sleeps, and comes online",
+                                    sleep_online_setup, expect_idle,
+                                    check_invariants,   6000};
+const sim::Scenario kSleepOnlineWake = {
+    "sleep-online-wake", "one that sleeps comes online", sleep_online_wake_setup, expect_idle, check_invariants, 3000};
+const sim::Scenario kSleepAsked = {
+    "sleep-asked", "another thread sets the flag too", sleep_asked_setup, expect_idle, check_invariants, 5000};
+const sim::Scenario kSleepKinds = {
+    "sleep-kinds", "beside an expedited grace period", sleep_kinds_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kSleepTask = {"sleep-task",     "a task parks on a thread and goes on on one that sleeps",
+                                  sleep_task_setup, expect_idle,
+                                  check_invariants, 8000};
+const sim::Scenario kSleepParked = {"sleep-parked",     "a task is on the list of a thread that would sleep",
+                                    sleep_parked_setup, nullptr,
+                                    check_invariants,   8000};
+const sim::Scenario kSleepRelist = {
+    "sleep-relist",     "a task goes on where its thread sleeps, and its section becomes another's",
+    sleep_relist_setup, expect_idle,
+    check_invariants,   6000};
+const sim::Scenario kSleepListed = {"sleep-listed",     "a task on the list of a leaf where all sleep",
+                                    sleep_listed_setup, nullptr,
+                                    check_invariants,   9000};
+const sim::Scenario kSleepHandler = {"sleep-handler",     "a reader that sleeps reads, and so does its handler",
+                                     sleep_handler_setup, expect_idle,
+                                     check_invariants,    5000};
+const sim::Scenario kSleepExit = {
+    "sleep-exit", "a sleeper ends, and another takes its slot", sleep_exit_setup, expect_idle, check_invariants, 6000};
+const sim::Scenario kSleepDeadline = {"sleep-deadline",     "one that leaves becomes a deadline thread",
+                                      sleep_deadline_setup, expect_idle,
+                                      check_invariants,     5000};
+const sim::Scenario kSleepRefused = {
+    "sleep-refused", "membarrier is refused meanwhile", sleep_refused_setup, expect_idle, check_invariants, 8000};
+
+} // namespace scenarios

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Grace periods put threads to sleep, wait for those who read, and cost nothing where all sleep.
+ */
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+class Doze : public testing::Test
+{
+  protected:
+    test::World world_;
+    struct gp *gp_ = world_.gp();
+    gp_machine *normal_ = &world_.gp()->machine[GP_NORMAL];
+
+    /* A grace period as the crank turns it; the number of those that the scan found inside. */
+    uint32_t turn(uint32_t scans, bool fenced = true, gp_kind kind = GP_NORMAL)
+    {
+        lock_acquire(&gp_->machine[kind].crank);
+        gp_begin(gp_, kind, 1);
+        if (fenced && kind == GP_NORMAL)
+            gp_doze(gp_, scans);
+        if (kind == GP_NORMAL)
+            gp_settle(gp_, fenced);
+        gp_scan(gp_, kind);
+        uint32_t inside = 0;
+        for (reader_leaf *leaf = nullptr; (leaf = gp_next_owing(gp_, kind, leaf));) {
+            for (uint32_t left = gp_owing(gp_, kind, leaf); reader_record *record = reader_next(leaf, &left);) {
+                inside++;
+                gp_report(gp_, record);
+            }
+        }
+        gp_end(gp_, kind, 2);
+        lock_release(&gp_->machine[kind].crank);
+        return inside;
+    }
+    bool is_awake(const reader_record *record)
+    {
+        return reader_awake_slots(record->leaf) & reader_bit(record);
+    }
+};
+
+TEST_F(Doze, WhoDoesNotReadSleepsBehindSoManyScans)
+{
+    std::vector<reader_record *> idle;
+    for (uint32_t leaf = 0; leaf < 40; leaf++) {
+        idle.push_back(world_.craft(0));
+        world_.fill_last_leaf();
+    }
+    reader_record *busy = world_.craft(1);
+    for (int scan = 0; scan < 3; scan++) {
+        EXPECT_EQ(turn(3), 1u);
+        for (auto *record : idle)
+            EXPECT_TRUE(is_awake(record)) << scan;
+    }
+    EXPECT_EQ(turn(3), 1u);
+    for (auto *record : idle)
+        EXPECT_FALSE(is_awake(record));
+    EXPECT_TRUE(is_awake(busy));
+    EXPECT_EQ(reader_next_awake(world_.registry(), nullptr), busy->leaf) << "no other leaf is looked at";
+    EXPECT_EQ(reader_next_awake(world_.registry(), busy->leaf), nullptr);
+}
+
+TEST_F(Doze, ThoseWhoReadNowAndThenAreLookedAt)
+{
+    reader_record *record = world_.craft(0);
+    EXPECT_EQ(turn(2), 0u);
+    world_.set_inside(record, 1);
+    EXPECT_EQ(turn(2), 1u);
+    world_.set_inside(record, 0);
+    turn(2);
+    turn(2);
+    EXPECT_TRUE(is_awake(record)) << "it counts from its last section";
+    turn(2);
+    EXPECT_FALSE(is_awake(record));
+}
+
+TEST_F(Doze, NobodySleepsWithoutTheKernelsFence)
+{
+    reader_record *record = world_.craft(0);
+    for (int i = 0; i < 5; i++)
+        turn(1, false);
+    EXPECT_TRUE(is_awake(record)) << "no fence";
+    EXPECT_EQ(record->quiet, 0u) << "and no scan that counts";
+    for (int i = 0; i < 5; i++)
+        turn(1, true, GP_EXPEDITED);
+    EXPECT_TRUE(is_awake(record)) << "not the expedited machine";
+    for (int i = 0; i < 5; i++)
+        turn(0);
+    EXPECT_TRUE(is_awake(record)) << "0 = never";
+    reader_fences_switch(world_.registry());
+    for (int i = 0; i < 5; i++)
+        turn(1);
+    EXPECT_TRUE(is_awake(record)) << "full fences";
+    EXPECT_EQ(reader_leaving(record->leaf), 0u);
+}
+
+/* The fence of one attempt was refused, and threads are leaving: the next attempt settles it. */
+TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
+{
+    reader_record *record = world_.craft(0);
+    turn(1);
+    lock_acquire(&normal_->crank);
+    gp_begin(gp_, GP_NORMAL, 1);
+    gp_doze(gp_, 1);
+    EXPECT_EQ(reader_leaving(record->leaf), reader_bit(record));
+    gp_doze(gp_, 1);
+    gp_settle(gp_, false);
+    EXPECT_EQ(reader_leaving(record->leaf), 0u);
+    EXPECT_TRUE(is_awake(record));
+    EXPECT_EQ(record->quiet, 0u);
+    gp_scan(gp_, GP_NORMAL);
+    gp_end(gp_, GP_NORMAL, 2);
+    lock_release(&normal_->crank);
+}
+
+TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
+{
+    reader_record *record = world_.craft(0);
+    struct rcu_task task = {};
+    turn(1);
+    parked_add_to_thread(record, &task);
+    lock_acquire(&normal_->crank);
+    gp_begin(gp_, GP_NORMAL, 1);
+    gp_doze(gp_, 1);
+    gp_settle(gp_, true);
+    EXPECT_TRUE(is_awake(record)) << "or the other machine would find nobody";
+    EXPECT_FALSE(gp_nobody_reads(gp_));
+    gp_scan(gp_, GP_NORMAL);
+    EXPECT_EQ(parked_on_leaf(record->leaf), 1u);
+    reader_lock(record->leaf);
+    (void)gp_unpark(gp_, record->leaf, &task);
+    reader_unlock(record->leaf);
+    gp_end(gp_, GP_NORMAL, 2);
+    lock_release(&normal_->crank);
+    turn(1);
+    turn(1);
+    EXPECT_FALSE(is_awake(record));
+    EXPECT_TRUE(gp_nobody_reads(gp_));
+}
+
+TEST_F(Doze, AForksChildHasNobodyLeaving)
+{
+    reader_record *record = world_.craft(0), *other = world_.craft(0);
+    turn(1);
+    lock_acquire(&normal_->crank);
+    gp_begin(gp_, GP_NORMAL, 1);
+    gp_doze(gp_, 1);
+    ASSERT_EQ(reader_leaving(record->leaf), reader_bit(record) | reader_bit(other));
+    gp_after_fork_child(gp_);
+    reader_after_fork_child(world_.registry(), record);
+    rtrcu_self.locks_held = 0;
+    EXPECT_EQ(reader_leaving(record->leaf), 0u);
+    EXPECT_TRUE(is_awake(record));
+    EXPECT_EQ(turn(1), 0u);
+    turn(1);
+    EXPECT_FALSE(is_awake(record));
+}
+
+} // namespace
