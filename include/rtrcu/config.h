@@ -75,8 +75,8 @@ struct rtrcu_config {
     /* How long a fork waits at most: for callbacks under way to return, and before, for those that the last fork held
      * off.  Calls in which the program runs its own callbacks are not waited for. */
     int64_t fork_wait_us;
-    char cpus[64]; /* where the library's threads may run: "0-3,7"; "" = where the process began */
-    int64_t idle_scans;       /* outside in so many scans, a thread is not looked at before it reads; 0 = never */
+    char cpus[64];      /* where the library's threads may run: "0-3,7"; "" = where the process began */
+    int64_t idle_scans; /* outside in so many scans, a thread is not looked at before it reads; 0 = never */
 };
 
 void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);
