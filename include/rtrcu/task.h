@@ -92,6 +92,8 @@ static inline void rcu_task_exit(struct rcu_task *task)
  * rcu_task_list - the section that this thread entered last becomes @task's alone, until rcu_task_unlist().
  * Context:  inside a section; for executors that poll a task again and again: the section is entered by rcu_read_lock()
  *           for the first poll and listed when the task is pending.  @task is not parked or resumed besides.
+ *           Not while another task that was resumed on this thread has a section open: a known defect, see
+ *           docs/readers.md.
  * Blocks:   as rcu_task_park().
  * Ordering: the section goes on wherever the task runs; later polls do not touch their threads. [O14]
  * Returns:  nothing; cannot fail.  One nesting of the thread is given back.
