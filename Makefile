@@ -35,11 +35,17 @@ test-long: ## behind `make test`: the other variants, and faults seeded into the
 	@tools/mutants --table
 	@tools/mutants --sample 40 --seconds 150 --least 85 --fresh
 
-bench: ## side-by-side benchmarks against the peers
+bench: ## side-by-side benchmarks against the peers; without ARGS also the lines that move at scale, and out/scale.html
 	@tools/setup library program bench check
-	@tools/build release rtrcu-bench
+	@tools/build release rtrcu-bench rtrcu-lines
 	@mkdir -p out
+ifneq ($(ARGS),)
 	build/release/bench/rtrcu-bench $(ARGS)
+else
+	build/release/bench/lines/rtrcu-lines --json out/lines.json
+	build/release/bench/rtrcu-bench --json out/bench.json; bars=$$?; \
+	python3 bench/report/scale_html.py out/bench.json out/lines.json out/scale.html && exit $$bars
+endif
 
 torture: ## about 10 minutes: every torture scenario, then the broken twins, which must all be caught
 	@tools/setup library program bench check

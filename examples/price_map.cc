@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <rtrcu/guard.hpp>
+#include <rtrcu/rcu.h>
 
 namespace
 {

@@ -4,9 +4,7 @@
 #include "nesting.h"
 
 extern EXPORT __thread struct rtrcu_adopted_reader *urcu_bp_reader;
-extern EXPORT uint32_t urcu_bp_has_sys_membarrier;
 EXPORT void urcu_bp_register(void);
-EXPORT void urcu_bp_register_thread(void);
 EXPORT void urcu_bp_before_fork(void);
 EXPORT void urcu_bp_after_fork_parent(void);
 EXPORT void urcu_bp_after_fork_child(void);
@@ -17,9 +15,9 @@ EXPORT void *urcu_bp_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
 
 __thread struct rtrcu_adopted_reader *urcu_bp_reader;
 struct shim_gp urcu_bp_gp = {.generation = 1};
-uint32_t urcu_bp_has_sys_membarrier;
+EXPORT uint32_t urcu_bp_has_sys_membarrier;
 
-static struct rtrcu_adopted_reader *self_of_thread(void)
+struct rtrcu_adopted_reader *shim_self(void)
 {
     return urcu_bp_reader;
 }
@@ -35,30 +33,30 @@ const struct rtrcu_adopt_flavour shim_flavour = {
     .generation = &urcu_bp_gp.generation,
     .futex = &urcu_bp_gp.futex,
     .light = &urcu_bp_has_sys_membarrier,
-    .self = self_of_thread,
+    .self = shim_self,
     .be = be,
 };
 
 void urcu_bp_register(void)
 {
-    rtrcu_adopt_register(shim_domain());
+    urcu_bp_register_thread();
 }
 
-void urcu_bp_register_thread(void)
+void urcu_bp_unregister_thread(void)
 {
-    rtrcu_adopt_register(shim_domain());
+    rtrcu_adopt_unregister(shim_domain());
 }
 
 void urcu_bp_read_lock(void)
 {
     if (unlikely(!urcu_bp_reader))
         urcu_bp_register();
-    shim_enter(urcu_bp_reader, &urcu_bp_gp, &urcu_bp_has_sys_membarrier);
+    shim_enter(urcu_bp_reader);
 }
 
 void urcu_bp_read_unlock(void)
 {
-    (void)shim_leave(urcu_bp_reader, &urcu_bp_has_sys_membarrier);
+    (void)shim_leave(urcu_bp_reader);
 }
 
 int urcu_bp_read_ongoing(void)
@@ -85,44 +83,20 @@ void urcu_bp_after_fork_child(void)
 
 void *urcu_bp_dereference_sym(void *p)
 {
-    return p;
+    return rcu_dereference_sym(p);
 }
 
 void *urcu_bp_set_pointer_sym(void **p, void *v)
 {
-    rtrcu_store_release(p, v);
-    return v;
+    return rcu_set_pointer_sym(p, v);
 }
 
 void *urcu_bp_xchg_pointer_sym(void **p, void *v)
 {
-    return rtrcu_exchange(p, v);
+    return rcu_xchg_pointer_sym(p, v);
 }
 
 void *urcu_bp_cmpxchg_pointer_sym(void **p, void *old, void *fresh)
 {
-    (void)rtrcu_compare_exchange(p, &old, fresh);
-    return old;
-}
-
-void shim_quiescent_state(void)
-{
-}
-
-void shim_thread_offline(void)
-{
-}
-
-void shim_thread_online(void)
-{
-}
-
-void shim_register_thread(void)
-{
-    urcu_bp_register_thread();
-}
-
-void shim_unregister_thread(void)
-{
-    rtrcu_adopt_unregister(shim_domain());
+    return rcu_cmpxchg_pointer_sym(p, old, fresh);
 }

@@ -30,6 +30,11 @@ __attribute__((destructor)) static void end(void)
         rtrcu_adopt_say(shim_domain());
 }
 
+void NAME(register_thread)(void)
+{
+    rtrcu_adopt_register(shim_domain());
+}
+
 void NAME(synchronize_rcu)(void)
 {
     rtrcu_adopt_synchronize(shim_domain());
@@ -40,12 +45,12 @@ void NAME(barrier)(void)
     rtrcu_adopt_barrier(shim_domain());
 }
 
-struct shim_poll_state NAME(start_poll_synchronize_rcu)(void)
+struct rtrcu_flavor_cookie NAME(start_poll_synchronize_rcu)(void)
 {
-    return (struct shim_poll_state){rtrcu_adopt_start_poll(shim_domain())};
+    return (struct rtrcu_flavor_cookie){rtrcu_adopt_start_poll(shim_domain())};
 }
 
-bool NAME(poll_state_synchronize_rcu)(struct shim_poll_state state)
+bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state)
 {
     return rtrcu_adopt_poll_state(shim_domain(), state.grace_period_id);
 }

@@ -7,7 +7,9 @@
 
 #include "shim.h"
 
-/* @light: the other side has membarrier(). */
+/* atomic: not 0 while the other side has membarrier().  memb's and bp's programs know it; mb's is its own, and 0. */
+extern uint32_t NAME(has_sys_membarrier);
+
 static inline void shim_fence(bool light)
 {
     if (likely(light))
@@ -16,29 +18,30 @@ static inline void shim_fence(bool light)
         rtrcu_fence_full();
 }
 
-static inline void shim_enter(struct rtrcu_adopted_reader *self, const struct shim_gp *gp, const uint32_t *light)
+static inline void shim_enter(struct rtrcu_adopted_reader *self)
 {
     uint64_t word = self->word;
     if (unlikely((uint32_t)word != 0)) {
         rtrcu_store_relaxed(&self->word, word + 1);
         return;
     }
-    rtrcu_store_relaxed(&self->word, rtrcu_load_relaxed(&gp->generation));
-    shim_fence(light && rtrcu_load_relaxed(light));
+    rtrcu_store_relaxed(&self->word, rtrcu_load_relaxed(&NAME(gp).generation));
+    shim_fence(rtrcu_load_relaxed(&NAME(has_sys_membarrier)));
 }
 
 /* True: it was the outermost section, and its end can be seen. */
-static inline bool shim_leave(struct rtrcu_adopted_reader *self, const uint32_t *light)
+static inline bool shim_leave(struct rtrcu_adopted_reader *self)
 {
     uint64_t word = self->word;
     if (unlikely((uint32_t)word != 1)) {
         rtrcu_store_relaxed(&self->word, word - 1);
         return false;
     }
-    bool fences = light && rtrcu_load_relaxed(light);
-    shim_fence(fences);
+    bool light = rtrcu_load_relaxed(&NAME(has_sys_membarrier));
+    rtrcu_tsan_release(&NAME(gp).generation);
+    shim_fence(light);
     rtrcu_store_release(&self->word, word - 1);
-    shim_fence(fences);
+    shim_fence(light);
     return true;
 }
 

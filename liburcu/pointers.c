@@ -8,26 +8,22 @@
 
 #include "shim.h"
 
-EXPORT void *rcu_dereference_sym(void *p);
 void *rcu_dereference_sym(void *p)
 {
     return p; /* the load is the caller's own */
 }
 
-EXPORT void *rcu_set_pointer_sym(void **p, void *v);
 void *rcu_set_pointer_sym(void **p, void *v)
 {
     rtrcu_store_release(p, v);
     return v;
 }
 
-EXPORT void *rcu_xchg_pointer_sym(void **p, void *v);
 void *rcu_xchg_pointer_sym(void **p, void *v)
 {
     return rtrcu_exchange(p, v);
 }
 
-EXPORT void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
 void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh)
 {
     (void)rtrcu_compare_exchange(p, &old, fresh);

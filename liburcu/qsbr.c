@@ -4,7 +4,6 @@
 #include "shim.h"
 
 extern EXPORT __thread struct rtrcu_adopted_reader urcu_qsbr_reader;
-EXPORT void urcu_qsbr_register_thread(void);
 EXPORT void urcu_qsbr_unregister_thread(void);
 EXPORT void urcu_qsbr_quiescent_state(void);
 EXPORT void urcu_qsbr_thread_offline(void);
@@ -14,7 +13,7 @@ EXPORT void urcu_qsbr_exit(void);
 __thread struct rtrcu_adopted_reader urcu_qsbr_reader;
 struct shim_gp urcu_qsbr_gp = {.generation = 1};
 
-static struct rtrcu_adopted_reader *self_of_thread(void)
+struct rtrcu_adopted_reader *shim_self(void)
 {
     return &urcu_qsbr_reader;
 }
@@ -24,7 +23,7 @@ const struct rtrcu_adopt_flavour shim_flavour = {
     .name = "urcu-qsbr",
     .generation = &urcu_qsbr_gp.generation,
     .futex = &urcu_qsbr_gp.futex,
-    .self = self_of_thread,
+    .self = shim_self,
 };
 
 void urcu_qsbr_read_lock(void)
@@ -54,6 +53,7 @@ void urcu_qsbr_quiescent_state(void)
     uint64_t generation = rtrcu_load_relaxed(&urcu_qsbr_gp.generation);
     if (self->word == generation)
         return;
+    rtrcu_tsan_release(&urcu_qsbr_gp.generation);
     rtrcu_fence_full();
     rtrcu_store_release(&self->word, generation);
     rtrcu_fence_full();
@@ -71,11 +71,6 @@ void urcu_qsbr_thread_online(void)
     rtrcu_adopt_online(shim_domain());
 }
 
-void urcu_qsbr_register_thread(void)
-{
-    rtrcu_adopt_register(shim_domain());
-}
-
 void urcu_qsbr_unregister_thread(void)
 {
     rtrcu_adopt_unregister(shim_domain());
@@ -83,29 +78,4 @@ void urcu_qsbr_unregister_thread(void)
 
 void urcu_qsbr_exit(void)
 {
-}
-
-void shim_quiescent_state(void)
-{
-    urcu_qsbr_quiescent_state();
-}
-
-void shim_thread_offline(void)
-{
-    urcu_qsbr_thread_offline();
-}
-
-void shim_thread_online(void)
-{
-    urcu_qsbr_thread_online();
-}
-
-void shim_register_thread(void)
-{
-    urcu_qsbr_register_thread();
-}
-
-void shim_unregister_thread(void)
-{
-    urcu_qsbr_unregister_thread();
 }

@@ -34,53 +34,27 @@ struct shim_gp {
 
 struct call_rcu_data;
 
-struct shim_poll_state {
-    unsigned long grace_period_id;
-};
-
-/* liburcu's struct rcu_flavor_struct, by which its hash table reaches a flavour. */
-struct shim_flavor {
-    void (*read_lock)(void);
-    void (*read_unlock)(void);
-    int (*read_ongoing)(void);
-    void (*read_quiescent_state)(void);
-    void (*update_call_rcu)(struct rcu_head *head, rcu_callback_t func);
-    void (*update_synchronize_rcu)(void);
-    void (*update_defer_rcu)(void (*func)(void *), void *p);
-    void (*thread_offline)(void);
-    void (*thread_online)(void);
-    void (*register_thread)(void);
-    void (*unregister_thread)(void);
-    void (*barrier)(void);
-    void (*register_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
-    void (*unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
-};
-/* Since 0.15; programs that were built for an older one have a copy without. */
-struct shim_flavor_0_15 {
-    struct shim_flavor first;
-    struct shim_poll_state (*update_start_poll_synchronize_rcu)(void);
-    bool (*update_poll_state_synchronize_rcu)(struct shim_poll_state state);
-};
-
 /* The flavour's domain; made at the first call. */
 struct rtrcu_adopted *shim_domain(void);
 
 /* ---- by the flavour's own file: its readers ---- */
 
 extern const struct rtrcu_adopt_flavour shim_flavour;
+struct rtrcu_adopted_reader *shim_self(void);
 extern EXPORT struct shim_gp NAME(gp);
 
 EXPORT void NAME(read_lock)(void);
 EXPORT void NAME(read_unlock)(void);
 EXPORT int NAME(read_ongoing)(void);
-void shim_quiescent_state(void);
-void shim_thread_offline(void);
-void shim_thread_online(void);
-void shim_register_thread(void);
-void shim_unregister_thread(void);
+/* Exported where stock does: qsbr's, and of the last the others' but bp's. */
+void NAME(quiescent_state)(void);
+void NAME(thread_offline)(void);
+void NAME(thread_online)(void);
+void NAME(unregister_thread)(void);
 
 /* ---- by common.c ---- */
 
+EXPORT void NAME(register_thread)(void);
 EXPORT void NAME(synchronize_rcu)(void);
 EXPORT void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func);
 EXPORT void NAME(barrier)(void);
@@ -90,8 +64,15 @@ EXPORT void NAME(call_rcu_after_fork_child)(void);
 EXPORT void NAME(defer_rcu)(void (*func)(void *), void *p);
 EXPORT void NAME(register_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
 EXPORT void NAME(unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
-EXPORT struct shim_poll_state NAME(start_poll_synchronize_rcu)(void);
-EXPORT bool NAME(poll_state_synchronize_rcu)(struct shim_poll_state state);
+EXPORT struct rtrcu_flavor_cookie NAME(start_poll_synchronize_rcu)(void);
+EXPORT bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state);
+
+/* ---- by pointers.c ---- */
+
+EXPORT void *rcu_dereference_sym(void *p);
+EXPORT void *rcu_set_pointer_sym(void **p, void *v);
+EXPORT void *rcu_xchg_pointer_sym(void **p, void *v);
+EXPORT void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
 
 /* ---- by table.c or table_0_15.c ---- */
 
@@ -101,14 +82,14 @@ EXPORT bool NAME(poll_state_synchronize_rcu)(struct shim_poll_state state);
         .read_lock = NAME(read_lock),                                                                                  \
         .read_unlock = NAME(read_unlock),                                                                              \
         .read_ongoing = NAME(read_ongoing),                                                                            \
-        .read_quiescent_state = shim_quiescent_state,                                                                  \
+        .read_quiescent_state = NAME(quiescent_state),                                                                 \
         .update_call_rcu = NAME(call_rcu),                                                                             \
         .update_synchronize_rcu = NAME(synchronize_rcu),                                                               \
         .update_defer_rcu = NAME(defer_rcu),                                                                           \
-        .thread_offline = shim_thread_offline,                                                                         \
-        .thread_online = shim_thread_online,                                                                           \
-        .register_thread = shim_register_thread,                                                                       \
-        .unregister_thread = shim_unregister_thread,                                                                   \
+        .thread_offline = NAME(thread_offline),                                                                        \
+        .thread_online = NAME(thread_online),                                                                          \
+        .register_thread = NAME(register_thread),                                                                      \
+        .unregister_thread = NAME(unregister_thread),                                                                  \
         .barrier = NAME(barrier),                                                                                      \
         .register_rculfhash_atfork = NAME(register_rculfhash_atfork),                                                  \
         .unregister_rculfhash_atfork = NAME(unregister_rculfhash_atfork),                                              \

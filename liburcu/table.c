@@ -3,5 +3,5 @@
  */
 #include "shim.h"
 
-extern EXPORT const struct shim_flavor NAME(flavor);
-const struct shim_flavor NAME(flavor) = SHIM_TABLE;
+extern EXPORT const struct rtrcu_flavor NAME(flavor);
+const struct rtrcu_flavor NAME(flavor) = SHIM_TABLE;

@@ -3,8 +3,8 @@
  */
 #include "shim.h"
 
-extern EXPORT const struct shim_flavor_0_15 NAME(flavor);
-const struct shim_flavor_0_15 NAME(flavor) = {
+extern EXPORT const struct rtrcu_flavor_0_15 NAME(flavor);
+const struct rtrcu_flavor_0_15 NAME(flavor) = {
     .first = SHIM_TABLE,
     .update_start_poll_synchronize_rcu = NAME(start_poll_synchronize_rcu),
     .update_poll_state_synchronize_rcu = NAME(poll_state_synchronize_rcu),

@@ -164,6 +164,8 @@ struct rtrcu_stats {
     uint64_t callbacks_lost; /* never run, counted as invoked: a head was queued twice or overwritten while queued */
     uint64_t threads_slept;  /* times a thread was put to sleep, since it had not read for idle_scans scans */
     uint64_t threads_woken;  /* times one woke, since it read or became a deadline thread */
+    uint64_t gp_at_once;     /* of gp_completed, how many found that nobody read, and turned nothing */
+    uint64_t gp_unfenced;    /* how many others needed no heavy fence: only online qsbr threads were awake, or none */
 };
 
 /*

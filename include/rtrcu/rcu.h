@@ -69,6 +69,12 @@ static inline void rcu_read_unlock(void)
         rtrcu_read_unlock_slow();
 }
 
+/* The same out of line, for languages that do not have C's inline functions. */
+void rtrcu_read_lock(void);
+void rtrcu_read_unlock(void);
+bool rtrcu_read_lock_held(void);
+void rtrcu_quiescent_state(void);
+
 /* Is the calling thread inside a section, or an online quiescent-state thread?  Never blocks. */
 static inline bool rcu_read_lock_held(void)
 {
@@ -138,6 +144,11 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 #define RTRCU_POINTER_ONLY(p) ((void)sizeof(char[__builtin_classify_type(p) == 5 ? 1 : -1]))
 #define RTRCU_POINTER_PLACE(p) (&(p))
 #endif
+
+/* liburcu's lists bring the same under these names; it does not matter which is seen first. */
+#undef rcu_dereference
+#undef rcu_assign_pointer
+#undef rcu_xchg_pointer
 
 /* Read a pointer that updaters publish; what it points to may be used until the section ends. */
 #define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(RTRCU_POINTER_PLACE(p)))
@@ -213,11 +224,11 @@ static inline void synchronize_rcu_expedited(void)
  * the kernel refuses it now, whoever polls tries again. */
 static inline unsigned long get_state_synchronize_rcu(void)
 {
-    return (unsigned long)rtrcu_get_state();
+    return rtrcu_get_state();
 }
 static inline unsigned long start_poll_synchronize_rcu(void)
 {
-    return (unsigned long)rtrcu_start_poll();
+    return rtrcu_start_poll();
 }
 /* Has the gp of @cookie ended?  Lock-free while there is a driver, else it may make one; true orders like the return of
  * synchronize_rcu(). */
@@ -234,11 +245,11 @@ static inline void cond_synchronize_rcu(unsigned long cookie)
 /* The same four for expedited gps; a cookie belongs to the kind that gave it. */
 static inline unsigned long get_state_synchronize_rcu_expedited(void)
 {
-    return (unsigned long)rtrcu_get_state_expedited();
+    return rtrcu_get_state_expedited();
 }
 static inline unsigned long start_poll_synchronize_rcu_expedited(void)
 {
-    return (unsigned long)rtrcu_start_poll_expedited();
+    return rtrcu_start_poll_expedited();
 }
 static inline bool poll_state_synchronize_rcu_expedited(unsigned long cookie)
 {
@@ -267,6 +278,7 @@ void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func);
 void rtrcu_call_rt(struct rcu_head *head, rcu_callback_t func, bool in_handler);
 void rtrcu_barrier(void);
 void rtrcu_free(void *memory);
+int rtrcu_retire(void *object, void (*func)(void *object)) __attribute__((warn_unused_result));
 unsigned long rtrcu_process_callbacks(int64_t budget_ns);
 
 /*
@@ -329,9 +341,9 @@ static inline void rcu_barrier(void)
 /*
  * rcu_free - free(@memory) after a grace period, in bulk; memory without a head in it.
  * Context:  any thread, inside a section or not; not in signal handlers.
- * Blocks:   no longer than malloc() of one block for every 500 pointers.  Where malloc() and the kernel have no memory
- *           left it waits for a gp; where it may not (in a section, on a deadline thread) the memory is never freed,
- *           which is said once and counted in frees_leaked.
+ * Blocks:   no longer than malloc() of one block for every 500 pointers (but see backpressure=block).  Where malloc()
+ *           and the kernel have no memory left it waits for a gp; where it may not (in a section, on a deadline thread)
+ *           the memory is never freed, which is said once and counted in frees_leaked.
  * Ordering: as call_rcu().
  * Returns:  nothing; cannot fail.  NULL does nothing.
  */
@@ -340,13 +352,26 @@ static inline void rcu_free(void *memory)
     rtrcu_free(memory);
 }
 
+/*
+ * rcu_retire - run @func(@object) after a grace period, in bulk; an object without a head in it.
+ * Context:  as rcu_free().
+ * Blocks:   no longer than malloc() of one block for every 250 objects (but see backpressure=block).
+ * Ordering: as call_rcu().
+ * Returns:  0; -ENOMEM where malloc() and the kernel have no memory left, -EINVAL for a null @func: then nothing is
+ *           queued.  @object is handed on as it is, NULL too.
+ */
+static inline __attribute__((warn_unused_result)) int rcu_retire(void *object, void (*func)(void *object))
+{
+    return rtrcu_retire(object, func);
+}
+
 /* free(@ptr) after a gp; @member is its struct rcu_head, which begins within the first 4,096 bytes: else it does not
  * compile.  As call_rcu(). */
 #define rcu_free_head(ptr, member)                                                                                     \
     __extension__({                                                                                                    \
         __typeof__(&(ptr)->member) rtrcu_head = &(ptr)->member;                                                        \
         (void)sizeof(char[offsetof(__typeof__(*(ptr)), member) < 4096 ? 1 : -1]);                                      \
-        rtrcu_call(rtrcu_head, (rcu_callback_t)((uintptr_t)offsetof(__typeof__(*(ptr)), member) + 1));                 \
+        rtrcu_call(rtrcu_head, (rcu_callback_t)(offsetof(__typeof__(*(ptr)), member) + 1));                            \
     })
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */

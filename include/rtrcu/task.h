@@ -57,7 +57,8 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
  * rcu_task_park - the task that runs on this thread is about to be suspended.
  * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.  Only the sections that the
  *           task has opened since it was resumed, and those that it brought along, go with it: those of the thread
- *           beneath it stay.  A task that was not resumed on this thread takes all of the thread's.
+ *           beneath it stay.  A task that was not resumed on this thread takes over what is open of the innermost task
+ *           that was resumed there with a section, or, without such a task, all of the thread's.
  * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing
  *           to do.
  * Ordering: the section goes on: gps that began before or begin meanwhile wait for it. [O14]
@@ -72,7 +73,9 @@ static inline void rcu_task_park(struct rcu_task *task)
  * rcu_task_resume - @task goes on, on this thread, or begins here.
  * Context:  any thread, inside sections of its own or of other tasks too, before the task's code runs.  Tasks that run
  *           on one thread inside one another are resumed from the outermost inwards, and parked from the innermost
- *           outwards.  Each resume is followed by a park or an exit on the same thread.
+ *           outwards.  Each resume is followed by a park or an exit on the same thread.  No section
+ *           beneath a task may be taken away while it runs there, as rcu_task_list() and the park of a task that was
+ *           not resumed would: its share is what is open above the depth at which it was resumed.
  * Blocks:   never.
  * Ordering: none needed: the task stays listed until its outermost rcu_read_unlock().
  * Returns:  nothing; cannot fail.  A task that runs on this thread already stays as it is.
@@ -92,8 +95,6 @@ static inline void rcu_task_exit(struct rcu_task *task)
  * rcu_task_list - the section that this thread entered last becomes @task's alone, until rcu_task_unlist().
  * Context:  inside a section; for executors that poll a task again and again: the section is entered by rcu_read_lock()
  *           for the first poll and listed when the task is pending.  @task is not parked or resumed besides.
- *           Not while another task that was resumed on this thread has a section open: a known defect, see
- *           docs/readers.md.
  * Blocks:   as rcu_task_park().
  * Ordering: the section goes on wherever the task runs; later polls do not touch their threads. [O14]
  * Returns:  nothing; cannot fail.  One nesting of the thread is given back.

@@ -59,6 +59,7 @@ using Adder = Registration (*)(CLI::App &application);
 int run_command(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv);
 
 Registration add_blocked(CLI::App &application);
+Registration add_dropin(CLI::App &application);
 Registration add_env(CLI::App &application);
 Registration add_expedited(CLI::App &application);
 Registration add_latency(CLI::App &application);

@@ -31,6 +31,8 @@ class Options
     void seed(const char *name, uint64_t &value, const char *what);
     // What is not an option; at least one.
     void files(const char *name, std::vector<std::string> &values, const char *what);
+    // Another program's command line: what stands behind the options known here.
+    void program(std::vector<std::string> &words);
     void number(const char *name, double &value, const char *what, double least, double most);
     void count(const char *name, unsigned &value, const char *what, unsigned least, unsigned most);
     // Not shown by --help: what the program tells a process of its own.

@@ -63,6 +63,13 @@ void Options::files(const char *name, std::vector<std::string> &values, const ch
     command_.add_option(name, values, what)->required();
 }
 
+void Options::program(std::vector<std::string> &words)
+{
+    command_.prefix_command();
+    command_.footer("PROGRAM [ARGUMENT...]  what is run");
+    command_.final_callback([this_command = &command_, &words] { words = this_command->remaining(); });
+}
+
 void Options::number(const char *name, double &value, const char *what, double least, double most)
 {
     command_.add_option(name, value, what)->check(CLI::Range(least, most))->capture_default_str();

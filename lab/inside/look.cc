@@ -28,7 +28,6 @@ constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.registry", "registry.fence_mode"},
     {"domain.registry", "registry.leaf_count"},
     {"domain.callbacks", "callbacks.barriers"},
-    {"domain.callbacks", "callbacks.by_owner"},
     {"domain.callbacks", "callbacks.over_qmax"},
     {"domain.callbacks", "callbacks.blocked_at_qmax"},
     {"domain.callbacks", "callbacks.limit_raised"},
@@ -94,7 +93,8 @@ struct Slot {
 struct Leaf {
     uint64_t address, parked, callback;
     const uint64_t *used, *registered, *registered_again, *deadline, *deadline_quiescent, *parked_part, *callback_part,
-        *parked_count, *boundary[kinds], *node[kinds];
+        *parked_count, *boundary[kinds], *node[kinds], *by_owner;
+    const std::vector<uint64_t> *waits; // from a batch's oldest callback to its first, by length
 };
 
 class Looker
@@ -135,10 +135,9 @@ class Looker
         std::vector<const uint64_t *> values;
         for (const auto &[home, name] : counters)
             values.push_back(&asker.word(part(home), name));
-        const auto &waits = asker.words(part("domain.callbacks"), "callbacks.wait_us_log2");
         struct Machine {
             const uint64_t *seq, *began, *completed, *busy, *last, *longest, *anonymous, *slept, *by_caller, *sleeping,
-                *sum;
+                *sum, *at_once, *unfenced;
             const std::vector<uint64_t> *histogram;
         } machine[kinds];
         for (unsigned kind = 0; kind < kinds; kind++) {
@@ -155,13 +154,14 @@ class Looker
                              &asker.word(turning, "turning.by_caller"),
                              &asker.word(turning, "turning.sleeping"),
                              &asker.word(at, "machine.ns_sum"),
+                             &asker.word(at, "machine.at_once"),
+                             &asker.word(turning, "turning.unfenced"),
                              &asker.words(at, "machine.ns_histogram")};
         }
         asker.run();
         for (std::size_t i = 0; i < values.size(); i++)
             if (block_.find(counters[i].second) != nullptr)
                 domain_.counters[counters[i].second] = *values[i];
-        domain_.waits = waits;
         for (unsigned kind = 0; kind < kinds; kind++) {
             GracePeriods &gp = domain_.gp[kind];
             const Machine &from = machine[kind];
@@ -171,6 +171,8 @@ class Looker
             gp.began_ns = static_cast<int64_t>(*from.began);
             gp.completed = *from.completed;
             gp.busy = *from.busy;
+            gp.at_once = *from.at_once;
+            gp.unfenced = *from.unfenced;
             gp.last_ns = static_cast<int64_t>(*from.last);
             gp.longest_ns = static_cast<int64_t>(*from.longest);
             gp.anonymous = *from.anonymous != 0;
@@ -254,12 +256,16 @@ class Looker
         Asker &first = ask(), &second = ask();
         for (uint32_t i = 0; i < leaves_.size(); i++) {
             leaves_[i].parked_count = &first.word(leaves_[i].parked, "parked.count");
+            leaves_[i].by_owner = &first.word(leaves_[i].callback, "callback.by_owner");
+            leaves_[i].waits = &first.words(leaves_[i].callback, "callback.wait_us_log2");
             for (unsigned kind = 0; kind < kinds; kind++)
                 leaves_[i].boundary[kind] = &first.word(leaves_[i].parked, "parked.boundary_position", kind);
             for (uint32_t slot = 0; slot < slots; slot++)
                 ask_for_slot(first, i, slot); // of those who have gone too: what they queued counts
         }
         first.run();
+        for (const Leaf &leaf : leaves_)
+            add_counters(leaf);
         // The second: the threads' own memory, which goes away with them; it counts where they have not gone.
         for (Slot &slot : slots_) {
             if ((*leaves_[slot.leaf].registered >> slot.slot & 1) == 0)
@@ -274,6 +280,14 @@ class Looker
         second.run();
         for (const Slot &slot : slots_)
             add_thread(slot);
+    }
+
+    void add_counters(const Leaf &leaf)
+    {
+        domain_.counters["callbacks.by_owner"] += *leaf.by_owner;
+        domain_.waits.resize(leaf.waits->size());
+        for (std::size_t i = 0; i < leaf.waits->size(); i++)
+            domain_.waits[i] += (*leaf.waits)[i];
     }
 
     void add_thread(const Slot &slot)
@@ -401,6 +415,8 @@ std::vector<Domain> look(const Memory &memory, const Block &block, int64_t now_n
             if (domain.name.empty())
                 domain.name = domains.empty() ? "native" : "domain " + std::to_string(count);
             domains.push_back(std::move(domain));
+            for (Domain &adopted : look_at_adopted(memory, block, at, now_ns))
+                domains.push_back(std::move(adopted));
         }
         const Field *next = block.find("domain.next");
         at = next != nullptr ? memory.value<uint64_t>(at + next->offset).value_or(0) : 0;

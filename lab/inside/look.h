@@ -21,7 +21,7 @@ struct GracePeriods {
     bool running = false;
     uint64_t number = 0;  // of the one under way, or of the next
     int64_t began_ns = 0; // CLOCK_MONOTONIC: of the one under way, or of the last
-    uint64_t completed = 0, busy = 0, slept = 0, by_caller = 0, waiters = 0;
+    uint64_t completed = 0, busy = 0, at_once = 0, unfenced = 0, slept = 0, by_caller = 0, waiters = 0;
     int64_t last_ns = 0, longest_ns = 0;
     uint64_t sum_ns = 0;    // of what the histogram counts
     bool anonymous = false; // it waits for readers without a record
@@ -66,7 +66,7 @@ struct Domain {
     std::string name;
     std::array<GracePeriods, kinds> gp;
     std::map<std::string, uint64_t> counters; // by the block's names
-    std::vector<uint64_t> waits;              // callbacks.wait_us_log2
+    std::vector<uint64_t> waits;              // callback.wait_us_log2 of all leaves
     std::vector<Thread> threads;
     std::vector<Task> tasks;
     int64_t at_ns = 0;
@@ -88,6 +88,9 @@ struct Domain {
 
 // In order: no domain has begun, where the library has not been initialized yet.
 std::vector<Domain> look(const Memory &memory, const Block &block, int64_t now_ns);
+
+// The flavours of liburcu that this domain has adopted.
+std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain, int64_t now_ns);
 
 // CLOCK_MONOTONIC as that process has it: a time namespace may shift it.
 int64_t now_of(int pid);

@@ -31,6 +31,7 @@ struct DomainRow : Fields {
     Number gp_max_us{*this, "gp_max_us", {0, "max µs"}};
     Number gp_age_ms{*this, "gp_age_ms", {0, "now ms"}};
     Whole gp_completed{*this, "gp_completed"}, gp_busy{*this, "gp_busy"}, gp_slept{*this, "gp_slept"};
+    Whole gp_at_once{*this, "gp_at_once"}, gp_unfenced{*this, "gp_unfenced"};
     Number exp_per_s{*this, "exp_per_s", {0, "exp/s"}};
     Number exp_p50_us{*this, "exp_p50_us"}, exp_p99_us{*this, "exp_p99_us"}, exp_max_us{*this, "exp_max_us"};
     Number exp_age_ms{*this, "exp_age_ms"};
@@ -107,6 +108,8 @@ DomainRow row_of(const View &view)
     row.gp_completed = now.gp[normal].completed;
     row.gp_busy = now.gp[normal].busy;
     row.gp_slept = now.gp[normal].slept;
+    row.gp_at_once = now.gp[normal].at_once;
+    row.gp_unfenced = now.gp[normal].unfenced;
     row.exp_per_s = view.gp_per_s(expedited);
     row.exp_p50_us = view.gp_quantile_ns(expedited, 0.5) / 1e3;
     row.exp_p99_us = view.gp_quantile_ns(expedited, 0.99) / 1e3;

@@ -67,6 +67,9 @@ void live_shortly(Context &context, ActorRecord &record, uint64_t seed)
         context.pool.queue_one(random.below(4096), random.one_in(8) ? Way::call_hurry : Way::call);
     if (random.one_in(3))
         context.flavour.free_memory(context.heap.replace(random.below(4096)));
+    HeapNode *old = random.one_in(4) ? context.heap.replace(random.below(4096)) : nullptr;
+    if (old && !context.heap.retire(old))
+        context.flavour.free_memory(old);
     if (random.one_in(8) && !(flags & RTRCU_DEADLINE))
         context.flavour.synchronize();
     record.beats.fetch_add(1, std::memory_order_relaxed);

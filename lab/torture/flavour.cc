@@ -27,6 +27,7 @@ const Flavour rtrcu_flavour = {
     .barrier = [] { rcu_barrier(); },
     .free_memory = [](void *memory) { rcu_free(memory); },
     .free_head = [](HeapNode *node) { rcu_free_head(node, head); },
+    .retire = [](void *object, void (*function)(void *object)) { return rcu_retire(object, function); },
 };
 
 // Wrong on purpose: nobody waits for a reader.
@@ -52,6 +53,11 @@ const Flavour busted_flavour = {
     .barrier = [] {},
     .free_memory = [](void *memory) { free(memory); },
     .free_head = [](HeapNode *node) { free(node); },
+    .retire =
+        [](void *object, void (*function)(void *object)) {
+            function(object);
+            return 0;
+        },
 };
 
 } // namespace lab::torture

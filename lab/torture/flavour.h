@@ -27,6 +27,7 @@ struct Flavour {
     void (*barrier)();
     void (*free_memory)(void *memory);
     void (*free_head)(HeapNode *node);
+    int (*retire)(void *object, void (*function)(void *object));
 };
 
 extern const Flavour rtrcu_flavour, busted_flavour;

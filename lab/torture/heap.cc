@@ -82,4 +82,13 @@ bool Heap::give_back_by_callback(HeapNode *node, Way way)
     });
 }
 
+bool Heap::retire(HeapNode *node)
+{
+    node->traced.context = &context_;
+    return context_.flavour.retire(node, [](void *memory) {
+        auto *back = static_cast<HeapNode *>(memory);
+        back->traced.context->heap.give_back(back);
+    }) == 0;
+}
+
 } // namespace lab::torture

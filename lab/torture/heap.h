@@ -45,6 +45,7 @@ class Heap
     HeapNode *replace(uint64_t slot); // publishes a new node, returns the old one
     void give_back(HeapNode *node);   // after a grace period: take the census, free it
     bool give_back_by_callback(HeapNode *node, Way way);
+    bool retire(HeapNode *node);
 
   private:
     static constexpr std::size_t size = 16;

@@ -71,8 +71,8 @@ const std::vector<WordKey> &word_keys()
 }
 
 constexpr std::array<const char *, static_cast<std::size_t>(Way::count)> way_names = {
-    "sync",     "expedited",  "call",           "call_hurry",     "call_try", "cond",
-    "poll_get", "poll_start", "cond_expedited", "poll_expedited", "free",     "free_head"};
+    "sync",       "expedited",      "call",           "call_hurry", "call_try",  "cond",  "poll_get",
+    "poll_start", "cond_expedited", "poll_expedited", "free",       "free_head", "retire"};
 
 // What went wrong is thrown as text and caught at the one entry.
 struct Mistake {

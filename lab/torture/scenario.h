@@ -24,6 +24,7 @@ enum class Way : uint32_t {
     poll_expedited, // start_poll_synchronize_rcu_expedited(), poll until it has ended
     free,           // rcu_free()
     free_head,      // rcu_free_head()
+    retire,         // rcu_retire(), and synchronize_rcu() where it has no memory
     count
 };
 const char *name_of(Way way);

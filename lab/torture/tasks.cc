@@ -91,7 +91,7 @@ class Turn
             rcu_task_init(&task_.task, "torture");
             return;
         }
-        if (task_.nesting == 1 && task_.fresh && random_.one_in(3)) {
+        if (task_.nesting == 1 && random_.one_in(task_.fresh ? 3 : 32)) {
             rcu_task_list(&task_.listing);
             task_.listed = true;
         }

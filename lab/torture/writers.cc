@@ -19,7 +19,7 @@ bool is_callback(Way way)
 
 bool is_bulk_free(Way way)
 {
-    return way == Way::free || way == Way::free_head;
+    return way == Way::free || way == Way::free_head || way == Way::retire;
 }
 
 // The four calls around a cookie, of one kind of grace period.
@@ -135,13 +135,15 @@ void update_node(Actor &actor, Way way)
         return context.flavour.free_memory(old);
     if (way == Way::free_head)
         return context.flavour.free_head(old);
+    if (way == Way::retire && context.heap.retire(old))
+        return;
     if (is_callback(way)) {
         While calling(actor, Doing::call);
         if (context.heap.give_back_by_callback(old, way))
             return;
         way = Way::sync;
     }
-    wait_in_way(actor, way);
+    wait_in_way(actor, is_bulk_free(way) ? Way::sync : way);
     context.heap.give_back(old);
 }
 

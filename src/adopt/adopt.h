@@ -77,6 +77,7 @@ struct adopt_server {
     uint32_t real_time; /* callers never wake it */
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
+    bool lifted;      /* of its thread */
     uint64_t invoked; /* atomic counter */
     struct cb_chain batch;
     struct plat_thread thread;
@@ -97,6 +98,8 @@ struct rtrcu_adopted {
     int64_t report_ns;
     uint32_t nap;                  /* futex that nobody wakes */
     uint64_t completed, busy;      /* atomic counters; of the crank */
+    uint64_t stalls;               /* atomic counter; of the crank: reports */
+    int64_t longest_ns;            /* atomic; of the crank */
     struct complaint waits_inside; /* synchronize_rcu(), rcu_barrier() inside a section */
     /* Readers. */
     struct lock words_lock;
@@ -111,6 +114,9 @@ struct rtrcu_adopted {
     struct rtrcu_fork_hooks *hooks; /* around forks; under the servers lock */
     uint32_t hooks_count;
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
+    uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and went through */
+    uint64_t blocked;                          /* atomic: calls that waited there */
+    uint64_t lifts;                            /* atomic: times that a server began to run above ordinary threads */
 };
 
 /* All flavours of the process. */
@@ -144,14 +150,17 @@ static inline bool adopt_is_inside(const struct rtrcu_adopted *adopted, uint64_t
 
 /* ---- readers: words.c ---- */
 
+/* @chunk gets its blocks, where the flavour has blocks of its own, before anybody else knows it.  False: no memory. */
+bool adopt_give_blocks(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk);
 /* False: no memory for a record. */
 bool adopt_register(struct rtrcu_adopted *adopted);
 void adopt_unregister(struct rtrcu_adopted *adopted);
 void adopt_offline(struct rtrcu_adopted *adopted);
 void adopt_online(struct rtrcu_adopted *adopted);
 void adopt_wake_sleeper(struct rtrcu_adopted *adopted);
-/* The calling thread's exit hook has run; false: it is armed again, and waits for the program's own. */
-bool adopt_thread_exits(struct adopt *all);
+/* The calling thread's exit hook has run; as long as there are rounds left it is armed again, behind the program's
+ * own hook. */
+void adopt_thread_exits(struct adopt *all);
 /* Records in turn; NULL begins, and ends. */
 struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct adopt_chunk **chunk, uint32_t *at);
 
@@ -170,14 +179,21 @@ static inline void adopt_rest(const struct rtrcu_adopted *adopted, uint32_t *wor
 {
     drive_sleep(adopted->all->drive, word, expected, timeout_ns);
 }
-/* Outside while it waits, whatever its discipline; true: adopt_online() is owed.  @call waits for readers. */
+/* For callbacks; false: it would wait for itself, and that is said. */
+bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call);
+/* Outside while it waits, whatever its discipline; adopt_wait_end() is owed its answer.  @call waits for readers. */
 bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call);
+void adopt_wait_end(struct rtrcu_adopted *adopted, bool was_online);
+/* A grace period from here on, as @call. */
+void adopt_synchronize(struct rtrcu_adopted *adopted, const char *call);
 
 /* ---- reports: report.c ---- */
 
 /* Under the crank. */
 void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced);
 void adopt_say(struct rtrcu_adopted *adopted);
+/* What this room tells other processes. */
+extern const struct inside_table adopt_inside_table;
 
 /* ---- servers: server.c, choice.c ---- */
 

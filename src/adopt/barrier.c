@@ -65,26 +65,12 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
     }
 }
 
-/* False: it would wait for itself, and that is said. */
-static bool may_wait(struct rtrcu_adopted *adopted)
-{
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
-    bool online = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
-    bool inside = self && !online && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
-    if (!inside && !(self && self->in_callbacks))
-        return true;
-    complain(&adopted->waits_inside,
-             "rtrcu: %s: thread %u: rcu_barrier() inside a %s would wait for itself; it returns", adopted->flavour.name,
-             lock_thread_id(), inside ? "read-side critical section" : "callback");
-    return false;
-}
-
 void adopt_barrier(struct rtrcu_adopted *adopted)
 {
     struct marker here[MARKERS_HERE], *marker = here;
     struct waiting waiting = {0};
     uint32_t room = MARKERS_HERE, count;
-    if (!may_wait(adopted))
+    if (!adopt_may_wait(adopted, "rcu_barrier"))
         return;
     bool was_online = adopt_wait_begin(adopted, "rcu_barrier");
     while ((count = mark(adopted, marker, room, &waiting)) > room) { /* ends when there is memory for as many */
@@ -101,39 +87,18 @@ void adopt_barrier(struct rtrcu_adopted *adopted)
     wait_for(adopted, &waiting);
     if (marker != here)
         free(marker);
-    if (was_online)
-        adopt_online(adopted);
-}
-
-/* ---- defer_rcu() ---- */
-
-struct deferred {
-    struct rcu_head head;
-    void (*func)(void *);
-    void *p;
-};
-
-static void run_deferred(struct rcu_head *head)
-{
-    struct deferred deferred = *container_of(head, struct deferred, head);
-    free(container_of(head, struct deferred, head));
-    deferred.func(deferred.p);
+    adopt_wait_end(adopted, was_online);
 }
 
 /* Without memory to note it in, the caller waits; as it would where a ring of its own is full. */
 void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
-    struct deferred *deferred = malloc(sizeof(*deferred));
-    if (deferred) {
-        deferred->func = func;
-        deferred->p = p;
-        adopt_server_call(&adopted->ordinary, &deferred->head, run_deferred);
+    struct rcu_head *head = callback_deferred(func, p);
+    if (head) {
+        adopt_server_call(&adopted->ordinary, head, head->func);
         return;
     }
-    bool was_online = adopt_wait_begin(adopted, "defer_rcu");
-    adopt_wait(adopted, adopt_snap(adopted));
-    if (was_online)
-        adopt_online(adopted);
+    adopt_synchronize(adopted, "defer_rcu");
     func(p);
 }
 

@@ -10,13 +10,10 @@ struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (self && self->server)
         return self->server;
-    if (rtrcu_load_relaxed(&adopted->cpu_servers)) {
-        int cpu = plat_cpu_current();
-        struct adopt_server *server = cpu >= 0 && cpu < PLAT_CPU_MAX ? rtrcu_load_acquire(&adopted->of_cpu[cpu]) : NULL;
-        if (server)
-            return server;
-    }
-    return &adopted->ordinary;
+    struct adopt_server *server = NULL;
+    if (adopt_has_cpu_servers(adopted))
+        server = adopt_server_of_cpu(adopted, plat_cpu_current());
+    return server ? server : &adopted->ordinary;
 }
 
 int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
@@ -62,8 +59,7 @@ void adopt_servers_free_all(struct rtrcu_adopted *adopted)
     adopt_wait(adopted, adopt_snap(adopted));
     for (int i = 0; i < count; i++)
         adopt_server_free(adopted, gone[i]);
-    if (was_online)
-        adopt_online(adopted);
+    adopt_wait_end(adopted, was_online);
 }
 
 struct adopt_server *adopt_server_default(struct rtrcu_adopted *adopted)

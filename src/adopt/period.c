@@ -39,7 +39,7 @@ static bool fence_by_visit(struct rtrcu_adopted *adopted)
     adopted->unconfirmed = true;
     rtrcu_store_relaxed(adopted->flavour.light, 0);
     rtrcu_fence_full();
-    if (plat_fence_by_visit() != 0 && plat_fence_heavy() != 0)
+    if (plat_fence_by_visit(NULL) != 0 && plat_fence_heavy() != 0)
         return false;
     adopted->unconfirmed = false;
     rtrcu_fence_full();
@@ -222,6 +222,7 @@ static void adopt_end(struct rtrcu_adopted *adopted)
 {
     if (RTRCU_STORES_PASS_LOADS)
         fence_surely(adopted);
+    rtrcu_tsan_acquire(adopted->flavour.generation);
     rtrcu_count_add(&adopted->completed, 1);
     rtrcu_store_release(&adopted->seq, seq_ended(rtrcu_load_relaxed(&adopted->seq)));
 }
@@ -234,6 +235,9 @@ static void turn(struct rtrcu_adopted *adopted)
         adopt_step(adopted);
         rtrcu_count_add(&adopted->busy, 1);
         wait_for_readers(adopted);
+        int64_t took_ns = plat_clock_now() - adopted->began_ns;
+        if (took_ns > rtrcu_load_relaxed(&adopted->longest_ns))
+            rtrcu_store_relaxed(&adopted->longest_ns, took_ns);
     }
     adopt_end(adopted);
 }
@@ -275,6 +279,18 @@ void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
     }
 }
 
+bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    bool online = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
+    bool inside = self && !online && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+    if (!inside && !(self && self->in_callbacks))
+        return true;
+    complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
+             adopted->flavour.name, lock_thread_id(), call, inside ? "read-side critical section" : "callback");
+    return false;
+}
+
 bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
 {
     struct rtrcu_adopted_reader *self = adopt_self(adopted);
@@ -287,4 +303,17 @@ bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
     complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a read-side critical section waits for itself",
              adopted->flavour.name, lock_thread_id(), call);
     return false;
+}
+
+void adopt_wait_end(struct rtrcu_adopted *adopted, bool was_online)
+{
+    if (was_online)
+        adopt_online(adopted);
+}
+
+void adopt_synchronize(struct rtrcu_adopted *adopted, const char *call)
+{
+    bool was_online = adopt_wait_begin(adopted, call);
+    adopt_wait(adopted, adopt_snap(adopted));
+    adopt_wait_end(adopted, was_online);
 }

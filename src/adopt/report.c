@@ -52,6 +52,7 @@ void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
     if (age_ns < adopted->report_ns)
         return;
     adopted->report_ns = watch_next_report(adopted->all->watch, adopted->report_ns);
+    rtrcu_count_add(&adopted->stalls, 1);
     if (!fenced) {
         plat_print("rtrcu: %s: grace periods stand still: the kernel refuses membarrier() and visits to other CPUs\n",
                    adopted->flavour.name);
@@ -74,9 +75,43 @@ void adopt_say(struct rtrcu_adopted *adopted)
         invoked += rtrcu_load_relaxed(&server->invoked);
     }
     lock_release(&adopted->servers_lock);
-    plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers; %llu callbacks queued, %llu run by %u"
-               " servers\n",
+    plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers, the longest %lld us, %llu stalls said;"
+               " %llu callbacks queued, %llu run by %u servers, %llu queued above qmax, %llu waited there, lifted %llu"
+               " times\n",
                adopted->flavour.name, (unsigned long long)rtrcu_load_relaxed(&adopted->completed),
-               (unsigned long long)rtrcu_load_relaxed(&adopted->busy), (unsigned long long)queued,
-               (unsigned long long)invoked, servers);
+               (unsigned long long)rtrcu_load_relaxed(&adopted->busy),
+               (long long)rtrcu_load_relaxed(&adopted->longest_ns) / 1000,
+               (unsigned long long)rtrcu_load_relaxed(&adopted->stalls), (unsigned long long)queued,
+               (unsigned long long)invoked, servers, (unsigned long long)rtrcu_load_relaxed(&adopted->over_qmax),
+               (unsigned long long)rtrcu_load_relaxed(&adopted->blocked),
+               (unsigned long long)rtrcu_load_relaxed(&adopted->lifts));
 }
+
+/* ---- what other processes read ---- */
+
+static const struct inside_field fields[] = {
+    INSIDE_FIELD("adopt.first", struct adopt, first),
+    INSIDE_FIELD("adopted.next", struct rtrcu_adopted, next),
+    INSIDE_FIELD("adopted.name", struct rtrcu_adopted, flavour.name),
+    INSIDE_FIELD("adopted.kind", struct rtrcu_adopted, kind),
+    INSIDE_FIELD("adopted.seq", struct rtrcu_adopted, seq),
+    INSIDE_FIELD("adopted.began_ns", struct rtrcu_adopted, began_ns),
+    INSIDE_FIELD("adopted.waiters", struct rtrcu_adopted, waiters),
+    INSIDE_FIELD("adopted.completed", struct rtrcu_adopted, completed),
+    INSIDE_FIELD("adopted.busy", struct rtrcu_adopted, busy),
+    INSIDE_FIELD("adopted.chunk", struct rtrcu_adopted, first),
+    INSIDE_FIELD("adopted.servers", struct rtrcu_adopted, servers),
+    INSIDE_FIELD("kind.inside", struct adopt_kind, inside),
+    INSIDE_FIELD("kind.section", struct adopt_kind, section),
+    INSIDE_FIELD("chunk.next", struct adopt_chunk, next),
+    INSIDE_ARRAY("chunk.record", struct adopt_chunk, record),
+    INSIDE_FIELD("adopt_record.reader", struct adopt_record, reader),
+    INSIDE_FIELD("adopt_record.thread_id", struct adopt_record, thread_id),
+    INSIDE_FIELD("adopt_record.owes", struct adopt_record, owes),
+    INSIDE_FIELD("adopted_reader.word", struct rtrcu_adopted_reader, word),
+    INSIDE_FIELD("server.next", struct adopt_server, next),
+    INSIDE_FIELD("server.queue", struct adopt_server, queue),
+    INSIDE_FIELD("server.invoked", struct adopt_server, invoked),
+};
+
+const struct inside_table adopt_inside_table = INSIDE_TABLE(fields);

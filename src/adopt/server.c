@@ -18,6 +18,8 @@
 /* Looks at a link that its producer has not finished yet before the CPU is left to it. */
 #define LINK_LOOKS 64
 #define LINK_NAP_NS 50000
+/* Who queues looks at the limits once in so many. */
+#define LOOK_EVERY 64
 
 static void wake(struct adopt_server *server)
 {
@@ -27,10 +29,19 @@ static void wake(struct adopt_server *server)
 
 /* ---- its thread ---- */
 
+static bool has_backlog(const struct adopt_server *server, int64_t limit)
+{
+    return cbqueue_enqueued(&server->queue) - rtrcu_load_relaxed(&server->invoked) >= (uint64_t)limit;
+}
+
 static bool is_flooded(const struct adopt_server *server)
 {
-    uint64_t backlog = cbqueue_enqueued(&server->queue) - rtrcu_load_relaxed(&server->invoked);
-    return backlog >= (uint64_t)config_now(server->adopted->all->config)->qhimark;
+    return has_backlog(server, config_now(server->adopted->all->config)->qhimark);
+}
+
+static bool is_full(const struct adopt_server *server)
+{
+    return has_backlog(server, config_now(server->adopted->all->config)->qmax);
 }
 
 /* Leave the CPU to a producer that has not finished its link yet. */
@@ -120,6 +131,19 @@ static struct rcu_head *next_of(struct adopt_server *server)
     return NULL;
 }
 
+/* Above ordinary threads while the backlog is at qmax, as far as it may be. */
+static void lift(struct adopt_server *server)
+{
+    bool flood = is_full(server);
+    if (flood == server->lifted)
+        return;
+    server->lifted = flood;
+    if (flood)
+        rtrcu_fetch_add(&server->adopted->lifts, 1);
+    int nice = drive_home(server->adopted->all->drive)->nice;
+    (void)plat_sched_set(0, flood ? DRIVE_LIFTED_NICE : nice);
+}
+
 static void run_some(struct adopt_server *server)
 {
     const uint32_t *forking = &server->adopted->all->forking;
@@ -140,6 +164,7 @@ static void run_all(struct adopt_server *server)
     while (!cbchain_is_empty(&server->batch)) {
         if (!begin_batch(server))
             continue;
+        lift(server);
         if (qsbr)
             adopt_online(adopted);
         run_some(server);
@@ -181,6 +206,7 @@ static void *server_body(void *argument)
         adopt_rest(adopted, &adopted->nap, 0, UNWOKEN_NS);
     adopt_self(adopted)->server = server;
     adopt_self(adopted)->in_callbacks = 1;
+    server->lifted = false;
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         adopt_offline(adopted);
     while (serve(server)) /* ends when it is freed */
@@ -214,11 +240,53 @@ bool adopt_server_urge(struct adopt_server *server)
     return runs;
 }
 
-static __attribute__((noinline)) void call_slow(struct adopt_server *server)
+/* Not who may be waited for: a reader, an online one too, or a callback. */
+static bool may_block(const struct rtrcu_adopted *adopted)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    return !self || !(self->in_callbacks || adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word)));
+}
+
+static bool wait_below_qmax(struct adopt_server *server)
+{
+    uint64_t invoked = rtrcu_load_relaxed(&server->invoked), before = invoked;
+    int64_t moved_ns = plat_clock_now();
+    while (is_full(server)) { /* ends when the server has caught up, or stands still */
+        if (plat_clock_now() - moved_ns > DRIVE_PATIENCE_NS)
+            return false;
+        (void)adopt_server_urge(server);
+        adopt_rest(server->adopted, &server->adopted->nap, 0, adopt_tick_ns(server->adopted));
+        invoked = rtrcu_load_relaxed(&server->invoked);
+        if (invoked != before)
+            moved_ns = plat_clock_now();
+        before = invoked;
+    }
+    return true;
+}
+
+/* At qmax: its thread is awake, and runs as soon as it can; block: the caller lets it catch up. */
+static void press(struct adopt_server *server)
+{
+    struct rtrcu_adopted *adopted = server->adopted;
+    if (!is_full(server))
+        return;
+    if (config_now(adopted->all->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block(adopted)) {
+        rtrcu_fetch_add(&adopted->blocked, 1);
+        if (wait_below_qmax(server))
+            return;
+    }
+    rtrcu_fetch_add(&adopted->over_qmax, 1);
+    if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) != ADOPT_AWAKE)
+        (void)adopt_server_urge(server);
+}
+
+static __attribute__((noinline)) void call_slow(struct adopt_server *server, bool looks)
 {
     (void)adopt_server_start(server);
     if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) == ADOPT_ASLEEP)
         wake(server);
+    if (looks)
+        press(server);
 }
 
 /* [O8] The producer's half: cbqueue_push() exchanges the tail, a full fence, and the inbox is not empty from there on;
@@ -227,8 +295,9 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
 {
     head->func = func;
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
-    if (first || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
-        call_slow(server);
+    bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;
+    if (first || looks || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
+        call_slow(server, looks);
 }
 
 /* ---- beginning and end ---- */
@@ -313,6 +382,10 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
     adopted->flavour = *flavour;
     adopted->kind = &adopt_kinds[flavour->kind];
     adopted->all = all;
+    if (!adopt_give_blocks(adopted, &adopted->first)) {
+        plat_mem_release(adopted, sizeof(*adopted));
+        return NULL;
+    }
     rtrcu_store_relaxed(&adopted->seq, SEQ_FIRST);
     rtrcu_store_relaxed(&adopted->wanted, SEQ_FIRST);
     lock_init(&adopted->crank, LOCK_RANK_CRANK);

@@ -23,7 +23,7 @@ static bool has_own_blocks(const struct rtrcu_adopted *adopted)
     return adopted->flavour.be != NULL;
 }
 
-static bool give_blocks(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk)
+bool adopt_give_blocks(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk)
 {
     if (has_own_blocks(adopted))
         chunk->own = plat_mem_pages(ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
@@ -37,9 +37,9 @@ static struct adopt_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct ad
     if (next)
         return next;
     struct adopt_chunk *fresh = plat_mem_pages(sizeof(*fresh));
-    if (!fresh || !give_blocks(adopted, fresh))
+    if (!fresh)
         return NULL;
-    if (rtrcu_compare_exchange(&chunk->next, &next, fresh))
+    if (adopt_give_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
         return fresh;
     if (fresh->own)
         plat_mem_release(fresh->own, ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
@@ -63,8 +63,6 @@ struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct ado
 static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_adopted_reader **block)
 {
     struct adopt_chunk *chunk = &adopted->first;
-    if (has_own_blocks(adopted) && !chunk->own && !give_blocks(adopted, chunk))
-        return NULL;
     for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* ends where one is free: the last is */
         for (uint32_t at = 0; at < ADOPT_RECORDS; at++) {
             uint32_t unused = 0;
@@ -143,7 +141,7 @@ void adopt_unregister(struct rtrcu_adopted *adopted)
     adopt_wake_sleeper(adopted);
 }
 
-bool adopt_thread_exits(struct adopt *all)
+void adopt_thread_exits(struct adopt *all)
 {
     bool waits = false;
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
@@ -151,10 +149,9 @@ bool adopt_thread_exits(struct adopt *all)
         waits |= self && self->record && self->exit_rounds++ < EARLY_ROUNDS;
     }
     if (waits && plat_thread_exit_arm(all->exit_key, all) == 0)
-        return false;
+        return;
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
         adopt_unregister(adopted);
-    return true;
 }
 
 /* ---- the quiescent-state discipline ---- */
@@ -170,6 +167,7 @@ void adopt_online(struct rtrcu_adopted *adopted)
 void adopt_offline(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    rtrcu_tsan_release(adopted->flavour.generation);
     rtrcu_fence_full();
     rtrcu_store_release(&self->word, 0);
     rtrcu_fence_full();

@@ -9,7 +9,7 @@
 
 static void on_exit_of_thread(void *adopt)
 {
-    (void)adopt_thread_exits(adopt);
+    adopt_thread_exits(adopt);
 }
 
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
@@ -52,10 +52,7 @@ void rtrcu_adopt_online(struct rtrcu_adopted *adopted)
 
 void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted)
 {
-    bool was_online = adopt_wait_begin(adopted, "synchronize_rcu");
-    adopt_wait(adopted, adopt_snap(adopted));
-    if (was_online)
-        adopt_online(adopted);
+    adopt_synchronize(adopted, "synchronize_rcu");
 }
 
 uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted)
@@ -104,8 +101,7 @@ void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server 
 {
     bool was_online = adopt_wait_begin(adopted, "call_rcu_data_free");
     adopt_server_free(adopted, server);
-    if (was_online)
-        adopt_online(adopted);
+    adopt_wait_end(adopted, was_online);
 }
 
 struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted)

@@ -17,6 +17,13 @@ struct domain_leaf {
     struct drive_leaf drive;
 };
 
+/* What liburcu-cds asks for around forks. */
+struct domain_hooks {
+    struct rtrcu_fork_hooks *hooks; /* atomic: of the first that asked */
+    uint32_t count;                 /* atomic: of hash tables; written under the configuration's lock */
+    uint32_t armed;                 /* atomic */
+};
+
 struct domain {
     uint32_t initialized;
     int32_t message_error;      /* not 0: there is no key for it, and refusals are explained on standard error alone */
@@ -32,6 +39,7 @@ struct domain {
     struct watch watch;
     struct drive drive;
     struct adopt adopt; /* the domains of other flavours */
+    struct domain_hooks hooks;
     struct domain_leaf first_leaf;
 };
 

@@ -15,6 +15,18 @@ __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")
     .flag = RTRCU_FLAG_INITIAL,
 };
 
+/* The note that leads other processes to the block of inside.c: here, in an object that every program with the library
+ * has.  Name, type and contents: the version of the note, and how far behind the offset's own place the block lies.
+ * The linker computes it, so that it holds wherever the object is loaded, and whatever is stripped from it. */
+__asm__(".pushsection .note.rtrcu.inside, \"a\", %note\n"
+        "    .balign 4\n"
+        "    .long 6, 16, 0x7269\n"
+        "    .asciz \"rtrcu\"\n"
+        "    .balign 4\n"
+        "    .long 1, 0\n"
+        "    .quad rtrcu_inside - .\n"
+        ".popsection\n");
+
 void api_leave(bool exiting)
 {
     struct reader_record *record = reader_self();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The block that other processes read, and the note that leads to it.  docs/inside.md has the format.
+/* The block that other processes read; the note that leads to it is the domain's.  docs/inside.md has the format.
  *
  * tested by: test/inside/look.cc
  */
@@ -34,6 +34,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("domain.callbacks", struct domain, cb),
     INSIDE_FIELD("domain.watch", struct domain, watch),
     INSIDE_FIELD("domain.drive", struct domain, drive),
+    INSIDE_FIELD("domain.adopt", struct domain, adopt),
 };
 
 static const struct inside_table domain_inside_table = INSIDE_TABLE(fields);
@@ -48,22 +49,11 @@ __attribute__((visibility("hidden"), used)) const struct inside_block rtrcu_insi
     .version = INSIDE_VERSION,
     .bytes = sizeof(struct inside_block),
     .field_bytes = sizeof(struct inside_field),
-    .tables = 7,
+    .tables = 8,
     .table = {&domain_inside_table, &reader_inside_table, &parked_inside_table, &gp_inside_table,
-              &callback_inside_table, &watch_inside_table, &drive_inside_table},
+              &callback_inside_table, &watch_inside_table, &drive_inside_table, &adopt_inside_table},
     .domain = &first_domain,
     .seq_first = SEQ_FIRST,
     .seq_step = SEQ_STEP,
     .library = VERSION_TEXT(RTRCU_VERSION_MAJOR, RTRCU_VERSION_MINOR, RTRCU_VERSION_PATCH),
 };
-
-/* Name, type and contents: the version of the note, and how far behind the offset's own place the block lies.  The
- * linker computes it, so that it holds wherever the object is loaded, and whatever is stripped from it. */
-__asm__(".pushsection .note.rtrcu.inside, \"a\", %note\n"
-        "    .balign 4\n"
-        "    .long 6, 16, 0x7269\n"
-        "    .asciz \"rtrcu\"\n"
-        "    .balign 4\n"
-        "    .long 1, 0\n"
-        "    .quad rtrcu_inside - .\n"
-        ".popsection\n");

@@ -37,7 +37,7 @@ LAYOUT_FIELD(rtrcu_config, boost, 28);
 LAYOUT_FIELD(rtrcu_config, budget_ns, 80);
 LAYOUT_FIELD(rtrcu_config, krcud_when, 120);
 LAYOUT_FIELD(rtrcu_config, cpus, 136);
-LAYOUT_SIZE(rtrcu_stats, 576);
+LAYOUT_SIZE(rtrcu_stats, 592);
 LAYOUT_FIELD(rtrcu_stats, size, 0);
 LAYOUT_FIELD(rtrcu_stats, gp_completed, 8);
 LAYOUT_FIELD(rtrcu_stats, latency_us_log2, 288);

@@ -208,18 +208,18 @@ static struct reader_record *own_record(void)
     return section_record(&rtrcu_domain.gp);
 }
 
-static __attribute__((noinline)) void refuse_callback(void)
+static __attribute__((noinline)) void refuse_callback(const char *call)
 {
     if (CHECK_DEBUG)
-        plat_die("rtrcu: thread %u: call_rcu() of a null function\n", lock_thread_id());
+        plat_die("rtrcu: thread %u: %s() of a null function\n", lock_thread_id(), call);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_CALLBACK),
-             "rtrcu: thread %u: call_rcu() of a null function; refused, nothing is queued", lock_thread_id());
+             "rtrcu: thread %u: %s() of a null function; refused, nothing is queued", lock_thread_id(), call);
 }
 
 void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 {
     if (__builtin_expect(!func, 0))
-        return refuse_callback();
+        return refuse_callback("call_rcu");
     struct reader_record *record = own_record();
     unsigned int seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
     if (__builtin_expect(seen, 0))
@@ -256,6 +256,16 @@ void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
     drive_wake(&rtrcu_domain.drive, true);
 }
 
+/* 0, or -ENOMEM with nothing noted. */
+static inline int note(struct callback_retired retired)
+{
+    struct reader_record *record = own_record();
+    unsigned int seen = callback_free(&rtrcu_domain.cb, record, retired);
+    if (__builtin_expect(seen, 0))
+        call_slow(record, seen);
+    return seen & CALLBACK_NO_MEMORY ? -ENOMEM : 0;
+}
+
 /* Neither malloc() nor the kernel has memory to note @memory in.  Readers may still look at it, so it cannot serve for
  * its own note; where waiting for them is not possible it stays for ever, which is said. */
 static __attribute__((noinline)) void free_without_note(void *memory)
@@ -275,12 +285,16 @@ void rtrcu_free(void *memory)
 {
     if (!memory)
         return;
-    struct reader_record *record = own_record();
-    int seen = callback_free(&rtrcu_domain.cb, record, memory);
-    if (seen > 0)
-        call_slow(record, (unsigned int)seen);
-    if (seen < 0)
+    if (note((struct callback_retired){memory, free}) != 0)
         free_without_note(memory);
+}
+
+int rtrcu_retire(void *object, void (*func)(void *object))
+{
+    if (__builtin_expect(func != NULL, 1))
+        return note((struct callback_retired){object, func});
+    refuse_callback("rcu_retire");
+    return -EINVAL;
 }
 
 static void end_wait(bool *was_online)

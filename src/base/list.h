@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Circular doubly linked list of links inside other structs; the head is a link of its own.
+ *
+ * At any moment the way forward from the head is whole: one store puts a link on it, or takes it off.  A fork's child
+ * may find the way back torn.
  */
 #ifndef RTRCU_BASE_LIST_H
 #define RTRCU_BASE_LIST_H
@@ -21,10 +24,12 @@ static inline bool list_is_empty(const struct rtrcu_link *head)
 
 static inline void list_insert_after(struct rtrcu_link *at, struct rtrcu_link *link)
 {
-    link->next = at->next;
+    struct rtrcu_link *next = at->next;
+    link->next = next;
     link->prev = at;
-    at->next->prev = link;
+    rtrcu_fence_light();
     at->next = link;
+    next->prev = link;
 }
 
 static inline void list_insert_first(struct rtrcu_link *head, struct rtrcu_link *link)
@@ -41,6 +46,7 @@ static inline void list_remove(struct rtrcu_link *link)
 {
     link->prev->next = link->next;
     link->next->prev = link->prev;
+    rtrcu_fence_light();
     link->next = link->prev = NULL;
 }
 

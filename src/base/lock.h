@@ -3,7 +3,7 @@
  * allocation.
  *
  * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
- * rank are held together in two places only: a fork takes all leaf, tasks and daemon locks in the order of their
+ * rank are held together in two places only: a fork takes all queues locks, and those of adopt/, in the order of their
  * numbers, and a change of configuration takes the normal and then the expedited crank.
  * What a thread holds or is about to take is noted for its signal handlers, which keep away from these ranks.
  * Where the kernel refuses the futex, or cannot serve it, waiters look again and again, without lending their priority.
@@ -20,7 +20,8 @@ enum lock_rank {
     LOCK_RANK_CONFIG, /* api: one change of configuration at a time */
     /* Gp: who turns the crank; held over a step, a heavy fence and a moment of watching included. */
     LOCK_RANK_CRANK,
-    LOCK_RANK_LEAF,    /* reader: a leaf's records and the consumer side of their queues */
+    LOCK_RANK_QUEUES,  /* callback: the consumer side of a leaf's queues; what a fork holds meanwhile */
+    LOCK_RANK_LEAF,    /* reader: a leaf's records */
     LOCK_RANK_TASKS,   /* parked: the tasks that parked on one thread */
     LOCK_RANK_DAEMON,  /* drive: the list of queues that a krcud/N has to serve */
     LOCK_RANK_WORKER,  /* drive: the priority of a worker */

@@ -5,9 +5,9 @@
  *
  * The way of a callback:
  *  stage    entered by             leaves by               guarded by
- *  inbox    callback_enqueue()     callback_collect()      wait-free; collection under the leaf lock
- *  waiting  callback_collect()     callback_advance()      leaf lock
- *  ready    callback_advance()     callback_invoke()       leaf lock
+ *  inbox    callback_enqueue()     callback_collect()      wait-free; collection under the queues lock
+ *  waiting  callback_collect()     callback_advance()      queues lock
+ *  ready    callback_advance()     callback_invoke()       queues lock
  *  batch    callback_invoke()      its function is called  the queue's claim
  *
  * A queue is invoked in order, by one invoker at a time.
@@ -20,6 +20,7 @@
 
 #include <stdlib.h>
 
+#include "callback/marks.h"
 #include "callback/queue.h"
 #include "config/config.h"
 #include "section/section.h"
@@ -27,8 +28,10 @@
 /* pending >> this is the batch limit of a big backlog, as in the Linux kernel (rcu_divisor). */
 #define CALLBACK_DIVISOR 7
 
-/* Pointers in a block of rcu_free(); few where checks are on, so that full blocks are common. */
+/* Pointers in a block of rcu_free(), and those with a function of rcu_retire(); few where checks are on, so that full
+ * blocks are common. */
 #define CALLBACK_FREE_POINTERS (CHECK_DEBUG ? 3 : 500)
+#define CALLBACK_FREE_RETIRED (CHECK_DEBUG ? 2 : 250)
 
 /* An owner of whose ready callbacks none returns for so long loses them to a daemon. */
 #define CALLBACK_OWNER_LATE_NS 100000000
@@ -41,19 +44,19 @@ struct callback_slot {
     int64_t deadline_ns;     /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
     int64_t plugged_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
     int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
-    int64_t oldest_ready_ns; /* atomic: the same for what is ready, 0 = nothing; written under the leaf lock */
-    int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the leaf lock */
-    uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; leaf lock */
+    int64_t oldest_ready_ns; /* atomic: the same for what is ready, 0 = nothing; written under the queues lock */
+    int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the queues lock */
+    uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; likewise */
     uint32_t quota;          /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
-    uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the leaf lock */
+    uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the queues lock */
     void *free_block;        /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
-    uint64_t free_queued;    /* atomic: pointers given to rcu_free(); written by the owner */
+    uint64_t free_queued;    /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
     uint64_t free_look_at;   /* atomic: as queue.look_at, of pointers */
     uint64_t free_done;      /* atomic: of these, freed; written by the claim's owner */
     uint64_t free_started;   /* atomic: with the one that the claim's owner is freeing; for fork */
     uint64_t free_goal;      /* rcu_barrier() waits for this number; under the barrier lock */
     struct cb_queue queue;
-    int64_t waiting_ns[2];  /* atomic: as oldest_ns, of each segment that waits, 0 = it is empty; under the leaf lock */
+    int64_t waiting_ns[2];  /* atomic: as oldest_ns, of each segment that waits, 0 = it is empty; queues lock */
     int64_t batch_ns;       /* atomic: as oldest_ns, of the batch, 0 = it is empty; written by the claim's owner */
     uint64_t longest_ns;    /* atomic: that a callback has run; written by the claim's owner */
     rcu_callback_t longest; /* atomic: its function; likewise */
@@ -61,18 +64,23 @@ struct callback_slot {
 
 /* What the threads of one leaf have queued: slots as bits. */
 struct callback_leaf {
+    struct lock lock; /* the consumer side of its queues; a fork holds it, so that none is half moved in the child */
     uint32_t dirty;   /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
-    uint32_t waiting; /* atomic: callbacks wait for a grace period; written under the leaf lock */
-    uint32_t ready;   /* atomic: callbacks are ready, whoever is to run them; written under the leaf lock */
+    uint32_t waiting; /* atomic: callbacks wait for a grace period; written under the lock */
+    uint32_t ready;   /* atomic: callbacks are ready, whoever is to run them; written under the lock */
     struct callback_slot slot[READER_FANOUT];
+    /* Every batch counts here: by leaf, so that all threads do not write one line. */
+    struct counter by_owner __attribute__((aligned(BASE_CACHE_LINE)));
+    struct counter latency_us_log2[RTRCU_LATENCY_BUCKETS];
 };
 
 struct callback {
     struct reader_registry *registry;
     struct gp *gp;
     const struct config *config;
-    uint32_t barriers; /* atomic: rcu_barrier() calls under way */
-    struct counter by_owner;
+    struct callback_marks dirty_leaves;   /* leaves that may have dirty inboxes [O27] */
+    struct callback_marks working_leaves; /* where callbacks may wait or be ready; under the queues locks */
+    uint32_t barriers;                    /* atomic: rcu_barrier() calls under way */
     struct counter over_qmax;
     struct counter blocked_at_qmax;
     struct counter limit_raised;
@@ -85,7 +93,6 @@ struct callback {
     struct counter frees_leaked;
     struct counter lost;
     struct complaint said_twice, said_lost, said_long;
-    struct counter latency_us_log2[RTRCU_LATENCY_BUCKETS];
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
@@ -103,7 +110,21 @@ static inline struct callback_slot *callback_slot(const struct reader_record *re
     return &callback_leaf(reader_leaf_of(record))->slot[reader_slot(record)];
 }
 
-/* Words that are written under the leaf lock, and looked at without it. */
+/* The queues lock of @leaf. */
+static inline void callback_queues_lock(const struct reader_leaf *leaf)
+{
+    lock_acquire(&callback_leaf(leaf)->lock);
+}
+static inline bool callback_queues_try_lock(const struct reader_leaf *leaf)
+{
+    return lock_try(&callback_leaf(leaf)->lock);
+}
+static inline void callback_queues_unlock(const struct reader_leaf *leaf)
+{
+    lock_release(&callback_leaf(leaf)->lock);
+}
+
+/* Words that are written under the queues lock, and looked at without it. */
 static inline void callback_bits_set(uint32_t *word, uint32_t bits)
 {
     rtrcu_store_relaxed(word, *word | bits);
@@ -122,8 +143,9 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 /* ---- enqueue: enqueue.c ---- */
 
 enum callback_enqueued {
-    CALLBACK_FIRST = 1, /* the inbox was empty: the driver must hear of it */
-    CALLBACK_LOOK = 2,  /* the owner should look at its limits */
+    CALLBACK_FIRST = 1,     /* the inbox was empty: the driver must hear of it */
+    CALLBACK_LOOK = 2,      /* the owner should look at its limits */
+    CALLBACK_NO_MEMORY = 4, /* of callback_free(): nothing is noted, but a full block may have come back */
 };
 
 /* Queue @head for the calling thread.  Wait-free on a registered thread.  Returns bits of callback_enqueued. */
@@ -163,6 +185,9 @@ static inline uint32_t callback_times_ready(const struct reader_record *record)
     return rtrcu_load_relaxed(&callback_slot(record)->made_ready);
 }
 
+/* The inbox of @record has gone from empty to not empty. */
+void callback_note_new(struct callback *cb, const struct reader_record *record);
+
 /* ---- collection: collect.c ---- */
 
 /* Give every new callback the cookie of a grace period, and ask for it.  True if there was any. */
@@ -170,12 +195,19 @@ bool callback_collect(struct callback *cb);
 
 /* Has any thread queued something that has not been collected? */
 bool callback_anything_new(struct callback *cb);
-/* Slots of @leaf with callbacks that wait or are ready, and with ready ones, as bits.  Hints without the leaf lock. */
+/* Slots of @leaf with callbacks that wait or are ready, and with ready ones, as bits.  Without the lock: hints. */
 static inline uint32_t callback_at_work(const struct reader_leaf *leaf)
 {
     const struct callback_leaf *part = callback_leaf(leaf);
     return rtrcu_load_relaxed(&part->waiting) | rtrcu_load_relaxed(&part->ready);
 }
+/* The way through the leaves that may have such: the next behind @leaf, the first behind NULL; NULL: none has. */
+static inline struct reader_leaf *callback_next_at_work(const struct callback *cb, const struct reader_leaf *leaf)
+{
+    return callback_next_marked(&cb->working_leaves, cb->registry, leaf);
+}
+/* That way leaves @leaf out from now on, if it has none.  Under its queues lock. */
+void callback_rest(struct callback *cb, struct reader_leaf *leaf);
 static inline uint32_t callback_ready(const struct reader_leaf *leaf)
 {
     return rtrcu_load_relaxed(&callback_leaf(leaf)->ready);
@@ -183,7 +215,7 @@ static inline uint32_t callback_ready(const struct reader_leaf *leaf)
 
 enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
 /* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when none returns for a
- * while.  Under the leaf lock. */
+ * while.  Under the queues lock, and the leaf lock. */
 enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now);
 
 /* ---- invocation: invoke.c ---- */
@@ -204,7 +236,7 @@ struct callback_budget {
     uint64_t count_max;
     int64_t end_ns;      /* CLOCK_MONOTONIC, 0 = none */
     int64_t deadline_ns; /* as end_ns; counted apart */
-    bool may_wait;       /* for the leaf lock; a deadline thread may not */
+    bool may_wait;       /* for the queues lock; a deadline thread may not */
     bool by_owner;
     const uint32_t *stop; /* begin no callback once this word, which is atomic, is not 0; NULL = nobody stops us */
 };
@@ -289,24 +321,38 @@ uint64_t callback_barrier_left(const struct reader_record *record);
 struct callback_barrier_view {
     uint64_t left;     /* callbacks and frees that have not returned */
     uint32_t invoker;  /* thread id, 0 = nobody */
-    uintptr_t running; /* function of the callback under way, 0 = none or a free */
+    uintptr_t running; /* function of the callback or free under way, 0 = none */
 };
 void callback_barrier_look(const struct reader_record *record, struct callback_barrier_view *view);
 
 /* ---- bulk frees: free.c ---- */
 
-/* Note @memory in a block of the thread's.  Bits of callback_enqueued, or -ENOMEM with nothing noted. */
-int callback_free(struct callback *cb, struct reader_record *record, void *memory);
-/* Take the thread's blocks, which get no pointer any more, in order.  Under the leaf lock. */
+typedef void (*callback_retire_t)(void *object);
+/* Value: what to call once its grace period is over. */
+struct callback_retired {
+    void *object;
+    callback_retire_t function;
+};
+/* Note it in a block of the thread's.  Returns bits of callback_enqueued. */
+unsigned int callback_free(struct callback *cb, struct reader_record *record, struct callback_retired retired);
+/* Take the thread's blocks, which get no pointer any more, in order.  Under the queues lock. */
 struct cb_chain callback_free_collect(struct reader_record *record);
 bool callback_is_free_block(rcu_callback_t func);
-/* free() the next pointer of the block at the head of the batch; the block goes with its last one.  Under the claim. */
+/* Under the claim: call the function of the next pointer of the block at the head of the batch; the block goes with its
+ * last one. */
 void callback_free_one(struct reader_record *record);
+/* Which function is that? */
+callback_retire_t callback_free_next(const struct reader_record *record);
 /* In a fork's child: a thread that is not there had freed the last pointer of the block at the head of the batch. */
 void callback_free_drop_spent(struct reader_record *record);
-/* Pointers not freed in the block of @head, and in the blocks not collected. */
+/* Pointers not begun in the block of @head, and in the blocks not collected. */
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
 uint64_t callback_free_count_open(const struct reader_record *record);
+
+/* ---- callbacks without a head: deferred.c ---- */
+
+/* A head that is to be queued with its own func, which calls @func(@p).  NULL: no memory. */
+struct rcu_head *callback_deferred(void (*func)(void *), void *p);
 
 /* ---- heads queued twice: double.c ---- */
 
@@ -317,9 +363,9 @@ uint64_t callback_free_count_open(const struct reader_record *record);
 bool callback_may_begin(struct callback *cb, struct reader_record *record);
 /* Let go what is behind the first head of a batch whose link is missing for good.  False: it may come yet. */
 bool callback_mend(struct callback *cb, struct reader_record *record);
-/* How many numbers of the queue belong to no head?  Under the leaf lock too. */
+/* How many numbers of the queue belong to no head?  Under the queues lock too. */
 uint64_t callback_lost(const struct callback *cb, const struct reader_record *record);
-/* They count as returned from now on, and are said.  Without the leaf lock. */
+/* They count as returned from now on, and are said.  Without the queues lock. */
 void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost);
 
 /* Debug builds find it at the second call_rcu(). */
@@ -328,6 +374,9 @@ void callback_double_leave(struct callback *cb, struct rcu_head *head);
 
 /* ---- fork: fork.c ---- */
 
+/* Nobody moves callbacks from one stage to the next meanwhile.  Owners go on queueing, and an invoker its batch. */
+void callback_before_fork(struct callback *cb);
+void callback_after_fork_parent(struct callback *cb);
 /* In the child, for every queue: open links, batches under way, claims of threads that are not there. */
 void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id);
 

@@ -43,33 +43,37 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     cbqueue_wait(queue, chain, cookie);
     note_waiting(callback_slot(record), since_ns);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->waiting, reader_bit(record));
+    callback_mark(&cb->working_leaves, reader_leaf_of(record));
     gp_request(gp, GP_NORMAL, cookie);
 }
 
 bool callback_anything_new(struct callback *cb)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
-        if (rtrcu_load_acquire(&callback_leaf(leaf)->dirty))
-            return true;
-    }
-    return false;
+    return callback_next_marked(&cb->dirty_leaves, cb->registry, NULL) != NULL;
 }
 
+/* [O27] Collector half; the producer's is callback_mark(). */
 bool callback_collect(struct callback *cb)
 {
     bool any = false;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_marked(&cb->dirty_leaves, cb->registry, leaf));) {
         struct reader_record *record;
-        if (rtrcu_load_acquire(&callback_leaf(leaf)->dirty) == 0)
-            continue;
-        reader_lock(leaf);
+        callback_queues_lock(leaf);
+        callback_unmark(&cb->dirty_leaves, leaf);
         uint32_t left = rtrcu_exchange(&callback_leaf(leaf)->dirty, 0); /* before the inboxes are looked at */
         any |= left != 0;
         while ((record = reader_next(leaf, &left)))
             collect_record(cb, record);
-        reader_unlock(leaf);
+        callback_queues_unlock(leaf);
     }
     return any;
+}
+
+void callback_rest(struct callback *cb, struct reader_leaf *leaf)
+{
+    must_hold(&callback_leaf(leaf)->lock);
+    if (callback_at_work(leaf) == 0)
+        callback_unmark(&cb->working_leaves, leaf);
 }
 
 /* Who invokes what is ready now? */
@@ -106,6 +110,7 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     uint32_t bit = reader_bit(record);
+    must_hold(&callback_leaf(reader_leaf_of(record))->lock);
     reader_must_hold(reader_leaf_of(record));
     bool moved = cbqueue_advance(queue, gp_seq(cb->gp, GP_NORMAL)); /* [O4] */
     if (moved)

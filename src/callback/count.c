@@ -14,6 +14,7 @@ void callback_init(struct callback *cb, const struct config *config, struct gp *
 
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf)
 {
+    lock_init(&part->lock, LOCK_RANK_QUEUES);
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
         cbqueue_init(&part->slot[slot].queue);
     reader_leaf_join(leaf, READER_CALLBACK, part);
@@ -44,11 +45,14 @@ static void add_slot(const struct callback_slot *slot, struct rtrcu_stats *stats
 void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        const struct callback_leaf *part = callback_leaf(leaf);
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
-            add_slot(&callback_leaf(leaf)->slot[slot], stats);
+            add_slot(&part->slot[slot], stats);
+        stats->callbacks_by_owner += counter_read(&part->by_owner);
+        for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
+            stats->latency_us_log2[i] += counter_read(&part->latency_us_log2[i]);
     }
     stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
-    stats->callbacks_by_owner = counter_read(&cb->by_owner);
     stats->callbacks_lost_at_fork = counter_read(&cb->lost_at_fork);
     stats->over_qmax = counter_read(&cb->over_qmax);
     stats->blocked_at_qmax = counter_read(&cb->blocked_at_qmax);
@@ -60,18 +64,19 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
     stats->callbacks_lost = counter_read(&cb->lost);
     stats->callbacks_direct = counter_read(&cb->direct);
     stats->direct_refused = counter_read(&cb->direct_refused);
-    for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
-        stats->latency_us_log2[i] = counter_read(&cb->latency_us_log2[i]);
 }
 
 static const struct inside_field fields[] = {
     INSIDE_ARRAY("callback.slot", struct callback_leaf, slot),
+    INSIDE_FIELD("callback.by_owner", struct callback_leaf, by_owner),
+    INSIDE_ARRAY("callback.wait_us_log2", struct callback_leaf, latency_us_log2),
     INSIDE_FIELD("slot.oldest_ns", struct callback_slot, oldest_ns),
     INSIDE_FIELD("slot.oldest_waiting_ns", struct callback_slot, waiting_ns[0]),
     INSIDE_FIELD("slot.oldest_ready_ns", struct callback_slot, oldest_ready_ns),
     INSIDE_FIELD("slot.batch_ns", struct callback_slot, batch_ns),
     INSIDE_FIELD("slot.longest_ns", struct callback_slot, longest_ns),
     INSIDE_FIELD("slot.longest_function", struct callback_slot, longest),
+    INSIDE_FIELD("queue.queued", struct cb_queue, enqueued),
     INSIDE_FIELD("slot.free_queued", struct callback_slot, free_queued),
     INSIDE_FIELD("slot.free_done", struct callback_slot, free_done),
     INSIDE_FIELD("slot.queued", struct callback_slot, queue.enqueued),
@@ -80,7 +85,6 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("slot.invoker", struct callback_slot, queue.claim),
     INSIDE_FIELD("slot.function", struct callback_slot, queue.function),
     INSIDE_FIELD("callbacks.barriers", struct callback, barriers),
-    INSIDE_FIELD("callbacks.by_owner", struct callback, by_owner),
     INSIDE_FIELD("callbacks.over_qmax", struct callback, over_qmax),
     INSIDE_FIELD("callbacks.blocked_at_qmax", struct callback, blocked_at_qmax),
     INSIDE_FIELD("callbacks.limit_raised", struct callback, limit_raised),
@@ -92,7 +96,6 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("callbacks.direct", struct callback, direct),
     INSIDE_FIELD("callbacks.direct_refused", struct callback, direct_refused),
     INSIDE_FIELD("callbacks.frees_leaked", struct callback, frees_leaked),
-    INSIDE_ARRAY("callbacks.wait_us_log2", struct callback, latency_us_log2),
 };
 
 const struct inside_table callback_inside_table = INSIDE_TABLE(fields);

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A fork's child keeps what was queued: links that a missing thread left open are finished, batches under way in
- * threads that are not there go back to the head, and a callback that one of them had begun is neither run again nor
- * waited for.
+/* Nothing is half moved between the stages in a fork's child, which keeps what was queued: links that a missing thread
+ * left open are finished, batches under way in threads that are not there go back to the head, and a callback that one
+ * of them had begun is neither run again nor waited for.
  *
  * tested by: test/unit/callback/fork.cc
  */
 #include <string.h>
 
 #include "callback/callback.h"
+
+void callback_before_fork(struct callback *cb)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));)
+        lock_acquire_same_rank(&callback_leaf(leaf)->lock);
+}
+
+/* A leaf that a thread has hung meanwhile was not locked. */
+void callback_after_fork_parent(struct callback *cb)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        if (lock_is_mine(&callback_leaf(leaf)->lock))
+            lock_release(&callback_leaf(leaf)->lock);
+    }
+}
 
 /* @record's batch was being run by a thread that the child does not have. */
 static void abandon_claim_after_fork(struct callback *cb, struct reader_record *record)
@@ -43,7 +58,9 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
     struct cb_chain chains[] = {queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], inbox};
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
         count_chain(record, chains[i], &heads, &pointers);
-    heads += queue->started - queue->invoked; /* the fork happened inside it */
+    /* The fork happened inside it. */
+    heads += queue->started - queue->invoked;
+    pointers += callback_slot(record)->free_started - callback_slot(record)->free_done;
     counter_add_alone(&cb->lost_at_fork, queue->enqueued - queue->invoked - heads);
     counter_add_alone(&cb->lost_at_fork,
                       callback_slot(record)->free_queued - callback_slot(record)->free_done - pointers);
@@ -98,6 +115,10 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
         repair_after_fork(cb, record, old_thread_id);
         callback_let_go(record);
     }
+    if (callback_leaf(leaf)->dirty)
+        callback_mark(&cb->dirty_leaves, leaf);
+    if (callback_at_work(leaf))
+        callback_mark(&cb->working_leaves, leaf);
 }
 
 void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id)
@@ -106,7 +127,10 @@ void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id)
     memset(cb->rt_awake, 0, sizeof(cb->rt_awake));
     if (rtrcu_self.rt_awake_cpu)
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;
+    callback_marks_forget(&cb->dirty_leaves, reader_leaf_count(cb->registry));
+    callback_marks_forget(&cb->working_leaves, reader_leaf_count(cb->registry));
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
+        lock_reset(&callback_leaf(leaf)->lock);
         reader_lock(leaf);
         repair_leaf_after_fork(cb, leaf, old_thread_id);
         reader_unlock(leaf);

@@ -70,11 +70,11 @@ static bool run_next(struct callback *cb, struct reader_record *record)
 
 struct invocation {
     const struct callback_budget *budget;
-    int64_t checked_ns;      /* the last clock reading, 0 = none */
-    uint32_t since_check;    /* callbacks begun since */
-    uint32_t interval;       /* callbacks until the next reading */
-    rcu_callback_t function; /* of the callback that it ran last */
-    bool cut;                /* it ended at the deadline */
+    int64_t checked_ns;   /* the last clock reading, 0 = none */
+    uint32_t since_check; /* callbacks begun since */
+    uint32_t interval;    /* callbacks until the next reading */
+    uintptr_t function;   /* of what it ran last */
+    bool cut;             /* it ended at the deadline */
 };
 
 /* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate
@@ -147,13 +147,24 @@ static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct i
     return false;
 }
 
-/* Is the next callback of another function than the last?  Then nothing is known of its cost: intervals begin anew. */
-static bool is_of_another_kind(const struct cb_queue *queue, struct invocation *inv)
+/* Of a callback, or of the next pointer of a block. */
+static uintptr_t next_function(const struct reader_record *record, const struct rcu_head *next)
 {
-    const struct rcu_head *next = queue->batch.first;
-    if (!next || next->func == inv->function)
+    if (callback_is_free_block(next->func))
+        return (uintptr_t)callback_free_next(record);
+    return (uintptr_t)next->func;
+}
+
+/* Is the next callback of another function than the last?  Then nothing is known of its cost: intervals begin anew. */
+static bool is_of_another_kind(const struct reader_record *record, struct invocation *inv)
+{
+    const struct rcu_head *next = callback_slot(record)->queue.batch.first;
+    if (!next)
         return false;
-    inv->function = next->func;
+    uintptr_t function = next_function(record, next);
+    if (function == inv->function)
+        return false;
+    inv->function = function;
     inv->interval = 0;
     return true;
 }
@@ -168,7 +179,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     uint64_t done = 0;
     trace3(batch_begin, cb->gp, reader_thread_id(record), budget->count_max);
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
-        bool look = timed && (is_of_another_kind(queue, &inv) || inv.since_check >= inv.interval);
+        bool look = timed && (is_of_another_kind(record, &inv) || inv.since_check >= inv.interval);
         if (look && time_is_up(cb, slot, &inv))
             break;
         if (!run_next(cb, record))
@@ -187,11 +198,11 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
 }
 
 /* One sample a batch: how long its oldest callback has waited. */
-static void sample_latency(struct callback *cb, int64_t waited_ns)
+static void sample_latency(struct callback_leaf *part, int64_t waited_ns)
 {
     uint64_t us = waited_ns > 1000 ? (uint64_t)waited_ns / 1000 : 1;
     int bucket = 63 - __builtin_clzll(us);
-    counter_add(&cb->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
+    counter_add(&part->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
 }
 
 /* Move ready into the batch, if the lock can be had. */
@@ -203,8 +214,8 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
     struct callback_slot *slot = callback_slot(record);
     struct cb_queue *queue = &slot->queue;
     if (may_wait)
-        reader_lock(leaf);
-    else if (!reader_try_lock(leaf))
+        callback_queues_lock(leaf);
+    else if (!callback_queues_try_lock(leaf))
         return;
     if (queue->ready.first) {
         oldest_ns = rtrcu_load_relaxed(&slot->oldest_ready_ns);
@@ -220,11 +231,11 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
         callback_bits_clear(&callback_leaf(reader_leaf_of(record))->ready, reader_bit(record));
         lost = callback_lost(cb, record);
     }
-    reader_unlock(leaf);
+    callback_queues_unlock(leaf);
     if (lost)
         callback_write_off(cb, record, lost);
     if (oldest_ns)
-        sample_latency(cb, plat_clock_now() - oldest_ns);
+        sample_latency(callback_leaf(leaf), plat_clock_now() - oldest_ns);
 }
 
 void callback_let_go(struct reader_record *record)
@@ -244,7 +255,7 @@ void callback_let_go(struct reader_record *record)
 
 /* While a thread has the claim it is inside callbacks, and is not cancelled: half a callback would be left. */
 struct claim {
-    struct cb_queue *queue;
+    struct callback_slot *slot;
     int cancel;
     bool *wanted; /* at its end */
 };
@@ -253,9 +264,11 @@ struct claim {
  * stays at the head of the batch. */
 static void let_go(struct claim *claim)
 {
-    struct cb_queue *queue = claim->queue;
+    struct callback_slot *slot = claim->slot;
+    struct cb_queue *queue = &slot->queue;
     reader_self_clear(READER_STATE_CALLBACK);
     rtrcu_store_release(&queue->invoked, queue->started);
+    rtrcu_store_release(&slot->free_done, rtrcu_load_relaxed(&slot->free_started));
     uint32_t before = rtrcu_exchange(&queue->claim, 0); /* [O23] */
     invariant("INV-CA1", cbqueue_claimer(before) == lock_thread_id());
     *claim->wanted = before & CB_CLAIM_WANTED;
@@ -278,8 +291,8 @@ static uint64_t run_claimed(struct callback *cb, struct reader_record *record, c
                             bool *wanted)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
-    struct claim claim
-        __attribute__((cleanup(let_go))) = {.queue = queue, .cancel = plat_cancel_hold(), .wanted = wanted};
+    struct claim claim __attribute__((cleanup(let_go))) = {
+        .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = wanted};
     uint64_t done = 0;
     reader_self_set(READER_STATE_CALLBACK);
     while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
@@ -303,10 +316,10 @@ void callback_thread_ends(struct callback *cb)
         return;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
-            struct cb_queue *queue = &callback_leaf(leaf)->slot[slot].queue;
+            struct callback_slot *at = &callback_leaf(leaf)->slot[slot];
             bool wanted;
-            if (cbqueue_claimer(rtrcu_load_relaxed(&queue->claim)) == lock_thread_id())
-                let_go(&(struct claim){.queue = queue, .cancel = plat_cancel_hold(), .wanted = &wanted});
+            if (cbqueue_claimer(rtrcu_load_relaxed(&at->queue.claim)) == lock_thread_id())
+                let_go(&(struct claim){.slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});
         }
     }
 }
@@ -320,6 +333,6 @@ struct callback_run callback_invoke(struct callback *cb, struct reader_record *r
     if (!run.claimed)
         run.done = run_claimed(cb, record, budget, &run.wanted);
     if (budget->by_owner && run.done)
-        counter_add(&cb->by_owner, run.done);
+        counter_add(&callback_leaf(reader_leaf_of(record))->by_owner, run.done);
     return run;
 }

@@ -2,7 +2,7 @@
 /* The callback queue of one thread: a wait-free inbox and a segmented list behind it, as plain values.
  *
  *   inbox     what the owner has queued and nobody has looked at; many producers (the owner and its signal handlers),
- *             one consumer at a time (under the leaf lock)
+ *             one consumer at a time (under the queues lock)
  *   waiting   two segments, each with the cookie of the grace period it waits for; at most two cookies are ever open:
  *             the grace period under way and the next
  *   ready     its grace period is over
@@ -36,7 +36,7 @@ struct cb_queue {
     uint64_t enqueued;          /* atomic: numbers given out */
     uint64_t look_at;           /* atomic: enqueue number at which the owner looks at the limits again */
 
-    /* Consumer side: under the leaf lock, but for batch (claim) and invoked (atomic). */
+    /* Consumer side: under the queues lock, but for batch (claim) and invoked (atomic). */
     struct cb_chain waiting[2] __attribute__((aligned(BASE_CACHE_LINE)));
     uint64_t cookie[2];
     struct cb_chain ready;
@@ -104,7 +104,7 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq);
 /* A head that is queued a second time, or overwritten while it is queued, breaks its chain.  For queues of owners:
  * is the link behind the batch's first head missing for good?  Under the claim. */
 bool cbqueue_is_broken(const struct cb_queue *queue);
-/* How many numbers belong to no head?  0 while that cannot be said.  Under the leaf lock and the claim. */
+/* How many numbers belong to no head?  0 while that cannot be said.  Under the queues lock and the claim. */
 uint64_t cbqueue_lost(const struct cb_queue *queue);
 
 /* In a fork's child, for the queue of a thread that is not there: finish the link it left open.  False if one of the

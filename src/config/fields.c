@@ -62,7 +62,7 @@ static const struct field fields[] = {
     NUMBER(budget_ns, 50000, 1000, 1000000000),
     NUMBER(tick_us, 1000, 50, 1000000),
     NUMBER(spin_us, 10, 0, 1000),
-    NUMBER(idle_scans, CHECK_DEBUG ? 1 : 0, 0, 1000000000),
+    NUMBER(idle_scans, CHECK_DEBUG ? 1 : 8, 0, 1000000000),
     NUMBER(boost_delay_us, 500000, 0, 1000000000),
     NUMBER(stall_timeout_ms, 10000, 0, 86400000),
     NUMBER(fork_wait_us, 100000, 0, 60000000),

@@ -56,18 +56,20 @@ struct drive {
     struct drive_thread end;           /* of the one that ends the process */
     int64_t refused_ns;                /* atomic: when a thread was refused last, 0 = never */
     struct counter threads_refused;
-    uint64_t threads;          /* atomic: those of ours now, and above 32 bits how often that has changed */
-    uint32_t main_ended;       /* atomic: the process's main thread has called pthread_exit() */
-    int64_t online_ns;         /* of the driver: when a deadline thread was online last, 0 = long ago */
-    uint32_t urgent;           /* atomic: the next grace period begins at once */
-    uint32_t turns;            /* atomic: futex: counts releases of the normal crank while some wait for it */
-    uint32_t turn_waiters;     /* atomic: who leave it to the driver */
-    uint32_t progress;         /* atomic: futex: counts batches invoked while somebody waits for them */
-    uint32_t progress_waiters; /* atomic */
-    struct drive_turning turning[GP_KINDS];
+    uint64_t threads;      /* atomic: those of ours now, and above 32 bits how often that has changed */
+    uint32_t main_ended;   /* atomic: the process's main thread has called pthread_exit() */
+    int64_t online_ns;     /* of the driver: when a deadline thread was online last, 0 = long ago */
+    uint32_t urgent;       /* atomic: the next grace period begins at once */
+    uint32_t turns;        /* atomic: futex: counts releases of the normal crank while some wait for it */
+    uint32_t turn_waiters; /* atomic: who leave it to the driver */
+    /* Every batch looks at these, and few write them. */
+    uint32_t progress __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: futex: counts batches while some wait */
+    uint32_t progress_waiters;                                   /* atomic */
+    struct drive_turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct drive_numbers numbers;
     struct drive_worker worker[DRIVE_WORKERS];
     struct drive_lending lending;
+    struct drive_visit visit;
     void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
@@ -102,6 +104,11 @@ static inline bool drive_runs(const struct drive *drive)
     return drive_thread_runs(&drive->thread);
 }
 /* Where threads run that are made now. */
+/* Who runs callbacks while a backlog is at qmax, as far as it may. */
+#define DRIVE_LIFTED_NICE -15
+/* How long blocking backpressure waits for a backlog that stands still. */
+#define DRIVE_PATIENCE_NS 100000000
+
 static inline const struct plat_home *drive_home(const struct drive *drive)
 {
     return rtrcu_load_acquire(&drive->home);
@@ -140,8 +147,8 @@ void drive_note(struct drive *drive, bool urgent);
 
 /* ---- fork: fork.c ---- */
 
-/* Before fork: nobody else is inside a short lock afterwards, and no invoker of ours inside a callback, as far as it
- * returns within fork_wait_us. */
+/* Before fork: no invoker of ours is inside a callback afterwards, as far as it returns within fork_wait_us, and nobody
+ * moves callbacks from one stage to the next. */
 void drive_before_fork(struct drive *drive);
 void drive_after_fork_parent(struct drive *drive);
 void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: short locks are held across it, threads and cranks are forgotten in the child and made again when first needed.
+/* Fork: invokers pause, queues are held across it, threads and cranks are forgotten in the child and made again when
+ * first needed.
  *
  * tested by: test/api/fork.cc
  */
@@ -97,26 +98,17 @@ static void resume_invokers(struct drive *drive)
 
 void drive_before_fork(struct drive *drive)
 {
-    if (lock_any_held(UINT32_MAX << LOCK_RANK_LEAF)) /* a handler interrupted its holder, and would wait for itself */
+    if (lock_any_held(
+            UINT32_MAX << LOCK_RANK_QUEUES)) /* a handler interrupted its holder, and what it guards is torn */
         plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
                  lock_thread_id());
     pause_invokers(drive);
-    reader_before_fork(drive->registry);
-    parked_before_fork(drive->registry);
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        if (has_daemon(&drive->krcud[cpu]))
-            lock_acquire_same_rank(&drive->krcud[cpu].lock);
-    }
+    callback_before_fork(drive->cb);
 }
 
 void drive_after_fork_parent(struct drive *drive)
 {
-    for (uint32_t cpu = PLAT_CPU_MAX; cpu-- > 0;) {
-        if (lock_is_mine(&drive->krcud[cpu].lock))
-            lock_release(&drive->krcud[cpu].lock);
-    }
-    parked_after_fork_parent(drive->registry);
-    reader_after_fork_parent(drive->registry);
+    callback_after_fork_parent(drive->cb);
     resume_invokers(drive);
 }
 
@@ -167,6 +159,7 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
         drive_turning_after_fork_child(&drive->turning[kind]);
     drive_numbers_after_fork_child(drive);
     drive->lending = (struct drive_lending){0};
+    drive->visit = (struct drive_visit){0};
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;
     drive->aside.owed = false;

@@ -61,6 +61,7 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
 void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
 {
     stats->gp_slept = counter_read(&drive->turning[GP_NORMAL].slept);
+    stats->gp_unfenced = counter_read(&drive->turning[GP_NORMAL].unfenced);
     stats->gp_by_caller = counter_read(&drive->turning[GP_NORMAL].by_caller);
     stats->driver_wakeups = counter_read(&drive->wakeups);
     stats->driver_passes = counter_read(&drive->passes);
@@ -79,6 +80,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("turning.sleeping", struct drive_turning, sleeping),
     INSIDE_FIELD("turning.slept", struct drive_turning, slept),
     INSIDE_FIELD("turning.by_caller", struct drive_turning, by_caller),
+    INSIDE_FIELD("turning.unfenced", struct drive_turning, unfenced),
     INSIDE_FIELD("drive.wakeups", struct drive, wakeups),
     INSIDE_FIELD("drive.passes", struct drive, passes),
     INSIDE_FIELD("drive.rt_refused", struct drive, rt_refused),

@@ -31,8 +31,7 @@ static void settle_leaf(struct reader_leaf *leaf, bool heavy)
     for (uint32_t left = reader_leaving(leaf); (record = reader_next(leaf, &left));) {
         if (heavy && reader_kept_still(record) && parked_on_thread(record) == 0)
             asleep |= reader_bit(record);
-        else
-            (void)reader_seen(record, true, 0);
+        (void)reader_seen(record, true, 0); /* also who sleeps: once it wakes its scans are counted anew */
     }
     reader_settle(leaf, asleep);
 }

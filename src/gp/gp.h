@@ -68,7 +68,7 @@ struct gp_machine {
     bool sleepy;         /* some have been found outside so often */
     bool leaving;        /* some are to leave */
     int64_t began_ns;
-    struct counter completed, busy;
+    struct counter completed, busy, at_once;
     struct counter ns_sum;                     /* what ns_histogram counts, in all */
     int64_t ns_last, ns_max;                   /* atomic */
     struct counter ns_histogram[GP_HISTOGRAM]; /* durations, but of those that found nobody at once */
@@ -199,6 +199,8 @@ bool gp_needs_fence(struct gp *gp);
 unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
 void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task);
+/* Put it behind @older, which is on the list of @leaf: its section was that task's. */
+void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
 bool gp_promote_parked(struct gp *gp, struct reader_record *record);
 /* Move tasks that parked on @record's thread to the leaf's list: before its bit is cleared, and at a begin.  False:
  * some are left, and its bit must stay. */

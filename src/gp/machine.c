@@ -61,6 +61,7 @@ bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
     bool passed = gp_nobody_reads(gp);
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, passed);
+    counter_add_alone(&machine->at_once, passed);
     rtrcu_store_release(&machine->seq, passed ? seq_ended(started) : idle);
     if (passed)
         trace3(gp_alone, gp, kind, started);
@@ -307,6 +308,7 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
     const struct gp_machine *normal = &gp->machine[GP_NORMAL];
     stats->gp_completed = counter_read(&normal->completed);
     stats->gp_busy = counter_read(&normal->busy);
+    stats->gp_at_once = counter_read(&normal->at_once);
     stats->gp_ns_last = (uint64_t)rtrcu_load_relaxed(&normal->ns_last);
     stats->gp_ns_max = (uint64_t)rtrcu_load_relaxed(&normal->ns_max);
     stats->exp_completed = counter_read(&gp->machine[GP_EXPEDITED].completed);
@@ -337,6 +339,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("machine.began_ns", struct gp_machine, began_ns),
     INSIDE_FIELD("machine.completed", struct gp_machine, completed),
     INSIDE_FIELD("machine.busy", struct gp_machine, busy),
+    INSIDE_FIELD("machine.at_once", struct gp_machine, at_once),
     INSIDE_FIELD("machine.ns_sum", struct gp_machine, ns_sum),
     INSIDE_FIELD("machine.ns_last", struct gp_machine, ns_last),
     INSIDE_FIELD("machine.ns_max", struct gp_machine, ns_max),

@@ -41,11 +41,22 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
     count_arrival(gp, threads);
 }
 
+/* The flags of the leaf's word stand already where @older is waited for. */
+void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
+{
+    count_arrival(gp, parked_follow_on_leaf(leaf, older, task));
+}
+
 bool gp_promote_parked(struct gp *gp, struct reader_record *record)
 {
-    unsigned int threads = gp_waits_for_thread(gp, record);
     uint32_t moved;
-    set_flags(gp, reader_leaf_of(record), parked_promote(record, threads, &moved));
+    parked_hold_list(record);
+    /* Not before: the thread may clear its bit while nothing is on its list, and then park a task there that nobody
+     * waits for.  While there is any, it leaves its bit to us. */
+    unsigned int threads = gp_waits_for_thread(gp, record);
+    unsigned int kinds = parked_promote(record, threads, &moved);
+    parked_let_list_go(record);
+    set_flags(gp, reader_leaf_of(record), kinds);
     if (moved)
         count_arrival(gp, threads);
     parked_promoted(record, moved);

@@ -1,71 +1,63 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: no list of a thread is half changed in the child, which keeps the tasks that are parked and drops those that
- * are mounted in threads that are not there.
+/* Fork: lists may be half changed in the child, which keeps the tasks that are parked and drops those that are mounted
+ * in threads that are not there.
+ *
+ * The child has a moment of each other thread: what it stored before, and nothing later.  A list is whole on the way
+ * forward at any moment (base/list.h).
+ *  - the task was put on:     its link is there too, which was stored before;
+ *  - it was not, or no more:  it was not parked yet, its section was about to end, or it was promoted: then it is
+ *                             `moving`, which was stored before it was taken off, and is until it is on again.
+ * Forbidden: a task was parked AND the child has it on no list.
  *
  * tested by: test/api/fork.cc
  */
 #include "parked/parked.h"
 
-void parked_before_fork(struct reader_registry *registry)
+/* Those that are mounted elsewhere are dropped, the others go on the leaf's list: the child's grace periods look for no
+ * thread but the one that forked. */
+static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
-        for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
-            lock_acquire_same_rank(&parked_leaf(leaf)->slot[slot].lock);
-    }
+    bool stays = task->mounted == 0 || task->mounted == rtrcu_self.mount_id;
+    task->record = NULL;
+    task->leaf = stays ? part->leaf : NULL;
+    task->where = stays ? PARKED_ON_LEAF : PARKED_NOWHERE;
+    if (!stays)
+        return;
+    part->count++;
+    task->position = ++part->last_position;
+    list_insert_last(&part->tasks, &task->link);
 }
 
-/* A leaf that a thread has hung meanwhile was not locked. */
-void parked_after_fork_parent(struct reader_registry *registry)
+/* Whoever was changing the list is not there: the way forward is whole, the way back may be torn. */
+static void list_all_after_fork(struct parked_leaf *part, struct rtrcu_link *head)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
-        for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
-            struct lock *lock = &parked_leaf(leaf)->slot[slot].lock;
-            if (lock_is_mine(lock))
-                lock_release(lock);
-        }
-    }
-}
-
-/* Drop those of a list that are mounted elsewhere, and put the others on the leaf's: the child's grace periods look for
- * no thread but the one that forked.  Returns how many stay. */
-static uint32_t keep_parked_after_fork(struct parked_leaf *part, struct rtrcu_link *head)
-{
-    uint32_t left = 0;
-    for (struct rtrcu_link *link = head->next, *next; link != head; link = next) {
-        struct rcu_task *task = container_of(link, struct rcu_task, link);
+    struct rtrcu_link *link = head->next, *next;
+    list_head_init(head);
+    for (; link != head; link = next) {
         next = link->next;
-        bool stays = task->mounted == 0 || task->mounted == rtrcu_self.mount_id;
-        if (stays && head == &part->tasks) {
-            left++;
-            continue;
-        }
-        list_remove(link);
-        task->record = NULL;
-        task->leaf = NULL;
-        task->where = PARKED_NOWHERE;
-        if (!stays)
-            continue;
-        task->position = --part->first_position;
-        list_insert_first(&part->tasks, link);
-        task->leaf = part->leaf;
-        task->where = PARKED_ON_LEAF;
-        left++;
+        list_after_fork(part, container_of(link, struct rcu_task, link));
     }
-    return left;
 }
 
 static void keep_leaf_after_fork(struct parked_leaf *part)
 {
+    struct rcu_task *between = part->moving;
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         part->boundary[kind] = NULL;
         part->boundary_position[kind] = INT64_MAX;
     }
-    part->count = keep_parked_after_fork(part, &part->tasks);
+    part->count = 0;
+    part->moving = NULL;
+    if (between)
+        between->where = PARKED_NOWHERE;
+    list_all_after_fork(part, &part->tasks);
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
         lock_reset(&part->slot[slot].lock);
-        part->count += keep_parked_after_fork(part, &part->slot[slot].tasks);
+        list_all_after_fork(part, &part->slot[slot].tasks);
         part->slot[slot].count = 0;
     }
+    if (between && between->where == PARKED_NOWHERE) /* it was on no list */
+        list_after_fork(part, between);
     rtrcu_store_relaxed(&part->holders, 0);
     reader_list_tasks(part->leaf, part->count != 0);
 }

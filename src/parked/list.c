@@ -58,22 +58,59 @@ void parked_holds_nothing(struct reader_record *record)
     lock_release(&slot->lock);
 }
 
+/* Under the slot's lock. */
+static void insert_on_thread(struct reader_record *record, struct rcu_task *task, struct rtrcu_link *before)
+{
+    struct parked_slot *slot = parked_slot(record);
+    list_insert_after(before, &task->link);
+    rtrcu_store_relaxed(&task->record, record);
+    rtrcu_store_release(&task->where, PARKED_ON_THREAD);
+    rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) + 1);
+}
+
 void parked_add_to_thread(struct reader_record *record, struct rcu_task *task)
 {
     struct parked_slot *slot = parked_slot(record);
     lock_acquire(&slot->lock);
     hold(record);
-    list_insert_last(&slot->tasks, &task->link);
-    rtrcu_store_relaxed(&task->record, record);
-    rtrcu_store_release(&task->where, PARKED_ON_THREAD);
-    rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) + 1);
+    insert_on_thread(record, task, slot->tasks.prev);
     lock_release(&slot->lock);
+}
+
+/* The record on whose thread's list @task is, with the slot locked; NULL: it is not, or no longer, on one. */
+static struct reader_record *lock_slot_of(const struct rcu_task *task)
+{
+    struct reader_record *record = rtrcu_load_acquire(&task->record);
+    if (rtrcu_load_acquire(&task->where) != PARKED_ON_THREAD || !record)
+        return NULL;
+    struct parked_slot *slot = parked_slot(record);
+    lock_acquire(&slot->lock);
+    if (rtrcu_load_relaxed(&task->where) == PARKED_ON_THREAD && rtrcu_load_relaxed(&task->record) == record)
+        return record;
+    lock_release(&slot->lock);
+    return NULL;
+}
+
+bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task)
+{
+    struct reader_record *record = lock_slot_of(older);
+    if (!record)
+        return false;
+    insert_on_thread(record, task, &older->link);
+    lock_release(&parked_slot(record)->lock);
+    return true;
 }
 
 static void set_boundary(struct parked_leaf *part, unsigned int kind, struct rcu_task *task)
 {
     part->boundary[kind] = task;
     rtrcu_store_relaxed(&part->boundary_position[kind], task ? task->position : INT64_MAX);
+}
+
+static void put_behind(struct rcu_task *task, struct rcu_task *older)
+{
+    rtrcu_store_relaxed(&task->position, older->position); /* INV-BL2: equal is not falling */
+    list_insert_after(&older->link, &task->link);
 }
 
 static void put(struct parked_leaf *part, struct rcu_task *task, enum parked_place place)
@@ -88,13 +125,34 @@ static void put(struct parked_leaf *part, struct rcu_task *task, enum parked_pla
         list_insert_last(&part->tasks, &task->link);
         return;
     case PARKED_AFTER_EXP:
-    case PARKED_AFTER_GP: {
-        struct rcu_task *boundary = part->boundary[place == PARKED_AFTER_EXP ? 1 : 0];
-        rtrcu_store_relaxed(&task->position, boundary->position); /* INV-BL2: equal is not falling */
-        list_insert_after(&boundary->link, &task->link);
+    case PARKED_AFTER_GP:
+        put_behind(task, part->boundary[place == PARKED_AFTER_EXP ? 1 : 0]);
         return;
     }
-    }
+}
+
+static bool waits_for(const struct parked_leaf *part, unsigned int kind, const struct rcu_task *task)
+{
+    return rtrcu_load_relaxed(&task->position) >= rtrcu_load_relaxed(&part->boundary_position[kind]);
+}
+
+static void arrive_on_leaf(struct parked_leaf *part, struct rcu_task *task)
+{
+    rtrcu_store_relaxed(&task->leaf, part->leaf);
+    rtrcu_store_release(&task->where, PARKED_ON_LEAF);
+    rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) + 1);
+}
+
+unsigned int parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
+{
+    struct parked_leaf *part = parked_leaf(leaf);
+    unsigned int waits = 0;
+    reader_must_hold(leaf);
+    put_behind(task, older);
+    arrive_on_leaf(part, task);
+    for (unsigned int kind = 0; kind < READER_KINDS; kind++)
+        waits |= waits_for(part, kind, task) ? (unsigned int)PARKED_GP_THREAD << kind : 0;
+    return waits;
 }
 
 unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads)
@@ -106,9 +164,7 @@ unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task,
     state |= part->boundary[1] ? PARKED_EXP_TASKS : 0;
     reader_list_tasks(leaf, true); /* [O21] */
     put(part, task, parked_place(state));
-    rtrcu_store_relaxed(&task->leaf, leaf);
-    rtrcu_store_release(&task->where, PARKED_ON_LEAF);
-    rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) + 1);
+    arrive_on_leaf(part, task);
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (part->boundary[kind] || !(threads & (unsigned int)PARKED_GP_THREAD << kind))
             continue;
@@ -116,6 +172,16 @@ unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task,
         fresh |= 1u << kind;
     }
     return fresh;
+}
+
+void parked_hold_list(struct reader_record *record)
+{
+    lock_acquire(&parked_slot(record)->lock);
+}
+
+void parked_let_list_go(struct reader_record *record)
+{
+    lock_release(&parked_slot(record)->lock);
 }
 
 /* [O14] Promotion half; the parking half is section_task_park().  Whoever is about to count a thread as outside has
@@ -130,11 +196,10 @@ unsigned int parked_promote(struct reader_record *record, unsigned int threads, 
     unsigned int fresh = 0;
     reader_must_hold(leaf);
     *moved = 0;
-    if (parked_on_thread(record) == 0)
-        return 0;
-    lock_acquire(&slot->lock);
     while (!list_is_empty(&slot->tasks) && *moved < PARKED_PROMOTE_MAX) {
         struct rcu_task *task = task_of(slot->tasks.next);
+        parked_leaf(leaf)->moving = task;
+        rtrcu_fence_light();
         list_remove(&task->link);
         /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which we hold and
          * which lends us its priority; it must not spin until we run again. */
@@ -143,7 +208,8 @@ unsigned int parked_promote(struct reader_record *record, unsigned int threads, 
         fresh |= parked_add_to_leaf(leaf, task, threads);
         ++*moved;
     }
-    lock_release(&slot->lock);
+    rtrcu_fence_light();
+    parked_leaf(leaf)->moving = NULL;
     return fresh;
 }
 
@@ -173,22 +239,25 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind)
     return true;
 }
 
+/* It says so first: a fork's child knows those that are on a list, and looks for no other. */
+static void take_off(struct rcu_task *task)
+{
+    rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
+    rtrcu_fence_light();
+    list_remove(&task->link);
+}
+
 bool parked_remove_from_thread(struct rcu_task *task)
 {
-    struct reader_record *record = rtrcu_load_acquire(&task->record);
-    if (rtrcu_load_acquire(&task->where) != PARKED_ON_THREAD || !record)
+    struct reader_record *record = lock_slot_of(task);
+    if (!record)
         return false;
     struct parked_slot *slot = parked_slot(record);
-    lock_acquire(&slot->lock);
-    bool there = rtrcu_load_relaxed(&task->where) == PARKED_ON_THREAD && rtrcu_load_relaxed(&task->record) == record;
-    if (there) {
-        list_remove(&task->link);
-        rtrcu_store_relaxed(&task->record, NULL);
-        rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) - 1);
-        rtrcu_store_release(&task->where, PARKED_NOWHERE);
-    }
+    take_off(task);
+    rtrcu_store_relaxed(&task->record, NULL);
+    rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) - 1);
     lock_release(&slot->lock);
-    return there;
+    return true;
 }
 
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind)
@@ -215,10 +284,9 @@ unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *
         set_boundary(part, kind, behind);
         last |= behind ? 0 : 1u << kind;
     }
-    list_remove(&task->link);
+    take_off(task);
     rtrcu_store_relaxed(&task->leaf, NULL);
     rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) - 1);
-    rtrcu_store_release(&task->where, PARKED_NOWHERE);
     if (rtrcu_load_relaxed(&part->count) == 0)
         reader_list_tasks(leaf, false);
     return last;
@@ -229,10 +297,7 @@ bool parked_is_waited_for(const struct rcu_task *task)
     const struct reader_leaf *leaf = rtrcu_load_relaxed(&task->leaf);
     if (rtrcu_load_acquire(&task->where) != PARKED_ON_LEAF || !leaf)
         return false;
-    const struct parked_leaf *part = parked_leaf(leaf);
-    int64_t position = rtrcu_load_relaxed(&task->position);
-    return position >= rtrcu_load_relaxed(&part->boundary_position[0]) ||
-           position >= rtrcu_load_relaxed(&part->boundary_position[1]);
+    return waits_for(parked_leaf(leaf), 0, task) || waits_for(parked_leaf(leaf), 1, task);
 }
 
 static const struct inside_field fields[] = {

@@ -9,8 +9,10 @@
  *
  *  where          entered by                       leaves by                          guarded by
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
- *  ON_THREAD      parked_add_to_thread()           promotion, or its outermost unlock the slot's lock
- *  ON_LEAF        parked_add_to_leaf()             its outermost unlock               the leaf lock
+ *  ON_THREAD      parked_add_to_thread(), or       promotion, or its outermost unlock the slot's lock
+ *                 behind another's section
+ *  ON_LEAF        parked_add_to_leaf(), or         its outermost unlock               the leaf lock
+ *                 behind another's section
  *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
@@ -38,6 +40,7 @@ struct parked_leaf {
     struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
     int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
     int64_t first_position, last_position;
+    struct rcu_task *moving; /* being promoted, perhaps on no list; for fork */
     struct parked_slot slot[READER_FANOUT];
 };
 
@@ -95,10 +98,18 @@ void parked_add_to_thread(struct reader_record *record, struct rcu_task *task);
 /* @threads: bits PARKED_GP_THREAD, PARKED_EXP_THREAD.  Under the leaf lock.  Returns the kinds (bit 0 normal, bit 1
  * expedited) that wait for a task of this leaf now and did not before. */
 unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads);
-/* Move the list of @record's slot to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the
- * lock.  Under the leaf lock.  Returns as above.  The slot goes on saying that @moved tasks are parked until
- * parked_promoted(): its thread, which clears its bit without the lock, must not find "none" before the leaf's word
- * says that tasks are waited for. */
+/* Put @task directly behind @older, which stays where it is: whoever waits for that section waits for this one.  On a
+ * thread's list: false, it is not, or no longer, on one.  On its leaf's, under the leaf lock: returns the kinds that
+ * wait for it, as bits PARKED_GP_THREAD, PARKED_EXP_THREAD. */
+bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task);
+unsigned int parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
+/* The list of @record's slot stays as it is in between.  Under the leaf lock. */
+void parked_hold_list(struct reader_record *record);
+void parked_let_list_go(struct reader_record *record);
+/* Move that list, which is held, to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the
+ * locks.  Under the leaf lock.  Returns as parked_add_to_leaf().  The slot goes on saying that @moved tasks are parked
+ * until parked_promoted(): its thread, which clears its bit without the lock, must not find "none" before the leaf's
+ * word says that tasks are waited for. */
 unsigned int parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved);
 void parked_promoted(struct reader_record *record, uint32_t moved);
 /* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */
@@ -130,10 +141,8 @@ void parked_holds_nothing(struct reader_record *record);
 bool parked_any(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint. */
 bool parked_is_waited_for(const struct rcu_task *task);
-/* Fork: all lists of threads are locked across it.  In the child tasks mounted in threads that are not there are
- * dropped; nobody waits for the others yet. */
-void parked_before_fork(struct reader_registry *registry);
-void parked_after_fork_parent(struct reader_registry *registry);
+/* In a fork's child, which may find a list half changed: tasks mounted in threads that are not there are dropped;
+ * nobody waits for the others yet. */
 void parked_after_fork_child(struct reader_registry *registry);
 
 #endif

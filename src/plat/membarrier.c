@@ -72,7 +72,7 @@ static int affinity_of_process(cpu_set_t *all)
 
 /* Running on a CPU means that whoever ran there was switched out, which is a full fence of that thread; a thread that
  * moved between our visits was switched out too. */
-static int visit_each(const cpu_set_t *wanted)
+static int visit_each(const cpu_set_t *wanted, uint32_t *next)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, wanted))
@@ -80,6 +80,8 @@ static int visit_each(const cpu_set_t *wanted)
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);
+        if (next)
+            rtrcu_store_relaxed(next, (uint32_t)cpu);
         int error = affinity_set(&one);
         if (error)
             return error == -EINVAL ? -EXDEV : error;
@@ -89,7 +91,7 @@ static int visit_each(const cpu_set_t *wanted)
     return 0;
 }
 
-int plat_fence_by_visit(void)
+int plat_fence_by_visit(uint32_t *next)
 {
     cpu_set_t own, wanted;
     int error = affinity_get(0, &own);
@@ -97,7 +99,7 @@ int plat_fence_by_visit(void)
         error = affinity_of_process(&wanted);
     if (error)
         return error;
-    error = visit_each(&wanted);
+    error = visit_each(&wanted, next);
     int restored = affinity_set(&own);
     return error ? error : restored;
 }

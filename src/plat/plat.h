@@ -29,8 +29,8 @@ int plat_fence_prepare(void);
 /* The heavy half: after it, every running thread of the process has passed a full fence since the call. */
 int plat_fence_heavy(void);
 /* The same by visiting every CPU: slow, needs no membarrier, and reads /proc, for which it allocates memory.  Refuses
- * (-EXDEV) if a thread may run where we may not. */
-int plat_fence_by_visit(void);
+ * (-EXDEV) if a thread may run where we may not.  @next: the CPU that it goes to next, for other threads; or NULL. */
+int plat_fence_by_visit(uint32_t *next);
 
 /* ---- waiting: futex.c ---- */
 
@@ -56,7 +56,9 @@ void plat_clock_sleep(int64_t ns);
 
 /* ---- CPUs: cpu.c ---- */
 
+#ifndef PLAT_CPU_MAX /* the explored build has fewer */
 #define PLAT_CPU_MAX 1024
+#endif
 
 int plat_cpu_current(void);
 /* Where the kernel keeps the CPU number of the calling thread up to date, or NULL.  Other threads may read it. */

@@ -15,6 +15,17 @@ struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t 
     return level1;
 }
 
+void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index)
+{
+    struct reader_count *first = awake->above - index / READER_FANOUT;
+    struct reader_counts *counts = container_of(first, struct reader_counts, level1);
+    if (rtrcu_load_relaxed(&awake->word) != 0)
+        return;
+    __builtin_prefetch(awake->above, 1);
+    __builtin_prefetch(&counts->level2[index / READER_FANOUT / READER_FANOUT], 1);
+    __builtin_prefetch(counts->level3, 1);
+}
+
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves)
 {
     for (uint32_t index = 0; index < leaves; index += READER_FANOUT) {

@@ -71,6 +71,9 @@ struct reader_awake {
 
 /* The node above leaf @index, with its way to the top. */
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
+/* A thread of leaf @index wakes: if nobody there is awake, the nodes above are written next, on lines that the crank
+ * has; so fetch them all before the first use. */
+void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index);
 /* In a fork's child, for so many leaves: there is no reason to look at any. */
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves);
 /* Is there a reason to look below node @index of @level?  Leaves are level 0, and not asked here. */

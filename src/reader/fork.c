@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: no leaf is half changed in the child, whose only reader is the thread that forked.
+/* Fork: nothing is held across it.  What the child keeps of a leaf are its words, from which the rest follows: its only
+ * reader is the thread that forked.
  *
  * tested by: test/api/fork.cc
  */
 #include "reader/reader.h"
-
-void reader_before_fork(struct reader_registry *registry)
-{
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
-        lock_acquire_same_rank(&leaf->lock);
-}
-
-/* A leaf that a thread has hung meanwhile was not locked. */
-void reader_after_fork_parent(struct reader_registry *registry)
-{
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
-        if (lock_is_mine(&leaf->lock))
-            lock_release(&leaf->lock);
-    }
-}
 
 static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct reader_record *survivor)
 {

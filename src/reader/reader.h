@@ -42,6 +42,7 @@ enum {
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
     READER_STATE_AWAY = 1 << 6,      /* asleep in a call of the library, between reader_away_begin() and _end() */
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_ODD */
+    READER_STATE_RESTED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
 };
 
 /* Rooms above that keep something of their own for each slot of a leaf. */
@@ -280,11 +281,6 @@ static inline bool reader_is_registered(const struct reader_record *record)
 static inline void reader_lock(struct reader_leaf *leaf)
 {
     lock_acquire(&leaf->lock);
-}
-
-static inline bool reader_try_lock(struct reader_leaf *leaf)
-{
-    return lock_try(&leaf->lock);
 }
 
 static inline void reader_unlock(struct reader_leaf *leaf)
@@ -576,9 +572,6 @@ void reader_away_interrupted(void);
 
 /* ---- fork ---- */
 
-/* All leaf locks are held across it. */
-void reader_before_fork(struct reader_registry *registry);
-void reader_after_fork_parent(struct reader_registry *registry);
 /* In the child: only @survivor (NULL: the forking thread has no record) is left. */
 void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor);
 

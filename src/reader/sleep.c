@@ -25,6 +25,7 @@ void reader_wake(void)
     if (!record)
         return;
     if (!reader_awake_is_set(&record->leaf->awake, reader_bit(record))) {
+        reader_counts_prefetch(&record->leaf->awake, record->leaf->index);
         bool slept = reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
         rtrcu_fence_full();
         (void)counter_add(&record->leaf->awake.woken, slept);

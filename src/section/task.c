@@ -8,7 +8,7 @@
  *  NOWHERE        no section of it is listed                       0
  *  ON_THREAD ...  on a list, see parked/parked.h                   > 0; 0 if listed for good by section_task_list()
  *  COUNTED_...    among the readers without a record: it parked where none could be had
- * tested by: test/unit/section/task.cc
+ * tested by: test/unit/section/task.cc, task_anonymous.cc
  */
 #include "section/section.h"
 
@@ -34,27 +34,77 @@ static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
     return rtrcu_load_relaxed(&task->mounted) == reader_mount_id(gp_registry(gp));
 }
 
-/* What the task has open above its base; all that the thread has open, if it was not resumed here. */
-static uint32_t share_of(struct gp *gp, const struct rcu_task *task)
+/* The leaf on whose list the task is, locked; NULL: it was not on a leaf's list, or promotion has just moved it. */
+static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
 {
-    uint32_t nesting = section_nesting(), base = is_mounted_here(gp, task) ? task->base : 0;
-    return nesting > base ? nesting - base : 0;
+    struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
+    if (!leaf)
+        return NULL;
+    reader_lock(leaf);
+    if (rtrcu_load_relaxed(&task->where) == PARKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf)
+        return leaf;
+    reader_unlock(leaf);
+    return NULL;
 }
 
-/* [O14] Parking half: the task is on a list before the thread's word becomes 0; see parked_promote().
+/* The task mounted last whose section is open still: what is open above its base came with it, or began above it, and
+ * is not older.  NULL: all that is open began on this thread. */
+static struct rcu_task *innermost(void)
+{
+    struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
+    while (task && section_nesting() <= task->base) /* as many as are mounted here */
+        task = task->below;
+    return task;
+}
+
+/* The task, which runs here, is taken out; its share, from its base to that of the next above it.  Those above come
+ * down before the thread's word does: a handler that finds them with more than is theirs ends nothing. */
+static uint32_t take_out(struct rcu_task *task)
+{
+    (void)unmount(task);
+    uint32_t top = section_nesting();
+    for (struct rcu_task *above = rtrcu_self.task; above && above->base >= task->base; above = above->below)
+        top = above->base < top ? above->base : top;
+    uint32_t share = top > task->base ? top - task->base : 0;
+    for (struct rcu_task *above = rtrcu_self.task; above && above->base >= task->base; above = above->below)
+        above->base -= share;
+    return share;
+}
+
+/* Behind @older on whichever list that is, so that whoever waits for its section waits for this one.  It stays there
+ * meanwhile: its section is open on this thread. */
+static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
+{
+    uint32_t where = rtrcu_load_relaxed(&older->where);
+    if (parked_is_counted(where)) {
+        rtrcu_store_relaxed(&task->where, where);
+        reader_anonymous_parked_add(gp_registry(gp), parked_group(where), 1);
+        reader_anonymous_enter(gp_registry(gp), parked_group(where));
+        return;
+    }
+    while (!parked_follow_on_thread(older, task)) { /* at most one promotion comes between */
+        struct reader_leaf *leaf = lock_leaf_of(older);
+        if (!leaf)
+            continue;
+        gp_follow(gp, leaf, older, task);
+        reader_unlock(leaf);
+        return;
+    }
+}
+
+/* The task, on no list yet, takes sections over: those that @older brought along, or that began here.
+ * [O14] Parking half: the task is on a list before the thread's word becomes 0; see parked_promote().
  * A thread whose section began without a record is waited for by the count alone, whatever record it has by now. */
-static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
+static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *older, bool own_list)
 {
     struct reader_record *record = section_record(gp);
-    bool counted = !record || reader_self_is(READER_STATE_ANONYMOUS);
-    uint32_t where = rtrcu_load_relaxed(&task->where);
-    enum reader_group group = where == PARKED_NOWHERE ? reader_self_group(gp_registry(gp)) : parked_group(where);
-    if (parked_is_counted(where) || (where == PARKED_NOWHERE && counted))
-        reader_anonymous_parked_add(gp_registry(gp), group, 1);
-    if (where != PARKED_NOWHERE)
-        return;    /* since it parked first */
-    if (counted) { /* in the thread's group: another may have been seen empty before the task comes to it */
+    if (older) {
+        follow(gp, older, task);
+    } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
+        /* In the thread's group: another may have been seen empty before the task comes to it. */
+        enum reader_group group = reader_self_group(gp_registry(gp));
         rtrcu_store_relaxed(&task->where, group == READER_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
+        reader_anonymous_parked_add(gp_registry(gp), group, 1);
         reader_anonymous_enter(gp_registry(gp), group);
     } else if (own_list && !gp_waits_for_thread(gp, record)) {
         parked_add_to_thread(record, task);
@@ -65,8 +115,8 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, bool own_list)
     }
 }
 
-/* The thread gives @share up.  What its unlocks would do follows: sections of tasks that were mounted above have gone
- * along, and if that was all of it, the thread is outside. */
+/* The thread gives @share up.  What its unlocks would do follows: the task that it was taken over from may have nothing
+ * left, and if that was all of it, the thread is outside. */
 static unsigned int give_up(struct gp *gp, uint32_t share)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
@@ -84,15 +134,20 @@ static unsigned int give_up(struct gp *gp, uint32_t share)
 
 unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
 {
-    if (rtrcu_load_relaxed(&task->mounted) == 0 && rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE)
+    uint32_t where = rtrcu_load_relaxed(&task->where);
+    if (rtrcu_load_relaxed(&task->mounted) == 0 && where != PARKED_NOWHERE)
         return GP_ACTION_NONE; /* it is parked: what is open here is the thread's */
-    uint32_t share = share_of(gp, task);
-    (void)unmount(task);
+    bool mounted = is_mounted_here(gp, task);
+    struct rcu_task *older = mounted ? NULL : innermost();
+    uint32_t share = mounted ? take_out(task) : section_nesting() - (older ? older->base : 0);
     task->nesting = share;
     rtrcu_store_relaxed(&task->mounted, 0);
     if (share == 0)
         return GP_ACTION_NONE;
-    put_on_list(gp, task, own_list);
+    if (parked_is_counted(where))
+        reader_anonymous_parked_add(gp_registry(gp), parked_group(where), 1);
+    if (where == PARKED_NOWHERE) /* else it is on its list since it parked first */
+        put_on_list(gp, task, older, own_list);
     trace3(task_park, gp, task, task->name);
     return give_up(gp, share);
 }
@@ -111,9 +166,10 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     trace3(task_resume, gp, task, task->name);
     (void)section_record(gp); /* a thread that ends with it mounted closes its section */
     reader_slow_begin();
-    reader_wake(); /* its list keeps the task; but the section may become another's, on the list of this thread */
-    rtrcu_word_add(&rtrcu_self, task->nesting); /* first: a handler's unlock must not find it at its base */
-    task->nesting = 0;                          /* from here on the word tells */
+    reader_wake(); /* the task's list is looked at; but who runs it may need to be lent a priority */
+    /* First: a handler's unlock must not find the task at its base. */
+    rtrcu_word_add(&rtrcu_self, task->nesting);
+    task->nesting = 0; /* from here on the word tells */
     mount(task);
     reader_arm_self(); /* the unlock that ends its section takes the slow path */
     reader_slow_end();
@@ -128,7 +184,7 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
                  listed ? "of a task that is listed" : "outside a read-side critical section");
         return GP_ACTION_NONE;
     }
-    put_on_list(gp, task, own_list);
+    put_on_list(gp, task, innermost(), own_list);
     return give_up(gp, 1);
 }
 
@@ -147,15 +203,12 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
     for (; where != PARKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {
         if (parked_remove_from_thread(task))
             return GP_ACTION_NONE;
-        struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
+        struct reader_leaf *leaf = lock_leaf_of(task);
         if (!leaf)
-            continue; /* it was promoted and is on its leaf by now */
-        reader_lock(leaf);
-        bool here = rtrcu_load_relaxed(&task->where) == PARKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf;
-        unsigned int actions = here ? gp_unpark(gp, leaf, task) : GP_ACTION_NONE;
+            continue;
+        unsigned int actions = gp_unpark(gp, leaf, task);
         reader_unlock(leaf);
-        if (here)
-            return actions;
+        return actions;
     }
     return GP_ACTION_NONE;
 }
@@ -197,13 +250,12 @@ unsigned int section_task_abandon(struct gp *gp)
 unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
 {
     bool mounted = is_mounted_here(gp, task);
-    uint32_t share = mounted ? share_of(gp, task) : task->nesting;
+    uint32_t share = mounted ? take_out(task) : task->nesting;
     bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
     if (share != 0 || listed)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",
                  task->name ? task->name : "", share ? share : 1);
-    (void)unmount(task);
     unsigned int actions = take_off(gp, task);
     if (mounted && share != 0)
         actions |= give_up(gp, share);

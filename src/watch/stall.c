@@ -120,6 +120,17 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
     leave_to_say(watch, &report);
 }
 
+void watch_visit_gather(struct watch *watch, uint32_t visitor, uint32_t cpu, int64_t age_ns)
+{
+    struct watch_report report;
+    memset(&report, 0, sizeof(report));
+    report.subject = WATCH_VISIT;
+    report.age_ms = age_ns / 1000000;
+    report.turner = visitor;
+    report.cpu = cpu;
+    leave_to_say(watch, &report);
+}
+
 /* Each value is read by itself: a queue that moves meanwhile is not the one that is stuck. */
 static void add_queue(struct watch_report *report, const struct reader_record *record)
 {
@@ -266,6 +277,14 @@ static void say_fence(const struct manner *manner, const struct watch_report *re
         -report->fence_error);
 }
 
+static void say_visit(const struct manner *manner, const struct watch_report *report)
+{
+    say(manner,
+        "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
+        " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
+        report->turner, (long long)report->age_ms, report->cpu);
+}
+
 static bool take(struct watch *watch, struct watch_report *report)
 {
     bool found = false;
@@ -288,6 +307,8 @@ static bool say_one(struct watch *watch, const struct manner *manner)
         return false;
     if (report.subject == WATCH_BARRIER)
         say_barrier(manner, &report);
+    else if (report.subject == WATCH_VISIT)
+        say_visit(manner, &report);
     else if (report.fence_error)
         say_fence(manner, &report);
     else

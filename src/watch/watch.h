@@ -15,8 +15,8 @@
 #define WATCH_TASK_NAME 48
 #define WATCH_QUEUES_NAMED 8
 
-/* What can be reported: a grace period of either kind, and rcu_barrier(). */
-enum { WATCH_BARRIER = GP_KINDS, WATCH_SUBJECTS };
+/* What can be reported: a grace period of either kind, rcu_barrier(), and a visit to every CPU. */
+enum { WATCH_BARRIER = GP_KINDS, WATCH_VISIT, WATCH_SUBJECTS };
 
 /* What is said of one reader. */
 struct watch_reader {
@@ -41,7 +41,8 @@ struct watch_report {
     int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
     uint64_t number;         /* of the grace period */
     int64_t age_ms;          /* of it */
-    uint32_t turner;         /* thread id of who turns its crank */
+    uint32_t turner;         /* thread id of who turns its crank, or visits */
+    uint32_t cpu;            /* WATCH_VISIT: where it has not come to run; nothing else holds but the age and who */
     uint32_t readers, tasks; /* in its way; more, perhaps, than are named */
     uint32_t anonymous;      /* readers without a record, if it waits for them */
     struct watch_reader reader[WATCH_READERS_NAMED];
@@ -71,7 +72,7 @@ static inline bool watch_has_handler(const struct watch *watch)
     return rtrcu_load_relaxed(&watch->handler) != NULL;
 }
 
-/* How old a grace period may become before the next report, nanoseconds; @previous 0 for the first. */
+/* How old what is reported may become before the next report, nanoseconds; @previous 0 for the first. */
 int64_t watch_next_report(const struct watch *watch, int64_t previous);
 
 /* Note who is in the way of the grace period of @kind, or that it stands still since no fence is to be had.  Under its
@@ -81,6 +82,8 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now);
 void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error);
 /* Note which queues rcu_barrier() has been waiting for, for @age_ns by now.  Under the barrier lock. */
 void watch_barrier_gather(struct watch *watch, int64_t age_ns);
+/* Note that thread @visitor has been on its way to every CPU for @age_ns, and is to run on @cpu next. */
+void watch_visit_gather(struct watch *watch, uint32_t visitor, uint32_t cpu, int64_t age_ns);
 /* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
  * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */
 bool watch_report_say(struct watch *watch);

@@ -73,8 +73,10 @@ TEST_F(Budgets, ABatchHasAtMostItsCountOfPointers)
     });
     test::Worker owner;
     owner.run([&] {
-        for (int i = 0; i < 1200; i++)
+        for (int i = 0; i < 600; i++)
             rcu_free(malloc(16));
+        for (int i = 0; i < 600; i++)
+            ASSERT_EQ(rcu_retire(malloc(16), [](void *memory) { free(memory); }), 0);
         unsigned long sum = 0, largest = 0;
         ASSERT_TRUE(test::eventually([&] {
             unsigned long batch = rcu_process_callbacks(0);
@@ -130,9 +132,16 @@ TEST_F(Budgets, ABarrierEndsThoughItsCallersDeadlineHasPassed)
 
 /* ---- callbacks that do not return ---- */
 
+/* An owner that the machine does not let run for long loses what is ready to a daemon, where nothing is thrown. */
+thread_local bool is_owner;
+std::atomic<int> thrown;
+
 void throws(rcu_head *head)
 {
     count(head);
+    if (!is_owner)
+        return;
+    thrown++;
     throw 42;
 }
 
@@ -141,17 +150,21 @@ TEST_F(Budgets, AnExceptionPassesAndTheQueueGoesOn)
     inline_policy();
     test::Worker owner;
     owner.run([&] {
-        queue_counted(3, throws);
         int caught = 0;
+        is_owner = true;
         ASSERT_TRUE(test::eventually([&] {
-            try {
-                rcu_process_callbacks(-1);
-            } catch (int) {
-                caught++;
-            }
-            return runs == 3;
+            queue_counted(3, throws);
+            return test::eventually([&] {
+                       try {
+                           rcu_process_callbacks(-1);
+                       } catch (int) {
+                           caught++;
+                       }
+                       return runs == 3;
+                   }) &&
+                   caught >= 3;
         }));
-        EXPECT_EQ(caught, 3);
+        EXPECT_EQ(caught, thrown);
         queue_counted(2);
         rcu_barrier();
         EXPECT_EQ(runs, 2);
@@ -161,6 +174,7 @@ TEST_F(Budgets, AnExceptionPassesAndTheQueueGoesOn)
 CHILD(throws_out_of_a_barrier)
 {
     int caught = 0;
+    is_owner = true;
     REQUIRE(rcu_register_thread_qsbr() == 0);
     queue_counted(1, throws);
     try {
@@ -201,7 +215,8 @@ TEST_F(Budgets, AThreadThatEndsInsideACallbackLeavesItsQueueToOthers)
 
 void cancelled_inside(rcu_head *head)
 {
-    pthread_cancel(pthread_self());
+    if (is_owner)
+        pthread_cancel(pthread_self());
     pthread_testcancel();
     count(head);
 }
@@ -211,12 +226,16 @@ TEST_F(Budgets, AThreadIsCancelledBehindItsCallbacks)
     inline_policy();
     std::atomic<bool> went_on{false};
     std::thread([&] {
-        queue_counted(3, cancelled_inside);
+        is_owner = true;
         test::eventually([] {
-            rcu_process_callbacks(-1);
-            return runs == 3;
+            queue_counted(3, cancelled_inside);
+            test::eventually([] {
+                rcu_process_callbacks(-1);
+                return runs == 3;
+            });
+            pthread_testcancel(); /* ends the thread, if it has run one itself */
+            return false;
         });
-        pthread_testcancel();
         went_on = true;
     }).join();
     EXPECT_EQ(runs, 3) << "each to its end";

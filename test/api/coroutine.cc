@@ -2,7 +2,6 @@
 /* C++20 coroutines on a pool of threads: each holds its section across co_await and ends it wherever it goes on.
  */
 #include <condition_variable>
-#include <coroutine>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include <rtrcu/coroutine.hpp>
 
+#include "../support/coroutine.h"
 #include "../support/sync.h"
 #include "child.h"
 #include "moving.h"
@@ -18,30 +18,7 @@
 namespace
 {
 
-/* A coroutine that nobody waits for; its frame goes when it ends. */
-struct Job {
-    struct promise_type {
-        Job get_return_object() noexcept
-        {
-            return {};
-        }
-        std::suspend_never initial_suspend() noexcept
-        {
-            return {};
-        }
-        std::suspend_never final_suspend() noexcept
-        {
-            return {};
-        }
-        void return_void() noexcept
-        {
-        }
-        void unhandled_exception() noexcept
-        {
-            std::terminate();
-        }
-    };
-};
+using test::Job;
 
 /* Threads that resume whatever coroutine is next. */
 class Pool

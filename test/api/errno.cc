@@ -65,6 +65,10 @@ void call_and_free()
     for (int i = 0; i < 1100; i++) {
         void *memory = malloc(40);
         CHECK(rcu_free(memory));
+        memory = malloc(40);
+        CHECK(REQUIRE(rcu_retire(memory, free) == 0));
+        memory = malloc(40);
+        CHECK(REQUIRE(rcu_retire(memory, [](void *object) { free(object); }) == 0));
     }
     CHECK(queue(100));
     CHECK((void)rcu_process_callbacks(0));

@@ -136,6 +136,8 @@ TEST_F(Fork, AQuiescentStateThreadStaysOne)
 
 TEST_F(Fork, WhatWasQueuedRunsInBoth)
 {
+    static std::atomic<int> retired;
+    retired = 0;
     test::Worker reader, queuer;
     reader.run([] { rcu_read_lock(); }); /* nothing becomes ready before the fork */
     queue(10);
@@ -143,9 +145,12 @@ TEST_F(Fork, WhatWasQueuedRunsInBoth)
     std::thread([] { queue(5); }).join();
     for (int i = 0; i < 7; i++)
         rcu_free(malloc(8));
+    for (int i = 0; i < 7; i++)
+        ASSERT_EQ(rcu_retire(&retired, [](void *times) { ++*static_cast<std::atomic<int> *>(times); }), 0);
     in_forked_child([] {
         rcu_barrier();
         REQUIRE(runs == 35);
+        REQUIRE(retired == 7);
         REQUIRE(test::stats().callbacks_backlog == 0);
         REQUIRE(test::stats().callbacks_lost_at_fork == 0);
         queue(3);
@@ -153,9 +158,11 @@ TEST_F(Fork, WhatWasQueuedRunsInBoth)
         REQUIRE(runs == 38);
     });
     EXPECT_EQ(runs, 0);
+    EXPECT_EQ(retired, 0);
     reader.run([] { rcu_read_unlock(); });
     rcu_barrier();
     EXPECT_EQ(runs, 35);
+    EXPECT_EQ(retired, 7);
 }
 
 TEST_F(Fork, WithAnOwnersPolicyToo)

@@ -3,7 +3,6 @@
  * configuration; and a handler that forks while its thread waits.
  */
 #include <csignal>
-#include <fstream>
 #include <pthread.h>
 #include <string>
 #include <sys/wait.h>
@@ -112,14 +111,6 @@ void fork_in_handler(int)
     }
 }
 
-bool is_asleep(pid_t thread)
-{
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    return text.find(") S ") != std::string::npos;
-}
-
 /* The thread waits for a grace period that a reader holds up; in the child that reader is gone.  Asleep, the thread is
  * inside none of the library's locks. */
 template <typename Wait> void fork_while_waiting(Wait until)
@@ -132,7 +123,7 @@ template <typename Wait> void fork_while_waiting(Wait until)
     pid_t thread = getpid();
     std::thread sender([&] {
         for (int i = 0; i < 20; i++) {
-            REQUIRE(test::eventually([thread] { return is_asleep(thread); }));
+            REQUIRE(test::eventually([thread] { return test::is_asleep(thread); }));
             pthread_kill(self, SIGUSR1);
             REQUIRE(test::eventually([i] { return forked_by_handler > i; }));
         }
@@ -182,7 +173,7 @@ CHILD(forks_while_it_forks)
     pthread_t self = pthread_self();
     pid_t thread = getpid();
     std::thread sender([&] {
-        REQUIRE(test::eventually([thread] { return is_asleep(thread); }));
+        REQUIRE(test::eventually([thread] { return test::is_asleep(thread); }));
         pthread_kill(self, SIGUSR1);
     });
     fork_here();

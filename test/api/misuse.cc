@@ -55,15 +55,29 @@ CHILD(null_callback)
     REQUIRE(test::stats().callbacks_backlog == 0);
 }
 
-TEST(Misuse, ANullCallbackIsRefused)
+CHILD(null_retired)
 {
-    test::ChildResult result = test::run_child("null_callback");
+    int object;
+    REQUIRE(rcu_retire(&object, nullptr) == -EINVAL);
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_queued == 0);
+}
+
+void expect_refused(const std::string &child, const std::string &call)
+{
+    test::ChildResult result = test::run_child(child);
     if (TEST_DEBUG) {
-        EXPECT_TRUE(aborted(result, "call_rcu() of a null function"));
+        EXPECT_TRUE(aborted(result, call + "() of a null function"));
     } else {
         EXPECT_TRUE(exited_well(result));
-        EXPECT_TRUE(result.contains("call_rcu() of a null function; refused")) << result.output;
+        EXPECT_TRUE(result.contains(call + "() of a null function; refused")) << result.output;
     }
+}
+
+TEST(Misuse, ANullCallbackIsRefused)
+{
+    expect_refused("null_callback", "call_rcu");
+    expect_refused("null_retired", "rcu_retire");
 }
 
 CHILD(long_callback)
@@ -160,6 +174,28 @@ TEST(Misuse, AFreeInsideASectionDoesNotWaitForMemory)
     test::ChildResult result = test::run_child("free_without_memory");
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains("no memory to note a pointer in")) << result.output;
+}
+
+CHILD(retire_without_memory)
+{
+    constexpr int count = 2000;
+    static int called, refused;
+    REQUIRE(rcu_retire(nullptr, [](void *) { called++; }) == 0);
+    void *taken = exhaust_memory();
+    for (int i = 1; i < count; i++)
+        refused += rcu_retire(nullptr, [](void *) { called++; }) == -ENOMEM;
+    give_memory_back(taken);
+    rcu_barrier();
+    REQUIRE(refused > 0);
+    REQUIRE(called + refused == count);
+    REQUIRE(test::stats().frees_leaked == 0);
+}
+
+TEST(Misuse, WhereNoMemoryIsLeftRetiringIsRefused)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    EXPECT_TRUE(exited_well(test::run_child("retire_without_memory")));
 }
 
 pthread_key_t late_key;

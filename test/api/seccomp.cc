@@ -116,6 +116,41 @@ CHILD(refused_all_along)
     work(&readers);
 }
 
+/* The visit that replaces membarrier() cannot come by where a real-time thread spins inside its section. */
+CHILD(visit_behind_a_real_time_reader)
+{
+    cpu_set_t allowed, one;
+    REQUIRE(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+    struct sched_param priority = {.sched_priority = 10};
+    if (CPU_COUNT(&allowed) < 2 || sched_setscheduler(0, SCHED_FIFO, &priority) != 0)
+        _exit(3);
+    priority.sched_priority = 0;
+    REQUIRE(sched_setscheduler(0, SCHED_OTHER, &priority) == 0);
+    int cpu = sched_getcpu();
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    CPU_CLR(cpu, &allowed);
+    REQUIRE(sched_setaffinity(0, sizeof(allowed), &allowed) == 0);
+    refuse(MEMBARRIER);
+    std::atomic<bool> inside{false}, stop{false};
+    std::thread reader([&] {
+        struct sched_param real_time = {.sched_priority = 10};
+        REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+        REQUIRE(sched_setscheduler(0, SCHED_FIFO, &real_time) == 0);
+        rcu_read_lock();
+        inside = true;
+        while (!stop)
+            ;
+        rcu_read_unlock();
+    });
+    REQUIRE(test::eventually([&] { return inside.load(); }));
+    std::thread updater([] { synchronize_rcu(); });
+    REQUIRE(test::eventually([] { return test::stats().stall_reports > 0; }));
+    stop = true;
+    updater.join();
+    reader.join();
+}
+
 CHILD(off_by_choice)
 {
     REQUIRE(test::stats().full_fences == 1);
@@ -364,6 +399,17 @@ TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains("grace periods stand still")) << result.output;
     EXPECT_TRUE(result.contains("RTRCU_MEMBARRIER=off")) << result.output;
+}
+
+TEST(SandboxStall, AVisitBehindARealTimeReaderIsReported)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    test::ChildResult result = test::run_child("visit_behind_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
+    if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
+        GTEST_SKIP() << "it takes two CPUs, and real-time scheduling";
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("does not come to run on CPU")) << result.output;
 }
 
 TEST(SandboxSettings, OffIsByChoiceAndOnSaysThatItIsRefused)

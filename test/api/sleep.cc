@@ -234,6 +234,36 @@ CHILD(switched)
     }
 }
 
+/* Beside an online quiescent-state thread grace periods need no fence; with nobody awake they end at once. */
+CHILD(counted)
+{
+    Idle idle(3);
+    REQUIRE(until_asleep(3));
+    struct rtrcu_stats before = test::stats();
+    for (int i = 0; i < 50; i++)
+        synchronize_rcu();
+    struct rtrcu_stats alone = test::stats();
+    REQUIRE(alone.gp_at_once >= before.gp_at_once + 50);
+    REQUIRE(alone.gp_completed - before.gp_completed >= alone.gp_at_once - before.gp_at_once);
+    REQUIRE(alone.gp_unfenced == before.gp_unfenced);
+    std::atomic<bool> online{false}, stop{false};
+    std::thread reader([&] {
+        REQUIRE(rcu_register_thread_qsbr() == 0);
+        for (online = true; !stop;)
+            rcu_quiescent_state();
+        rcu_unregister_thread();
+    });
+    REQUIRE(test::eventually([&] { return online.load(); }));
+    before = test::stats();
+    for (int i = 0; i < 20; i++)
+        synchronize_rcu();
+    struct rtrcu_stats beside = test::stats();
+    stop = true;
+    reader.join();
+    REQUIRE(beside.gp_unfenced >= before.gp_unfenced + 20);
+    REQUIRE(beside.gp_at_once == before.gp_at_once);
+}
+
 const std::vector<std::string> kSoon = {"RTRCU_IDLE_SCANS=1"};
 
 TEST(Sleep, ThreadsSleepAndRead)
@@ -271,6 +301,11 @@ TEST(Sleep, DeadlineThreadsWakeAndStayAwake)
 TEST(Sleep, TheFenceIsForbiddenWhileThreadsSleep)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("sandboxed", kSoon)));
+}
+
+TEST(Sleep, GracePeriodsWithoutAFenceOrATurnAreCounted)
+{
+    EXPECT_TRUE(test::exited_well(test::run_child("counted", kSoon)));
 }
 
 TEST(Sleep, FencesAreSwitchedWhileThreadsSleep)

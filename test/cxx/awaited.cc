@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What section::across() and parking() hand on: awaiters that cannot move, promises with await_transform, exceptions.
-#include <coroutine>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -9,34 +8,12 @@
 #include <rtrcu/coroutine.hpp>
 
 #include "../api/child.h"
+#include "../support/coroutine.h"
 
 namespace
 {
 
-// A coroutine that begins at once, and whose frame goes when it ends.
-struct Job {
-    struct promise_type {
-        Job get_return_object() noexcept
-        {
-            return {};
-        }
-        std::suspend_never initial_suspend() noexcept
-        {
-            return {};
-        }
-        std::suspend_never final_suspend() noexcept
-        {
-            return {};
-        }
-        void return_void() noexcept
-        {
-        }
-        void unhandled_exception() noexcept
-        {
-            std::terminate();
-        }
-    };
-};
+using test::Job;
 
 // Suspends until somebody resumes what it has noted; knows its address, and how many there were.
 struct Fixed {

@@ -127,6 +127,7 @@ TEST_F(Cell, ASnapshotIsASectionAndKeepsItsValue)
     EXPECT_FALSE(rcu_read_lock_held());
     EXPECT_EQ(number(cell), 2);
     auto kept = [&cell](auto &&change) {
+        rcu_barrier(); // what an earlier change replaced is no longer counted as alive
         const int alive = Value::alive;
         auto now = cell.read();
         change();
@@ -439,24 +440,52 @@ TEST_F(Cell, WithoutMemoryNothingChanges)
     refuse([&] { cell.store(std::move(next)); });
     refuse([&] { cell.emplace(3); });
     refuse([&] { cell.update([](Value &copy) { copy.number = 4; }); });
-    static int plain;
-    refuse([&] { rtrcu::rcu_retire(&plain, [](int *) {}); });
+    static int plain, state;
+    refuse([&] { rtrcu::rcu_retire(&plain, [&](int *) { state++; }); });
+    refuse([&] { rtrcu::rcu_retire(&plain, [](int *) { state++; }); });
     refuse([&] { cell.reset(); });
-    EXPECT_EQ(refused, 4) << "the last needs none";
+    EXPECT_EQ(refused, 4) << "the last two need none";
+    rcu_barrier();
+    EXPECT_EQ(state, 1);
     EXPECT_EQ(number(cell), -1);
 }
 
-// What rcu_retire() notes a pointer in goes with it.
+// What rcu_retire() notes a pointer and a deleter's state in goes with it.
 TEST_F(Cell, ANoteIsGivenBack)
 {
     if (TEST_ASAN || TEST_TSAN)
         GTEST_SKIP() << "the sanitizer's runtime has an operator new of its own";
-    static int plain;
+    static int plain, deleted;
     const long before = blocks;
     for (int i = 0; i < 100; i++)
-        rtrcu::rcu_retire(&plain, [](int *) {});
+        rtrcu::rcu_retire(&plain, [i](int *) { deleted += i; });
     rcu_barrier();
     EXPECT_LT(blocks - before, 100);
+    EXPECT_EQ(deleted, 4950);
+}
+
+// An empty deleter has no address that a program knows, and may be made when it is called; but not one whose making or
+// moving the program sees.
+struct Counting {
+    static inline int made, called;
+    Counting()
+    {
+        made++;
+    }
+    void operator()(int *) const
+    {
+        called++;
+    }
+};
+
+TEST_F(Cell, ADeleterIsMadeAnewOnlyWhereNobodySees)
+{
+    static int plain;
+    Counting::made = Counting::called = 0;
+    rtrcu::rcu_retire(&plain, Counting());
+    rcu_barrier();
+    EXPECT_EQ(Counting::made, 1);
+    EXPECT_EQ(Counting::called, 1);
 }
 
 // ---- many threads ----

@@ -346,6 +346,7 @@ TEST(Base, Paragraph9AThrowingEvaluationTerminates)
 }
 
 static_assert(noexcept(rtrcu::detail::retired_object<int, void (*)(int *)>::reclaim(nullptr)));
+static_assert(noexcept(rtrcu::detail::retired_pointer<int, std::default_delete<int>>::reclaim(nullptr)));
 
 // An evaluation that schedules others, through all three ways: a chain, each behind a grace period of its own.
 struct Chain : std::rcu_obj_base<Chain> {

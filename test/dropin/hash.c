@@ -10,6 +10,9 @@
 
 #include "dropin.h"
 
+/* liburcu-cds at times misses that a table should grow, and its chains become long. */
+#define KEYS 4000
+
 struct entry {
     struct cds_lfht_node node;
     struct rcu_head rcu;
@@ -64,7 +67,7 @@ static void *reader(void *unused)
 {
     (void)unused;
     rcu_register_thread();
-    for (unsigned long key = 0; !rtrcu_load_relaxed(&done); key = (key + 1) % 20000) {
+    for (unsigned long key = 0; !rtrcu_load_relaxed(&done); key = (key + 1) % KEYS) {
         struct cds_lfht_iter iterator;
         rcu_read_lock();
         cds_lfht_lookup(table, key * 2654435761u, matches, &key, &iterator);
@@ -83,12 +86,12 @@ int main(void)
     table = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
     EXPECT(table);
     EXPECT(pthread_create(&thread, NULL, reader, NULL) == 0);
-    for (int round = 0; round < 3; round++) {
-        for (unsigned long key = 0; key < 20000; key++) {
+    for (int round = 0; round < 15; round++) {
+        for (unsigned long key = 0; key < KEYS; key++) {
             add(key);
             called.quiescent();
         }
-        for (unsigned long key = 0; key < 20000; key++)
+        for (unsigned long key = 0; key < KEYS; key++)
             EXPECT(take_out(key));
     }
     rtrcu_store_relaxed(&done, 1);

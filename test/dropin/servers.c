@@ -146,10 +146,57 @@ static void test_barrier_inside(void)
     rcu_barrier();
 }
 
-int main(void)
+static unsigned long queued, ran;
+
+static void run_slowly(struct rcu_head *head)
+{
+    for (int i = 0; i < 200; i++)
+        EXPECT(rtrcu_load_relaxed(&ran) != ~0ul);
+    rtrcu_store_relaxed(&ran, ran + 1);
+    free(head);
+}
+
+static void flood(unsigned long count, unsigned long most)
+{
+    for (unsigned long i = 0; i < count; i++) {
+        struct rcu_head *head = malloc(sizeof(*head));
+        EXPECT(head);
+        call_rcu(head, run_slowly);
+        queued++;
+        EXPECT(queued - rtrcu_load_relaxed(&ran) <= most);
+    }
+}
+
+/* At qmax a caller waits, if it may: a reader goes on, and is not waited for. */
+static void test_backlog(unsigned long qmax)
+{
+#if QUIESCES
+    rcu_thread_offline();
+#endif
+    flood(50000, qmax + 64);
+#if QUIESCES
+    rcu_thread_online();
+#endif
+    rcu_read_lock();
+    alarm(10); /* it would wait 100 ms each time, for nothing */
+    flood(10 * qmax, 50000 + 10 * qmax);
+    alarm(0);
+    EXPECT(queued - rtrcu_load_relaxed(&ran) > 8 * qmax);
+    rcu_read_unlock();
+    called.quiescent();
+    rcu_barrier();
+    EXPECT(queued == ran);
+}
+
+int main(int argc, char **argv)
 {
     expect_ours();
     rcu_register_thread();
+    if (argc > 1) {
+        test_backlog(strtoul(argv[1], NULL, 10));
+        rcu_unregister_thread();
+        return 0;
+    }
     test_default();
     test_thread();
     test_handed_over();

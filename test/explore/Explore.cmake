@@ -6,7 +6,7 @@ set(EXPLORE_APPLY ${CMAKE_CURRENT_LIST_DIR}/twins/apply.py)
 add_library(explore_flags INTERFACE)
 target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
                            ${CMAKE_CURRENT_LIST_DIR})
-target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1)
+target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1 PLAT_CPU_MAX=64)
 target_compile_options(explore_flags INTERFACE -O1 -g -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
                        -fexceptions -Wall -Wextra -Wno-ignored-qualifiers -Wno-unused-value -Wno-tsan)
 
@@ -50,7 +50,7 @@ function(explore_subject layout)
     # The machine itself is not instrumented.
     target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${CMAKE_SOURCE_DIR}/include
                                ${CMAKE_SOURCE_DIR}/src)
-    target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE ${ARGN})
+    target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE PLAT_CPU_MAX=64 ${ARGN})
 endfunction()
 
 # explore_changed_library(<out: objects> <name> <layout> <twin.twin>): library and scenarios with a twin's fault.

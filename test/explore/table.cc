@@ -64,12 +64,15 @@
     X(SwitchPark) \
     X(RefusedKinds) \
     X(Call) \
+    X(CallTwo) \
     X(CallSignal) \
     X(CallExit) \
     X(Barrier) \
     X(BarrierTwo) \
     X(Free) \
     X(FreeBarrier) \
+    X(Retire) \
+    X(RetireRefused) \
     X(GiveBack) \
     X(Claimed) \
     X(OfflineCall) \
@@ -103,6 +106,14 @@
     X(TaskKinds) \
     X(TaskFull) \
     X(TaskAnonymous) \
+    X(TaskAgain) \
+    X(TaskTaken) \
+    X(TaskTakenNode) \
+    X(TaskTakenPark) \
+    X(TaskTakenAnonymous) \
+    X(ForkPromoted) \
+    X(ForkParking) \
+    X(ForkQueued) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \
@@ -110,6 +121,7 @@
     X(LendByCaller) \
     X(FullAnonymous) \
     X(Spin) \
+    X(Told) \
     X(Help) \
     X(Adopted) \
     X(AdoptedFull) \
@@ -121,7 +133,8 @@
     X(AdoptedQsbr) \
     X(AdoptedRefused) \
     X(AdoptedCall) \
-    X(AdoptedWake)
+    X(AdoptedWake) \
+    X(AdoptedDefer)
 // clang-format on
 
 namespace scenarios

@@ -252,6 +252,45 @@ TEST(InsidePage, HasEveryNameOfTheBlock)
         EXPECT_NE(block->find(name), nullptr) << name << " is on the page and not in the block";
 }
 
+/* Each flavour is a domain, with the readers whose words lie in the program. */
+TEST(InsideAdopted, HasItsReadersAndWhoIsInTheWay)
+{
+    Subject subject({ADOPTED});
+    const int reader = subject.threads.at("reader"), loop = subject.threads.at("loop");
+    std::vector<Domain> domains;
+    auto waits = [&](const char *name, int id) {
+        for (const Domain &domain : domains)
+            if (domain.name == name)
+                return thread_of(domain, id) != nullptr && thread_of(domain, id)->is_waited_for[normal];
+        return false;
+    };
+    for (int i = 0; i < 100000 && !(waits("nested", reader) && waits("online", loop)); i++)
+        domains = look_into(subject.pid); /* until both updaters wait */
+    ASSERT_EQ(domains.size(), 3u);
+    EXPECT_EQ(domains[0].name, "native");
+    const bool in_order = domains[1].name == "nested";
+    const Domain &nested = domains[in_order ? 1 : 2], &online = domains[in_order ? 2 : 1];
+    ASSERT_EQ(nested.name, "nested");
+    ASSERT_EQ(online.name, "online");
+    ASSERT_TRUE(waits("nested", reader));
+    ASSERT_TRUE(waits("online", loop));
+    for (const Domain *domain : {&nested, &online}) {
+        EXPECT_TRUE(domain->gp[normal].running);
+        EXPECT_GT(domain->gp[normal].waiters, 0u);
+        EXPECT_GT(domain->gp[normal].began_ns, 0);
+        EXPECT_LE(domain->gp[normal].began_ns, domain->at_ns);
+        EXPECT_EQ(domain->waited_for(), 1u);
+        EXPECT_EQ(thread_of(*domain, domain == &nested ? loop : reader), nullptr) << "registered with the other alone";
+    }
+    EXPECT_EQ(thread_of(nested, reader)->nesting, 3u);
+    EXPECT_FALSE(thread_of(nested, reader)->is_quiescent_state);
+    EXPECT_TRUE(thread_of(online, loop)->is_quiescent_state);
+    EXPECT_EQ(nested.queued, 3u);
+    EXPECT_EQ(nested.invoked, 0u);
+    EXPECT_EQ(online.queued, 0u);
+    EXPECT_EQ(subject.end(), 0);
+}
+
 TEST(InsideHistogram, BucketsMeet)
 {
     EXPECT_EQ(bucket_begin_ns(0), 0);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
 
-usage: programs.py RTRCU SUBJECT...     The subjects have the library in several ways.
+usage: programs.py RTRCU ADOPTED SUBJECT...     The subjects have the library in several ways; ADOPTED has liburcu's
+flavours.
 """
 
 import json
@@ -14,24 +15,9 @@ import sys
 import tempfile
 import time
 
+from subject import Subject
+
 sys.path.append("/usr/lib/python3/dist-packages")  # where another Python is first, the system's packages are not seen
-
-
-class Subject:
-    def __init__(self, path, *arguments):
-        command = [path, *arguments]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid, self.threads = self.process.pid, {}
-        for line in self.process.stdout:
-            words = line.split()
-            if words[0] == "thread":
-                self.threads[words[1]] = int(words[2])
-            if words[0] == "ready":
-                break
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
 
 
 def run(*command, code=0):
@@ -205,7 +191,37 @@ def check_screen(rtrcu, subject, busy):
         screen.tmux("kill-server")
 
 
-def main(rtrcu, *paths):
+def check_adopted(rtrcu, path):
+    """Flavours of liburcu are domains of their own."""
+    subject = Subject(path)
+    reader, loop = subject.threads["reader"], subject.threads["loop"]
+
+    def both_wait():
+        rows = {(row["row"], row["domain"], row.get("thread")): row for row in rows_of(rtrcu, subject.pid)}
+        return (
+            rows
+            if all(
+                rows.get(("thread", domain, thread), {}).get("waited_for")
+                for domain, thread in (("nested", reader), ("online", loop))
+            )
+            else None
+        )
+
+    rows = until(both_wait, "both flavours wait for their readers")
+    expect(rows["thread", "nested", reader]["nesting"] == 3, "adopted: nesting", rows)
+    expect(rows["thread", "online", loop]["online"], "adopted: online", rows)
+    expect(rows["domain", "nested", None]["callbacks_pending"] == 3, "adopted: callbacks", rows)
+    text = run(rtrcu, "who", "--no-stacks", str(subject.pid))
+    for pattern in (
+        r"domain nested .*\n  normal grace period \d+ is under way",
+        rf"in the way: thread {reader} .*nesting 3",
+        rf"in the way: thread {loop} .*online",
+    ):
+        expect(re.search(pattern, text), f"who, adopted: /{pattern}/", text)
+    subject.end()
+
+
+def main(rtrcu, adopted, *paths):
     subjects = [Subject(path) for path in paths]
     busy = Subject(paths[0], "rounds")
     for subject in subjects:
@@ -213,6 +229,7 @@ def main(rtrcu, *paths):
     check_once(rtrcu, [*subjects, busy])
     check_prometheus(rtrcu, busy)
     check_who(rtrcu, subjects[0])
+    check_adopted(rtrcu, adopted)
     check_refusals(rtrcu)
     check_screen(rtrcu, subjects[0], busy)
     for subject in subjects:

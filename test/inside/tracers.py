@@ -12,30 +12,14 @@ import subprocess
 import sys
 import tempfile
 
+from subject import Subject
+
 SKIPPED = 77
 
 
 def fail(what, output):
     print(f"{what}:\n{output}")
     sys.exit(1)
-
-
-class Subject:
-    """The program, up to the point where its updater waits."""
-
-    def __init__(self, path):
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.threads = {}
-        for line in self.process.stdout:
-            words = line.split()
-            if words[0] == "thread":
-                self.threads[words[1]] = int(words[2])
-            if words[0] == "ready":
-                break
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
 
 
 def gdb(arguments, commands):
@@ -74,13 +58,13 @@ def run_gdb(path, root):
         core = os.path.join(folder, "core")
         # The updater comes to wait in its own time.
         for _ in range(200):
-            live = gdb(["-p", str(subject.process.pid)], commands)
+            live = gdb(["-p", str(subject.pid)], commands)
             if "ptrace" in live and "Operation not permitted" in live:
                 return SKIPPED
             if "is under way" in live and ": 7 callbacks" in live:
                 break
         check_gdb(subject, live, "live")
-        gdb(["-p", str(subject.process.pid)], [f"gcore {core}"])
+        gdb(["-p", str(subject.pid)], [f"gcore {core}"])
         check_gdb(subject, gdb([path, core], commands), "core")
     subject.end()
     return 0

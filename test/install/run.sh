@@ -41,8 +41,10 @@ for name in librtrcu.so librtrcu.so.0.1 librtrcu.a; do
     }
 done
 readelf -d "$libraries/librtrcu.so" | grep -q 'SONAME.*\[librtrcu\.so\.0\.1\]'
-# Everything exported is named rtrcu_* and has a version: nothing else may become part of the interface by accident.
-foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '$2 != "A" && $3 !~ /^rtrcu_[a-z0-9_]+@@/ {print $3}')
+# Everything exported is named rtrcu_*, or is what <urcu/rculist.h> calls out of line, and has a version: nothing else
+# may become part of the interface by accident.
+ours='(rtrcu_[a-z0-9_]+|rcu_(dereference|(set|xchg|cmpxchg)_pointer)_sym)'
+foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk -v ours="^$ours@@" '$2 != "A" && $3 !~ ours {print $3}')
 [ -z "$foreign" ] || {
     echo "exported, but not rtrcu_* with a version: $foreign" >&2
     exit 1
@@ -50,7 +52,7 @@ foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '$2 != "A" && $3 !
 
 # The linker ignores names of the version script that nothing defines; a program would find them missing.
 exported=$(nm -D --defined-only "$libraries/librtrcu.so" | awk '{print $3}' | sed 's/@.*//' | sort)
-promised=$(grep -oE '\brtrcu_[a-z0-9_]+;' "$here/../../src/api/rtrcu.map" | tr -d ';' | sort)
+promised=$(grep -oE "\b$ours;" "$here/../../src/api/rtrcu.map" | tr -d ';' | sort)
 missing=$(comm -13 <(echo "$exported") <(echo "$promised"))
 [ -z "$missing" ] || {
     echo "named by src/api/rtrcu.map, but not exported: $missing" >&2

@@ -30,7 +30,7 @@ void switcher()
     if (broken)
         rtrcu_fence_full();
     else
-        plat_fence_by_visit();
+        plat_fence_by_visit(nullptr);
     bool quiet = rtrcu_load_acquire(&slow) == 0;
     confirmed = quiet && rtrcu_load_acquire(&flag) == 1;
 }

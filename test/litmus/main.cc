@@ -14,13 +14,14 @@ namespace litmus
 {
 
 extern const Test kO1, kO2, kO3, kO4, kO5, kO6, kO7, kO8, kO9, kO10, kO11, kO12, kO13, kO14, kO15, kO16, kO17, kO18,
-    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26;
+    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26, kO27;
 
 namespace
 {
 
-const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,  &kO5,  &kO6,  &kO7,  &kO8,  &kO9,  &kO10, &kO11, &kO12, &kO13,
-                           &kO14, &kO15, &kO16, &kO17, &kO18, &kO19, &kO20, &kO21, &kO22, &kO23, &kO24, &kO25, &kO26};
+const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,  &kO5,  &kO6,  &kO7,  &kO8,  &kO9,
+                           &kO10, &kO11, &kO12, &kO13, &kO14, &kO15, &kO16, &kO17, &kO18,
+                           &kO19, &kO20, &kO21, &kO22, &kO23, &kO24, &kO25, &kO26, &kO27};
 const char *const models[] = {"sc", "tso", "pso"};
 
 const Test *current;

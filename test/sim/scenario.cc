@@ -16,7 +16,16 @@ void *run(void *argument)
     return nullptr;
 }
 
+void (*fork_prepare)();
+void (*fork_child)();
+
 } // namespace
+
+extern "C" void sim_atfork(void (*prepare)(), void (*child)())
+{
+    fork_prepare = prepare;
+    fork_child = child;
+}
 
 int thread(const char *name, void (*body)())
 {
@@ -76,6 +85,14 @@ void step()
 void until(bool (*condition)())
 {
     world()->wait_until(condition);
+}
+
+void fork()
+{
+    fork_prepare();
+    world()->point("fork", "scenario");
+    world()->end_others();
+    fork_child();
 }
 
 bool is_freed(const void *memory)

@@ -18,6 +18,8 @@ struct Scenario {
     void (*finish)();    // or null: looks at what the threads have left
     void (*invariant)(); // or null: looks at memory after every step
     uint64_t step_limit; // a schedule that is longer has failed
+    // Not with pso, where a store to a thread's own stack may reach memory when another frame is there.
+    bool stores_to_stack = false;
 };
 
 // In setup: a thread of the scenario.  Daemons need not end.  Returns its number.
@@ -48,7 +50,9 @@ void step();
 // Wait for something that is not the library's business to signal.  It orders nothing: what the other thread did before
 // is known by an acquire of the program's own, behind this.
 void until(bool (*condition)());
-// Has what malloc() gave been freed, free()'s end included?
+// The calling thread forks, and goes on as the only one of the child.
+void fork();
+// Has what malloc() gave been freed, and does the caller come after that?
 bool is_freed(const void *memory);
 // Break off the schedule as failed.
 void expect(bool condition, const char *text);

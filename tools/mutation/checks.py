@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The checks that a mutant must fail, cheapest first: unit tests, tests of the interface, the explorer, torture."""
+"""The checks that a mutant must fail, cheapest first: unit tests, tests of the interface, programs for liburcu, the
+explorer, torture.
+"""
 
 import copy
+import json
 import os
 import re
 import signal
@@ -89,6 +92,28 @@ class Gtest(Check):
         return reason, extra
 
 
+class DropIn(Check):
+    """A program built for liburcu, on the libraries that stand in for liburcu's; as CTest has it."""
+
+    def __init__(self, name, command, properties):
+        super().__init__(name, (LIBRARY,))
+        self.words = command
+        self.folders = properties["ENVIRONMENT"].pop("LD_LIBRARY_PATH")
+        self.environment = properties["ENVIRONMENT"]
+        self.said = properties.get("PASS_REGULAR_EXPRESSION")
+
+    def command(self, changed):
+        return list(self.words), {**self.environment,
+                                  "LD_LIBRARY_PATH": f"{changed.library_folder()}:{self.folders}"}
+
+    def outcome(self, changed, extra=()):
+        words, environment = self.command(changed)
+        reason, output = run_program(words, environment, self.limit() if self.seconds else 600, subprocess.STDOUT)
+        if self.said and not (reason or "").startswith(NO_END):
+            reason = None if any(re.search(said, output, re.S) for said in self.said) else "says something else"
+        return reason, extra
+
+
 class Explorer(Check):
     """Scenarios of the explorer."""
 
@@ -131,12 +156,13 @@ class Shapes(Check):
         return None
 
 
-def run_program(words, environment, limit):
-    """None if it passed, else why not; and what it printed.  It runs in a group of its own, which does not outlive it.
+def run_program(words, environment, limit, errors=subprocess.DEVNULL):
+    """None if it passed, else why not; and what it printed, complaints too where @errors is STDOUT.  It runs in a group
+    of its own, which does not outlive it.
     """
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         program = subprocess.Popen(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                                   stdout=output, stderr=subprocess.DEVNULL, start_new_session=True)
+                                   stdout=output, stderr=errors, start_new_session=True)
         try:
             status = program.wait(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -156,6 +182,18 @@ def run_program(words, environment, limit):
     return f"signal {-status}" if status < 0 else f"exit {status}", text
 
 
+def drop_ins(build):
+    """Programs that were built here for liburcu; there are none where it is not installed."""
+    text = subprocess.run(["ctest", "--show-only=json-v1", "-R", "^dropin_"], check=True, capture_output=True,
+                          text=True, cwd=build.folder).stdout
+    for test in json.loads(text)["tests"]:
+        if not test.get("command", [""])[0].startswith(str(build.folder / "test" / "dropin")):
+            continue
+        properties = {entry["name"]: entry["value"] for entry in test["properties"]}
+        properties["ENVIRONMENT"] = dict(entry.split("=", 1) for entry in properties["ENVIRONMENT"])
+        yield DropIn(test["name"], test["command"], properties)
+
+
 def all_checks(build):
     """Every check that this build has programs for."""
     checks = []
@@ -167,6 +205,7 @@ def all_checks(build):
         name = f"api_{file.stem}"
         if (build.folder / "test" / "api" / name).exists():
             checks.append(Gtest(name, (LIBRARY,), late=name in LATE))
+    checks += drop_ins(build)
     explorer = "test/explore/rtrcu-explore"
     if (build.folder / explorer).exists():
         parts = (EXPLORED, "explore_one_word_scenarios.dir")

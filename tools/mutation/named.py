@@ -32,6 +32,7 @@ FIRST = [
     ("rtrcu_config_set", "{ return 0; }"), ("rtrcu_configure", "{ return 0; }"), ("rtrcu_stats", "{ return 0; }"),
     ("plat_print", "{ return; }"), ("rtrcu_register_thread", "{ return 0; }"),
     ("rtrcu_process_callbacks", "{ return 0; }"), ("rtrcu_free", "{ return; }"),
+    ("rtrcu_retire", "{ func(object); return 0; }"), ("rtrcu_retire", "{ return 0; }"),
 ]
 
 

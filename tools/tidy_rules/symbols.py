@@ -74,7 +74,7 @@ def dead_symbols(tree):
     for symbol in facts(tree).symbols.values():
         # The compiler warns of static functions, except of those in headers.
         is_warned_of = symbol.is_static and symbol.path.endswith(".c")
-        if not symbol.path.startswith("src/") or symbol.name.startswith("rtrcu_") or is_warned_of:
+        if not symbol.path.startswith("src/") or symbol.name.startswith(("rtrcu_", "rcu_")) or is_warned_of:
             continue
         used_by = users[symbol.name]
         if symbol.is_static or symbol.kind == "enumerator":

@@ -26,12 +26,6 @@
 
 #include <rtrcu/detail/library.hpp>
 
-#if defined(__clang__)
-#define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
-#else
-#define RTRCU_DETAIL_BOUND
-#endif
-
 namespace rtrcu
 {
 
@@ -421,7 +415,5 @@ template <typename T, typename D> class cell
 } // namespace checked
 #endif
 } // namespace rtrcu
-
-#undef RTRCU_DETAIL_BOUND
 
 #endif

@@ -21,12 +21,6 @@
 
 #include <rtrcu/guard.hpp>
 
-#if defined(__clang__)
-#define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
-#else
-#define RTRCU_DETAIL_BOUND
-#endif
-
 namespace rtrcu
 {
 
@@ -159,7 +153,5 @@ class section
 };
 
 } // namespace rtrcu
-
-#undef RTRCU_DETAIL_BOUND
 
 #endif

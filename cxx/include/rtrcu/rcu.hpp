@@ -200,15 +200,35 @@ template <class T, class D> struct retired_object {
     }
 };
 
+// Every D is as good as another: one that is made when it is called needs no room.
+template <class D>
+inline constexpr bool makes_no_difference =
+    std::is_empty_v<D> &&std::is_trivially_default_constructible_v<D> &&std::is_trivially_copyable_v<D>;
+
+// The library notes pointer and function in blocks, as it does for rcu_free().
+template <class T, class D> struct retired_pointer {
+    static void reclaim(void *at) noexcept
+    {
+        T *object = static_cast<T *>(at);
+        D deleter{};
+        deleter(object);
+    }
+};
+
 } // namespace detail
 
-// Schedules d(p) for an object without that base.
+// Schedules d(p) for an object without that base.  Allocates only where D has a state, or the library has no memory.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T *p, D d = D(), rcu_domain &dom = rcu_default_domain())
 {
     static_assert(std::is_move_constructible_v<D>, "D must be move constructible");
     static_assert(detail::deletes<D, T *&>, "D must be callable with a T *");
     (void)dom;
+    if constexpr (detail::makes_no_difference<D> && !std::is_function_v<T>) {
+        void *object = const_cast<void *>(static_cast<const volatile void *>(p));
+        if (rtrcu_retire(object, detail::retired_pointer<T, D>::reclaim) == 0)
+            return;
+    }
     auto *scheduled = new detail::retired_object<T, D>(p, std::move(d));
     detail::call(scheduled->link, detail::retired_object<T, D>::reclaim);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rtrcu/rcu.h>
+#include <rtrcu/detail/flavor.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,7 +20,8 @@ extern "C" {
 enum { RTRCU_ADOPT_MEMB, RTRCU_ADOPT_MB, RTRCU_ADOPT_QSBR, RTRCU_ADOPT_BP, RTRCU_ADOPT_FLAVOURS };
 
 /* A thread's block, 256 bytes.  What programs know: the word at 0, and for qsbr `waiting` at 144, and `registered` at
- * 152, which debug builds of them look at.  @room adopt */
+ * 152, which debug builds of them look at.  Aligned no further than the C library's own thread-local storage: else a
+ * program that runs already could not load its library.  @room adopt */
 struct rtrcu_adopted_reader {
     uint64_t word; /* atomic; by the owner alone */
     uint64_t unused[15];
@@ -33,7 +34,7 @@ struct rtrcu_adopted_reader {
     uint32_t in_callbacks; /* of the owner: it is a server's thread */
     uint32_t forked;       /* of the owner: explicit fork hooks that it is between */
     uint64_t unused_last[11];
-} __attribute__((aligned(128)));
+} __attribute__((aligned(64)));
 
 /* What a flavour's library says of it once.  @room adopt, api */
 struct rtrcu_adopt_flavour {
@@ -48,14 +49,6 @@ struct rtrcu_adopt_flavour {
 
 struct rtrcu_adopted; /* a flavour's domain */
 struct adopt_server;  /* what programs know as struct call_rcu_data */
-
-/* Hooks of liburcu-cds' hash table around a fork, at the places that its ABI fixes.  @room adopt */
-struct rtrcu_fork_hooks {
-    void (*before_fork)(void *priv);
-    void (*after_fork_parent)(void *priv);
-    void (*after_fork_child)(void *priv);
-    void *priv;
-};
 
 /* The domain of @flavour's kind: a new one the first time.  Ends the process if there is no memory for it. */
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour);

@@ -52,6 +52,7 @@ const size_t rtrcu_layout[] = {
     FIELD(struct rtrcu_stats, latency_us_log2),
     FIELD(struct rtrcu_stats, callbacks_lost),
     FIELD(struct rtrcu_stats, threads_woken),
+    FIELD(struct rtrcu_stats, gp_unfenced),
     sizeof(struct rtrcu_config),
     offsetof(struct rtrcu_thread, flag),
 };

@@ -150,6 +150,10 @@ macro_rules! stats {
             pub threads_slept: u64,
             /// Times one woke.
             pub threads_woken: u64,
+            /// Of `gp_completed`, how many found that nobody read, and turned nothing.
+            pub gp_at_once: u64,
+            /// How many of the others needed no heavy fence.
+            pub gp_unfenced: u64,
         }
 
         impl rtrcu_stats {
@@ -164,6 +168,8 @@ macro_rules! stats {
                     callbacks_lost: 0,
                     threads_slept: 0,
                     threads_woken: 0,
+                    gp_at_once: 0,
+                    gp_unfenced: 0,
                 }
             }
         }

@@ -6,31 +6,17 @@
 mod support;
 
 use std::cell::RefCell;
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::IntoFuture;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex, mpsc};
-use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, barrier, defer, read, section, synchronize};
-use support::{Probe, Random, counter};
-
-type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// Pending once.
-fn pause() -> impl Future<Output = ()> + Send {
-    let mut paused = false;
-    poll_fn(move |_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending })
-}
-
-fn poll<T>(future: &mut Boxed<T>) -> Poll<T> {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-}
+use support::{Boxed, Probe, Random, counter, pause, poll};
 
 /// For tests that set what is the process's: run this one as a child, alone. True in the child.
 fn alone(name: &str) -> bool {
@@ -156,21 +142,19 @@ fn registrations_that_overlap_protect_nothing_less() {
     synchronize();
 }
 
-/// The section's first poll is on a thread of the library's, in a batch of drops.
-#[test]
-fn a_section_begun_in_a_deferred_function_goes_on_elsewhere() {
-    let cell = leaked_cell();
-    let (tell, told) = mpsc::channel();
-    defer(move || {
-        let mut held: Boxed<()> = Box::pin(section(async |s| {
-            let seen = cell.load(s);
-            pause().await;
-            seen.check();
-        }));
-        assert!(poll(&mut held).is_pending());
-        tell.send(held).unwrap();
-    });
-    let mut held = told.recv().unwrap();
+/// A section of the value, after its first poll.
+fn begun(cell: &'static Rcu<Probe>) -> Boxed<()> {
+    let mut held: Boxed<()> = Box::pin(section(async move |s| {
+        let seen = cell.load(s);
+        pause().await;
+        seen.check();
+    }));
+    assert!(poll(&mut held).is_pending());
+    held
+}
+
+/// Grace periods wait for the section, which is polled to its end here.
+fn goes_on(mut held: Boxed<()>, cell: &Rcu<Probe>) {
     cell.replace(Probe::new(2, &counter()));
     let cookie = Cookie::start();
     give_time();
@@ -179,20 +163,24 @@ fn a_section_begun_in_a_deferred_function_goes_on_elsewhere() {
     cookie.wait();
 }
 
+/// The section's first poll is on a thread of the library's, in a batch of drops.
+#[test]
+fn a_section_begun_in_a_deferred_function_goes_on_elsewhere() {
+    let cell = leaked_cell();
+    let (tell, told) = mpsc::channel();
+    defer(move || {
+        tell.send(begun(cell)).unwrap();
+    });
+    goes_on(told.recv().unwrap(), cell);
+}
+
 /// And here by a destructor of a thread that ends.
 #[test]
 fn a_section_begun_while_its_thread_ends_goes_on_elsewhere() {
     struct AtExit(&'static Rcu<Probe>, mpsc::Sender<Boxed<()>>);
     impl Drop for AtExit {
         fn drop(&mut self) {
-            let cell = self.0;
-            let mut held: Boxed<()> = Box::pin(section(async move |s| {
-                let seen = cell.load(s);
-                pause().await;
-                seen.check();
-            }));
-            assert!(poll(&mut held).is_pending());
-            self.1.send(held).unwrap();
+            self.1.send(begun(self.0)).unwrap();
         }
     }
     thread_local! {
@@ -206,13 +194,7 @@ fn a_section_begun_while_its_thread_ends_goes_on_elsewhere() {
     })
     .join()
     .unwrap();
-    let mut held = told.recv().unwrap();
-    cell.replace(Probe::new(2, &counter()));
-    let cookie = Cookie::start();
-    give_time();
-    assert!(!cookie.is_reached());
-    assert!(poll(&mut held).is_ready());
-    cookie.wait();
+    goes_on(told.recv().unwrap(), cell);
 }
 
 /// A change that takes the value out itself, waits for it, and puts others at the places that become free.
@@ -302,8 +284,7 @@ fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
             pause().await;
         }
     }));
-    let mut context = Context::from_waker(Waker::noop());
-    while held.as_mut().poll(&mut context).is_pending() {}
+    while poll(&mut held).is_pending() {}
     drop(held);
     drop(turn);
     barrier();

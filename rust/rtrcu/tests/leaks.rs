@@ -6,15 +6,13 @@
 mod support;
 
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::process::Command;
 use std::sync::Mutex;
-use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use rtrcu::{Config, Cookie, Guard, Rcu, read, section};
-use support::{Probe, counter, eventually};
+use support::{Probe, counter, eventually, pause, poll};
 
 /// Run the test again as a child, alone, and return what it said; in the child, `None`.
 fn alone(name: &str) -> Option<(bool, String)> {
@@ -43,15 +41,6 @@ macro_rules! alone {
             return;
         }
     };
-}
-
-fn pause() -> impl Future<Output = ()> {
-    let mut paused = false;
-    poll_fn(move |_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending })
-}
-
-fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
 static REPORT: Mutex<String> = Mutex::new(String::new());
@@ -112,8 +101,7 @@ fn a_leaked_section_is_named() {
         assert_eq!(*seen, 7);
     }));
     let line = line!() - 5;
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(leaked.as_mut().poll(&mut context).is_pending());
+    assert!(poll(&mut leaked).is_pending());
     std::mem::forget(leaked);
     let cookie = Cookie::start();
     let name = format!("tests/leaks.rs:{line}");

@@ -3,37 +3,15 @@
 
 mod support;
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::thread;
 
 use rtrcu::{Cookie, Rcu, barrier, grace_period, is_reading, read, section, synchronize};
-use support::{Probe, counter};
-
-/// Pending once.
-fn pause() -> impl Future<Output = ()> + Send {
-    let mut paused = false;
-    poll_fn(move |context| {
-        if std::mem::replace(&mut paused, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-}
-
-fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-}
-
-type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-fn poll_box<T>(future: &mut Boxed<T>) -> Poll<T> {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-}
+use support::{Boxed, Probe, counter, pause, poll};
 
 #[test]
 fn a_section_belongs_to_no_thread_between_polls() {
@@ -97,7 +75,7 @@ fn a_section_may_be_cancelled_at_every_await() {
                 }
             }));
             for done in 0..polls {
-                assert_eq!(poll_box(&mut future).is_ready(), done == AWAITS);
+                assert_eq!(poll(&mut future).is_ready(), done == AWAITS);
             }
             let cookie = Cookie::start();
             if elsewhere {
@@ -133,7 +111,7 @@ fn a_section_ends_behind_its_body() {
                 pause().await;
             }
         })));
-        let polled = held.as_mut().as_pin_mut().unwrap().poll(&mut Context::from_waker(Waker::noop()));
+        let polled = poll(&mut held.as_mut().as_pin_mut().unwrap());
         assert_eq!(polled.is_pending(), pauses == 1);
         held.set(None);
         synchronize();
@@ -150,9 +128,9 @@ fn a_body_that_panics_ends_its_section() {
             panic!("on purpose");
         }));
         for _ in 0..pauses {
-            assert!(poll_box(&mut future).is_pending());
+            assert!(poll(&mut future).is_pending());
         }
-        assert!(catch_unwind(AssertUnwindSafe(|| poll_box(&mut future))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut future))).is_err());
         assert!(!is_reading());
         synchronize();
         drop(future);
@@ -161,8 +139,7 @@ fn a_body_that_panics_ends_its_section() {
         Box::pin(section(|_: &rtrcu::Section| -> std::future::Ready<()> {
             panic!("before there is a future");
         }));
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(catch_unwind(AssertUnwindSafe(|| made.as_mut().poll(&mut context))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut made))).is_err());
     assert!(!is_reading());
     synchronize();
 }
@@ -206,7 +183,7 @@ fn waiting_in_the_drop_of_a_cancelled_body_panics() {
         let _waits = Waits;
         pause().await;
     }));
-    assert!(poll_box(&mut future).is_pending());
+    assert!(poll(&mut future).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| drop(future))).is_err());
     synchronize();
 }

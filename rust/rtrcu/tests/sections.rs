@@ -5,7 +5,6 @@
 mod support;
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,21 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use rtrcu::{Cookie, Rcu, async_barrier, barrier, defer, grace_period, read, section, synchronize};
-use support::{Probe, Random, counter, eventually};
-
-/// Pending once.
-fn pause() -> impl Future<Output = ()> + Send {
-    let mut paused = false;
-    poll_fn(move |context| {
-        if std::mem::replace(&mut paused, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-}
-
-type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+use support::{Boxed, Probe, Random, counter, eventually, pause};
 
 /// Many sections at a time that hold values across `.await`, while others replace them; some are cancelled.
 async fn stress(spawn: impl Fn(Boxed<()>) -> Boxed<()>, tasks: u64, rounds: u64) {

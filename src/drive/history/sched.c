@@ -22,7 +22,7 @@ static void bring(struct drive *drive)
 /* Callbacks of threads that are gone have nobody who comes for them. */
 static bool has_orphans(struct drive *drive)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
         if (callback_at_work(leaf) & ~reader_registered(leaf))
             return true;
     }

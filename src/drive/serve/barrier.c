@@ -5,9 +5,6 @@
  */
 #include "drive/drive.h"
 
-/* How long blocking backpressure waits for a backlog that stands still. */
-#define PATIENCE_NS 100000000
-
 /* No thread could be made, or the driver has none: do a pass here. */
 static void help(struct drive *drive)
 {
@@ -88,7 +85,7 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
     int64_t moved_ns = plat_clock_now();
     while (!is_below_qmax(drive, record)) { /* ends when daemons have caught up, or stand still */
         bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
-        if (!is_served || plat_clock_now() - moved_ns > PATIENCE_NS)
+        if (!is_served || plat_clock_now() - moved_ns > DRIVE_PATIENCE_NS)
             return false;
         drive_progress_wait(drive, is_below_qmax, record);
         if (callback_returned(record) == returned)

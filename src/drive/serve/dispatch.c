@@ -17,9 +17,7 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
     bool punts = callback_punts(drive->cb);
-    /* Who collects asks for a grace period behind the bit: who finds that asked for finds the bit. */
-    if (callback_at_work(leaf) == 0)
-        return false;
+    callback_queues_lock(leaf);
     reader_lock(leaf);
     struct reader_record *record;
     for (uint32_t left = callback_at_work(leaf); (record = reader_next(leaf, &left));) {
@@ -29,7 +27,9 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
         cpu[count++] = drive_cpu_of(drive, record);
     }
     bool ready = callback_ready(leaf) != 0;
+    callback_rest(drive->cb, leaf);
     reader_unlock(leaf);
+    callback_queues_unlock(leaf);
     for (uint32_t i = 0; i < count; i++) {
         /* Where no daemon may be, or none can, the next pass tries again. */
         if (!drive_row(drive)->body || !drive_krcud_give(drive, give[i], cpu[i], punts))
@@ -42,7 +42,8 @@ bool drive_dispatch_within(struct drive *drive, struct drive_share *share)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));)
+    /* Who collects asks for a grace period behind the mark: who finds that asked for finds the mark. */
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));)
         ready |= dispatch_leaf(drive, leaf, now, share);
     return ready;
 }

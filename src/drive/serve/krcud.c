@@ -10,7 +10,6 @@
 
 /* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
 #define TURN_CALLBACKS 4096
-#define LIFTED_NICE -15
 
 /* A queue to serve.  NULL: there is none, or somebody forks. */
 static struct reader_record *take(struct krcud *krcud)
@@ -116,7 +115,7 @@ static void lift(struct krcud *krcud)
     if (krcud->settings->krcud_rtprio > 0 || flood == krcud->lifted)
         return;
     krcud->lifted = flood;
-    (void)plat_sched_set(0, flood ? LIFTED_NICE : wanted_nice(krcud));
+    (void)plat_sched_set(0, flood ? DRIVE_LIFTED_NICE : wanted_nice(krcud));
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */

@@ -5,12 +5,22 @@
  */
 #include "drive/drive.h"
 
+/* It may not come to run on a CPU for long, and reports nothing meanwhile: so another thread knows. */
+static bool visit_all(struct drive *drive)
+{
+    bool told = drive_visit_begins(drive);
+    bool reached = plat_fence_by_visit(told ? &drive->visit.next_cpu : NULL) == 0;
+    if (told)
+        drive_visit_ends(drive);
+    return reached;
+}
+
 /* A full fence in every thread of the process that runs.  A sandbox may be another thread's alone: what the kernel
  * refused there it may allow here.  Not where the configuration spares other CPUs the interrupts. */
 static bool reach_all(struct drive *drive)
 {
     bool may_interrupt = config_now(drive->config)->membarrier != RTRCU_MEMBARRIER_OFF;
-    return (may_interrupt && plat_fence_heavy() == 0) || plat_fence_by_visit() == 0;
+    return (may_interrupt && plat_fence_heavy() == 0) || visit_all(drive);
 }
 
 /* Not yet sure that every reader fences in @mode: reaching all of them is a heavy fence of its own, and may confirm it.

@@ -46,6 +46,7 @@ static bool try_to_scan(struct drive *drive, enum gp_kind kind)
         report_fence_if_old(drive, kind);
         return false;
     }
+    counter_add_alone(&drive->turning[kind].unfenced, !drive->turning[kind].fenced);
     trace3(gp_fence, drive->gp, kind, drive->turning[kind].fenced);
     if (kind == GP_NORMAL)
         gp_settle(drive->gp, drive->turning[kind].fenced);

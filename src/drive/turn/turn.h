@@ -20,9 +20,9 @@ struct drive_lending {
 struct drive_turning {
     uint32_t event;    /* atomic: futex: counts wake-ups and releases of the crank */
     uint32_t sleeping; /* atomic: how many sleep on it or are about to */
-    struct counter slept, by_caller;
+    struct counter slept, by_caller, unfenced;
     /* What the next step needs to know; under the crank. */
-    bool unscanned;      /* begun, and no fence was to be had yet */
+    bool unscanned;      /* begun, and not scanned yet: for some time where no fence is to be had */
     bool fenced;         /* its scan came behind a heavy fence */
     bool asked;          /* those in the way have been asked to report */
     uint32_t watcher;    /* thread id of who looks once a tick, 0 = nobody has had to wait */

@@ -18,6 +18,45 @@ void drive_report(struct drive *drive)
         watch_report_say_at_once(drive->watch);
 }
 
+bool drive_visit_begins(struct drive *drive)
+{
+    struct drive_visit *visit = &drive->visit;
+    uint32_t nobody = 0;
+    if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_id()))
+        return false;
+    rtrcu_store_release(&visit->began_ns, plat_clock_now());
+    if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
+        drive_worker_wake(drive, DRIVE_WORKER_REPORT);
+    return true;
+}
+
+void drive_visit_ends(struct drive *drive)
+{
+    rtrcu_store_relaxed(&drive->visit.began_ns, 0);
+    rtrcu_store_release(&drive->visit.visitor, 0);
+}
+
+/* What the worker knows of a visit: when it began, and the age at which it is reported next. */
+struct visit_known {
+    int64_t began_ns, report_ns;
+};
+
+/* Gathers a report if the visit is too old.  How long the worker may sleep before it has to look again. */
+static int64_t look_at_visit(struct drive *drive, struct visit_known *known)
+{
+    int64_t began_ns = rtrcu_load_acquire(&drive->visit.began_ns), age_ns = plat_clock_now() - began_ns;
+    uint32_t visitor = rtrcu_load_relaxed(&drive->visit.visitor);
+    if (began_ns == 0 || visitor == 0)
+        return PLAT_FOREVER;
+    if (began_ns != known->began_ns)
+        *known = (struct visit_known){.began_ns = began_ns, .report_ns = watch_next_report(drive->watch, 0)};
+    if (age_ns >= known->report_ns) {
+        watch_visit_gather(drive->watch, visitor, rtrcu_load_relaxed(&drive->visit.next_cpu), age_ns);
+        known->report_ns = watch_next_report(drive->watch, known->report_ns);
+    }
+    return known->report_ns - age_ns;
+}
+
 /* The program's handler has ended the thread: the next report makes another. */
 static void gone(void *argument)
 {
@@ -28,11 +67,13 @@ static void gone(void *argument)
 static void *report_body(void *argument)
 {
     struct drive_worker *worker = argument;
+    struct visit_known known = {0};
     pthread_cleanup_push(gone, worker);
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = drive_thread_event(&worker->thread);
+        int64_t rest_ns = look_at_visit(worker->drive, &known);
         if (!watch_report_say(worker->drive->watch))
-            drive_worker_sleep(worker, event);
+            drive_thread_sleep(worker->drive, &worker->thread, event, rest_ns);
     }
     pthread_cleanup_pop(0);
     return NULL;

@@ -30,12 +30,19 @@ struct drive_worker {
     struct drive *drive;
     const struct drive_job *job; /* constant */
     struct drive_thread thread;
-    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period */
+    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period; tell: tasks have come */
     uint32_t thread_id; /* atomic: 0 = not yet running */
     struct lock lock;   /* the priority: held over the look at who waits and the change */
     int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER; written under the lock */
     int32_t refused;    /* under the lock: the priority that was refused last, and when */
     int64_t refused_ns;
+};
+
+/* A visit to every CPU that is under way, for reports. */
+struct drive_visit {
+    int64_t began_ns;  /* atomic: 0 = none is; written by the visitor */
+    uint32_t visitor;  /* atomic: thread id, 0 = nobody; of several at a time, one */
+    uint32_t next_cpu; /* atomic: where it is about to run; written by the visitor */
 };
 
 /* ---- workers: worker.c ---- */
@@ -62,5 +69,9 @@ bool drive_tell_handler(struct drive *drive);
 
 /* Have the reports that watch/ has gathered said, by a thread that holds nothing.  Under the crank; never waits. */
 void drive_report(struct drive *drive);
+/* The calling thread is about to visit every CPU: a report says so if that takes too long.  True: drive_visit_ends() is
+ * owed. */
+bool drive_visit_begins(struct drive *drive);
+void drive_visit_ends(struct drive *drive);
 
 #endif

@@ -140,6 +140,7 @@ void full_setup()
 void two_setup()
 {
     begin(RTRCU_ADOPT_MEMB);
+    sim::no_timeouts();
     updaters = 2;
     sim::as_thread(sim::thread("reader", read_adopted), join);
     sim::thread("first", replace_and_wait_adopted);
@@ -249,10 +250,7 @@ void wait_online()
 {
     use_object();
     struct object *old = replace_object();
-    bool was_online = adopt_wait_begin(adopted, "test");
-    adopt_wait(adopted, adopt_snap(adopted));
-    if (was_online)
-        adopt_online(adopted);
+    adopt_synchronize(adopted, "test");
     free_object(old);
     use_object();
     adopt_offline(adopted);
@@ -320,10 +318,41 @@ void wake_setup()
     sim::thread("second", call_and_stay);
 }
 
+// ---- without memory to note it in, who defers waits itself ----
+
+struct object *spare;
+
+void free_deferred(void *object)
+{
+    free_object(static_cast<struct object *>(object));
+    invoked++;
+}
+
+bool one_deferred()
+{
+    return invoked == 1;
+}
+
+void defer_old()
+{
+    adopt_defer(adopted, free_deferred, rtrcu_exchange(&shared, spare));
+    sim::until(one_deferred);
+}
+
+void defer_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    rtrcu_domain.config.first.qhimark = 0; /* no pause */
+    spare = make_object();
+    sim::may_fail(sim::kMalloc, 1);
+    sim::as_thread(sim::thread("reader", read_adopted), join);
+    sim::thread("updater", defer_old);
+}
+
 } // namespace
 
 extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
-    kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake;
+    kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer;
 
 const sim::Scenario kAdopted = {
     "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
@@ -347,5 +376,7 @@ const sim::Scenario kAdoptedCall = {
     "adopted-call", "a callback, its server and a barrier", call_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedWake = {
     "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedDefer = {
+    "adopted-defer", "memory may be refused to who defers", defer_setup, nullptr, invariants, 12000};
 
 } // namespace scenarios

@@ -15,12 +15,6 @@ void only_wait()
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
-void replace_twice()
-{
-    replace_and_wait();
-    replace_and_wait();
-}
-
 void refuse()
 {
     sim::refuse_fences(true, true);

@@ -41,18 +41,36 @@ void call_one()
     sim::until(one_invoked);
 }
 
-void register_and_start_driver()
-{
-    register_reader();
-    (void)drive_start(&rtrcu_domain.drive);
-}
-
 void call_setup()
 {
     begin();
     sim::no_timeouts();
     sim::as_thread(sim::thread("reader", read_once), register_reader);
     sim::as_thread(sim::thread("updater", call_one), register_and_start_driver);
+}
+
+// ---- two threads of one leaf queue, and each relies on what the other has said of it ----
+
+void call_from_first()
+{
+    call_rcu_hurry(&queued[0]->head, free_callback);
+    sim::until(two_invoked);
+}
+
+void call_from_second()
+{
+    call_rcu_hurry(&queued[1]->head, free_callback);
+    sim::until(two_invoked);
+}
+
+void call_two_setup()
+{
+    begin();
+    sim::no_timeouts();
+    queued[0] = make_object();
+    queued[1] = make_object();
+    sim::as_thread(sim::thread("first", call_from_first), register_and_start_driver);
+    sim::as_thread(sim::thread("second", call_from_second), register_reader);
 }
 
 // ---- a signal handler queues too, between exchange and link perhaps ----
@@ -158,6 +176,8 @@ void barrier_two_setup()
     sim::thread("barrier", barrier_of_other);
 }
 
+uint64_t queued_at[2]; // cookies
+
 // ---- rcu_free(): a block is gathered by its owner and closed by the collector ----
 
 void free_two()
@@ -172,6 +192,58 @@ void free_setup()
     begin();
     sim::as_thread(sim::thread("reader", read_once), register_reader);
     sim::as_thread(sim::thread("updater", free_two), register_reader);
+}
+
+// ---- rcu_retire(): frees stand among functions in the same blocks, in two of them ----
+
+void free_retired(void *object)
+{
+    sim::expect(poll_state_synchronize_rcu(queued_at[0]), "a whole grace period has passed since it was retired");
+    free_callback(&static_cast<struct object *>(object)->head);
+}
+
+void retire_three()
+{
+    struct object *old = replace_object();
+    queued_at[0] = get_state_synchronize_rcu();
+    bool noted = rcu_retire(old, free_retired) == 0;
+    rcu_free(replace_object());
+    noted &= rcu_retire(replace_object(), free_retired) == 0;
+    sim::expect(noted, "there is memory to note them in");
+    rcu_barrier();
+    sim::expect(invoked == 2, "each function was called");
+}
+
+void retire_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("updater", retire_three), register_reader);
+}
+
+// ---- no memory for another block: what stands in the full one is not forgotten ----
+
+int noted_objects, called_objects;
+
+void count_called(void *)
+{
+    called_objects++;
+}
+
+void retire_while_refused()
+{
+    for (int i = 0; i < 3; i++)
+        noted_objects += rcu_retire(nullptr, count_called) == 0;
+    rcu_barrier();
+    sim::expect(called_objects == noted_objects, "rcu_barrier() returns behind those that were noted");
+}
+
+void retire_refused_setup()
+{
+    begin();
+    noted_objects = called_objects = 0;
+    sim::may_fail(sim::kMalloc | sim::kPages, 2);
+    sim::as_thread(sim::thread("updater", retire_while_refused), register_reader);
 }
 
 // ---- rcu_barrier() for pointers that another thread has given to rcu_free(), with a full block behind them ----
@@ -205,8 +277,6 @@ void free_barrier_setup()
 }
 
 // ---- a callback runs when a grace period has passed since it was queued, whoever turned the crank ----
-
-uint64_t queued_at[2];
 
 void expect_reached(uint64_t cookie)
 {
@@ -398,11 +468,13 @@ void claimed_setup()
 
 extern const sim::Scenario kClaimed;
 extern const sim::Scenario kGiveBack, kOfflineCall, kOnlineCall;
-extern const sim::Scenario kCall, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kInline,
-    kCallCookies, kHurry;
+extern const sim::Scenario kCall, kCallTwo, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kRetire,
+    kRetireRefused, kInline, kCallCookies, kHurry;
 
 const sim::Scenario kCall = {
     "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kCallTwo = {
+    "call-two", "two threads of one leaf queue a callback each", call_two_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kCallSignal = {
     "call-signal", "a signal handler queues while its thread does", signal_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kCallExit = {
@@ -417,6 +489,12 @@ const sim::Scenario kFree = {
 const sim::Scenario kFreeBarrier = {"free-barrier",     "rcu_barrier() for another thread's rcu_free()",
                                     free_barrier_setup, nullptr,
                                     check_invariants,   8000};
+const sim::Scenario kRetire = {"retire",         "rcu_retire() and rcu_free() of objects that a reader may use",
+                               retire_setup,     expect_nothing_left,
+                               check_invariants, 8000};
+const sim::Scenario kRetireRefused = {"retire-refused",     "rcu_retire() where no memory is to be had for a while",
+                                      retire_refused_setup, nullptr,
+                                      check_invariants,     8000};
 const sim::Scenario kInline = {
     "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
 

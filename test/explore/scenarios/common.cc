@@ -48,6 +48,12 @@ void register_reader()
     rcu_read_unlock();
 }
 
+void register_and_start_driver()
+{
+    register_reader();
+    (void)drive_start(&rtrcu_domain.drive);
+}
+
 void register_qsbr()
 {
     (void)section_register(&rtrcu_domain.gp, RTRCU_QSBR);
@@ -142,6 +148,28 @@ void replace_and_wait()
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
+void replace_twice()
+{
+    replace_and_wait();
+    replace_and_wait();
+}
+
+void exchange_and_wait()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void exchange_and_expedite()
+{
+    struct object *old = rcu_xchg_pointer(&shared, make_object());
+    synchronize_rcu_expedited();
+    free_object(old);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
 void expect_nothing_left()
 {
     sim::expect(sim::live_allocations() == 1, "after rcu_barrier() nothing is left but the object in use");
@@ -154,6 +182,7 @@ void expect_idle()
         const struct gp_machine *machine = &gp->machine[kind];
         sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
         sim::expect(machine->crank.word == 0, "nobody holds a crank at the end");
+        sim::expect(rtrcu_domain.drive.turning[kind].sleeping == 0, "nobody counts as asleep over a crank at the end");
     }
     for (uint32_t i = 0; i < rtrcu_domain.registry.leaf_count; i++)
         sim::expect(rtrcu_domain.registry.leaf[i]->lock.word == 0, "nobody holds a leaf at the end");

@@ -18,6 +18,7 @@ void prepare_domain();
 struct rtrcu_config *configure();
 // Register the calling thread (in sim::as_thread()).
 void register_reader();
+void register_and_start_driver();
 void register_qsbr();
 void register_deadline();
 // In the last slot of the first leaf.
@@ -49,6 +50,10 @@ void free_callback(struct rcu_head *head);
 extern int invoked;
 // Publish, wait for a grace period, free.
 void replace_and_wait();
+void replace_twice();
+// The same beside other updaters, and by an expedited one.
+void exchange_and_wait();
+void exchange_and_expedite();
 
 // Everything that was queued to be freed is freed.
 void expect_nothing_left();

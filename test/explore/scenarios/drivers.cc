@@ -19,12 +19,6 @@ void call_and_wait()
     sim::until(is_invoked);
 }
 
-void register_and_start()
-{
-    register_reader();
-    (void)drive_start(&rtrcu_domain.drive);
-}
-
 struct rtrcu_config *begin(int32_t driver)
 {
     struct rtrcu_config *config = configure();
@@ -38,14 +32,14 @@ void ltimer_setup()
 {
     begin(RTRCU_DRIVER_LTIMER);
     sim::as_thread(sim::thread("reader", read_once), register_reader);
-    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start);
+    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start_driver);
 }
 
 void poll_setup()
 {
     begin(RTRCU_DRIVER_POLL);
     sim::as_thread(sim::thread("reader", read_once), register_reader);
-    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start);
+    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start_driver);
 }
 
 // ---- sched: the program's own quiescent states do the work ----
@@ -164,7 +158,7 @@ void daemon_refused_setup()
 {
     begin(RTRCU_DRIVER_KTHREAD);
     sim::as_thread(sim::thread("reader", read_once), register_reader);
-    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start);
+    sim::as_thread(sim::thread("updater", call_and_wait), register_and_start_driver);
     sim::may_fail(sim::kThreads, 2);
 }
 

@@ -39,18 +39,12 @@ void refuse_both()
     sim::refuse_fences(true, true);
 }
 
-void two_periods()
-{
-    replace_and_wait();
-    replace_and_wait();
-}
-
 void begin()
 {
     configure();
     shared = make_object();
     sim::as_thread(sim::thread("reader", read_three_times), register_reader);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 void refused_setup()
@@ -83,7 +77,7 @@ void refused_armed_setup()
     int reader = sim::thread("reader", unlock_and_read);
     sim::as_thread(reader, register_reader);
     sim::as_thread(reader, lock_and_arm);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 // Full fences from the start.

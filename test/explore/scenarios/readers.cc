@@ -152,12 +152,6 @@ void quiescent_twice()
     stay();
 }
 
-void two_periods()
-{
-    replace_and_wait();
-    replace_and_wait();
-}
-
 void quiescent_two_setup()
 {
     configure();
@@ -165,7 +159,7 @@ void quiescent_two_setup()
     shared = make_object();
     sim::no_timeouts();
     sim::as_thread(sim::thread("reader", quiescent_twice), register_qsbr);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 // Its sections are counted too, so an update under way may lose the flag that the scan has set.

@@ -12,7 +12,7 @@ namespace
 
 struct rcu_task task, second_task;
 struct object *held;
-bool parked, resumed, handling;
+bool parked, handling;
 
 bool is_parked()
 {
@@ -26,7 +26,7 @@ void begin(uint32_t count)
 {
     configure()->idle_scans = 1;
     shared = make_object();
-    parked = resumed = handling = false;
+    parked = handling = false;
     updaters = count;
     rtrcu_task_init(&task, "task");
     rtrcu_task_init(&second_task, "second task");
@@ -113,33 +113,11 @@ void online_and_use()
     stay();
 }
 
-void two_periods()
-{
-    replace_and_wait();
-    replace_and_wait();
-}
-
-void expedite()
-{
-    struct object *old = rcu_xchg_pointer(&shared, make_object());
-    synchronize_rcu_expedited();
-    free_object(old);
-    rtrcu_fetch_add(&updaters, (uint32_t)-1);
-}
-
-void wait_normally()
-{
-    struct object *old = rcu_xchg_pointer(&shared, make_object());
-    synchronize_rcu();
-    free_object(old);
-    rtrcu_fetch_add(&updaters, (uint32_t)-1);
-}
-
 void with_reader(void (*start)(), void (*body)())
 {
     begin(2);
     sim::as_thread(sim::thread("reader", body), start);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 void sleep_setup()
@@ -207,15 +185,15 @@ void sleep_asked_setup()
     begin(2);
     sim::as_thread(sim::thread("reader", read_twice), idle_and_asked);
     sim::thread("asker", ask_again);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 void sleep_kinds_setup()
 {
     begin(2);
     sim::as_thread(sim::thread("reader", read_twice), idle_fast);
-    sim::thread("normal", wait_normally);
-    sim::thread("expedited", expedite);
+    sim::thread("normal", exchange_and_wait);
+    sim::thread("expedited", exchange_and_expedite);
 }
 
 // ---- tasks ----
@@ -268,7 +246,7 @@ void sleep_task_setup()
     begin(2);
     sim::as_thread(sim::thread("parker", lock_and_park), idle_fast);
     sim::as_thread(sim::thread("resumer", resume_when_parked), idle_fast);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 // Its task is on its own list, and it has nothing else to do: the other machine must not find nobody to look at.
@@ -276,18 +254,17 @@ void sleep_parked_setup()
 {
     begin(2);
     sim::as_thread(sim::thread("parker", resume_and_unlock), park_fast);
-    sim::thread("normal", wait_normally);
-    sim::thread("expedited", expedite);
+    sim::thread("normal", exchange_and_wait);
+    sim::thread("expedited", exchange_and_expedite);
 }
 
-// A task goes on where its thread sleeps, and its section becomes that of a task of the thread's, on the thread's list:
-// nobody would look there.
+// A task goes on where its thread sleeps, and its section becomes another task's: not on the thread's list, where
+// nobody would look.
 void resume_and_list()
 {
     sim::until(is_parked);
     (void)rtrcu_load_acquire(&parked);
     rtrcu_task_resume(&task);
-    rtrcu_store_release(&resumed, true);
     rtrcu_task_list(&second_task);
     use_held();
     rtrcu_task_unlist(&second_task);
@@ -302,23 +279,12 @@ void park_and_stay()
     stay();
 }
 
-bool is_resumed()
-{
-    return resumed;
-}
-
-void replace_when_resumed()
-{
-    sim::until(is_resumed);
-    replace_and_wait();
-}
-
 void sleep_relist_setup()
 {
     begin(1);
     sim::as_thread(sim::thread("parker", park_and_stay), register_reader);
     sim::as_thread(sim::thread("resumer", resume_and_list), asleep_in_second_leaf);
-    sim::thread("updater", replace_when_resumed);
+    sim::thread("updater", replace_and_wait);
 }
 
 // The task is on its leaf's list, where nobody may be awake.
@@ -328,8 +294,8 @@ void sleep_listed_setup()
     rtrcu_domain.config.first.blocked_lists = RTRCU_BLOCKED_LISTS_NODE;
     sim::as_thread(sim::thread("parker", lock_and_park), idle_fast);
     sim::as_thread(sim::thread("resumer", resume_when_parked), idle_fast);
-    sim::thread("normal", wait_normally);
-    sim::thread("expedited", expedite);
+    sim::thread("normal", exchange_and_wait);
+    sim::thread("expedited", exchange_and_expedite);
 }
 
 // ---- handlers, threads that come and go, and deadline threads ----
@@ -371,7 +337,7 @@ void sleep_exit_setup()
     begin(2);
     sim::as_thread(sim::thread("leaver", read_once), idle_fast);
     sim::thread("newcomer", read_once);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 void become_deadline()
@@ -397,7 +363,7 @@ void sleep_refused_setup()
 {
     begin(2);
     sim::as_thread(sim::thread("reader", read_twice), idle_fast);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
     sim::event("membarrier is refused from now on", refuse_membarrier);
 }
 

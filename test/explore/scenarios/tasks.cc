@@ -75,6 +75,19 @@ void park_two_in_turn()
     stay();
 }
 
+// Another task parks on the thread behind the first, whose section may be over by then: the thread has reported, and
+// whoever promotes must not take it for one that is waited for still.
+void park_and_park_again()
+{
+    lock_and_park();
+    read_once(); // in which a scan may find the thread
+    rcu_read_lock();
+    rtrcu_task_park(&second_task);
+    rtrcu_task_resume(&second_task);
+    rcu_read_unlock();
+    stay();
+}
+
 void park_and_exit()
 {
     lock_and_park();
@@ -118,6 +131,11 @@ void read_setup()
 void two_setup()
 {
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_two_in_turn, resume_and_stay);
+}
+
+void again_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_park_again, resume_and_stay);
 }
 
 void exit_setup()
@@ -171,17 +189,23 @@ void full_setup()
 }
 
 // It parks on a thread that can have no record, and goes on on one that has.
-void anonymous_setup()
+void begin_without_record(void (*resumer)())
 {
     configure();
     shared = make_object();
     parked = false;
     rtrcu_task_init(&task, "task");
+    rtrcu_task_init(&second_task, "second task");
     sim::no_timeouts();
     sim::may_fail(sim::kExitHooks, 2);
     sim::thread("parker", park_and_stay);
-    sim::as_thread(sim::thread("resumer", resume_and_stay), register_reader);
+    sim::as_thread(sim::thread("resumer", resumer), register_reader);
     sim::thread("updater", replace_and_wait);
+}
+
+void anonymous_setup()
+{
+    begin_without_record(resume_and_stay);
 }
 
 // A thread without a record goes on with the task, and reads inside its section, which registers the thread.
@@ -204,10 +228,59 @@ void newcomer_setup()
     sim::thread("newcomer", resume_and_read);
 }
 
+// A section that a task has brought along becomes another task's: a grace period that found this thread outside waits
+// for it all the same.
+void resume_and_list()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    rtrcu_task_resume(&task);
+    rtrcu_task_list(&second_task);
+    sim::expect(held->value == 42, "a task may use the object of a section that was listed for it");
+    rtrcu_task_unlist(&second_task);
+    stay();
+}
+
+// The same by parking: the second task was not resumed here.  The thread's own section beneath stays.
+void resume_and_park()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    rcu_read_lock();
+    rtrcu_task_resume(&task);
+    rtrcu_task_park(&second_task);
+    use_object();
+    rcu_read_unlock();
+    sim::expect(held->value == 42, "a task may use the object of a section that it has taken along");
+    rtrcu_task_resume(&second_task);
+    rcu_read_unlock();
+    stay();
+}
+
+void taken_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, resume_and_list);
+}
+
+void taken_node_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_NODE, park_and_stay, resume_and_list);
+}
+
+void taken_park_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, resume_and_park);
+}
+
+void taken_anonymous_setup()
+{
+    begin_without_record(resume_and_list);
+}
+
 } // namespace
 
 extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
-    kTaskKinds, kTaskFull, kTaskAnonymous;
+    kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous;
 
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
@@ -220,6 +293,8 @@ const sim::Scenario kTaskRead = {
     "task-read", "the thread reads while its task is parked", read_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskTwo = {
     "task-two", "two tasks take turns on a thread", two_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskAgain = {
+    "task-again", "a second task parks when the first has ended", again_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskExit = {
     "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskNewcomer = {"task-newcomer",  "a task goes on on a thread that registers inside its section",
@@ -233,5 +308,18 @@ const sim::Scenario kTaskFull = {
 const sim::Scenario kTaskAnonymous = {"task-anonymous", "a task parks on a thread without a record",
                                       anonymous_setup,  expect_idle,
                                       check_invariants, 4000};
+
+const sim::Scenario kTaskTaken = {"task-taken",     "a section that a task brought along is listed for another",
+                                  taken_setup,      expect_idle,
+                                  check_invariants, 4000};
+const sim::Scenario kTaskTakenNode = {
+    "task-taken-node", "the same from the leaf's list", taken_node_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskTakenPark = {"task-taken-park", "a task parks with a section that another brought along",
+                                      taken_park_setup,  expect_idle,
+                                      check_invariants,  4000};
+const sim::Scenario kTaskTakenAnonymous = {
+    "task-taken-anonymous", "a section that began without a record is listed for another task",
+    taken_anonymous_setup,  expect_idle,
+    check_invariants,       4000};
 
 } // namespace scenarios

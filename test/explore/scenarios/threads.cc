@@ -65,17 +65,11 @@ void leaver()
     read_once();
 }
 
-void two_periods()
-{
-    replace_and_wait();
-    replace_and_wait();
-}
-
 void exit_setup()
 {
     begin();
     sim::as_thread(sim::thread("leaver", leaver), register_reader);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 // One leaves, another takes its slot.
@@ -121,7 +115,7 @@ void tree_late_setup()
     sim::as_thread(sim::thread("reader1", read_and_stay), register_reader);
     sim::as_thread(sim::thread("reader2", read_and_stay), register_reader);
     sim::as_thread(sim::thread("other leaf", stay), register_in_second_leaf);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
 }
 
 // ---- no record is to be had at first: the section begins without one, and a nested one registers ----
@@ -229,7 +223,7 @@ void turns_setup()
     shared = make_object();
     sim::as_thread(sim::thread("first", read_thrice), lose_the_record);
     sim::as_thread(sim::thread("second", read_thrice), lose_the_record);
-    sim::thread("updater", two_periods);
+    sim::thread("updater", replace_twice);
     sim::thread("expedited", two_expedited);
 }
 

@@ -2,6 +2,8 @@
 // Those who wait for a grace period: several at once, cookies, expedited ones.
 #include "scenarios/common.h"
 
+#include <rtrcu/task.h>
+
 namespace scenarios
 {
 
@@ -14,14 +16,6 @@ struct rtrcu_config *begin()
     shared = make_object();
     sim::no_timeouts();
     return config;
-}
-
-// Of several updaters each frees what it took out itself.
-void exchange_and_wait()
-{
-    struct object *old = rcu_xchg_pointer(&shared, make_object());
-    synchronize_rcu();
-    free_object(old);
 }
 
 void share_setup()
@@ -89,7 +83,6 @@ void wait_without_the_first()
     sim::until(first_has_gone_on);
     exchange_and_wait();
     rtrcu_store_release(&other_is_done, true);
-    rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
 void help_setup()
@@ -142,14 +135,6 @@ void poll_setup()
 
 // ---- expedited: a worker turns, callers sleep ----
 
-void expedited_updater()
-{
-    struct object *old = rcu_xchg_pointer(&shared, make_object());
-    synchronize_rcu_expedited();
-    free_object(old);
-    rtrcu_fetch_add(&updaters, (uint32_t)-1);
-}
-
 void make_worker()
 {
     register_reader();
@@ -160,14 +145,14 @@ void expedited_setup()
 {
     begin();
     sim::as_thread(sim::thread("reader", read_once), make_worker);
-    sim::thread("updater", expedited_updater);
+    sim::thread("updater", exchange_and_expedite);
 }
 
 void expedited_two_setup()
 {
     begin();
-    sim::thread("updater1", expedited_updater);
-    sim::thread("updater2", expedited_updater);
+    sim::thread("updater1", exchange_and_expedite);
+    sim::thread("updater2", exchange_and_expedite);
 }
 
 // One only asks and polls, beside one who turns the first step; the worker comes late, or not at all.
@@ -192,7 +177,7 @@ void expedited_ask_setup()
     begin();
     sim::as_thread(sim::thread("reader", read_once), register_reader);
     sim::as_thread(sim::thread("asker", expedited_asker), make_worker);
-    sim::thread("updater", expedited_updater);
+    sim::thread("updater", exchange_and_expedite);
 }
 
 // A thread is refused: who asks again finds what it asked for done, by whoever there is.
@@ -222,7 +207,7 @@ void both_kinds_setup()
 {
     begin();
     sim::as_thread(sim::thread("reader", read_once), register_reader);
-    sim::thread("updater", expedited_updater);
+    sim::thread("updater", exchange_and_expedite);
     sim::thread("other", rtrcu_synchronize);
 }
 
@@ -260,7 +245,7 @@ void lend_setup()
     config->boost = 1;
     sim::early_timeouts(0); // lending is tried again at the crank's tick
     sim::as_thread(sim::thread("reader", read_and_give_back), register_reader);
-    sim::thread("updater", expedited_updater);
+    sim::thread("updater", exchange_and_expedite);
 }
 
 // A real-time caller lends its own priority, once it has the threads that help it.
@@ -276,7 +261,7 @@ void urgent_updater()
     plat_sched_set(60, 0);
     (void)start_poll_synchronize_rcu_expedited();
     sim::until(helpers_are_there);
-    expedited_updater();
+    exchange_and_expedite();
 }
 
 void lend_by_caller_setup()
@@ -299,7 +284,7 @@ bool share_is_used()
 
 void wait_and_say()
 {
-    expedited_updater();
+    exchange_and_expedite();
     rtrcu_store_release(&has_waited, true);
 }
 
@@ -333,14 +318,65 @@ void spin_setup()
     config->boost_delay_us = 0;
     config->spin_us = 3;
     sim::as_thread(sim::thread("reader", read_once), register_reader);
-    sim::thread("updater", expedited_updater);
+    sim::thread("updater", exchange_and_expedite);
     sim::thread("other", exchange_and_wait);
+}
+
+// ---- a parked task is in the way: its program's handler is told, and knows what came before it was set ----
+
+struct rcu_task task;
+struct object *held;
+int prepared;
+bool told;
+
+void go_on()
+{
+    sim::expect(prepared == 42, "the handler sees what was prepared before it was set");
+    rtrcu_store_release(&told, true);
+}
+
+void prepare_and_set()
+{
+    prepared = 42;
+    rtrcu_task_set_blocking_handler(go_on);
+}
+
+bool is_told()
+{
+    return told;
+}
+
+void lock_and_hold()
+{
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+}
+
+void park_until_told()
+{
+    rtrcu_task_park(&task);
+    sim::until(is_told);
+    rtrcu_task_resume(&task);
+    sim::expect(held->value == 42, "a task may use the object until its section ends");
+    rcu_read_unlock();
+}
+
+void told_setup()
+{
+    configure();
+    shared = make_object();
+    prepared = 0;
+    told = false;
+    rtrcu_task_init(&task, "task");
+    sim::as_thread(sim::thread("parker", park_until_told), lock_and_hold);
+    sim::thread("updater", replace_and_wait);
+    sim::thread("setter", prepare_and_set);
 }
 
 } // namespace
 
 extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk,
-    kExpeditedAlone, kBothKinds, kLend, kLendByCaller, kShareUsed, kSpin;
+    kExpeditedAlone, kBothKinds, kLend, kLendByCaller, kShareUsed, kSpin, kTold;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -373,5 +409,6 @@ const sim::Scenario kLendByCaller = {"lend-by-caller",     "a real-time caller l
 const sim::Scenario kShareUsed = {
     "share-used", "a reader outstays its share of lent priority", share_used_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kSpin = {"spin", "both kinds spin and lend", spin_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kTold = {"told", "a handler is told of a parked task", told_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

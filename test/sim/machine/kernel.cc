@@ -213,7 +213,9 @@ void World::release(void *memory)
 
 bool World::is_freed(const void *memory) const
 {
-    return !allocations_.contains(reinterpret_cast<uintptr_t>(memory));
+    auto address = reinterpret_cast<uintptr_t>(memory);
+    bool ordered = !options_.races || memory_.comes_after_write(address, current_->clock);
+    return !allocations_.contains(address) && ordered;
 }
 
 } // namespace sim

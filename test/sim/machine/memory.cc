@@ -148,6 +148,13 @@ void Memory::set_freed(uintptr_t address, size_t size, bool freed)
     });
 }
 
+bool Memory::comes_after_write(uintptr_t address, const Clock &clock) const
+{
+    const Cell *c = find(granule_of(address));
+    size_t byte = address % kGranule;
+    return !c || clock.covers(c->writer[byte], c->write_time[byte]);
+}
+
 // What the memory model of the language forbids: two accesses, one of them a write, one of them plain, and neither
 // before the other.
 std::string Memory::race(Cell &c, size_t first, size_t last, AccessKind kind, const Access &access)

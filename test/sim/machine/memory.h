@@ -88,6 +88,8 @@ class Memory
     void publishers(uintptr_t address, size_t size, Clock &into) const;
 
     void set_freed(uintptr_t address, size_t size, bool freed);
+    // Does who has this clock come after the last plain write of the byte?
+    bool comes_after_write(uintptr_t address, const Clock &clock) const;
 
     // Undo every write since the last call; what was known is forgotten.
     void rollback();

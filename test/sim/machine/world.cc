@@ -227,6 +227,23 @@ void World::exit_thread(Thread &thread)
     trace("has ended", "", 0);
 }
 
+// What another thread has stored is in the child, and nothing that it would store later: so its buffer empties first.
+void World::end_others()
+{
+    Thread &self = *current_;
+    settle();
+    drain_all(self);
+    for (Thread &thread : threads_) {
+        if (&thread == &self)
+            continue;
+        drain_all(thread);
+        self.clock.join(thread.clock);
+        thread.waits = Waits::kFinished;
+        thread.signal = nullptr;
+    }
+    trace("is alone in a fork's child", "", 0);
+}
+
 void *World::thread_block()
 {
     size_t slot = current_ == &outside_ ? 0 : static_cast<size_t>(current_->id) + 1;

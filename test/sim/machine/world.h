@@ -89,6 +89,8 @@ class World
     void add_event(const char *name, void (*f)());
     void set_signal(int id, void (*handler)());
     void wait_until(bool (*condition)());
+    // Only the running thread goes on, with what the others have stored by now: it is the one thread of a fork's child.
+    void end_others();
     void *allocate(size_t bytes);
     void *allocate_pages(size_t bytes);
     void release(void *memory);

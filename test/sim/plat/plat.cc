@@ -45,7 +45,7 @@ int plat_fence_heavy(void)
     return world()->fence_heavy(false);
 }
 
-int plat_fence_by_visit(void)
+int plat_fence_by_visit(uint32_t *)
 {
     return world()->fence_heavy(true);
 }

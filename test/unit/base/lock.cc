@@ -167,8 +167,8 @@ TEST(LockDeathTest, DebugBuildsRefuseWrongOrder)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "release builds do not check ranks";
-    EXPECT_DEATH(take_in_falling_order(), "lock of rank 0 taken while ranks 0x8 are held");
-    EXPECT_DEATH(take_two_of_one_rank(), "lock of rank 3 taken while ranks 0x8 are held");
+    EXPECT_DEATH(take_in_falling_order(), "lock of rank 0 taken while ranks 0x10 are held");
+    EXPECT_DEATH(take_two_of_one_rank(), "lock of rank 4 taken while ranks 0x10 are held");
     EXPECT_DEATH(release_what_is_not_held(), "check failed: lock_is_mine");
 }
 

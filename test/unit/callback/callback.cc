@@ -76,12 +76,12 @@ TEST_F(Callback, AnUnfinishedEnqueueAsksForNothing)
     reader_record *record = world_.craft(0);
     cb_queue *queue = &callback_slot(record)->queue;
     rcu_head *before = rtrcu_exchange(&queue->tail, &item()->head);
-    callback_bits_set(&callback_leaf(record->leaf)->dirty, reader_bit(record));
+    callback_note_new(cb_, record);
     EXPECT_TRUE(callback_collect(cb_));
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL));
     EXPECT_EQ(callback_leaf(record->leaf)->waiting, 0u);
     rtrcu_store_release(&before->next, &items_.back().head);
-    callback_bits_set(&callback_leaf(record->leaf)->dirty, reader_bit(record));
+    callback_note_new(cb_, record);
     EXPECT_TRUE(callback_collect(cb_));
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
 }
@@ -155,13 +155,13 @@ TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
-    reader_lock(record->leaf);
+    callback_queues_lock(record->leaf);
     callback_budget budget = everything();
     budget.may_wait = false;
     uint64_t done = 1;
     std::thread([&] { done = invoke(record, budget); }).join();
     EXPECT_EQ(done, 0u);
-    reader_unlock(record->leaf);
+    callback_queues_unlock(record->leaf);
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 

@@ -42,7 +42,7 @@ class CallbackFork : public CallbackWorld
     void free_pointers(int count)
     {
         for (int i = 0; i < count; i++)
-            callback_free(cb_, record_, malloc(8));
+            callback_free(cb_, record_, {malloc(8), free});
     }
     /* A thread that the child does not have has freed the first @done pointers, and begun with the next. */
     void begin_to_free_elsewhere(int pointers, uint64_t done)
@@ -58,9 +58,9 @@ class CallbackFork : public CallbackWorld
     {
         cb_queue *queue = &callback_slot(record_)->queue;
         callback_slot(record_)->free_block = newest;
-        reader_lock(record_->leaf);
+        callback_queues_lock(record_->leaf);
         queue->batch = callback_free_collect(record_);
-        reader_unlock(record_->leaf);
+        callback_queues_unlock(record_->leaf);
         for (callback_slot(record_)->free_done = 0; queue->batch.first;)
             callback_free_one(record_);
     }
@@ -202,6 +202,7 @@ TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
     queue_ready(record_, 2);
     begin_elsewhere();
     fork();
+    EXPECT_EQ(callback_slot(record_)->queue.enqueued, 2u);
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
@@ -385,6 +386,30 @@ TEST_F(CallbackFork, InsideACallbackOfAQueueWhoseOwnerWasInACall)
     EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     EXPECT_EQ(callback_pending(record_), 0u);
     expect_barrier_ends();
+}
+
+/* The same in a function of rcu_retire(), at every place of a block. */
+void fork_inside_retired(void *forker)
+{
+    if (forker)
+        fork_inside(&static_cast<Forker *>(forker)->head);
+}
+
+TEST_F(CallbackFork, InsideARetiredFunction)
+{
+    constexpr uint64_t count = CALLBACK_FREE_RETIRED + 1;
+    for (uint64_t at = 0; at < count; at++) {
+        Forker forker = {{}, cb_, record_};
+        for (uint64_t i = 0; i < count; i++)
+            ASSERT_LT(callback_free(cb_, record_, {i == at ? &forker : nullptr, fork_inside_retired}),
+                      unsigned{CALLBACK_NO_MEMORY});
+        make_ready(record_);
+        EXPECT_EQ(invoke(record_, everything()), count);
+        EXPECT_EQ(cb_->lost_at_fork.count, 0u);
+        EXPECT_EQ(callback_pending(record_), 0u) << at;
+        expect_barrier_ends();
+        record_ = world_.craft(0);
+    }
 }
 
 } // namespace

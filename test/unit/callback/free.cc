@@ -80,7 +80,7 @@ class Free : public CallbackWorld
     void give(int count)
     {
         for (int i = 0; i < count; i++)
-            ASSERT_GE(callback_free(cb_, record_, object()), 0);
+            ASSERT_FALSE(callback_free(cb_, record_, {object(), free}) & CALLBACK_NO_MEMORY);
     }
     void give_ready(int count)
     {
@@ -97,15 +97,15 @@ class Free : public CallbackWorld
 
 TEST_F(Free, TheDriverIsToldOnce)
 {
-    EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, CALLBACK_FIRST);
+    EXPECT_EQ(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST, unsigned{CALLBACK_FIRST});
     for (int i = 1; i < 100; i++)
-        EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, 0);
+        EXPECT_EQ(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST, 0u);
     EXPECT_EQ(callback_pending(record_), 100u);
     make_ready(record_);
     EXPECT_EQ(invoke(record_, everything()), 100u);
     EXPECT_EQ(callback_slot(record_)->free_done, 100u);
     EXPECT_EQ(callback_pending(record_), 0u);
-    EXPECT_EQ(callback_free(cb_, record_, object()) & CALLBACK_FIRST, CALLBACK_FIRST);
+    EXPECT_EQ(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST, unsigned{CALLBACK_FIRST});
     make_ready(record_);
     invoke(record_, everything());
 }
@@ -119,7 +119,7 @@ TEST_F(Free, APointerCountsAgainstTheLimits)
     bool heads = false;
     while (callback_pending(record_) < 50) {
         heads = !heads;
-        unsigned seen = heads ? enqueue(record_) : static_cast<unsigned>(callback_free(cb_, record_, object()));
+        unsigned seen = heads ? enqueue(record_) : callback_free(cb_, record_, {object(), free});
         callback_pressure pressure = seen & CALLBACK_LOOK ? callback_look(cb_, record_) : CALLBACK_CALM;
         if (pressure == CALLBACK_PUSH)
             pushed.push_back(callback_pending(record_));
@@ -291,7 +291,7 @@ TEST_F(Free, WithoutARecordTheyGoToTheOrphansQueue)
 {
     reader_record *orphan = reader_orphan(world_.registry());
     for (int i = 0; i < 3; i++)
-        EXPECT_GE(callback_free(cb_, nullptr, object()), 0);
+        EXPECT_FALSE(callback_free(cb_, nullptr, {object(), free}) & CALLBACK_NO_MEMORY);
     EXPECT_EQ(callback_pending(orphan), 3u);
     callback_barrier_set(cb_);
     make_ready(orphan);
@@ -313,8 +313,8 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
     memory_is_gone = true;
     bool noted = true;
     for (uint64_t i = 0; i < count; i++)
-        noted &= callback_free(cb_, record_, objects[i]) >= 0;
-    noted &= callback_free(cb_, nullptr, objects[count]) >= 0;
+        noted &= callback_free(cb_, record_, {objects[i], free}) < CALLBACK_NO_MEMORY;
+    noted &= callback_free(cb_, nullptr, {objects[count], free}) < CALLBACK_NO_MEMORY;
     memory_is_gone = false;
     EXPECT_TRUE(noted);
     others_freed = 0;
@@ -326,6 +326,170 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
     if (TEST_COUNTS_FREES) {
         EXPECT_EQ(others_freed, 0u) << "pages are given back to the kernel";
     }
+}
+
+/* ---- rcu_retire(): each with its function ---- */
+
+std::vector<std::pair<char, uint64_t>> retired;
+
+template <char Name> void note_retired(void *object)
+{
+    retired.emplace_back(Name, reinterpret_cast<uintptr_t>(object));
+}
+
+class Retired : public Free
+{
+  protected:
+    void SetUp() override
+    {
+        Free::SetUp();
+        retired.clear();
+        retired.reserve(10 * CALLBACK_FREE_RETIRED);
+    }
+    template <char Name> void retire(uint64_t number, callback_retire_t function = note_retired<Name>)
+    {
+        ASSERT_LT(callback_free(cb_, record_, {reinterpret_cast<void *>(number), function}),
+                  unsigned{CALLBACK_NO_MEMORY});
+    }
+};
+
+TEST_F(Retired, EachIsGivenToItsOwnFunctionInOrder)
+{
+    std::vector<std::pair<char, uint64_t>> expected;
+    constexpr uint64_t count = 3 * CALLBACK_FREE_RETIRED + 1;
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % 3 == 1)
+            retire<'b'>(i);
+        else
+            retire<'a'>(i);
+        expected.emplace_back(i % 3 == 1 ? 'b' : 'a', i);
+    }
+    make_ready(record_);
+    EXPECT_TRUE(retired.empty());
+    EXPECT_EQ(callback_pending(record_), count);
+    others_freed = 0;
+    EXPECT_EQ(invoke(record_, everything()), count);
+    EXPECT_EQ(retired, expected);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_EQ(others_freed, 4u) << "the blocks";
+    }
+}
+
+/* Where both kinds take turns, frees fill the blocks that have functions. */
+TEST_F(Retired, FreesStandAmongThem)
+{
+    constexpr uint64_t turns = 4 * CALLBACK_FREE_RETIRED;
+    give(1);
+    for (uint64_t i = 0; i < turns; i++) {
+        retire<'a'>(i);
+        give(1);
+    }
+    make_ready(record_);
+    others_freed = 0;
+    EXPECT_EQ(invoke(record_, everything()), 2 * turns + 1);
+    EXPECT_EQ(retired.size(), turns);
+    expect_freed(turns + 1);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_LE(others_freed, 9u);
+    }
+}
+
+TEST_F(Retired, ACountEndsABatchInsideABlock)
+{
+    constexpr uint64_t count = 2 * CALLBACK_FREE_RETIRED + 1;
+    for (uint64_t i = 0; i < count; i++)
+        retire<'a'>(i);
+    make_ready(record_);
+    for (uint64_t done = 1; done <= count; done++) {
+        EXPECT_EQ(invoke(record_, at_most(1)), 1u);
+        EXPECT_EQ(retired.size(), done);
+        EXPECT_EQ(callback_pending(record_), count - done);
+    }
+}
+
+int64_t last_ns;
+
+void run_out(void *)
+{
+    while (plat_clock_now() < last_ns)
+        ;
+}
+
+/* Nothing is known of what another function costs: the clock is read in front of it. */
+TEST_F(Retired, ATimeEndsABatchInFrontOfAnotherFunction)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        retire<'a'>(i);
+    retire<'a'>(3, run_out);
+    retire<'b'>(4);
+    make_ready(record_);
+    callback_budget budget = everything();
+    budget.end_ns = last_ns = plat_clock_now() + 2000000;
+    EXPECT_EQ(invoke(record_, budget), 4u);
+    EXPECT_EQ(invoke(record_, everything()), 1u);
+    EXPECT_EQ(retired.back(), (std::pair<char, uint64_t>('b', 4)));
+}
+
+const reader_record *watched;
+uintptr_t function_seen;
+
+void look_at_the_function(void *)
+{
+    callback_barrier_view view;
+    callback_barrier_look(watched, &view);
+    function_seen = view.running;
+}
+
+TEST_F(Retired, ReportsNameTheFunctionUnderWay)
+{
+    watched = record_;
+    retire<'a'>(1);
+    retire<'a'>(2, look_at_the_function);
+    make_ready(record_);
+    invoke(record_, everything());
+    EXPECT_EQ(function_seen, reinterpret_cast<uintptr_t>(look_at_the_function));
+    give_ready(1);
+    invoke(record_, everything());
+    EXPECT_EQ(callback_slot(record_)->queue.function, reinterpret_cast<rcu_callback_t>(free));
+}
+
+void throw_it(void *)
+{
+    throw 42;
+}
+
+/* As a program that throws does: it counts as returned, and what is behind it stays, at every place of a block. */
+TEST_F(Retired, OneThatThrowsHasReturned)
+{
+    constexpr uint64_t count = CALLBACK_FREE_RETIRED + 1;
+    for (uint64_t thrower = 0; thrower < count; thrower += CALLBACK_FREE_RETIRED - 1) {
+        retired.clear();
+        for (uint64_t i = 0; i < count; i++)
+            retire<'a'>(i, i == thrower ? throw_it : note_retired<'a'>);
+        make_ready(record_);
+        EXPECT_THROW(invoke(record_, everything()), int);
+        EXPECT_EQ(retired.size(), thrower);
+        EXPECT_EQ(callback_pending(record_), count - thrower - 1);
+        EXPECT_EQ(invoke(record_, everything()), count - thrower - 1);
+        EXPECT_EQ(retired.size(), count - 1);
+    }
+}
+
+TEST_F(Retired, OneThatThrowsWithoutARecordLeavesNothing)
+{
+    reader_record *orphan = reader_orphan(world_.registry());
+    ASSERT_LT(callback_free(cb_, nullptr, {nullptr, throw_it}), unsigned{CALLBACK_NO_MEMORY});
+    ASSERT_LT(callback_free(cb_, nullptr, {reinterpret_cast<void *>(uintptr_t{7}), note_retired<'a'>}),
+              unsigned{CALLBACK_NO_MEMORY});
+    make_ready(orphan);
+    others_freed = 0;
+    EXPECT_THROW(invoke(orphan, everything()), int);
+    EXPECT_EQ(invoke(orphan, everything()), 1u);
+    if (TEST_COUNTS_FREES) {
+        EXPECT_EQ(others_freed, 3u) << "what they were noted in, and the exception";
+    }
+    EXPECT_EQ(retired, (std::vector<std::pair<char, uint64_t>>{{'a', 7}}));
+    EXPECT_EQ(callback_pending(orphan), 0u);
 }
 
 /* ---- rcu_free_head() ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Batches and their ends: by count, by time, by a deadline.
  */
+#include "../../support/sync.h"
 #include "world.h"
 
 namespace
@@ -33,6 +34,21 @@ TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
     EXPECT_TRUE(callback_has_ready(record));
     budget.deadline_ns = plat_clock_now() + INT64_C(60000000000);
     EXPECT_EQ(invoke(record, budget), 3u);
+}
+
+/* What the thread that has the slot now has said is its own. */
+TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadline)
+{
+    reader_record *record = world_.craft(0);
+    for (bool is_there : {true, false}) {
+        callback_set_deadline(record, 77);
+        reader_lock(record->leaf);
+        if (!is_there)
+            reader_withdraw(world_.registry(), record);
+        callback_let_go(record);
+        reader_unlock(record->leaf);
+        EXPECT_EQ(callback_deadline(record), is_there ? 77 : 0);
+    }
 }
 
 TEST_F(Invocation, ATimeThatIsUsedUpRunsNothing)
@@ -87,6 +103,31 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksBehindQuickOnes)
     EXPECT_LE(done, 97u);
     EXPECT_EQ(cb_->budget_stops.count, 1u);
     EXPECT_EQ(invoke(record, everything()), 135 - done);
+}
+
+void spin_in_the_middle(rcu_head *)
+{
+    static uint32_t at;
+    bool slow = at++ % 64 == 40;
+    while (slow && plat_clock_now() < spin_until_ns)
+        ;
+}
+
+/* The clock is not read for each of them: behind the one that uses the time up, some are run before that is seen. */
+TEST_F(Invocation, BetweenQuickCallbacksTheClockIsReadSeldom)
+{
+    reader_record *record = world_.craft(0);
+    EXPECT_TRUE(test::eventually([&] { /* a thread that was kept from its CPU takes them for slow */
+                                       for (int i = 0; i < 64; i++)
+                                           enqueue(record, spin_in_the_middle);
+                                       make_ready(record);
+                                       callback_budget budget = everything();
+                                       budget.end_ns = spin_until_ns = plat_clock_now() + 5000000;
+                                       uint64_t done = invoke(record, budget);
+                                       invoke(record, everything());
+                                       callback_slot(record)->queue.cost_ns = 0;
+                                       return done > 41;
+    }));
 }
 
 int quick_left;
@@ -144,7 +185,7 @@ TEST_F(Invocation, OwnersAreCounted)
     budget.by_owner = true;
     invoke(record, budget);
     invoke(record, everything());
-    EXPECT_EQ(cb_->by_owner.count, 2u);
+    EXPECT_EQ(callback_leaf(record->leaf)->by_owner.count, 2u);
 }
 
 TEST_F(Invocation, OneLatencySampleABatch)
@@ -155,7 +196,7 @@ TEST_F(Invocation, OneLatencySampleABatch)
     queue_ready(record, 1);
     invoke(record, everything());
     uint64_t samples = 0;
-    for (const counter &bucket : cb_->latency_us_log2)
+    for (const counter &bucket : callback_leaf(record->leaf)->latency_us_log2)
         samples += counter_read(&bucket);
     EXPECT_EQ(samples, 2u);
 }

@@ -228,4 +228,20 @@ TEST_F(Policy, AwakeIsCountedOnceAThread)
     EXPECT_EQ(awake(), 0u);
 }
 
+/* Where nothing is ready for it, its sections stay fast. */
+TEST(AskOwner, AsksNobodyInVain)
+{
+    std::thread([] {
+        for (unsigned how : {0u, unsigned(RTRCU_QSBR)}) {
+            ASSERT_EQ(rtrcu_register_thread(how), 0);
+            rcu_read_lock();
+            rcu_read_unlock();
+            uint32_t word = rtrcu_word_of(&rtrcu_self);
+            callback_ask_owner(&rtrcu_domain.cb);
+            EXPECT_EQ(rtrcu_word_of(&rtrcu_self), word);
+            rtrcu_unregister_thread();
+        }
+    }).join();
+}
+
 } // namespace

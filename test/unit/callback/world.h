@@ -62,9 +62,11 @@ class CallbackWorld : public testing::Test
     }
     callback_server advance(reader_record *record, int64_t now = 1000)
     {
+        callback_queues_lock(record->leaf);
         reader_lock(record->leaf);
         callback_server server = callback_advance(cb_, record, now);
         reader_unlock(record->leaf);
+        callback_queues_unlock(record->leaf);
         return server;
     }
     /* All that is queued becomes ready. */

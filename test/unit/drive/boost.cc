@@ -2,6 +2,7 @@
 /* Lending, to readers that a test makes of threads that sleep: who is lent to, and what is counted.
  */
 #include <linux/futex.h>
+#include <sched.h>
 
 #include "world.h"
 
@@ -91,6 +92,30 @@ TEST_F(Boost, IsCountedAsLongAsItLasts)
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&nudger_->wanted) == 0; }));
 }
 
+/* Who waits for a running reader's word spins in the kernel for as long as that runs. */
+TEST_F(Boost, NotOfWhoRuns)
+{
+    if (std::thread::hardware_concurrency() < 2)
+        GTEST_SKIP() << "who runs all the time needs a CPU of its own";
+    std::atomic<reader_record *> running{nullptr};
+    std::atomic<bool> stop{false};
+    std::thread runner([&] {
+        EXPECT_EQ(plat_sched_set(50, 0), 0);
+        running = world_.craft(1);
+        while (!stop)
+            ;
+    });
+    EXPECT_TRUE(test::eventually([&] { return running.load() != nullptr; }));
+    reader_record *asleep = sleeper();
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
+    EXPECT_EQ(drive_slot(running)->lent_gp, 0u);
+    EXPECT_EQ(drive_slot(running)->lent_ns, 0);
+    stop = true;
+    runner.join();
+    end(GP_NORMAL, {running, asleep});
+}
+
 /* What it needs is daemons, not time; an expedited grace period does not ask. */
 TEST_F(Boost, NotOfWhoMakesTheFlood)
 {
@@ -147,6 +172,52 @@ TEST_F(Boost, RestsBehindASliceThatRanOut)
     lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count)) - lent_ns;
     EXPECT_GE(plat_clock_now() - began, lent_ns - slice_ns + int64_t(rounds - 1) * slice_ns);
     end(GP_NORMAL, {record, gone});
+}
+
+/* One thread wakes those who lend: two of them might spin at once, on CPUs that it does not wake. */
+TEST_F(Boost, OneThreadLendsAtATime)
+{
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] { return boosts() > 0; });
+    auto is_free = [&] { return rtrcu_load_acquire(&drive_->lending.lender) == 0; };
+    auto take = [&] {
+        lock_acquire(&nudger_->lock);
+        bool free = is_free();
+        if (free) {
+            drive_->lending.lender = lock_thread_id();
+            drive_->lending.cpu_at = &drive_->lending.cpu;
+        }
+        lock_release(&nudger_->lock);
+        return free;
+    };
+    ASSERT_TRUE(test::eventually(take));
+    uint64_t before = boosts();
+    for (int i = 0; i < 3; i++) {
+        uint32_t woken = drive_thread_event(&lender_->thread);
+        lend_until(GP_NORMAL, [&] { return drive_thread_event(&lender_->thread) != woken; });
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lender_->wanted) == 0; }));
+    }
+    EXPECT_FALSE(is_free());
+    EXPECT_EQ(boosts(), before);
+    lock_acquire(&nudger_->lock);
+    drive_->lending.lender = 0;
+    lock_release(&nudger_->lock);
+    lend_until(GP_NORMAL, [&] { return boosts() > before; });
+    end(GP_NORMAL, {record});
+}
+
+/* It can only keep those from spinning who run where it does. */
+TEST_F(Boost, TheNudgerGoesWhereTheLenderRuns)
+{
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    lend_until(GP_NORMAL, [&] {
+        cpu_set_t allowed;
+        auto id = pid_t(rtrcu_load_acquire(&nudger_->thread_id));
+        return id != 0 && sched_getaffinity(id, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
+    });
+    end(GP_NORMAL, {record});
 }
 
 TEST_F(Boost, FollowsItsPriorityDownToo)

@@ -21,11 +21,11 @@ TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
     ASSERT_NE(busy->leaf, idle->leaf);
     queue_and_collect(busy);
     test::Worker holder, driver;
-    holder.run([&] { reader_lock(idle->leaf); });
+    holder.run([&] { callback_queues_lock(idle->leaf), reader_lock(idle->leaf); });
     bool ready = true;
     driver.start([&] { ready = drive_dispatch(drive_); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); }));
-    holder.run([&] { reader_unlock(idle->leaf); });
+    holder.run([&] { reader_unlock(idle->leaf), callback_queues_unlock(idle->leaf); });
     driver.wait();
     EXPECT_FALSE(ready);
 }
@@ -168,6 +168,30 @@ TEST_F(Dispatch, TheTickIsSleptOut)
     for (int i = 0; i < 10000; i++)
         std::this_thread::yield();
     EXPECT_EQ(rtrcu_load_acquire(&drive_->passes.count), 2u) << "the first begins the tick";
+}
+
+/* Grace periods that only callbacks wait for begin once a tick: a wake-up alone does not begin the next. */
+TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
+{
+    keep();
+    config_.tick_us = 3600000000;
+    auto ask = [&] { return gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL)); };
+    auto paces = [&] { return rtrcu_load_acquire(&drive_->thread.sleeping) == DRIVE_PACING; };
+    ASSERT_TRUE(ask());
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_KTHREAD), drive_->home);
+    ASSERT_EQ(drive_start(drive_), 0);
+    EXPECT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_NORMAL); })) << "the first begins the tick";
+    uint64_t before = gp_seq(world_.gp(), GP_NORMAL);
+    ASSERT_TRUE(ask());
+    drive_wake(drive_, false);
+    for (int i = 0; i < 3; i++) {
+        ASSERT_TRUE(test::eventually(paces));
+        uint64_t passes = rtrcu_load_acquire(&drive_->passes.count);
+        drive_thread_wake(&drive_->thread);
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes.count) > passes; }));
+    }
+    EXPECT_TRUE(test::eventually(paces));
+    EXPECT_EQ(gp_seq(world_.gp(), GP_NORMAL), before);
 }
 
 /* Who leaves asks those who pass quiescent states to go on, if something is left. */

@@ -59,6 +59,25 @@ TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
     EXPECT_EQ(forgotten, 1);
 }
 
+/* Without a fork it sleeps until its number is reached. */
+TEST_F(Expedited, WhoIsToldWaits)
+{
+    uint64_t cookie = ask();
+    test::Worker waiter;
+    pid_t id = 0;
+    bool told = false;
+    waiter.run([&] { id = pid_t(lock_thread_id()); });
+    waiter.start([&] { told = drive_expedited_wait(drive_, cookie, drive_->generation); });
+    EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
+    EXPECT_FALSE(waiter.is_done());
+    EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    waiter.wait();
+    EXPECT_TRUE(told);
+    EXPECT_TRUE(reached(cookie));
+    for (uint32_t waiters : drive_->numbers.waiters)
+        EXPECT_EQ(waiters, 0u);
+}
+
 /* In a fork's child nobody waits for any, and a sleep that a handler interrupted there ends. */
 TEST_F(Expedited, AForksChildWaitsForNone)
 {

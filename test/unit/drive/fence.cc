@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The heavy fence, and who may note whom it stands in for.
  */
+#include "../../support/capture.h"
 #include "world.h"
 
 namespace
@@ -26,6 +27,25 @@ TEST_F(Fence, LeavesAnothersNotesAlone)
     world_.registry()->fence_confirmer = 77;
     (void)drive_fence(drive_);
     EXPECT_EQ(world_.registry()->fence_confirmer, 77u);
+}
+
+/* A thread that does not come to run on a CPU cannot say so. */
+TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
+{
+    keep();
+    config_.stall_timeout_ms = 5;
+    test::CapturedErrors errors;
+    ASSERT_TRUE(drive_visit_begins(drive_));
+    std::thread([&] { EXPECT_FALSE(drive_visit_begins(drive_)) << "one is told of"; }).join();
+    drive_->visit.next_cpu = 77;
+    EXPECT_TRUE(test::eventually([&] { return errors.contains("run on CPU 77"); })) << errors.text();
+    EXPECT_TRUE(errors.contains("thread " + std::to_string(lock_thread_id()))) << errors.text();
+    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->watch->stall_reports) > 1; })) << "and again";
+    drive_visit_ends(drive_);
+    uint32_t event = drive_->worker[DRIVE_WORKER_REPORT].thread.event;
+    EXPECT_TRUE(drive_visit_begins(drive_));
+    drive_visit_ends(drive_);
+    EXPECT_NE(drive_->worker[DRIVE_WORKER_REPORT].thread.event, event);
 }
 
 } // namespace

@@ -85,6 +85,53 @@ TEST_F(ForkTurn, WhoDoesNotComeIsForgiven)
     EXPECT_FALSE(drive_anybody_owed(drive_, false));
 }
 
+/* However long the C library takes, only callbacks stay where they are. */
+TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
+{
+    struct rcu_task task = {};
+    reader_record *record = world_.craft(0);
+    struct parked_slot *slot = parked_slot(record);
+    Forker forker(drive_);
+    forker.begin();
+    EXPECT_TRUE(test::eventually([&] { return forker.is_ready(); }));
+    test::Worker other;
+    other.start([&] {
+        parked_add_to_thread(record, &task);
+        test::Crank crank(world_.gp());
+        EXPECT_TRUE(crank.begin_and_scan());
+        EXPECT_EQ(slot->count, 0u) << "promoted";
+        reader_lock(record->leaf);
+        (void)gp_unpark(world_.gp(), record->leaf, &task);
+        reader_unlock(record->leaf);
+        crank.end();
+        world_.withdraw(record);
+    });
+    EXPECT_TRUE(test::eventually([&] { return other.is_done(); }));
+    forker.end();
+    other.wait();
+}
+
+TEST_F(ForkTurn, NobodyMovesCallbacksBesideAFork)
+{
+    reader_record *record = world_.craft(0);
+    queue(record, 1);
+    Forker forker(drive_);
+    forker.begin();
+    EXPECT_TRUE(test::eventually([&] { return forker.is_ready(); }));
+    std::atomic<pid_t> id = 0;
+    test::Worker other;
+    other.start([&] {
+        id = gettid();
+        (void)callback_collect(cb_);
+    });
+    EXPECT_TRUE(test::eventually([&] { return id && (other.is_done() || test::is_asleep(id)); }));
+    EXPECT_FALSE(other.is_done());
+    EXPECT_FALSE(cbqueue_is_waiting(&callback_slot(record)->queue));
+    forker.end();
+    other.wait();
+    EXPECT_TRUE(cbqueue_is_waiting(&callback_slot(record)->queue));
+}
+
 /* A fork inside a callback, and a deadline thread's, wait for nobody's fork; nor does one in a handler that interrupted
  * its own thread's. */
 TEST_F(ForkTurn, SomeForksWaitForNoOther)

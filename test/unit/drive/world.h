@@ -84,9 +84,11 @@ class DriveWorld : public testing::Test
         queue(record, count, func);
         ASSERT_TRUE(callback_collect(cb_));
         grace_period();
+        callback_queues_lock(record->leaf);
         reader_lock(record->leaf);
         (void)callback_advance(cb_, record, plat_clock_now());
         reader_unlock(record->leaf);
+        callback_queues_unlock(record->leaf);
         ASSERT_TRUE(callback_has_ready(record));
     }
     uint64_t left(const reader_record *record)

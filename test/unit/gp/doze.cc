@@ -79,6 +79,19 @@ TEST_F(Doze, ThoseWhoReadNowAndThenAreLookedAt)
     EXPECT_FALSE(is_awake(record));
 }
 
+TEST_F(Doze, WhoHasWokenIsCountedAnew)
+{
+    reader_record *record = world_.craft(0);
+    while (is_awake(record))
+        turn(3);
+    (void)reader_awake_set(&record->leaf->awake, reader_bit(record));
+    for (int i = 0; i < 3; i++)
+        turn(3);
+    EXPECT_TRUE(is_awake(record)) << "or each grace period would put it to sleep again";
+    turn(3);
+    EXPECT_FALSE(is_awake(record));
+}
+
 TEST_F(Doze, NobodySleepsWithoutTheKernelsFence)
 {
     reader_record *record = world_.craft(0);

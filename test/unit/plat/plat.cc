@@ -46,7 +46,7 @@ TEST(Fence, VisitComesBackToItsOwnCpus)
     CPU_ZERO(&before);
     CPU_ZERO(&after);
     ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-    int error = plat_fence_by_visit();
+    int error = plat_fence_by_visit(nullptr);
     EXPECT_TRUE(error == 0 || error == -EXDEV || error == -EPERM) << error;
     ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
     EXPECT_TRUE(CPU_EQUAL(&before, &after));
@@ -61,7 +61,9 @@ TEST(Fence, VisitCoversOtherThreadsOfTheProcess)
         steps.wait(2);
     });
     steps.wait(1);
-    int error = plat_fence_by_visit();
+    uint32_t next = UINT32_MAX;
+    int error = plat_fence_by_visit(&next);
+    EXPECT_NE(next, UINT32_MAX);
     EXPECT_TRUE(error == 0 || error == -EXDEV) << error;
     steps.reach(2);
     other.join();

@@ -1,63 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks on their threads: whose share moves, when a section ends, and threads without a record.
- *
- * The test turns the process's own crank step by step, while other threads do what it says.
- */
-#include <csignal>
+/* Tasks on their threads: whose share moves, when a section ends, and whose list it is on. */
+#include "tasks.h"
 
-#include <gtest/gtest.h>
-
-#include "../../support/complaints.h"
-#include "../../support/internals.h"
-#include "../../support/sync.h"
+using namespace test;
 
 namespace
 {
-
-struct gp *const gp_ = &rtrcu_domain.gp;
-reader_registry *const registry = &rtrcu_domain.registry;
-
-/* Does a grace period that begins now wait for somebody?  It is ended by @leave. */
-template <typename Leave> bool waits(Leave leave)
-{
-    test::Crank crank(gp_);
-    bool busy = crank.begin_and_scan();
-    for (int i = 0; i < 3; i++)
-        crank.poll(true);
-    busy = busy && !crank.is_clear();
-    leave();
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear()) << "somebody is waited for still";
-    if (crank.is_clear())
-        crank.end();
-    return busy;
-}
-
-bool is_quiet()
-{
-    return !waits([] {});
-}
-
-class Task : public testing::Test
-{
-  protected:
-    test::Worker first_, second_;
-    rcu_task outer_, inner_;
-
-    void SetUp() override
-    {
-        rcu_task_init(&outer_, "outer");
-        rcu_task_init(&inner_, "inner");
-    }
-    void TearDown() override
-    {
-        first_.finish();
-        second_.finish();
-        EXPECT_EQ(registry->anonymous, 0u);
-        EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 0u);
-        EXPECT_TRUE(is_quiet());
-    }
-};
 
 TEST_F(Task, TakesItsOwnShareAndLeavesTheThreadItsSections)
 {
@@ -212,26 +160,93 @@ TEST_F(Task, ASectionThatIsListedLaterLeavesItsTaskOutside)
     EXPECT_TRUE(waits([&] { first_.run([&] { rcu_task_unlist(&inner_); }); }));
 }
 
-/* The outer task parks while the inner runs on it: what the inner had is the outer's now. */
-TEST_F(Task, TakesAlongWhatRunsOnIt)
+/* The outer task parks while the inner runs on it, which is not how tasks are switched: each keeps its own. */
+TEST_F(Task, LeavesWhatRunsOnItToTheThread)
 {
     first_.run([&] {
-        rcu_task_resume(&outer_);
         rcu_read_lock();
-        rcu_task_park(&inner_); /* it was never resumed: all of it */
-        rcu_task_resume(&inner_);
-        EXPECT_EQ(rtrcu_self.task, &inner_);
         rcu_task_park(&outer_);
-        EXPECT_EQ(rtrcu_self.task, nullptr);
+        rcu_read_lock();
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&outer_);
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 3u);
+        rcu_task_park(&outer_);
+        EXPECT_EQ(rtrcu_self.task, &inner_);
+        EXPECT_EQ(section_nesting(), 2u);
+        rcu_read_unlock();
+        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its outer section goes on";
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
         EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
     EXPECT_TRUE(waits([&] {
         second_.run([&] {
             rcu_task_resume(&outer_);
+            EXPECT_EQ(section_nesting(), 1u);
             rcu_read_unlock();
             EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
         });
     }));
+}
+
+TEST_F(Task, ExitsBeneathAnotherThatKeepsItsSection)
+{
+    CapturedComplaints errors;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&outer_);
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        rcu_task_exit(&outer_);
+        EXPECT_EQ(section_nesting(), 1u);
+        EXPECT_EQ(inner_.base, 0u);
+        rcu_read_unlock();
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+    });
+    EXPECT_TRUE(errors.contains("task \"outer\" exits inside a read-side critical section (nesting 1)"));
+}
+
+/* ---- a section that one task brought along becomes another's: whoever waits for it goes on waiting ---- */
+
+TEST_F(Task, WhatAnotherTookOverIsWaitedForAsBefore)
+{
+    for (bool own_list : {true, false}) {
+        for (bool listed : {true, false}) {
+            SCOPED_TRACE(testing::Message()
+                         << (own_list ? "the thread's list" : "the leaf's list") << (listed ? ", listed" : ", parked"));
+            second_.run([] { rtrcu_register_thread(0); });
+            first_.run([&] {
+                rcu_read_lock();
+                (void)section_task_park(gp_, &outer_, own_list);
+            });
+            take_over(first_, second_, outer_, inner_, listed);
+        }
+    }
+}
+
+TEST_F(Task, ParkedWithoutResumeLeavesTheThreadWhatIsBeneathTheOtherTask)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+    });
+    second_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&outer_);
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 1u);
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+        rcu_task_resume(&inner_);
+        EXPECT_EQ(section_nesting(), 2u);
+        rcu_read_unlock();
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+        rcu_read_unlock();
+    });
 }
 
 /* What it had when it parked last means nothing once its section has ended. */
@@ -253,7 +268,7 @@ TEST_F(Task, BringsNothingAlongOnceItsSectionHasEnded)
 
 TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
 {
-    test::CapturedComplaints errors;
+    CapturedComplaints errors;
     first_.run([&] {
         rcu_read_lock();
         rcu_read_lock();
@@ -285,7 +300,7 @@ TEST_F(Task, WhoParksGivesALentPriorityBack)
 /* What it had open is closed for good: it may go on, and has nothing open. */
 TEST_F(Task, BehindItsExitATaskHasNoSection)
 {
-    test::CapturedComplaints errors;
+    CapturedComplaints errors;
     first_.run([&] {
         rcu_read_lock();
         rcu_task_park(&inner_);
@@ -302,7 +317,7 @@ TEST_F(Task, BehindItsExitATaskHasNoSection)
 
 TEST_F(Task, ExitOfAListedSectionIsSaid)
 {
-    test::CapturedComplaints errors;
+    CapturedComplaints errors;
     first_.run([&] {
         rcu_read_lock();
         rcu_task_list(&inner_);
@@ -329,7 +344,7 @@ TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
 
 TEST_F(Task, ListOutsideASectionIsSaidAndIgnored)
 {
-    test::CapturedComplaints errors;
+    CapturedComplaints errors;
     first_.run([&] { rcu_task_list(&inner_); });
     EXPECT_TRUE(errors.contains("rcu_task_list() outside a read-side critical section; ignored"));
 }
@@ -376,152 +391,25 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
     rcu_barrier();
 }
 
-/* No record can be had at first: all slots are taken and the registry is as large as it gets. */
-class NoRecord : public Task
-{
-  protected:
-    uint32_t used_ = 0;
-    size_t bytes_ = 0;
-
-    void SetUp() override
-    {
-        Task::SetUp();
-        ASSERT_EQ(registry->leaf_count, 1u);
-        refuse();
-    }
-    void refuse()
-    {
-        used_ = registry->leaf[0]->used;
-        rtrcu_store_relaxed(&registry->leaf[0]->used, UINT32_MAX); /* other tests' threads may still be ending */
-        bytes_ = registry->plan.bytes;
-        registry->plan.bytes = SIZE_MAX / 2; /* more than any machine has */
-    }
-    void allow()
-    {
-        registry->plan.bytes = bytes_;
-        rtrcu_store_relaxed(&registry->leaf[0]->used, used_);
-    }
-};
-
-TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
-{
-    first_.run([&] {
-        rcu_read_lock();
-        EXPECT_EQ(rtrcu_self.record, nullptr);
-        EXPECT_EQ(registry->anonymous, 1u);
-        allow();
-        rcu_read_lock();
-        EXPECT_NE(rtrcu_self.record, nullptr);
-        EXPECT_EQ(registry->anonymous, 1u) << "counted until its section ends";
-        rcu_read_unlock();
-        rcu_read_unlock();
-        EXPECT_EQ(registry->anonymous, 0u);
-    });
-}
-
-TEST_F(NoRecord, ASectionLeavesSignalsOpen)
-{
-    auto is_open = [] {
-        sigset_t now;
-        pthread_sigmask(SIG_SETMASK, nullptr, &now);
-        return sigismember(&now, SIGUSR1) == 0;
-    };
-    first_.run([&] {
-        rcu_read_lock();
-        EXPECT_TRUE(is_open());
-        rcu_read_unlock();
-        EXPECT_TRUE(is_open());
-    });
-    allow();
-}
-
-TEST_F(NoRecord, ATaskThatExitsIsNoLongerCounted)
+/* Its grace periods wait for the task; but they lend only to threads at which they look. */
+TEST_F(Task, WhoRunsATaskIsAwake)
 {
     first_.run([&] {
         rcu_read_lock();
         rcu_task_park(&inner_);
     });
-    allow();
-    EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 1u);
-    rcu_task_exit(&inner_);
-    EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 0u);
-    EXPECT_EQ(registry->anonymous, 0u);
-}
-
-/* The section began without a record: only the count speaks for it, whatever record the thread has when it parks. */
-TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
-{
-    first_.run([&] { rcu_read_lock(); });
-    EXPECT_EQ(registry->anonymous, 1u);
-    allow();
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
-    EXPECT_FALSE(crank.is_clear());
-    crank.poll(true); /* threads that enter from now on are counted in the other group */
-    first_.run([&] {
-        rcu_task_park(&inner_);
-        EXPECT_NE(rtrcu_self.record, nullptr);
-    });
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear()) << "the task is inside still";
     second_.run([&] {
+        rtrcu_register_thread(0);
+        struct reader_leaf *leaf = reader_leaf_of(rtrcu_self.record);
+        uint32_t bit = reader_bit(rtrcu_self.record);
+        rtrcu_self.record->quiet = 1;
+        reader_lock(leaf);
+        (void)reader_doze(leaf, 1);
+        reader_settle(leaf, bit);
+        reader_unlock(leaf);
+        ASSERT_FALSE(reader_awake_slots(leaf) & bit);
         rcu_task_resume(&inner_);
-        rcu_read_unlock();
-    });
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
-}
-
-TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
-{
-    first_.run([&] {
-        rcu_read_lock();
-        rcu_task_resume(&inner_);
-        rcu_read_lock();
-        rcu_task_park(&inner_);
-        EXPECT_EQ(registry->anonymous, 2u) << "the task, and the thread";
-        EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 1u);
-        rcu_read_unlock();
-        EXPECT_EQ(registry->anonymous, 1u);
-    });
-    allow();
-    EXPECT_TRUE(waits([&] {
-        second_.run([&] {
-            rcu_task_resume(&inner_);
-            EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 0u);
-            rcu_read_lock();
-            rcu_read_unlock();
-            EXPECT_EQ(registry->anonymous, 1u);
-            rcu_read_unlock();
-            EXPECT_EQ(registry->anonymous, 0u);
-        });
-    }));
-}
-
-TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
-{
-    test::CapturedComplaints errors;
-    first_.run([&] {
-        rcu_read_lock();
-        rcu_task_park(&inner_);
-        rcu_task_resume(&inner_);
-    });
-    first_.finish();
-    EXPECT_TRUE(errors.contains("while task \"inner\" runs on it"));
-    EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-}
-
-/* The switch to full fences must see a park that takes the flag back. */
-TEST_F(Task, ParkIsACountedSlowPath)
-{
-    first_.run([&] {
-        rcu_read_lock();
-        reader_arm_self();
-        rcu_task_park(&inner_); /* a debug build checks INV-RD2 */
-        EXPECT_EQ(rtrcu_self.slow, 0u);
-        EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_FAST);
-        rcu_task_resume(&inner_);
+        EXPECT_TRUE(reader_awake_slots(leaf) & bit);
         rcu_read_unlock();
     });
 }

@@ -28,4 +28,18 @@ TEST(Leave, GivesALentPriorityBack)
     }
 }
 
+/* Whoever waits for it alone is woken. */
+TEST(Leave, ReportsLikeAnyOther)
+{
+    test::Worker reader;
+    reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    unsigned actions = 0;
+    reader.run([&] { actions = section_leave(gp_, false); });
+    EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 } // namespace

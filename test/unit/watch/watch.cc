@@ -197,10 +197,11 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     gp_machine *normal = &world_.gp()->machine[GP_NORMAL], *expedited = &world_.gp()->machine[GP_EXPEDITED];
     normal->completed.count = 1;
     normal->busy.count = 2;
+    normal->at_once.count = 3;
     normal->ns_last = 5;
     normal->ns_max = 6;
     expedited->completed.count = 7;
-    cb_->by_owner.count = 8;
+    callback_leaf(reader_leaf_at(world_.registry(), 0))->by_owner.count = 8;
     cb_->over_qmax.count = 9;
     cb_->blocked_at_qmax.count = 10;
     cb_->limit_raised.count = 11;
@@ -214,6 +215,7 @@ TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
     struct rtrcu_stats all = stats();
     EXPECT_EQ(all.gp_completed, 1u);
     EXPECT_EQ(all.gp_busy, 2u);
+    EXPECT_EQ(all.gp_at_once, 3u);
     EXPECT_EQ(all.gp_ns_last, 5u);
     EXPECT_EQ(all.gp_ns_max, 6u);
     EXPECT_EQ(all.exp_completed, 7u);

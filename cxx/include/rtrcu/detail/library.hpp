@@ -10,9 +10,17 @@
 
 #include <rtrcu/detail/reader.h>
 
+// What is returned lives as long as the argument; checked where the compiler can.
+#if defined(__clang__)
+#define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
+#else
+#define RTRCU_DETAIL_BOUND
+#endif
+
 extern "C" {
 struct rcu_head;
 void rtrcu_call(struct rcu_head *head, void (*func)(struct rcu_head *head));
+int rtrcu_retire(void *object, void (*func)(void *object)) __attribute__((warn_unused_result));
 void rtrcu_barrier(void);
 void rtrcu_synchronize(void);
 uint64_t rtrcu_start_poll(void);

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tests share: values that tell when they are dropped and whether somebody reads them after.
+//! What the tests share: values that tell when they are dropped and whether somebody reads them after, and futures that
+//! are polled by hand.
 #![allow(dead_code)]
 
+use std::future::{Future, poll_fn};
+use std::ops::DerefMut;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 const ALIVE: u64 = 0x0a11_4e00_0a11_4e00;
@@ -38,6 +43,25 @@ impl Drop for Probe {
 
 pub fn counter() -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(0))
+}
+
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Pending once.
+pub fn pause() -> impl Future<Output = ()> + Send {
+    let mut paused = false;
+    poll_fn(move |context| {
+        if std::mem::replace(&mut paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
+/// One poll, which nobody is woken for.
+pub fn poll<P: DerefMut<Target: Future>>(future: &mut Pin<P>) -> Poll<<P::Target as Future>::Output> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// Wait until `done`, for a minute at most.

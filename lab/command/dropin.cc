@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu dropin PROGRAM…`: runs a program that was built for liburcu on the libraries that stand in for it.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/options.h"
+
+namespace lab
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+struct DropinOptions {
+    bool counters = false;
+    std::vector<std::string> words;
+};
+
+constexpr const char *libraries_of_flavours[] = {"liburcu.so.8", "liburcu-memb.so.8", "liburcu-mb.so.8",
+                                                 "liburcu-qsbr.so.8", "liburcu-bp.so.8"};
+
+// Beside this program, as it is built or installed; empty: they are not there.
+fs::path libraries()
+{
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    std::vector<fs::path> places = {here / "../liburcu", here / "../lib/rtrcu", here / "../lib64/rtrcu"};
+    std::error_code none;
+    for (const auto &entry : fs::directory_iterator(here / "../lib", none))
+        places.push_back(entry.path() / "rtrcu");
+    for (const fs::path &place : places) {
+        if (fs::exists(place / "liburcu.so.8"))
+            return fs::canonical(place);
+    }
+    return {};
+}
+
+fs::path find_program(const std::string &name)
+{
+    if (name.find('/') != std::string::npos)
+        return name;
+    std::string path = getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin";
+    for (size_t at = 0; at <= path.size();) {
+        size_t end = std::min(path.find(':', at), path.size());
+        fs::path candidate = fs::path(path.substr(at, end - at)) / name;
+        if (access(candidate.c_str(), X_OK) == 0)
+            return candidate;
+        at = end + 1;
+    }
+    return {};
+}
+
+// The loader that its ELF header names; empty: it is a script, or linked statically.
+std::string loader_of(const fs::path &program)
+{
+    std::ifstream file(program, std::ios::binary);
+    Elf64_Ehdr header{};
+    file.read(reinterpret_cast<char *>(&header), sizeof(header));
+    if (!file || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+        return {};
+    for (int i = 0; i < header.e_phnum; i++) {
+        Elf64_Phdr segment{};
+        file.seekg(static_cast<std::streamoff>(header.e_phoff) + i * static_cast<int>(sizeof(segment)));
+        file.read(reinterpret_cast<char *>(&segment), sizeof(segment));
+        if (!file || segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX)
+            continue;
+        std::string loader(segment.p_filesz, 0);
+        file.seekg(static_cast<std::streamoff>(segment.p_offset));
+        file.read(loader.data(), static_cast<std::streamsize>(loader.size()));
+        return file ? loader.c_str() : "";
+    }
+    return {};
+}
+
+std::string quoted(std::string text)
+{
+    for (size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4)
+        text.replace(at, 1, "'\\''");
+    return "'" + text + "'";
+}
+
+// What the loader would load for it, one library a line: the loader's own answer, nothing of the program runs.
+std::string loaded_by(const fs::path &program, const std::string &loader)
+{
+    std::string text;
+    std::array<char, PATH_MAX> line{};
+    FILE *answer =
+        popen(fmt::format("{} --list {} 2>/dev/null", quoted(loader), quoted(program.string())).c_str(), "r");
+    while (answer && fgets(line.data(), line.size(), answer))
+        text += line.data();
+    if (answer)
+        pclose(answer);
+    return text;
+}
+
+// Why it cannot be run on these libraries; empty: it can.
+std::string objection(const fs::path &program)
+{
+    struct stat status {
+    };
+    if (program.empty() || stat(program.c_str(), &status) != 0 || access(program.c_str(), X_OK) != 0)
+        return "there is no such program, or it may not be run";
+    if (status.st_mode & (S_ISUID | S_ISGID))
+        return "the loader takes no library folder from the environment of a set-user-ID program; install them instead";
+    const std::string loader = loader_of(program);
+    if (loader.empty())
+        return "it is a script, or linked statically: the loader, which would take these libraries, is not asked";
+    const std::string loaded = loaded_by(program, loader);
+    if (loaded.find("liburcu-signal.so") != std::string::npos)
+        return "it needs liburcu-signal, which has no counterpart here";
+    for (const char *name : libraries_of_flavours) {
+        if (loaded.find(name) != std::string::npos)
+            return {};
+    }
+    return "it needs none of liburcu's shared libraries (liburcu.so.8, -memb, -mb, -qsbr, -bp): it does not use them, "
+           "or"
+           " has a copy inside";
+}
+
+int run(const DropinOptions &options)
+{
+    std::vector<std::string> words = options.words;
+    if (words.empty())
+        return complain(exit_usage, "dropin: name a program");
+    fs::path folder = libraries(), program = find_program(words[0]);
+    if (folder.empty())
+        return complain(exit_check_failed, "dropin: the libraries are not beside this program");
+    std::string why = objection(program);
+    if (!why.empty())
+        return complain(exit_usage, fmt::format("dropin: {}: {}", words[0], why));
+    const char *before = getenv("LD_LIBRARY_PATH");
+    setenv("LD_LIBRARY_PATH", (folder.string() + (before && *before ? ":" : "") + (before ? before : "")).c_str(), 1);
+    if (options.counters)
+        setenv("DROPIN_COUNTERS", "1", 1);
+    fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", program.string(), folder.string());
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(program.c_str(), arguments.data());
+    return complain(exit_check_failed, fmt::format("dropin: {}: {}", program.string(), strerror(errno)));
+}
+
+} // namespace
+
+Registration add_dropin(CLI::App &application)
+{
+    auto options = std::make_shared<DropinOptions>();
+    CLI::App *command = add_command(application, "dropin", "run a program that was built for liburcu on this library");
+    Options given(*command);
+    given.flag("--counters", options->counters, "say at its end what its flavours have done");
+    given.program(options->words);
+    return {command, [options] { return run(*options); }};
+}
+
+} // namespace lab

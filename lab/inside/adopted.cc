@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Flavours of liburcu: domains whose readers' words lie in the program.
+#include "inside/look.h"
+
+namespace lab::inside
+{
+namespace
+{
+
+constexpr int most_flavours = 16, most_chunks = 4096, most_servers = 4096;
+
+class Flavour
+{
+  public:
+    Flavour(const Memory &memory, const Block &block, uint64_t at) : memory_(memory), block_(block), at_(at)
+    {
+    }
+    uint64_t next() const
+    {
+        return value(at_, "adopted.next");
+    }
+    Domain look(int64_t now_ns)
+    {
+        domain_.at_ns = now_ns;
+        domain_.name = memory_.text(value(at_, "adopted.name"), 32);
+        inside_ = value(value(at_, "adopted.kind"), "kind.inside");
+        read_grace_periods();
+        const Field *chunk = block_.find("adopted.chunk");
+        uint64_t chunk_at = chunk != nullptr ? at_ + chunk->offset : 0;
+        for (int count = 0; chunk_at != 0 && count < most_chunks; count++) {
+            read_readers(chunk_at);
+            chunk_at = value(chunk_at, "chunk.next");
+        }
+        read_servers();
+        return std::move(domain_);
+    }
+
+  private:
+    uint64_t value(uint64_t base, const char *name) const
+    {
+        const uint64_t at = base != 0 ? block_.at(base, name) : 0;
+        return at != 0 ? memory_.value<uint64_t>(at).value_or(0) : 0;
+    }
+    const uint64_t &ask(Batch &batch, uint64_t base, const char *name) const
+    {
+        const Field *field = block_.find(name);
+        return batch.word(base != 0 ? block_.at(base, name) : 0, field != nullptr ? field->bytes : 8);
+    }
+
+    void read_grace_periods()
+    {
+        Batch batch(memory_);
+        const uint64_t &seq = ask(batch, at_, "adopted.seq"), &began = ask(batch, at_, "adopted.began_ns"),
+                       &waiters = ask(batch, at_, "adopted.waiters"), &busy = ask(batch, at_, "adopted.busy"),
+                       &completed = ask(batch, at_, "adopted.completed");
+        batch.run();
+        GracePeriods &gp = domain_.gp[normal];
+        gp.running = seq % block_.seq_step != 0;
+        gp.number = (seq - block_.seq_first) / block_.seq_step;
+        gp.began_ns = static_cast<int64_t>(began);
+        gp.waiters = waiters + (gp.running ? 1 : 0); // who turns it waits too
+        gp.completed = completed;
+        gp.busy = busy;
+    }
+
+    void read_readers(uint64_t chunk)
+    {
+        struct Record {
+            uint64_t at;
+            const uint64_t *reader, *thread_id, *owes, *word, *reader_again;
+        };
+        std::vector<Record> records;
+        const Field *field = block_.find("chunk.record");
+        Batch first(memory_), second(memory_);
+        for (uint32_t i = 0; field != nullptr && i < field->count; i++) {
+            const uint64_t at = block_.at(chunk, "chunk.record", i);
+            records.push_back({at, &ask(first, at, "adopt_record.reader"), &ask(first, at, "adopt_record.thread_id"),
+                               &ask(first, at, "adopt_record.owes"), nullptr, nullptr});
+        }
+        first.run();
+        for (Record &record : records) {
+            if (*record.reader == 0)
+                continue;
+            record.word = &ask(second, *record.reader, "adopted_reader.word");
+            record.reader_again = &ask(second, record.at, "adopt_record.reader");
+        }
+        second.run();
+        for (const Record &record : records)
+            if (record.word != nullptr && *record.reader == *record.reader_again)
+                add_thread(static_cast<int>(*record.thread_id), *record.word, *record.owes != 0);
+    }
+
+    void add_thread(int id, uint64_t word, bool owes)
+    {
+        constexpr uint64_t nesting = UINT32_MAX;
+        Thread thread;
+        thread.id = id;
+        thread.is_registered = true;
+        if (inside_ == nesting)
+            thread.nesting = static_cast<uint32_t>(word & nesting);
+        else
+            thread.is_quiescent_state = (word & inside_) != 0;
+        thread.is_waited_for[normal] = owes && domain_.gp[normal].running;
+        domain_.counters["registry.registered"]++;
+        domain_.threads.push_back(thread);
+    }
+
+    void read_servers()
+    {
+        uint64_t server = value(at_, "adopted.servers");
+        for (int count = 0; server != 0 && count < most_servers; count++) {
+            domain_.invoked += value(server, "server.invoked"); // first: never more than what was queued
+            domain_.queued += value(block_.at(server, "server.queue"), "queue.queued");
+            server = value(server, "server.next");
+        }
+    }
+
+    const Memory &memory_;
+    const Block &block_;
+    const uint64_t at_;
+    uint64_t inside_ = 0;
+    Domain domain_;
+};
+
+} // namespace
+
+std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain, int64_t now_ns)
+{
+    std::vector<Domain> domains;
+    const Field *home = block.find("domain.adopt"), *first = block.find("adopt.first");
+    if (home == nullptr || first == nullptr)
+        return domains;
+    uint64_t at = memory.value<uint64_t>(domain + home->offset + first->offset).value_or(0);
+    for (int count = 0; at != 0 && count < most_flavours; count++) {
+        Flavour flavour(memory, block, at);
+        domains.push_back(flavour.look(now_ns));
+        at = flavour.next();
+    }
+    return domains;
+}
+
+} // namespace lab::inside

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The libraries that stand in for liburcu's, loaded by a program that runs already: alone, and all in one process.
+
+usage: dlopen.py FOLDER
+What they take of a thread's static storage has to fit into what the C library keeps for latecomers.
+"""
+import ctypes
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+
+LIBRARIES = {"urcu-qsbr": "qsbr", "urcu-bp": "bp", "urcu-mb": "mb", "urcu-memb": "memb", "urcu": "memb"}
+MOST_STATIC = 512
+
+
+class Head(ctypes.Structure):
+    _fields_ = [("next", ctypes.c_void_p), ("func", ctypes.c_void_p)]
+
+
+Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def use(library, flavour):
+    def function(name, result=None, *arguments):
+        found = getattr(library, f"urcu_{flavour}_{name}")
+        found.restype, found.argtypes = result, arguments
+        return found
+
+    unregister = function("unregister_thread") if flavour != "bp" else lambda: None
+    ran = []
+    callback = Callback(ran.append)
+    head = Head()
+
+    def read():
+        function("register_thread")()
+        function("read_lock")()
+        assert flavour == "qsbr" or function("read_ongoing", ctypes.c_int)() == 1
+        function("read_unlock")()
+        unregister()
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    function("call_rcu", None, ctypes.c_void_p, Callback)(ctypes.byref(head), callback)
+    function("synchronize_rcu")()
+    function("barrier")()
+    assert ran == [ctypes.addressof(head)], ran
+    for thread in threads:
+        thread.join()
+
+
+def static_bytes(path):
+    """Of thread-local storage, with what its alignment may cost."""
+    text = subprocess.run(["readelf", "-lW", path], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"^ *TLS( +0x[0-9a-f]+){4} 0x([0-9a-f]+) +R +0x([0-9a-f]+)", text, re.MULTILINE)
+    return int(found[2], 16) if found else 0
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    if len(sys.argv) > 2:
+        for name in sys.argv[2:]:
+            use(ctypes.CDLL(str(folder / f"lib{name}.so.8")), LIBRARIES[name])
+        return
+    own = static_bytes(folder.parent / "librtrcu.so")
+    for name in LIBRARIES:
+        both = static_bytes(folder / f"lib{name}.so.8") + own
+        assert 0 < both <= MOST_STATIC, f"{name}: {both} bytes of static thread-local storage, with librtrcu's"
+    for names in [[name] for name in LIBRARIES] + [list(LIBRARIES)]:
+        subprocess.run([sys.executable, __file__, str(folder), *names], check=True, timeout=60)
+
+
+main()

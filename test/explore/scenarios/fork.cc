@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A thread that forks at any moment of the others, and what its child finds of them.
+#include "scenarios/common.h"
+
+#include <rtrcu/task.h>
+
+namespace scenarios
+{
+
+namespace
+{
+
+struct rcu_task task;
+struct object *held;    // what the parked task goes on using
+uint32_t parked, ended; // the task is parked, and its section may be over
+struct object *queued;  // another thread's
+uint32_t was_queued;
+bool forking;
+
+void park_in_section()
+{
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+    rtrcu_task_park(&task);
+    rtrcu_store_release(&parked, 1);
+    read_once();
+}
+
+void is_about_to_end()
+{
+    rtrcu_store_release(&ended, 1);
+    rtrcu_task_resume(&task);
+    rcu_read_unlock();
+}
+
+bool is_parked()
+{
+    return parked;
+}
+
+void end_elsewhere()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    is_about_to_end();
+}
+
+void park_and_end()
+{
+    park_in_section();
+    is_about_to_end();
+}
+
+// A task that was parked in the parent is parked in the child, whatever was being done with it.
+void go_on_in_the_child()
+{
+    struct object *old = replace_object();
+    call_rcu(&old->head, free_callback);
+    bool must_be_kept = rtrcu_load_acquire(&parked) && !rtrcu_load_acquire(&ended);
+    bool is_kept = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE; // perhaps it had been listed, and nobody told so
+    sim::expect(is_kept || !must_be_kept, "the child has a task that was parked at the fork");
+    if (is_kept) {
+        rtrcu_task_resume(&task);
+        sim::expect(held->value == 42, "a task that was parked at the fork may use the object in the child");
+        rcu_read_unlock();
+    }
+    rcu_barrier();
+    sim::expect(invoked >= 1, "what the child queues is invoked");
+    if (rtrcu_load_acquire(&was_queued))
+        sim::expect(sim::is_freed(queued), "what was queued at the fork is invoked, by parent or child");
+    free_object(shared);
+    shared = nullptr;
+}
+
+void fork_and_go_on()
+{
+    forking = true;
+    sim::fork();
+    forking = false;
+    go_on_in_the_child();
+}
+
+void begin(void (*parker)(), void (*ender)(), void (*updater)())
+{
+    configure();
+    shared = make_object();
+    rtrcu_task_init(&task, "task");
+    parked = ended = was_queued = 0;
+    forking = false;
+    held = queued = nullptr;
+    sim::as_thread(sim::thread("parker", parker), register_reader);
+    if (ender)
+        sim::as_thread(sim::thread("ender", ender), register_reader);
+    sim::as_thread(sim::thread("forker", fork_and_go_on), register_reader);
+    if (updater)
+        sim::thread("updater", updater);
+}
+
+// Grace periods promote the task, while its section ends elsewhere.
+void promoted_setup()
+{
+    begin(park_in_section, end_elsewhere, synchronize_rcu);
+}
+
+void parking_setup()
+{
+    begin(park_and_end, nullptr, synchronize_rcu_expedited);
+}
+
+// A callback of another thread is on its way, moved on by that thread's own barrier.
+void queue_and_wait()
+{
+    call_rcu(&queued->head, free_callback);
+    rtrcu_store_release(&was_queued, 1);
+    rcu_barrier();
+}
+
+void queued_setup()
+{
+    begin(park_in_section, nullptr, queue_and_wait);
+    queued = make_object();
+}
+
+void check_between_handlers()
+{
+    if (!forking)
+        check_invariants();
+}
+
+} // namespace
+
+extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued;
+
+const sim::Scenario kForkPromoted = {"fork-promoted",
+                                     "a fork beside a task that is promoted and ends elsewhere",
+                                     promoted_setup,
+                                     nullptr,
+                                     check_between_handlers,
+                                     12000,
+                                     true};
+const sim::Scenario kForkParking = {"fork-parking",
+                                    "a fork beside a task that parks and goes on",
+                                    parking_setup,
+                                    nullptr,
+                                    check_between_handlers,
+                                    12000,
+                                    true};
+const sim::Scenario kForkQueued = {"fork-queued",
+                                   "a fork beside a callback that is collected and invoked",
+                                   queued_setup,
+                                   nullptr,
+                                   check_between_handlers,
+                                   12000,
+                                   true};
+
+} // namespace scenarios

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Two flavours as programs of liburcu have them, their words in this program: of one a reader is inside, of the other
+ * one is online; both stay in the way of a grace period until standard input ends.
+ *
+ *   thread NAME NUMBER    a thread and its id, as gettid(2) has it
+ *   ready                 from here on
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rtrcu/rcu.h>
+
+#include <rtrcu/detail/adopt.h>
+#include <rtrcu/detail/atomic.h>
+
+static uint64_t generation[2] = {1, 1};
+static uint32_t futex[2];
+static __thread struct rtrcu_adopted_reader self[2];
+static struct rtrcu_adopted *nested, *online;
+static pthread_barrier_t begun, end;
+static struct rcu_head heads[3];
+
+static struct rtrcu_adopted_reader *nested_self(void)
+{
+    return &self[0];
+}
+static struct rtrcu_adopted_reader *online_self(void)
+{
+    return &self[1];
+}
+
+static void say(const char *name)
+{
+    printf("thread %s %ld\n", name, syscall(SYS_gettid));
+}
+
+static void nothing(struct rcu_head *head)
+{
+    (void)head;
+}
+
+static void *read_nested(void *unused)
+{
+    rtrcu_adopt_register(nested);
+    (void)rtrcu_exchange(&self[0].word, generation[0] + 2); /* three deep */
+    say("reader");
+    pthread_barrier_wait(&begun);
+    pthread_barrier_wait(&end);
+    (void)rtrcu_exchange(&self[0].word, 0);
+    rtrcu_adopt_wake(nested);
+    rtrcu_adopt_unregister(nested);
+    return unused;
+}
+
+static void *stay_online(void *unused)
+{
+    rtrcu_adopt_register(online);
+    say("loop");
+    pthread_barrier_wait(&begun);
+    pthread_barrier_wait(&end);
+    rtrcu_adopt_unregister(online);
+    return unused;
+}
+
+static void *update(void *adopted)
+{
+    rtrcu_adopt_synchronize(adopted);
+    return adopted;
+}
+
+int main(void)
+{
+    struct rtrcu_adopt_flavour flavours[2] = {
+        {RTRCU_ADOPT_MB, "nested", &generation[0], &futex[0], NULL, nested_self, NULL},
+        {RTRCU_ADOPT_QSBR, "online", &generation[1], &futex[1], NULL, online_self, NULL},
+    };
+    pthread_t threads[4];
+    char byte;
+    nested = rtrcu_adopt(&flavours[0]);
+    online = rtrcu_adopt(&flavours[1]);
+    pthread_barrier_init(&begun, NULL, 3);
+    pthread_barrier_init(&end, NULL, 3);
+    pthread_create(&threads[0], NULL, read_nested, NULL);
+    pthread_create(&threads[1], NULL, stay_online, NULL);
+    pthread_barrier_wait(&begun);
+    pthread_create(&threads[2], NULL, update, nested);
+    pthread_create(&threads[3], NULL, update, online);
+    for (int i = 0; i < 3; i++)
+        rtrcu_adopt_call(nested, &heads[i], nothing);
+    puts("ready");
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        ;
+    pthread_barrier_wait(&end);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    rtrcu_adopt_barrier(nested);
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A flavour that this program adopts itself, apart from the process's own: its data, and a block for each thread.
+ */
+#ifndef RTRCU_TEST_UNIT_ADOPT_WORLD_H
+#define RTRCU_TEST_UNIT_ADOPT_WORLD_H
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+class AdoptWorld : public testing::Test
+{
+    static inline thread_local rtrcu_adopted_reader block_;
+    static inline thread_local rtrcu_adopted_reader *own_;
+
+    test::World world_;
+    std::unique_ptr<callback, test::Freer> callbacks_ = test::zeroed<callback>();
+    std::unique_ptr<struct drive, test::Freer> drive_ = test::zeroed<struct drive>();
+    struct watch watch_ = {};
+    config room_ = {};
+
+    static rtrcu_adopted_reader *own()
+    {
+        return own_;
+    }
+    static void be(rtrcu_adopted_reader *own)
+    {
+        own_ = own;
+        was_blocked = signals_are_blocked();
+    }
+
+  protected:
+    rtrcu_config &config_ = room_.first;
+    struct adopt all_ = {};
+    uint64_t generation_ = 1;
+    uint32_t sleeper_ = 0, light_ = 0;
+    static inline bool was_blocked; /* at the last be() */
+
+    /* The calling thread's. */
+    static rtrcu_adopted_reader *block()
+    {
+        return &block_;
+    }
+
+    void SetUp() override
+    {
+        rtrcu_config_init(&config_);
+        room_.in_force = &config_;
+        callback_init(callbacks_.get(), &room_, world_.gp());
+        watch_init(&watch_, &room_, world_.gp(), callbacks_.get());
+        drive_init(drive_.get(), &room_, world_.gp(), callbacks_.get(), &watch_);
+        adopt_init(&all_, &room_, world_.registry(), &watch_, drive_.get());
+    }
+    rtrcu_adopted *adopt(uint32_t kind)
+    {
+        bool own_blocks = kind == RTRCU_ADOPT_BP;
+        const rtrcu_adopt_flavour flavour = {
+            kind, "crafted", &generation_, &sleeper_, &light_, own_blocks ? own : block, own_blocks ? be : nullptr};
+        return adopt_flavour(&all_, &flavour);
+    }
+    static bool signals_are_blocked()
+    {
+        sigset_t now;
+        pthread_sigmask(SIG_BLOCK, nullptr, &now);
+        return sigismember(&now, SIGUSR1) == 1;
+    }
+};
+
+#endif

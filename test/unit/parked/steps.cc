@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A fork beside a thread that changes lists of parked tasks, at every instruction of it: the child makes them whole
+ * again, and loses no task that was parked.
+ */
+#include <csignal>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+#include "../../support/tracer.h"
+#include "../../support/variant.h"
+
+namespace
+{
+
+constexpr int tasks = 4;
+
+/* Shared by tracer and tracee. */
+struct Shared {
+    volatile int inside; /* the lists are being changed */
+    volatile int forks, torn, listed;
+};
+Shared *shared;
+
+/* The tracee's.  Tasks 0 and 1 are parked all the time. */
+test::World *world;
+reader_record *record;
+rcu_task task[tasks];
+volatile bool parked[tasks] = {true, true};
+
+/* ---- the child of the fork ---- */
+
+bool is_whole(const struct parked_leaf *part)
+{
+    bool seen[tasks] = {}, whole = parked_slot(record)->tasks.next == &parked_slot(record)->tasks;
+    uint32_t count = 0;
+    const rtrcu_link *before = &part->tasks;
+    for (rtrcu_link *link = part->tasks.next; link != &part->tasks; before = link, link = link->next) {
+        rcu_task *at = container_of(link, rcu_task, link);
+        whole &= link->prev == before && at->where == PARKED_ON_LEAF && at->leaf == part->leaf && ++count <= tasks;
+        if (!whole)
+            return false;
+        seen[at - task] = true;
+    }
+    for (int i = 0; i < tasks; i++)
+        whole &= seen[i] || (!parked[i] && task[i].where == PARKED_NOWHERE);
+    return whole && part->tasks.prev == before && part->count == count;
+}
+
+/* As another thread than the one that was interrupted. */
+[[noreturn]] void go_on_in_the_child()
+{
+    (void)lock_after_fork_child();
+    bool listed = parked_slot(record)->tasks.next != &parked_slot(record)->tasks;
+    reader_after_fork_child(world->registry(), nullptr);
+    parked_after_fork_child(world->registry());
+    _exit((is_whole(parked_leaf(record->leaf)) ? 0 : 1) + (listed ? 2 : 0));
+}
+
+/* The interrupted thread does not exist in the child: where it stands is where the fork found it. */
+void fork_here(int)
+{
+    int status = 0;
+    long pid = syscall(SYS_clone, 0, 0, 0, 0, 0); /* its end is no signal */
+    if (pid == 0)
+        go_on_in_the_child();
+    if (pid < 0 || waitpid(static_cast<pid_t>(pid), &status, __WALL) != pid)
+        return;
+    bool well = WIFEXITED(status);
+    shared->forks = shared->forks + 1;
+    shared->torn = shared->torn + (!well || (WEXITSTATUS(status) & 1));
+    shared->listed = shared->listed + (well && (WEXITSTATUS(status) & 2));
+    raise(SIGSTOP); /* the tracer goes on stepping */
+}
+
+/* ---- the tracee ---- */
+
+void promote()
+{
+    uint32_t moved;
+    reader_lock(record->leaf);
+    parked_hold_list(record);
+    (void)parked_promote(record, 0, &moved);
+    parked_let_list_go(record);
+    parked_promoted(record, moved);
+    reader_unlock(record->leaf);
+}
+
+void remove_from_leaf(int i)
+{
+    parked[i] = false;
+    reader_lock(record->leaf);
+    (void)parked_remove_from_leaf(record->leaf, &task[i]);
+    reader_unlock(record->leaf);
+}
+
+void park_promote_and_end()
+{
+    for (int i : {2, 3}) {
+        parked_add_to_thread(record, &task[i]);
+        parked[i] = true;
+    }
+    parked[3] = false;
+    (void)parked_remove_from_thread(&task[3]);
+    promote();
+    remove_from_leaf(2);
+}
+
+[[noreturn]] void tracee()
+{
+    struct sigaction action = {};
+    action.sa_handler = fork_here;
+    sigaction(SIGUSR1, &action, nullptr);
+    alarm(50);
+    world = new test::World;
+    record = world->craft(0);
+    for (int i : {0, 1})
+        parked_add_to_thread(record, &task[i]);
+    promote();
+    if (!test::is_to_be_traced())
+        _exit(3);
+    raise(SIGSTOP); /* the tracer begins to step */
+    shared->inside = 1;
+    park_promote_and_end();
+    shared->inside = 0;
+    _exit(0);
+}
+
+/* Where it stands, and one instruction further. */
+bool fork_and_step(test::Tracer &tracer)
+{
+    if (!tracer.interrupt())
+        return false;
+    tracer.go_on(SIGUSR1);
+    if (!tracer.at_the_start())
+        return false;
+    do {
+        if (!tracer.step())
+            return false;
+    } while (tracer.blocks(SIGUSR1)); /* ends with the handler */
+    return tracer.step();
+}
+
+/* The number of places where there was a fork. */
+long fork_everywhere(test::Tracer &tracer)
+{
+    long places = 0;
+    if (tracer.at_the_start() && tracer.step_into(0) == 0) {
+        while (shared->inside && fork_and_step(tracer))
+            places++;
+    }
+    return places;
+}
+
+TEST(ParkedSteps, AForkAtAnyInstructionLosesNoTask)
+{
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "the race detector has a mask of its own, the emulator does not step";
+    shared = test::shared_with_children<Shared>();
+    ASSERT_TRUE(shared);
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0)
+        tracee();
+    test::Tracer tracer(pid, &shared->inside);
+    long places = fork_everywhere(tracer);
+    tracer.go_on(0);
+    bool well = tracer.ends_well();
+    if (WIFEXITED(tracer.status()) && WEXITSTATUS(tracer.status()) == 3)
+        GTEST_SKIP() << "ptrace() is not allowed here";
+    EXPECT_TRUE(well) << "status " << tracer.status();
+    EXPECT_GT(places, 100);
+    EXPECT_EQ(shared->forks, places);
+    EXPECT_GT(shared->listed, 10);
+    EXPECT_EQ(shared->torn, 0);
+}
+
+} // namespace

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Two threads, two tasks, and the process's own crank, which the test turns step by step while the threads do what it
+ * says. */
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "../../support/complaints.h"
+#include "../../support/internals.h"
+#include "../../support/sync.h"
+
+namespace test
+{
+
+inline struct gp *const gp_ = &rtrcu_domain.gp;
+inline reader_registry *const registry = &rtrcu_domain.registry;
+
+/* Does a grace period that begins now wait for somebody?  It is ended by @leave. */
+template <typename Leave> bool waits(Leave leave)
+{
+    Crank crank(gp_);
+    bool busy = crank.begin_and_scan();
+    for (int i = 0; i < 3; i++)
+        crank.poll(true);
+    busy = busy && !crank.is_clear();
+    leave();
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear()) << "somebody is waited for still";
+    if (crank.is_clear())
+        crank.end();
+    return busy;
+}
+
+inline bool is_quiet()
+{
+    return !waits([] {});
+}
+
+class Task : public testing::Test
+{
+  protected:
+    Worker first_, second_;
+    rcu_task outer_, inner_;
+
+    void SetUp() override
+    {
+        rcu_task_init(&outer_, "outer");
+        rcu_task_init(&inner_, "inner");
+    }
+    void TearDown() override
+    {
+        first_.finish();
+        second_.finish();
+        EXPECT_EQ(registry->anonymous, 0u);
+        EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 0u);
+        EXPECT_TRUE(is_quiet());
+        EXPECT_FALSE(parked_any(registry)) << "tasks are counted that are not there";
+    }
+};
+
+/* A section of @outer, which parked on @first and is waited for, is taken over on @second, which is outside, and ended
+ * on @first. */
+inline void take_over(Worker &first, Worker &second, rcu_task &outer, rcu_task &inner, bool listed)
+{
+    Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    bool waited_for = rcu_task_blocking(&outer); /* not said of those that are counted */
+    uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
+    second.run([&] {
+        rcu_task_resume(&outer);
+        listed ? rcu_task_list(&inner) : rcu_task_park(&inner);
+        EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(outer.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section is the other's";
+    });
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(rcu_task_blocking(&inner), waited_for);
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + waited_for) << "an arrival, of which its scheduler is told";
+    first.run([&] {
+        if (listed) {
+            rcu_task_unlist(&inner);
+        } else {
+            rcu_task_resume(&inner);
+            rcu_read_unlock();
+        }
+        EXPECT_EQ(inner.where, static_cast<uint32_t>(PARKED_NOWHERE));
+    });
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    if (crank.is_clear())
+        crank.end();
+}
+
+} // namespace test
