@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The table of figures.  Bars are ratios to liburcu-memb in the same round, unless the unit says otherwise.
+#include <fmt/format.h>
+
 #include "harness/figure.h"
 
 namespace bench
@@ -94,7 +96,7 @@ static std::vector<Figure> waiting_figures()
          "synchronize_rcu among 4,096 idle registered threads",
          "us",
          Kind::thread_scan,
-         {BarKind::at_most, 200},
+         {BarKind::at_most, 6},
          {ours, urcu}},
     };
 }
@@ -171,11 +173,52 @@ static std::vector<Figure> cell_figures()
     };
 }
 
+// Curves: few rounds, since a round is thousands of threads that come and go.
+static std::vector<Figure> crowd_figures()
+{
+    const Side urcu{&urcu_memb_peer, {}}, ours{&rtrcu_peer, as_it_comes};
+    const struct {
+        const char *name, *what, *unit;
+        Kind kind;
+    } crowds[] = {
+        {"crowd-idle", "synchronize_rcu among so many threads that rest", "us", Kind::crowd_idle},
+        {"crowd-now-and-then", "synchronize_rcu among so many that read now and then", "us", Kind::crowd_now_and_then},
+        {"crowd-queueing", "CPU time of a callback, so many threads queue 64 each", "ns", Kind::crowd_queueing},
+    };
+    std::vector<Figure> figures;
+    for (const auto &crowd : crowds)
+        for (std::size_t threads : {1, 8, 64, 512, 4'096, 8'192})
+            figures.push_back({fmt::format("{}-{}", crowd.name, threads),
+                               crowd.what,
+                               crowd.unit,
+                               crowd.kind,
+                               {},
+                               {ours, urcu},
+                               false,
+                               false,
+                               threads,
+                               5});
+    const Bar half{BarKind::above_reference, 0.5};
+    figures.push_back({"first-section",
+                       "first section of a thread that was put to sleep, against one awake: the median",
+                       "us",
+                       Kind::first_section,
+                       half,
+                       {ours}});
+    figures.push_back({"first-section-late",
+                       "the same in the slow one of a hundred",
+                       "us",
+                       Kind::first_section_late,
+                       {BarKind::above_reference, no_limit},
+                       {ours}});
+    return figures;
+}
+
 const std::vector<Figure> &all_figures()
 {
     static const std::vector<Figure> figures = [] {
         std::vector<Figure> all = reader_figures();
-        for (auto *part : {waiting_figures, callback_figures, cell_figures})
+        for (auto *part : {waiting_figures, callback_figures, cell_figures, crowd_figures})
             for (Figure &figure : part())
                 all.push_back(std::move(figure));
         return all;

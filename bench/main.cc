@@ -91,7 +91,7 @@ std::optional<int> Bench::other_use()
 Parameters Bench::parameters() const
 {
     const std::vector<int> cpus = lab::cpus_allowed();
-    return {common.quick, common.seed, cpus.front(), cpus.back()};
+    return {common.quick, common.seed, cpus.front(), cpus.back(), 0};
 }
 
 void Bench::prepare()
@@ -150,7 +150,8 @@ bool Bench::measure()
 {
     std::vector<lab::Turn> turns;
     for (Run &run : runs_)
-        turns.push_back({run.result.figure->name, 1, &run.result.error, [this, &run](unsigned) { round(run); }});
+        turns.push_back({run.result.figure->name, 1, &run.result.error, [this, &run](unsigned) { round(run); },
+                         run.result.figure->every});
     return play(rounds_, turns);
 }
 

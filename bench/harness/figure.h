@@ -14,11 +14,17 @@ enum class BarKind {
     ratio_to_peer,      // ours / the second side's of the same round
     ratio_to_reference, // ours / what the same round gave without the thing
     at_most,            // ours, in the figure's unit
+    above_reference,    // ours less what the same round gave without the thing, in that unit
 };
 
 struct Bar {
     BarKind kind = BarKind::none;
     double limit = 0;
+    // Is what ours is compared with of the same side?
+    bool is_to_itself() const
+    {
+        return kind == BarKind::ratio_to_reference || kind == BarKind::above_reference;
+    }
     // An infinite limit says what the ratio is to, and judges nothing.
     bool judged() const
     {
@@ -32,7 +38,7 @@ struct Side {
 };
 
 struct Figure {
-    const char *name;
+    std::string name;
     const char *what;
     const char *unit;
     Kind kind;
@@ -40,6 +46,8 @@ struct Figure {
     std::vector<Side> sides; // ours first, then the one that the bar means, then others for comparison
     bool counts = false;     // a count, not a time: judged in quick runs too
     bool fresh = false;      // a process of its own for every round
+    std::size_t threads = 0; // of a crowd
+    unsigned every = 1;      // takes part in one round out of so many
 };
 
 const std::vector<Figure> &all_figures();

@@ -81,6 +81,16 @@ static std::vector<Beside> judge_beside(const Result &result, bool itself)
     return beside;
 }
 
+// What the bar limits, round by round.
+static std::vector<double> measure_of(BarKind kind, const std::vector<double> &ours, const std::vector<double> &peer,
+                                      const std::vector<double> &ratio)
+{
+    std::vector<double> above = ours;
+    for (std::size_t i = 0; i < ours.size(); i++)
+        above[i] -= peer[i];
+    return kind == BarKind::at_most ? ours : kind == BarKind::above_reference ? above : ratio;
+}
+
 Judged judge(const Result &result, bool quick)
 {
     const Figure &figure = *result.figure;
@@ -89,7 +99,7 @@ Judged judge(const Result &result, bool quick)
     judged.rounds = static_cast<unsigned>(result.sides[0].size());
     if (judged.rounds == 0)
         return judged;
-    const bool itself = figure.bar.kind == BarKind::ratio_to_reference;
+    const bool itself = figure.bar.is_to_itself();
     const std::vector<double> ours = values_of(result.sides[0], &Measured::value);
     const std::vector<double> peer =
         itself ? values_of(result.sides[0], &Measured::reference) : values_of(result.sides[1], &Measured::value);
@@ -100,7 +110,7 @@ Judged judge(const Result &result, bool quick)
     judged.beside = judge_beside(result, itself);
     if (!figure.bar.judged())
         return judged;
-    const std::vector<double> &measure = figure.bar.kind == BarKind::at_most ? ours : ratio;
+    const std::vector<double> measure = measure_of(figure.bar.kind, ours, peer, ratio);
     for (double value : measure)
         judged.within += value <= figure.bar.limit;
     judged.verdict = vote(spread_of(measure).median, judged.within, judged.rounds, figure.bar.limit);

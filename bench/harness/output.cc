@@ -29,6 +29,8 @@ static std::string bar_text(const Figure &figure)
         return fmt::format("≤ {:.2g}x", figure.bar.limit);
     case BarKind::at_most:
         return fmt::format("≤ {} {}", lab::number(figure.bar.limit), figure.unit);
+    case BarKind::above_reference:
+        return fmt::format("≤ +{} {}", lab::number(figure.bar.limit), figure.unit);
     }
     return "";
 }
@@ -40,7 +42,7 @@ static std::string ratio_text(const Spread &ratio, double value)
 
 static std::string peer_name(const Figure &figure)
 {
-    return figure.bar.kind == BarKind::ratio_to_reference ? "without" : figure.sides[1].peer->name;
+    return figure.bar.is_to_itself() ? "without" : figure.sides[1].peer->name;
 }
 
 static void add_rows(lab::Table &table, const Judged &judged)
@@ -57,7 +59,7 @@ static void add_rows(lab::Table &table, const Judged &judged)
     table.row({figure.name, figure.unit, figure_text(judged.ours.median), figure_text(judged.peer.median),
                peer_name(figure), ratio_text(ratio, ratio.median), spread, bar_text(figure), rounds,
                verdict_name(judged.verdict)});
-    const bool itself = figure.bar.kind == BarKind::ratio_to_reference;
+    const bool itself = figure.bar.is_to_itself();
     for (const Beside &one : judged.beside)
         table.row({itself ? "  with" : "  beside", figure.unit, "", figure_text(one.value.median), one.name,
                    ratio_text(one.ratio, one.ratio.median)});

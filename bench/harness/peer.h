@@ -35,6 +35,11 @@ enum class Kind {
     backlog,               // the largest backlog of that loop
     thread_memory,         // bytes an idle registered thread costs
     thread_scan,           // synchronize_rcu() among 4,096 idle registered threads
+    crowd_idle,            // synchronize_rcu() among so many threads that rest
+    crowd_now_and_then,    // that read now and then
+    crowd_queueing,        // callbacks, where each of so many threads queues some
+    first_section,         // of a thread that was put to sleep: the median
+    first_section_late,    // the same in the slow one of a hundred
     cell_read,             // C++: one value that many read and few replace
     cell_update,           // a changed copy in its place, through the old one's free
     cell_update_busy,      // the same beside a reader on another CPU

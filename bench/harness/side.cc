@@ -21,7 +21,9 @@ static std::unique_ptr<Work> make_work(const Figure &figure, const Side &side, c
     std::string error;
     if (!side.peer->configure(side.settings, error))
         throw std::runtime_error(error);
-    return side.peer->work[static_cast<int>(figure.kind)](parameters);
+    Parameters own = parameters;
+    own.threads = figure.threads;
+    return side.peer->work[static_cast<int>(figure.kind)](own);
 }
 
 SideProcess::SideProcess(const Figure &figure, std::size_t side, const Parameters &parameters)

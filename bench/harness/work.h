@@ -19,8 +19,9 @@ namespace bench
 struct Parameters {
     bool quick = false;
     uint64_t seed = 1;
-    int cpu = 0;       // of the thread that is measured
-    int other_cpu = 1; // of its busy reader
+    int cpu = 0;             // of the thread that is measured
+    int other_cpu = 1;       // of its busy reader
+    std::size_t threads = 0; // of a crowd
 };
 
 // The value is in the figure's unit.  The reference is what the same round gave without the thing that is measured, for
@@ -54,6 +55,26 @@ template <class Body> void on_thread(int cpu, const Body &body)
         body();
     });
     thread.join();
+}
+
+// Blocks of the loop with what is measured and of the loop without, in turn, on one thread of P: the medians, so that a
+// block that was preempted does not count.
+struct InTurn {
+    double with, without;
+};
+template <class P, class With, class Without>
+InTurn in_turn(int cpu, int count, const With &with, const Without &without)
+{
+    std::vector<uint64_t> times_with, times_without;
+    on_thread(cpu, [&] {
+        P::begin();
+        for (int i = 0; i < count; i++) {
+            times_without.push_back(without());
+            times_with.push_back(with());
+        }
+        P::end();
+    });
+    return {median(std::move(times_with)), median(std::move(times_without))};
 }
 
 // Keeps the compiler from merging or dropping what stands before it; no instruction.

@@ -2,6 +2,7 @@
 // This library, in the three ways a thread may use it: ordinary, quiescent-state, and an event loop with deadlines.
 #include <rtrcu/rcu.h>
 
+#include "peer/first_section.h"
 #include "peer/rtrcu_settings.h"
 #include "work/works.h"
 
@@ -101,7 +102,15 @@ template <const CodeRange *ranges> std::unique_ptr<Work> code(const Parameters &
 
 } // namespace
 
-const Peer rtrcu_peer = with_code(peer_row<Rtrcu>("rtrcu", "rtrcu, an ordinary thread"), code<rtrcu_code>);
+static constexpr Peer with_first_section(Peer peer)
+{
+    peer.work[static_cast<int>(Kind::first_section)] = make<FirstSection<50>>;
+    peer.work[static_cast<int>(Kind::first_section_late)] = make<FirstSection<99>>;
+    return peer;
+}
+
+const Peer rtrcu_peer =
+    with_first_section(with_code(peer_row<Rtrcu>("rtrcu", "rtrcu, an ordinary thread"), code<rtrcu_code>));
 const Peer rtrcu_qsbr_peer =
     with_code(peer_row<RtrcuQsbr>("rtrcu-qsbr", "rtrcu, a quiescent-state thread"), code<rtrcu_qsbr_code>);
 const Peer rtrcu_deadline_peer =

@@ -70,13 +70,9 @@ template <class P> class CellReadWork : public Work
     }
     Measured round() override
     {
-        Measured measured;
-        on_thread(parameters_.cpu, [&] {
-            P::begin();
-            measured = blocks(parameters_.quick ? 51 : 201);
-            P::end();
-        });
-        return measured;
+        const auto [with, without] =
+            in_turn<P>(parameters_.cpu, parameters_.quick ? 51 : 201, time_block<true>, time_block<false>);
+        return {(with - without) / iterations, without / iterations};
     }
 
   private:
@@ -99,16 +95,6 @@ template <class P> class CellReadWork : public Work
         int64_t start = lab::now_ns();
         (void)loop<With>();
         return static_cast<uint64_t>(lab::now_ns() - start);
-    }
-    static Measured blocks(int count)
-    {
-        std::vector<uint64_t> with, without;
-        for (int i = 0; i < count; i++) {
-            without.push_back(time_block<false>());
-            with.push_back(time_block<true>());
-        }
-        double reference = median(without) / iterations;
-        return {median(with) / iterations - reference, reference};
     }
 
     const Parameters parameters_;

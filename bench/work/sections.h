@@ -40,13 +40,9 @@ template <class P, bool Sections> class SectionWork : public Work
     }
     Measured round() override
     {
-        Measured measured;
-        on_thread(parameters_.cpu, [&] {
-            P::begin();
-            measured = blocks(parameters_.quick ? 51 : 201);
-            P::end();
-        });
-        return measured;
+        const auto [with, without] =
+            in_turn<P>(parameters_.cpu, parameters_.quick ? 51 : 201, time_block<Sections>, time_block<false>);
+        return {(Sections ? with - without : with) / iterations, without / iterations};
     }
 
   private:
@@ -57,17 +53,6 @@ template <class P, bool Sections> class SectionWork : public Work
         int64_t start = lab::now_ns();
         section_loop_alone<P, With>(iterations);
         return static_cast<uint64_t>(lab::now_ns() - start);
-    }
-    static Measured blocks(int count)
-    {
-        std::vector<uint64_t> with, without;
-        for (int i = 0; i < count; i++) {
-            without.push_back(time_block<false>());
-            with.push_back(time_block<Sections>());
-        }
-        double reference = median(without) / iterations;
-        double value = median(with) / iterations;
-        return {Sections ? value - reference : value, reference};
     }
 
     const Parameters parameters_;
@@ -177,16 +162,10 @@ template <class P, Lookups order> class LookupWork : public Work
     }
     Measured round() override
     {
-        std::vector<uint64_t> with, without;
-        on_thread(parameters_.cpu, [&] {
-            P::begin();
-            for (int i = 0; i < (parameters_.quick ? 201 : 801); i++) {
-                without.push_back(time_block<false>());
-                with.push_back(time_block<true>());
-            }
-            P::end();
-        });
-        return {median(with) / lookups, median(without) / lookups};
+        const auto [with, without] = in_turn<P>(
+            parameters_.cpu, parameters_.quick ? 201 : 801, [this] { return time_block<true>(); },
+            [this] { return time_block<false>(); });
+        return {with / lookups, without / lookups};
     }
 
   private:

@@ -5,6 +5,7 @@
 #include "harness/peer.h"
 #include "work/callbacks.h"
 #include "work/cells.h"
+#include "work/crowd.h"
 #include "work/sections.h"
 #include "work/synchronize.h"
 
@@ -66,6 +67,8 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
         offer(Kind::synchronize_hold, make<SynchronizeWork<P, Reader::hold>>);
         offer(Kind::thread_memory, make<ManyThreadsWork<P, true>>);
         offer(Kind::thread_scan, make<ManyThreadsWork<P, false>>);
+        offer(Kind::crowd_idle, make<CrowdWork<P, Crowd::idle>>);
+        offer(Kind::crowd_now_and_then, make<CrowdWork<P, Crowd::now_and_then>>);
     }
     if constexpr (HasSynchronize<P> && HasTurns<P>)
         offer(Kind::synchronize_quiescent, make<SynchronizeWork<P, Reader::quiescent>>);
@@ -74,6 +77,8 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
         offer(Kind::update, make<UpdateWork<P, false>>);
         offer(Kind::update_cpu, make<UpdateWork<P, true>>);
         offer(Kind::backlog, make<BacklogWork<P>>);
+        if constexpr (HasSections<P>)
+            offer(Kind::crowd_queueing, make<CrowdWork<P, Crowd::queueing>>);
     }
     if constexpr (HasCell<P>) {
         offer(Kind::cell_read, make<CellReadWork<P>>);

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a program pays that was built for liburcu: on liburcu's own libraries and on ours, in turns.
+
+usage: dropin.py BUILD [ROUNDS]
+Prints a table: nanoseconds, medians over the rounds; the ratio is the median of the rounds' ratios, with its spread.
+"""
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+# The bars: ours as a part of theirs.
+BARS = {("called", "section"): 0.5, ("inlined", "section"): 1.1, ("called", "wait-alone"): 1.0,
+        ("called", "wait-busy"): 1.0, ("called", "call-to-barrier"): 0.7}
+
+
+def run(program, folder):
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    if folder:
+        environment["LD_LIBRARY_PATH"] = str(folder)
+    text = subprocess.run([program], env=environment, check=True, capture_output=True, text=True).stdout
+    return {line.split()[0]: float(line.split()[1]) for line in text.splitlines()}
+
+
+def cpu_model():
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    print(f"{os.cpu_count()} CPUs, {cpu_model()}, Linux {platform.release()}, {rounds} rounds\n")
+    print("| read side | figure | liburcu, ns | rtrcu, ns | ratio | spread | bar |")
+    print("|---|---|---|---|---|---|---|")
+    for side in ("called", "inlined"):
+        program = build / "bench" / f"bench_dropin_{side}"
+        stock, ours = [], []
+        for number in range(rounds):
+            turns = [(stock, None), (ours, build / "liburcu")]
+            for results, folder in turns if number % 2 else reversed(turns):
+                results.append(run(program, folder))
+        for figure in stock[0]:
+            ratios = sorted(b[figure] / a[figure] for a, b in zip(stock, ours))
+            bar = BARS.get((side, figure))
+            print(f"| {side} | {figure} | {statistics.median(a[figure] for a in stock):.1f} "
+                  f"| {statistics.median(b[figure] for b in ours):.1f} | {statistics.median(ratios):.2f} "
+                  f"| {ratios[len(ratios) // 10]:.2f} to {ratios[-1 - len(ratios) // 10]:.2f} | {bar or ''} |")
+
+
+main()

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How a library fares among so many threads: that have read once and rest, that read now and then, that queue a little.
+#pragma once
+
+#include <time.h>
+
+#include "work/callbacks.h"
+#include "work/synchronize.h"
+
+namespace bench
+{
+
+enum class Crowd { idle, now_and_then, queueing };
+
+// Ten thousand sections a second by all together, but of one thread at most a thousand.
+template <class P> class NowAndThen
+{
+  public:
+    explicit NowAndThen(IdleThreads &threads, std::size_t count)
+    {
+        const long long period_ns = std::max<long long>(1'000'000, static_cast<long long>(count) * 100'000);
+        period_ = {static_cast<time_t>(period_ns / 1'000'000'000), static_cast<long>(period_ns % 1'000'000'000)};
+        stop_ = false;
+        runner_ = std::thread([&threads] { threads.step(); });
+    }
+    ~NowAndThen()
+    {
+        stop_ = true;
+        runner_.join();
+    }
+    static void read_until_stopped()
+    {
+        while (!stop_.load(std::memory_order_relaxed)) {
+            P::lock();
+            compiler_fence();
+            P::unlock();
+            nanosleep(&period_, nullptr);
+        }
+    }
+
+  private:
+    static inline std::atomic<bool> stop_{false};
+    static inline timespec period_{};
+    std::thread runner_;
+};
+
+// The median of synchronize_rcu() in microseconds while they rest or read; or nanoseconds of CPU time, of all threads,
+// for a callback from its call_rcu() to its free(), where each thread is woken, queues some and rests again.
+template <class P, Crowd crowd> class CrowdWork : public Work
+{
+  public:
+    explicit CrowdWork(const Parameters &parameters) : parameters_(parameters)
+    {
+        if constexpr (crowd == Crowd::queueing)
+            start_library_threads<P>();
+    }
+    Measured round() override
+    {
+        const std::size_t count = parameters_.threads;
+        Measured measured;
+        if constexpr (crowd == Crowd::idle) {
+            IdleThreads threads(count, {become_reader, P::end});
+            threads.step();
+            measured.value = synchronize();
+        } else if constexpr (crowd == Crowd::now_and_then) {
+            IdleThreads threads(count, {become_reader, NowAndThen<P>::read_until_stopped, P::end});
+            threads.step();
+            NowAndThen<P> reading(threads, count);
+            measured.value = synchronize();
+        } else {
+            IdleThreads threads(count, {become_reader, queue_some, queue_some, P::end});
+            threads.step();
+            time_queueing(threads);
+            measured.value = time_queueing(threads) / static_cast<double>(count * each);
+        }
+        return measured;
+    }
+
+  private:
+    static constexpr std::size_t each = 64;
+
+    static void become_reader()
+    {
+        P::begin();
+        P::lock();
+        P::unlock();
+    }
+    static void queue_some()
+    {
+        for (std::size_t i = 0; i < each; i++) {
+            auto *object = static_cast<Object<P> *>(std::malloc(sizeof(Object<P>)));
+            P::call(&object->head, [](typename P::Head *head) { std::free(reinterpret_cast<Object<P> *>(head)); });
+        }
+    }
+    static double time_queueing(IdleThreads &threads)
+    {
+        const int64_t start = lab::process_cpu_ns();
+        threads.step();
+        on_thread(-1, [] {
+            P::begin();
+            P::barrier();
+            P::end();
+        });
+        return static_cast<double>(lab::process_cpu_ns() - start);
+    }
+    double synchronize()
+    {
+        double result = 0;
+        on_thread(parameters_.cpu, [&] {
+            P::begin();
+            result = median_synchronize_us<P>(parameters_.quick ? 51 : 501, [] {});
+            P::end();
+        });
+        return result;
+    }
+
+    const Parameters parameters_;
+};
+
+} // namespace bench
