@@ -31,11 +31,12 @@ struct rcu_task {
     struct reader_leaf *leaf;     /* atomic: whose list it is on, while on a leaf's.  @room parked, section, reader */
     int64_t position;             /* atomic for others: order within the leaf's list.  @room parked */
     const char *name;             /* as its runtime calls it, or NULL; for reports.  @room api, section, watch */
-    struct rcu_task *below;       /* mounted beneath it on its thread, with a listed section.  @room section, reader */
-    uint32_t where;               /* atomic: on no list, a thread's, a leaf's.  @room parked, section, api */
-    uint32_t nesting;             /* its share: sections that it held when it was parked last.  @room section */
-    uint32_t base;                /* sections of the thread beneath it, while mounted.  @room section */
-    uint32_t mounted;             /* atomic: on which thread, as numbered here; 0 = on none.  @room section, parked */
+    struct rcu_task *below; /* mounted beneath it, both with a listed section or both without.  @room section, reader */
+    uint32_t where;         /* atomic: on no list, a thread's, a leaf's.  @room parked, section, api */
+    uint32_t nesting;       /* its share: sections that it held when it was parked last.  @room section */
+    uint32_t base;          /* sections of the thread beneath it, while mounted.  @room section */
+    uint32_t mounted;       /* atomic: on which thread, as numbered here; 0 = on none.  @room section, parked */
+    uint32_t outer_base;    /* mounted without a section: what lies beneath @below, as mounted.  @room section */
 };
 
 void rtrcu_task_init(struct rcu_task *task, const char *name);
@@ -73,9 +74,7 @@ static inline void rcu_task_park(struct rcu_task *task)
  * rcu_task_resume - @task goes on, on this thread, or begins here.
  * Context:  any thread, inside sections of its own or of other tasks too, before the task's code runs.  Tasks that run
  *           on one thread inside one another are resumed from the outermost inwards, and parked from the innermost
- *           outwards.  Each resume is followed by a park or an exit on the same thread.  No section
- *           beneath a task may be taken away while it runs there, as rcu_task_list() and the park of a task that was
- *           not resumed would: its share is what is open above the depth at which it was resumed.
+ *           outwards.  Each resume is followed by a park or an exit on the same thread.
  * Blocks:   never.
  * Ordering: none needed: the task stays listed until its outermost rcu_read_unlock().
  * Returns:  nothing; cannot fail.  A task that runs on this thread already stays as it is.

@@ -16,21 +16,23 @@
 #define LAYOUT_NUMBER(name, number) static_assert((name) == (number), "installed: number of " #name)
 
 /* The inline fast paths have the word and the flag at these places; heads and links lie in programs' memory. */
-LAYOUT_SIZE(rtrcu_thread, 80);
+LAYOUT_SIZE(rtrcu_thread, 96);
 LAYOUT_FIELD(rtrcu_thread, word, 0);
 LAYOUT_FIELD(rtrcu_thread, flag, 4);
 LAYOUT_FIELD(rtrcu_thread, record, 16);
 LAYOUT_FIELD(rtrcu_thread, entered, 48);
 LAYOUT_FIELD(rtrcu_thread, mount_id, 76);
+LAYOUT_FIELD(rtrcu_thread, bare_base, 88);
 LAYOUT_SIZE(rcu_head, 16);
 LAYOUT_FIELD(rcu_head, next, 0);
 LAYOUT_FIELD(rcu_head, func, 8);
 LAYOUT_SIZE(rtrcu_link, 16);
-LAYOUT_SIZE(rcu_task, 72);
+LAYOUT_SIZE(rcu_task, 80);
 LAYOUT_FIELD(rcu_task, record, 16);
 LAYOUT_FIELD(rcu_task, name, 40);
 LAYOUT_FIELD(rcu_task, where, 56);
 LAYOUT_FIELD(rcu_task, mounted, 68);
+LAYOUT_FIELD(rcu_task, outer_base, 72);
 LAYOUT_SIZE(rtrcu_config, 208);
 LAYOUT_FIELD(rtrcu_config, size, 0);
 LAYOUT_FIELD(rtrcu_config, boost, 28);

@@ -2,7 +2,9 @@
 /* Parked tasks: a section that leaves its thread when its task is suspended, and follows it to another.
  *
  * Only the task's own share of the thread's nesting moves.  While a task with a listed section is mounted, the thread
- * remembers it: an unlock that brings the nesting back to the task's base ends that section.
+ * remembers it: an unlock that brings the nesting back to the task's base ends that section.  Of a task that came
+ * without a section the thread remembers what lies beneath it, since that may become less; it does not look into it, as
+ * its memory is nobody's promise any more once it has been forgotten on a thread.
  *
  *  task.where     meaning                                          the share while parked
  *  NOWHERE        no section of it is listed                       0
@@ -34,7 +36,28 @@ static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
     return rtrcu_load_relaxed(&task->mounted) == reader_mount_id(gp_registry(gp));
 }
 
-/* The leaf on whose list the task is, locked; NULL: it was not on a leaf's list, or promotion has just moved it. */
+/* The task came without a section, and runs above what the thread has open now. */
+static void put_above(struct rcu_task *task)
+{
+    task->below = rtrcu_self.bare; /* to compare with, never to look into */
+    task->outer_base = rtrcu_self.bare_base;
+    rtrcu_self.bare = task;
+    rtrcu_self.bare_base = task->base;
+}
+
+/* What lies beneath the task that runs here, which leaves. */
+static uint32_t take_base(struct rcu_task *task)
+{
+    uint32_t base = task->base;
+    if (rtrcu_self.bare != task)
+        return base;
+    base = rtrcu_self.bare_base;
+    rtrcu_self.bare = task->below;
+    rtrcu_self.bare_base = task->outer_base < base ? task->outer_base : base;
+    return base;
+}
+
+/* The leaf on whose list the task is, locked; NULL: it is on none. */
 static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
 {
     struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
@@ -62,33 +85,33 @@ static struct rcu_task *innermost(void)
 static uint32_t take_out(struct rcu_task *task)
 {
     (void)unmount(task);
-    uint32_t top = section_nesting();
-    for (struct rcu_task *above = rtrcu_self.task; above && above->base >= task->base; above = above->below)
+    uint32_t base = take_base(task), top = section_nesting();
+    for (struct rcu_task *above = rtrcu_self.task; above && above->base >= base; above = above->below)
         top = above->base < top ? above->base : top;
-    uint32_t share = top > task->base ? top - task->base : 0;
-    for (struct rcu_task *above = rtrcu_self.task; above && above->base >= task->base; above = above->below)
+    uint32_t share = top > base ? top - base : 0;
+    for (struct rcu_task *above = rtrcu_self.task; above && above->base >= base; above = above->below)
         above->base -= share;
     return share;
 }
 
+static void count(struct gp *gp, struct rcu_task *task, enum reader_group group)
+{
+    rtrcu_store_relaxed(&task->where, group == READER_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
+    reader_anonymous_parked_add(gp_registry(gp), group, 1);
+    reader_anonymous_enter(gp_registry(gp), group);
+}
+
 /* Behind @older on whichever list that is, so that whoever waits for its section waits for this one.  It stays there
- * meanwhile: its section is open on this thread. */
+ * meanwhile, or is promoted: its section is open on this thread. */
 static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_relaxed(&older->where);
     if (parked_is_counted(where)) {
-        rtrcu_store_relaxed(&task->where, where);
-        reader_anonymous_parked_add(gp_registry(gp), parked_group(where), 1);
-        reader_anonymous_enter(gp_registry(gp), parked_group(where));
-        return;
-    }
-    while (!parked_follow_on_thread(older, task)) { /* at most one promotion comes between */
+        count(gp, task, parked_group(where));
+    } else if (!parked_follow_on_thread(older, task)) {
         struct reader_leaf *leaf = lock_leaf_of(older);
-        if (!leaf)
-            continue;
         gp_follow(gp, leaf, older, task);
         reader_unlock(leaf);
-        return;
     }
 }
 
@@ -102,10 +125,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
         follow(gp, older, task);
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
         /* In the thread's group: another may have been seen empty before the task comes to it. */
-        enum reader_group group = reader_self_group(gp_registry(gp));
-        rtrcu_store_relaxed(&task->where, group == READER_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
-        reader_anonymous_parked_add(gp_registry(gp), group, 1);
-        reader_anonymous_enter(gp_registry(gp), group);
+        count(gp, task, reader_self_group(gp_registry(gp)));
     } else if (own_list && !gp_waits_for_thread(gp, record)) {
         parked_add_to_thread(record, task);
     } else {
@@ -121,6 +141,8 @@ static unsigned int give_up(struct gp *gp, uint32_t share)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     rtrcu_word_add(&rtrcu_self, (uint32_t)-share);
+    if (rtrcu_self.bare_base > section_nesting())
+        rtrcu_self.bare_base = section_nesting(); /* it was taken from beneath the task that came without a section */
     if (rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST && !rtrcu_self.task)
         return GP_ACTION_NONE;
     reader_slow_begin();
@@ -161,8 +183,10 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
         reader_anonymous_parked_add(gp_registry(gp), parked_group(where), -1);
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
-    if (task->nesting == 0)
+    if (task->nesting == 0) {
+        put_above(task);
         return;
+    }
     trace3(task_resume, gp, task, task->name);
     (void)section_record(gp); /* a thread that ends with it mounted closes its section */
     reader_slow_begin();
@@ -189,7 +213,7 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
 }
 
 /* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the
- * promoter holds. */
+ * promoter holds.  A handler may have taken it off meanwhile. */
 static unsigned int take_off(struct gp *gp, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_acquire(&task->where);
@@ -199,18 +223,14 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
             reader_anonymous_parked_add(gp_registry(gp), parked_group(where), -1);
         return gp_report_anonymous(gp, parked_group(where));
     }
-    /* At most one promotion comes between. */
-    for (; where != PARKED_NOWHERE; where = rtrcu_load_acquire(&task->where)) {
-        if (parked_remove_from_thread(task))
-            return GP_ACTION_NONE;
-        struct reader_leaf *leaf = lock_leaf_of(task);
-        if (!leaf)
-            continue;
-        unsigned int actions = gp_unpark(gp, leaf, task);
-        reader_unlock(leaf);
-        return actions;
-    }
-    return GP_ACTION_NONE;
+    if (parked_remove_from_thread(task))
+        return GP_ACTION_NONE;
+    struct reader_leaf *leaf = lock_leaf_of(task);
+    if (!leaf)
+        return GP_ACTION_NONE;
+    unsigned int actions = gp_unpark(gp, leaf, task);
+    reader_unlock(leaf);
+    return actions;
 }
 
 unsigned int section_task_unlist(struct gp *gp, struct rcu_task *task)

@@ -111,6 +111,7 @@
     X(TaskTakenNode) \
     X(TaskTakenPark) \
     X(TaskTakenAnonymous) \
+    X(TaskBeneath) \
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \

@@ -46,6 +46,7 @@ const size_t rtrcu_layout[] = {
     sizeof(struct rcu_task),
     FIELD(struct rcu_task, name),
     FIELD(struct rcu_task, mounted),
+    FIELD(struct rcu_task, outer_base),
     sizeof(struct rtrcu_stats),
     FIELD(struct rtrcu_stats, gp_busy),
     FIELD(struct rtrcu_stats, callbacks_backlog),

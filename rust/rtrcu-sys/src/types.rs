@@ -70,6 +70,8 @@ pub struct rcu_task {
     pub base: u32,
     /// On which thread.
     pub mounted: u32,
+    /// Mounted without a section: what lies beneath `below`.
+    pub outer_base: u32,
 }
 
 impl rcu_task {
@@ -87,6 +89,7 @@ impl rcu_task {
             nesting: 0,
             base: 0,
             mounted: 0,
+            outer_base: 0,
         }
     }
 }

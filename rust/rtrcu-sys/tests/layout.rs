@@ -27,6 +27,7 @@ fn structs_are_as_in_c() {
     rust.push(size_of::<rcu_task>());
     rust.extend(<[usize; 2]>::from(field!(rcu_task, name)));
     rust.extend(<[usize; 2]>::from(field!(rcu_task, mounted)));
+    rust.extend(<[usize; 2]>::from(field!(rcu_task, outer_base)));
     rust.push(size_of::<rtrcu_stats>());
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, gp_busy)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, callbacks_backlog)));

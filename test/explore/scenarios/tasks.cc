@@ -143,23 +143,6 @@ void exit_setup()
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_exit, resume_and_stay);
 }
 
-// Both kinds of grace period wait for the task, and for its thread.
-void expedited_updater()
-{
-    struct object *old = rcu_xchg_pointer(&shared, make_object());
-    synchronize_rcu_expedited();
-    free_object(old);
-    rtrcu_fetch_add(&updaters, (uint32_t)-1);
-}
-
-void normal_updater()
-{
-    struct object *old = rcu_xchg_pointer(&shared, make_object());
-    synchronize_rcu();
-    free_object(old);
-    rtrcu_fetch_add(&updaters, (uint32_t)-1);
-}
-
 // Asked already, so that its own report meets the other kind's promotion.
 void register_armed()
 {
@@ -167,6 +150,7 @@ void register_armed()
     reader_arm_self();
 }
 
+// Both kinds of grace period wait for the task, and for its thread.
 void kinds_setup()
 {
     configure();
@@ -177,8 +161,8 @@ void kinds_setup()
     sim::no_timeouts();
     sim::as_thread(sim::thread("parker", park_and_stay), register_armed);
     sim::as_thread(sim::thread("resumer", resume_and_stay), register_reader);
-    sim::thread("normal", normal_updater);
-    sim::thread("expedited", expedited_updater);
+    sim::thread("normal", exchange_and_wait);
+    sim::thread("expedited", exchange_and_expedite);
 }
 
 // Full fences from the start: the task's section is fenced by whoever began it, whoever ends it.
@@ -257,6 +241,22 @@ void resume_and_park()
     stay();
 }
 
+// A section is taken from beneath a task that came without one; what the task opens then is its own.
+void take_from_beneath()
+{
+    rcu_read_lock();
+    rtrcu_task_resume(&task);
+    rtrcu_task_list(&second_task);
+    lock_and_park();
+    rtrcu_task_unlist(&second_task);
+    stay();
+}
+
+void beneath_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, take_from_beneath, resume_and_stay);
+}
+
 void taken_setup()
 {
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, resume_and_list);
@@ -280,7 +280,8 @@ void taken_anonymous_setup()
 } // namespace
 
 extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
-    kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous;
+    kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous,
+    kTaskBeneath;
 
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
@@ -321,5 +322,8 @@ const sim::Scenario kTaskTakenAnonymous = {
     "task-taken-anonymous", "a section that began without a record is listed for another task",
     taken_anonymous_setup,  expect_idle,
     check_invariants,       4000};
+const sim::Scenario kTaskBeneath = {"task-beneath",   "a section is taken from beneath a task that came without one",
+                                    beneath_setup,    expect_idle,
+                                    check_invariants, 4000};
 
 } // namespace scenarios

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks on their threads: whose share moves, when a section ends, and whose list it is on. */
+#include <memory>
+
 #include "tasks.h"
 
 using namespace test;
@@ -246,6 +248,97 @@ TEST_F(Task, ParkedWithoutResumeLeavesTheThreadWhatIsBeneathTheOtherTask)
         rcu_read_unlock();
         EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
         rcu_read_unlock();
+    });
+}
+
+/* What lies beneath a task that came without a section is taken away while it runs: its own is what it opens, with the
+ * same nesting or less than it came at, whoever runs beneath it. */
+TEST_F(Task, WhatIsTakenFromBeneathATaskIsNotItsOwn)
+{
+    for (bool listed : {true, false}) {
+        SCOPED_TRACE(listed ? "listed" : "parked");
+        rcu_task third;
+        rcu_task_init(&third, "third");
+        first_.run([&] {
+            rcu_read_lock();
+            rcu_task_resume(&outer_);
+            rcu_task_resume(&inner_);
+            listed ? rcu_task_list(&third) : rcu_task_park(&third);
+            EXPECT_EQ(section_nesting(), 0u);
+            rcu_read_lock();
+            rcu_task_park(&inner_);
+            EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+            EXPECT_EQ(section_nesting(), 0u);
+            rcu_read_lock();
+            rcu_read_lock();
+            rcu_task_park(&outer_);
+            EXPECT_NE(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+            EXPECT_EQ(section_nesting(), 0u);
+        });
+        if (listed)
+            rcu_task_unlist(&third);
+        EXPECT_TRUE(waits([&] {
+            second_.run([&] {
+                if (!listed) {
+                    rcu_task_resume(&third);
+                    rcu_read_unlock();
+                }
+                rcu_task_resume(&inner_);
+                EXPECT_EQ(section_nesting(), 1u);
+                rcu_read_unlock();
+                rcu_task_resume(&outer_);
+                EXPECT_EQ(section_nesting(), 2u);
+                rcu_read_unlock();
+                rcu_read_unlock();
+                rcu_task_park(&outer_);
+                rcu_task_park(&inner_);
+            });
+        }));
+    }
+}
+
+/* A task that comes above one that has lost what lay beneath it leaves that one as it was. */
+TEST_F(Task, ATaskAboveRemembersWhatLiesBeneathBoth)
+{
+    rcu_task third;
+    rcu_task_init(&third, "third");
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&outer_);
+        rcu_task_list(&third);
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_exit(&inner_);
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_task_park(&outer_);
+        EXPECT_EQ(outer_.nesting, 1u);
+        EXPECT_EQ(section_nesting(), 0u);
+    });
+    rcu_task_unlist(&third);
+    EXPECT_TRUE(waits([&] {
+        second_.run([&] {
+            rcu_task_resume(&outer_);
+            rcu_read_unlock();
+        });
+    }));
+}
+
+/* A scheduler may forget a task without a section on its thread and let its memory go: nobody looks into it. */
+TEST_F(Task, WhoForgetsATaskWithoutASectionIsNotLookedInto)
+{
+    first_.run([&] {
+        auto gone = std::make_unique<rcu_task>();
+        rcu_task_init(gone.get(), "gone");
+        rcu_task_resume(gone.get());
+        gone.reset();
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(inner_.nesting, 1u);
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+        rcu_task_exit(&inner_);
     });
 }
 
