@@ -3,7 +3,6 @@
 // CPU runs there, and would share its cache.
 extern "C" {
 #include "api/api.h"
-void sim_domain_init(void);
 }
 
 #include "subject.h"
@@ -13,7 +12,7 @@ namespace
 
 void begin()
 {
-    sim_domain_init();
+    api_init();
     struct rtrcu_config *config = &rtrcu_domain.config.first;
     config->idle_scans = 8;
     config->stall_timeout_ms = 0;

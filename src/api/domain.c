@@ -3,17 +3,12 @@
  *
  * tested by: test/api/fork.cc
  */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "api/layout.h"
 
 struct domain rtrcu_domain;
-__thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec"))) = {
-    .word = RTRCU_WORD_INITIAL,
-    .flag = RTRCU_FLAG_INITIAL,
-};
 
 /* The note that leads other processes to the block of inside.c: here, in an object that every program with the library
  * has.  Name, type and contents: the version of the note, and how far behind the offset's own place the block lies.
@@ -136,12 +131,8 @@ void api_init(void)
                    " counted without records\n");
     arm_main(domain);
     domain->message_error = plat_thread_exit_prepare(&domain->message_key, free);
-    pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child);
+    if (plat_fork_hooks(on_fork_prepare, on_fork_parent, on_fork_child) != 0)
+        plat_print(
+            "rtrcu: no memory for the fork handlers (pthread_atfork); a child of fork() must not use the library\n");
     domain->initialized = 1;
-}
-
-__attribute__((constructor(101))) static void init_before_main(void)
-{
-    api_init();
-    plat_stay_loaded();
 }

@@ -116,7 +116,7 @@ static void add_hooks(struct rtrcu_fork_hooks *hooks)
     rtrcu_store_release(&own->count, count + 1);
     lock_release(&rtrcu_domain.config_lock);
     if (!rtrcu_exchange(&own->armed, 1))
-        pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+        plat_fork_hooks(before_fork, after_fork_parent, after_fork_child);
 }
 
 /* The set stays, for a fork that is under way. */

@@ -5,11 +5,14 @@
  */
 #include "callback/callback.h"
 
+#define DOUBLE_PROBES 16
+
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp)
 {
     cb->registry = gp_registry(gp);
     cb->gp = gp;
     cb->config = config;
+    cb->double_probes = DOUBLE_PROBES;
 }
 
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf)

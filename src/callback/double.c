@@ -8,8 +8,6 @@
  */
 #include "callback/callback.h"
 
-#define DOUBLE_PROBES 16
-
 static struct rcu_head **slot_of(struct callback *cb, struct rcu_head *head, uint32_t probe)
 {
     uint64_t hash = (uint64_t)(uintptr_t)head * UINT64_C(0x9e3779b97f4a7c15);
@@ -18,11 +16,11 @@ static struct rcu_head **slot_of(struct callback *cb, struct rcu_head *head, uin
 
 void callback_double_enter(struct callback *cb, struct rcu_head *head)
 {
-    for (uint32_t probe = 0; probe < DOUBLE_PROBES; probe++) {
+    for (uint32_t probe = 0; probe < cb->double_probes; probe++) {
         if (rtrcu_load_relaxed(slot_of(cb, head, probe)) == head)
             plat_die("rtrcu: call_rcu(): head %p is queued already and its callback has not begun\n", (void *)head);
     }
-    for (uint32_t probe = 0; probe < DOUBLE_PROBES; probe++) {
+    for (uint32_t probe = 0; probe < cb->double_probes; probe++) {
         struct rcu_head *empty = NULL;
         if (rtrcu_compare_exchange(slot_of(cb, head, probe), &empty, head))
             return;
@@ -31,7 +29,7 @@ void callback_double_enter(struct callback *cb, struct rcu_head *head)
 
 void callback_double_leave(struct callback *cb, struct rcu_head *head)
 {
-    for (uint32_t probe = 0; probe < DOUBLE_PROBES; probe++) {
+    for (uint32_t probe = 0; probe < cb->double_probes; probe++) {
         struct rcu_head *expected = head;
         if (rtrcu_compare_exchange(slot_of(cb, head, probe), &expected, NULL))
             return;

@@ -74,6 +74,7 @@ struct drive {
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
     uint64_t boost_ns_max; /* atomic */
+    int64_t share_ns;      /* constant: at most so long is lent to one reader in one grace period */
     struct counter wakeups, passes, rt_refused, fence_refused, krcud_given;
     uint32_t forking;    /* atomic: threads between prepare and parent handler: nobody begins a callback */
     uint32_t forker;     /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */

@@ -5,6 +5,8 @@
  */
 #include "drive/drive.h"
 
+#define SHARE_NS 200000000
+
 static const struct drive_job *const jobs[DRIVE_WORKERS] = {
     [DRIVE_WORKER_EXPEDITED] = &drive_job_expedited, [DRIVE_WORKER_BOOST] = &drive_job_boost,
     [DRIVE_WORKER_NUDGE] = &drive_job_nudge,         [DRIVE_WORKER_REPORT] = &drive_job_report,
@@ -49,6 +51,7 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
     lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
     drive->aside.drive = drive;
     drive->numbers.told = SEQ_FIRST;
+    drive->share_ns = SHARE_NS;
     for (int i = 0; i < DRIVE_WORKERS; i++)
         drive_worker_init(drive, i, jobs[i]);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {

@@ -206,6 +206,9 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
 int plat_thread_exit_reserve(unsigned int key, void *value);
 /* -EAGAIN: it would have to allocate, so it must be reserved before. */
 int plat_thread_exit_arm(unsigned int key, void *value);
+/* pthread_atfork().  -errno */
+int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
 /* May threads arm @key without reserving it? */
 bool plat_thread_exit_is_reserved(unsigned int key);
 /* What the calling thread gave to one of these, NULL = nothing yet. */

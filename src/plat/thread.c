@@ -280,6 +280,11 @@ void plat_symbol(uintptr_t address, char *text, size_t size)
     }
 }
 
+int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return -pthread_atfork(prepare, parent, child);
+}
+
 /* The C library keeps the values of the first keys in the thread itself, and allocates room for 32 others at a time. */
 #define KEYS_IN_THREAD 32
 

@@ -29,18 +29,12 @@ function(explore_edit out spec folder)
     set(${out} ${copies} PARENT_SCOPE)
 endfunction()
 
-explore_edit(EXPLORE_DOMAIN ${SIM}/domain.edit ${CMAKE_BINARY_DIR}/explore/domain)
-explore_edit(EXPLORE_DOUBLE ${SIM}/double.edit ${CMAKE_BINARY_DIR}/explore/double)
-explore_edit(EXPLORE_BOOST ${SIM}/boost.edit ${CMAKE_BINARY_DIR}/explore/boost)
-
 # explore_subject(<layout> [definition...]): explore_<layout>_library and explore_<layout>_scenarios.
 function(explore_subject layout)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c ${CMAKE_SOURCE_DIR}/src/*/*/*.c)
-    list(FILTER sources EXCLUDE
-         REGEX "/src/plat/|/src/api/domain\\.c$|/src/callback/double\\.c$|/src/drive/turn/boost\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/begin\\.c$") # the machine has threads of its own
     file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
-    add_library(explore_${layout}_library OBJECT EXCLUDE_FROM_ALL ${sources} ${EXPLORE_DOMAIN} ${EXPLORE_DOUBLE}
-                ${EXPLORE_BOOST})
+    add_library(explore_${layout}_library OBJECT EXCLUDE_FROM_ALL ${sources})
     add_library(explore_${layout}_scenarios OBJECT EXCLUDE_FROM_ALL ${scenarios})
     add_library(explore_${layout}_plat OBJECT EXCLUDE_FROM_ALL ${SIM}/plat/plat.cc)
     foreach(part library scenarios)

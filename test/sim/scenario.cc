@@ -16,16 +16,7 @@ void *run(void *argument)
     return nullptr;
 }
 
-void (*fork_prepare)();
-void (*fork_child)();
-
 } // namespace
-
-extern "C" void sim_atfork(void (*prepare)(), void (*child)())
-{
-    fork_prepare = prepare;
-    fork_child = child;
-}
 
 int thread(const char *name, void (*body)())
 {
@@ -89,10 +80,7 @@ void until(bool (*condition)())
 
 void fork()
 {
-    fork_prepare();
-    world()->point("fork", "scenario");
-    world()->end_others();
-    fork_child();
+    world()->fork();
 }
 
 bool is_freed(const void *memory)

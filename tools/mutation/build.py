@@ -88,7 +88,7 @@ class Build:
         source = os.path.relpath(words[words.index("-c") + 1], self.root)
         words = [word for word in words if word not in ("-g", "-g1", "-Werror")]
         words[words.index("-o") + 1] = str(out)
-        words[words.index("-c") + 1] = str(self.edited(source, tree) or self.place_of(source, tree))
+        words[words.index("-c") + 1] = self.place_of(source, tree)
         words[1:1] = ["-w", f"-I{tree}/include", f"-I{tree}/src"]
         if self.part(name) in (EXPLORED, EXPLORED_TWO):  # what the simulation shadows comes before everything
             words[1:1] = [f"-I{self.root}/test/sim"]
@@ -108,20 +108,6 @@ class Build:
 
     def place_of(self, source, tree):
         return source if (tree / source).exists() else str(self.root / source)
-
-    def edited(self, source, tree):
-        """Some sources are explored with an edit of test/sim, which is applied to the changed text too."""
-        match = re.search(r"explore/(\w+)/(src/.*)$", source)
-        spec = self.root / "test" / "sim" / f"{match.group(1)}.edit" if match else None
-        if not spec or not spec.exists() or not (tree / match.group(2)).exists():
-            return None
-        sys.path.insert(0, str(self.root / "test" / "torture"))
-        import make_twin
-        texts = make_twin.patched(make_twin.parse(spec.read_text(encoding="utf-8"))[1], tree / "src")
-        copy = pathlib.Path("edited") / match.group(2)  # below the tree: file names in messages must not differ
-        (tree / copy).parent.mkdir(parents=True, exist_ok=True)
-        (tree / copy).write_text(texts[match.group(2)[len("src/"):]], encoding="utf-8")
-        return copy
 
     @staticmethod
     def compiled(words, tree, out):

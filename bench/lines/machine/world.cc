@@ -270,9 +270,3 @@ void World::print(const char *format, va_list arguments)
 }
 
 } // namespace sim
-
-// Nobody forks here.
-extern "C" void sim_atfork(void (*)(), void (*)());
-extern "C" void sim_atfork(void (*)(), void (*)())
-{
-}

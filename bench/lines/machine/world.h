@@ -114,6 +114,9 @@ class World
     void set_exit_hook(void (*)(void *))
     {
     }
+    void set_fork_hooks(void (*)(), void (*)()) // nobody forks here
+    {
+    }
     void arm_exit(void *)
     {
     }

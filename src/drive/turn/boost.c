@@ -10,15 +10,14 @@
  */
 #include "drive/drive.h"
 
-#define SLICE_NS 1000000   /* at most this long on one reader */
-#define ROOM_NS 100000     /* between the worker's two looks at a reader's CPU time */
-#define ROUNDS 10          /* of looks, each time that lending is asked for */
-#define LENDER_MAX 98      /* priority of the lender */
-#define NUDGE_NS 200000    /* at most this long the kernel spins for a reader that runs, and was lent a slice before */
-#define NET_NS 10000000    /* likewise for any other: rare, and most sections end sooner */
-#define NETS_IDLE 2        /* the thread that ends the spinning looks so often in vain before it sleeps */
-#define NUDGER_LOOKS 100   /* for that thread, in one round */
-#define SHARE_NS 200000000 /* on one reader in one grace period */
+#define SLICE_NS 1000000 /* at most this long on one reader */
+#define ROOM_NS 100000   /* between the worker's two looks at a reader's CPU time */
+#define ROUNDS 10        /* of looks, each time that lending is asked for */
+#define LENDER_MAX 98    /* priority of the lender */
+#define NUDGE_NS 200000  /* at most this long the kernel spins for a reader that runs, and was lent a slice before */
+#define NET_NS 10000000  /* likewise for any other: rare, and most sections end sooner */
+#define NETS_IDLE 2      /* the thread that ends the spinning looks so often in vain before it sleeps */
+#define NUDGER_LOOKS 100 /* for that thread, in one round */
 
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
 {
@@ -48,9 +47,9 @@ static bool stands_still(uint32_t thread_id, int64_t looked_cpu_ns)
 }
 
 /* In the grace period of @seq? */
-static bool has_had_its_share(const struct drive_slot *slot, uint64_t seq)
+static bool has_had_its_share(const struct drive *drive, const struct drive_slot *slot, uint64_t seq)
 {
-    return rtrcu_load_acquire(&slot->lent_gp) == seq && rtrcu_load_relaxed(&slot->lent_ns) >= SHARE_NS;
+    return rtrcu_load_acquire(&slot->lent_gp) == seq && rtrcu_load_relaxed(&slot->lent_ns) >= drive->share_ns;
 }
 
 /* May the calling thread lend to @record in this grace period? */
@@ -70,7 +69,7 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
         rtrcu_store_relaxed(&drive_slot(record)->lent_ns, 0);
         rtrcu_store_release(&drive_slot(record)->lent_gp, seq);
     }
-    bool allowed = !has_had_its_share(drive_slot(record), seq) && reader_lend(record, armed);
+    bool allowed = !has_had_its_share(drive, drive_slot(record), seq) && reader_lend(record, armed);
     if (!allowed)
         rtrcu_store_release(&drive_slot(record)->lender, 0);
     return allowed;
@@ -132,7 +131,7 @@ static void count(struct drive *drive, struct reader_record *record, int64_t len
     counter_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
         rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)lent_ns);
-    if (all_ns >= SHARE_NS)
+    if (all_ns >= drive->share_ns)
         counter_add(&drive->boost_given_up, 1);
 }
 
@@ -331,7 +330,7 @@ static bool may_help(struct drive *drive, enum gp_kind kind)
     for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
         struct reader_record *record;
         for (uint32_t left = gp_owing(drive->gp, kind, leaf); (record = reader_next(leaf, &left));) {
-            if (!has_had_its_share(drive_slot(record), seq))
+            if (!has_had_its_share(drive, drive_slot(record), seq))
                 return true;
         }
     }

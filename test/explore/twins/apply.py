@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Make the changed copies of a .twin or .edit file: apply.py SPEC ROOT OUTPUT; with --names it prints what it changes.
+"""Make the changed copies of a .twin file: apply.py SPEC ROOT OUTPUT; with --names it prints what it changes.
 
 The format is that of the torture twins (test/torture/make_twin.py), with keys of the explorer:
 

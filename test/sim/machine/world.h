@@ -152,6 +152,19 @@ class World
     {
         exit_hook_ = hook;
     }
+    void set_fork_hooks(void (*prepare)(), void (*child)())
+    {
+        fork_prepare_ = prepare;
+        fork_child_ = child;
+    }
+    // The calling thread forks, and goes on as the only one of the child.
+    void fork()
+    {
+        fork_prepare_();
+        point("fork", "scenario");
+        end_others();
+        fork_child_();
+    }
     void arm_exit(void *value)
     {
         current_->exit_value = value;
@@ -244,6 +257,8 @@ class World
     } overlay_{};
     int64_t now_ = 0;
     void (*exit_hook_)(void *) = nullptr;
+    void (*fork_prepare_)() = nullptr;
+    void (*fork_child_)() = nullptr;
     alignas(boost::context::fiber) unsigned char main_fiber_[sizeof(boost::context::fiber)];
     unsigned char *leaving_ = nullptr; // where the context goes that is being left
     std::vector<unsigned char> stacks_;

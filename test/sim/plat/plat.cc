@@ -268,7 +268,16 @@ bool plat_signals_added(const sigset_t *before)
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
     *key = 0;
+    if (destructor == free) // the explored threads have one thing to do at their exit: to leave
+        return -ENOSYS;
     world()->set_exit_hook(destructor);
+    return 0;
+}
+
+// The explored forks go on in the child.
+int plat_fork_hooks(void (*prepare)(), void (*)(), void (*child)())
+{
+    world()->set_fork_hooks(prepare, child);
     return 0;
 }
 
