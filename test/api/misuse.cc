@@ -119,6 +119,9 @@ TEST(Misuse, AHeadMayBeQueuedAgainOnceItsCallbackHasBegun)
 
 /* ---- rcu_free() where nobody can wait ---- */
 
+/* What errno was and must be still: the refusals of malloc() and the kernel are none of the caller's. */
+constexpr int untouched = 12345;
+
 /* Everything that malloc() and the kernel have left under a limit. */
 void *exhaust_memory()
 {
@@ -153,11 +156,13 @@ CHILD(free_without_memory)
     rcu_read_lock();
     rcu_free(malloc(40));
     void *taken = exhaust_memory();
+    errno = untouched;
     for (uint64_t i = 0; i < count; i++)
         rcu_free(objects[i]);
     rcu_read_unlock();
     for (uint64_t i = count; i < count + 3; i++)
         rcu_free(objects[i]);
+    REQUIRE(errno == untouched);
     give_memory_back(taken);
     rcu_barrier();
     const struct rtrcu_stats stats = test::stats();
@@ -182,8 +187,10 @@ CHILD(retire_without_memory)
     static int called, refused;
     REQUIRE(rcu_retire(nullptr, [](void *) { called++; }) == 0);
     void *taken = exhaust_memory();
+    errno = untouched;
     for (int i = 1; i < count; i++)
         refused += rcu_retire(nullptr, [](void *) { called++; }) == -ENOMEM;
+    REQUIRE(errno == untouched);
     give_memory_back(taken);
     rcu_barrier();
     REQUIRE(refused > 0);
