@@ -441,6 +441,7 @@ TEST_F(Cell, WithoutMemoryNothingChanges)
     refuse([&] { cell.emplace(3); });
     refuse([&] { cell.update([](Value &copy) { copy.number = 4; }); });
     static int plain, state;
+    state = 0;
     refuse([&] { rtrcu::rcu_retire(&plain, [&](int *) { state++; }); });
     refuse([&] { rtrcu::rcu_retire(&plain, [](int *) { state++; }); });
     refuse([&] { cell.reset(); });
@@ -456,6 +457,7 @@ TEST_F(Cell, ANoteIsGivenBack)
     if (TEST_ASAN || TEST_TSAN)
         GTEST_SKIP() << "the sanitizer's runtime has an operator new of its own";
     static int plain, deleted;
+    deleted = 0;
     const long before = blocks;
     for (int i = 0; i < 100; i++)
         rtrcu::rcu_retire(&plain, [i](int *) { deleted += i; });

@@ -192,6 +192,7 @@ void drop_opaque(Opaque *);
 std::atomic<int> opaque_dropped;
 TEST(Functions, Paragraph8SchedulesTheDeleter)
 {
+    opaque_dropped = 0;
     std::rcu_retire(new int(1));
     std::rcu_retire(static_cast<const int *>(new int(1)));
     std::rcu_retire(make_opaque(), drop_opaque);

@@ -262,6 +262,7 @@ void TrickyDeleter::operator()(Tricky *object) const
 }
 TEST(Base, Paragraph9MovesTheDeleterAndGivesTheObject)
 {
+    TrickyDeleter::assigned = TrickyDeleter::copied = 0;
     auto *object = new Tricky;
     const void *address = object;
     object->retire();

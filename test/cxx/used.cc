@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// usage: used - everything that the C++17 headers offer, used once; for used.sh, which builds it by every compiler
+// here, in each standard, with more warnings than the tests' own programs have.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <rtrcu/cell.hpp>
+#include <rtrcu/guard.hpp>
+#include <rtrcu/loop.hpp>
+#include <rtrcu/rcu.hpp>
+
+namespace
+{
+
+std::atomic<int> gone{0};
+
+struct Value {
+    int number;
+    explicit Value(int n) : number(n)
+    {
+    }
+    Value(const Value &) = default;
+    Value(Value &&) = default;
+    ~Value()
+    {
+        gone++;
+    }
+};
+struct Returned {
+    std::atomic<int> *count;
+    void operator()(const Value *value) const
+    {
+        ++*count;
+        delete value;
+    }
+};
+struct Plain : rtrcu::rcu_obj_base<Plain> {
+    ~Plain()
+    {
+        gone++;
+    }
+};
+struct Pooled : rtrcu::rcu_obj_base<Pooled, void (*)(Pooled *)> {
+};
+
+void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    std::fprintf(stderr, "not so: %s\n", what);
+    std::abort();
+}
+#define REQUIRE(...) require((__VA_ARGS__), #__VA_ARGS__)
+
+void use_cells()
+{
+    rtrcu::cell<Value> cell(std::make_unique<Value>(1));
+    {
+        auto now = cell.read();
+        REQUIRE(now && now != nullptr && now->number == 1 && (*now).number == now.get()->number);
+    }
+    REQUIRE(cell.update([](Value &copy) { copy.number++; }));
+    REQUIRE(cell.update([](const Value &old) { return Value(old.number + 1); }));
+    REQUIRE(cell.update([](const Value &old) { return std::make_unique<Value>(old.number + 1); }));
+    REQUIRE(cell.with([](const Value *value) { return value->number; }) == 4);
+    rtrcu::retired<Value> old = cell.exchange(std::make_unique<Value>(5));
+    REQUIRE(old && old.wait()->number == 4 && old.ready() && old.release()->number == 4);
+    cell.emplace(6);
+    cell.store(std::make_unique<Value>(7));
+    {
+        rtrcu::guard section;
+        std::scoped_lock lock(rtrcu::rcu_default_domain());
+        REQUIRE(cell.read(section)->number + cell.read(lock)->number == 14);
+    }
+    cell.reset();
+    REQUIRE(cell.read() == nullptr);
+
+    std::atomic<int> returned{0};
+    using Owner = std::unique_ptr<const Value, Returned>;
+    {
+        rtrcu::cell<const Value, Returned> other(Owner(new Value(1), Returned{&returned}));
+        other.store(Owner(new Value(2), Returned{&returned}));
+        other.exchange(Owner(nullptr, Returned{&returned})).release();
+    }
+    rtrcu::rcu_barrier();
+    REQUIRE(returned == 2);
+}
+
+void retire_objects()
+{
+    const int before = gone;
+    (new Plain)->retire();
+    std::atomic<int> returned{0};
+    (new Pooled)->retire([](Pooled *object) { delete object; });
+    rtrcu::rcu_retire(new Value(1));
+    rtrcu::rcu_retire(
+        new Value(2), [](Value *value) { delete value; }, rtrcu::rcu_default_domain());
+    rtrcu::rcu_retire(new Value(3), Returned{&returned});
+    rtrcu::rcu_synchronize();
+    rtrcu::rcu_barrier();
+    REQUIRE(gone - before == 4 && returned == 1);
+}
+
+void run_loops()
+{
+    rtrcu::cell<int> cell(std::in_place, 0);
+    rtrcu::quiescent_thread thread;
+    rtrcu::deadline_loop loop(thread);
+    (void)loop.run_every(std::chrono::microseconds(100), [&] {
+        rtrcu::quiescent_guard section(thread);
+        return *cell.read(section) < 3 && cell.update([](int &copy) { copy++; });
+    });
+    thread.quiescent();
+    auto away = thread.offline();
+}
+
+void publish_pointers()
+{
+    std::atomic<Value *> place{nullptr};
+    Value value(8);
+    rcu_assign_pointer(place, &value);
+    rtrcu::guard section;
+    rtrcu::guard moved = std::move(section);
+    REQUIRE(moved && rcu_dereference(place)->number == 8);
+    moved.end();
+}
+
+} // namespace
+
+int main()
+{
+    use_cells();
+    retire_objects();
+    std::thread(run_loops).join();
+    publish_pointers();
+    rtrcu::rcu_barrier();
+    return 0;
+}
