@@ -19,9 +19,8 @@ class Flavour
     {
         return value(at_, "adopted.next");
     }
-    Domain look(int64_t now_ns)
+    Domain look()
     {
-        domain_.at_ns = now_ns;
         domain_.name = memory_.text(value(at_, "adopted.name"), 32);
         inside_ = value(value(at_, "adopted.kind"), "kind.inside");
         read_grace_periods();
@@ -32,6 +31,7 @@ class Flavour
             chunk_at = value(chunk_at, "chunk.next");
         }
         read_servers();
+        domain_.at_ns = memory_.now_ns();
         return std::move(domain_);
     }
 
@@ -124,7 +124,7 @@ class Flavour
 
 } // namespace
 
-std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain, int64_t now_ns)
+std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain)
 {
     std::vector<Domain> domains;
     const Field *home = block.find("domain.adopt"), *first = block.find("adopt.first");
@@ -133,7 +133,7 @@ std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, ui
     uint64_t at = memory.value<uint64_t>(domain + home->offset + first->offset).value_or(0);
     for (int count = 0; at != 0 && count < most_flavours; count++) {
         Flavour flavour(memory, block, at);
-        domains.push_back(flavour.look(now_ns));
+        domains.push_back(flavour.look());
         at = flavour.next();
     }
     return domains;

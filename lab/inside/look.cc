@@ -4,8 +4,6 @@
 #include "inside/look.h"
 
 #include <algorithm>
-#include <ctime>
-#include <fstream>
 
 namespace lab::inside
 {
@@ -103,14 +101,14 @@ class Looker
     Looker(const Memory &memory, const Block &block, uint64_t domain) : memory_(memory), block_(block), base_(domain)
     {
     }
-    Domain look(int64_t now_ns)
+    Domain look()
     {
-        domain_.at_ns = now_ns;
         read_counters();
         read_leaves();
         read_slots();
         for (std::size_t i = 0; i < leaves_.size(); i++)
             read_tasks(i);
+        domain_.at_ns = memory_.now_ns();
         return std::move(domain_);
     }
 
@@ -402,20 +400,20 @@ class Looker
 
 } // namespace
 
-std::vector<Domain> look(const Memory &memory, const Block &block, int64_t now_ns)
+std::vector<Domain> look(const Memory &memory, const Block &block)
 {
     std::vector<Domain> domains;
     uint64_t at = memory.value<uint64_t>(block.first_domain).value_or(0);
     for (int count = 0; at != 0 && count < 64; count++) {
         const Field *begun = block.find("domain.initialized");
         if (begun != nullptr && memory.value<uint32_t>(at + begun->offset).value_or(0) != 0) {
-            Domain domain = Looker(memory, block, at).look(now_ns);
+            Domain domain = Looker(memory, block, at).look();
             const Field *name = block.find("domain.name");
             domain.name = name != nullptr ? memory.text(memory.value<uint64_t>(at + name->offset).value_or(0), 32) : "";
             if (domain.name.empty())
                 domain.name = domains.empty() ? "native" : "domain " + std::to_string(count);
             domains.push_back(std::move(domain));
-            for (Domain &adopted : look_at_adopted(memory, block, at, now_ns))
+            for (Domain &adopted : look_at_adopted(memory, block, at))
                 domains.push_back(std::move(adopted));
         }
         const Field *next = block.find("domain.next");
@@ -457,23 +455,6 @@ int64_t Domain::oldest_age_ns() const
         if (thread.oldest_ns != 0)
             age = std::max(age, at_ns - thread.oldest_ns);
     return age;
-}
-
-int64_t now_of(int pid)
-{
-    auto offset_of = [](const std::string &name) {
-        std::ifstream file("/proc/" + name + "/timens_offsets");
-        std::string clock;
-        int64_t seconds = 0, ns = 0;
-        while (file >> clock >> seconds >> ns)
-            if (clock == "monotonic")
-                return seconds * 1'000'000'000 + ns;
-        return int64_t(0);
-    };
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    static const int64_t own = offset_of("self");
-    return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec + offset_of(std::to_string(pid)) - own;
 }
 
 double bucket_begin_ns(std::size_t bucket)

@@ -69,7 +69,7 @@ struct Domain {
     std::vector<uint64_t> waits;              // callback.wait_us_log2 of all leaves
     std::vector<Thread> threads;
     std::vector<Task> tasks;
-    int64_t at_ns = 0;
+    int64_t at_ns = 0; // behind the look: nothing that was found has happened later
 
     // Since the process began, of threads that have gone too.
     uint64_t queued = 0, invoked = 0, slow_calls = 0;
@@ -87,13 +87,10 @@ struct Domain {
 };
 
 // In order: no domain has begun, where the library has not been initialized yet.
-std::vector<Domain> look(const Memory &memory, const Block &block, int64_t now_ns);
+std::vector<Domain> look(const Memory &memory, const Block &block);
 
 // The flavours of liburcu that this domain has adopted.
-std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain, int64_t now_ns);
-
-// CLOCK_MONOTONIC as that process has it: a time namespace may shift it.
-int64_t now_of(int pid);
+std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain);
 
 // Of a histogram in quarters of octaves; 0 where it is empty.
 double quantile_ns(const std::vector<uint64_t> &histogram, double quantile);

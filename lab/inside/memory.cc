@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <sys/uio.h>
@@ -61,6 +62,24 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
         }
         at = i == at + count ? i : i + 1;
     }
+}
+
+// A time namespace may shift its clock.
+int64_t ProcessMemory::now_ns() const
+{
+    auto offset_of = [](const std::string &name) {
+        std::ifstream file("/proc/" + name + "/timens_offsets");
+        std::string clock;
+        int64_t seconds = 0, ns = 0;
+        while (file >> clock >> seconds >> ns)
+            if (clock == "monotonic")
+                return seconds * 1'000'000'000 + ns;
+        return int64_t(0);
+    };
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    static const int64_t own = offset_of("self");
+    return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec + offset_of(std::to_string(pid_)) - own;
 }
 
 std::vector<Mapping> mappings_of(int pid)

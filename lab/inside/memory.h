@@ -35,6 +35,11 @@ class Memory
     // What is not there stays as it is, and is not done.
     virtual void read(std::vector<Piece> &pieces) const = 0;
     bool read(uint64_t address, void *into, std::size_t bytes) const;
+    // CLOCK_MONOTONIC as the program has it, 0: it has none any more.
+    virtual int64_t now_ns() const
+    {
+        return 0;
+    }
     // Up to `most` characters; shorter where it ends, or where the memory does.
     std::string text(uint64_t address, std::size_t most) const;
     template <class T> std::optional<T> value(uint64_t address) const
@@ -59,6 +64,7 @@ class ProcessMemory : public Memory
     }
     using Memory::read;
     void read(std::vector<Piece> &pieces) const override;
+    int64_t now_ns() const override;
 
   private:
     int pid_;

@@ -126,10 +126,9 @@ bool Processes::look_at(int pid, Process &process)
         return known.is_shown;
     try {
         ProcessMemory memory(pid);
-        const int64_t now = now_of(pid);
         const std::map<int, int> ids = outer_ids(pid);
         for (const auto &[copy, block] : known.copies) {
-            process.copies.push_back({copy, block.library, inside::look(memory, block, now)});
+            process.copies.push_back({copy, block.library, inside::look(memory, block)});
             for (Domain &domain : process.copies.back().domains)
                 for (Thread &thread : domain.threads) {
                     const auto outer = ids.find(thread.id);

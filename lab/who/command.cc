@@ -71,7 +71,7 @@ Target look_at_core(const std::string &file)
     target.process.name = memory.program();
     for (const inside::Copy &copy : inside::find_copies(memory, memory.mappings()))
         if (const auto block = inside::Block::read(memory, copy))
-            target.process.copies.push_back({copy, block->library, inside::look(memory, *block, 0)});
+            target.process.copies.push_back({copy, block->library, inside::look(memory, *block)});
     if (target.process.copies.empty())
         throw inside::Refused(ENOENT, file + " is of a program that does not run the library, or the files that it had"
                                              " mapped are not here");

@@ -100,7 +100,7 @@ std::vector<Domain> look_into(int pid)
     if (copies.size() != 1)
         return {};
     const auto block = Block::read(memory, copies[0]);
-    return block ? look(memory, *block, now_of(pid)) : std::vector<Domain>();
+    return block ? look(memory, *block) : std::vector<Domain>();
 }
 
 const Thread *thread_of(const Domain &domain, int id)
