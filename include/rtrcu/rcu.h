@@ -43,7 +43,7 @@ const char *rtrcu_version(void);
  * Returns:  nothing; cannot fail.
  * See:      rcu_read_lock_qs() for quiescent-state threads
  */
-static inline void rcu_read_lock(void)
+static __attribute__((always_inline)) inline void rcu_read_lock(void) /* so that its caller's place is noted */
 {
     if (__builtin_expect(rtrcu_word_enter(), 0))
         rtrcu_read_lock_slow();
@@ -64,6 +64,9 @@ static inline void rcu_read_lock(void)
  */
 static inline void rcu_read_unlock(void)
 {
+#ifdef RTRCU_DEBUG
+    rtrcu_note_leave();
+#endif
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     if (__builtin_expect(rtrcu_word_leave(), 0))
         rtrcu_read_unlock_slow();

@@ -16,13 +16,14 @@
 #define LAYOUT_NUMBER(name, number) static_assert((name) == (number), "installed: number of " #name)
 
 /* The inline fast paths have the word and the flag at these places; heads and links lie in programs' memory. */
-LAYOUT_SIZE(rtrcu_thread, 96);
+LAYOUT_SIZE(rtrcu_thread, 104);
 LAYOUT_FIELD(rtrcu_thread, word, 0);
 LAYOUT_FIELD(rtrcu_thread, flag, 4);
 LAYOUT_FIELD(rtrcu_thread, record, 16);
 LAYOUT_FIELD(rtrcu_thread, entered, 48);
 LAYOUT_FIELD(rtrcu_thread, mount_id, 76);
 LAYOUT_FIELD(rtrcu_thread, bare_base, 88);
+LAYOUT_FIELD(rtrcu_thread, entered_ns, 96);
 LAYOUT_SIZE(rcu_head, 16);
 LAYOUT_FIELD(rcu_head, next, 0);
 LAYOUT_FIELD(rcu_head, func, 8);
@@ -39,7 +40,7 @@ LAYOUT_FIELD(rtrcu_config, boost, 28);
 LAYOUT_FIELD(rtrcu_config, budget_ns, 80);
 LAYOUT_FIELD(rtrcu_config, krcud_when, 120);
 LAYOUT_FIELD(rtrcu_config, cpus, 136);
-LAYOUT_SIZE(rtrcu_stats, 592);
+LAYOUT_SIZE(rtrcu_stats, 632);
 LAYOUT_FIELD(rtrcu_stats, size, 0);
 LAYOUT_FIELD(rtrcu_stats, gp_completed, 8);
 LAYOUT_FIELD(rtrcu_stats, latency_us_log2, 288);

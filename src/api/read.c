@@ -155,8 +155,21 @@ void rtrcu_note_entry(void)
     if (section_nesting() > RTRCU_NESTING_MAX)
         plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_id(),
                  (unsigned int)RTRCU_NESTING_MAX);
-    if (section_nesting() == 1)
-        rtrcu_store_relaxed(&rtrcu_self.entered, (uintptr_t)__builtin_return_address(0));
+    if (section_nesting() != 1)
+        return;
+    rtrcu_store_relaxed(&rtrcu_self.entered, (uintptr_t)__builtin_return_address(0));
+    rtrcu_store_relaxed(&rtrcu_self.entered_ns, plat_clock_now());
+}
+
+/* Without a beginning: the lock was in a file without RTRCU_DEBUG, or a task has brought its section along. */
+void rtrcu_note_leave(void)
+{
+    int64_t began_ns = rtrcu_self.entered_ns;
+    if (section_nesting() != 1 || began_ns == 0)
+        return;
+    rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
+    watch_note_section(&rtrcu_domain.watch, (uint64_t)(plat_clock_now() - began_ns),
+                       rtrcu_load_relaxed(&rtrcu_self.entered));
 }
 
 void rtrcu_assert_qsbr(const char *call)

@@ -39,10 +39,30 @@ bool callback_count_leaked(struct callback *cb)
     return counter_add(&cb->frees_leaked, 1) == 0;
 }
 
+/* When the oldest was queued, of those that have not returned; 0: there is none.  A hint. */
+static int64_t oldest_of(const struct callback_slot *slot)
+{
+    const int64_t *since[] = {&slot->batch_ns, &slot->oldest_ready_ns, &slot->waiting_ns[0], &slot->oldest_ns};
+    for (unsigned int i = 0; i < sizeof(since) / sizeof(since[0]); i++)
+        if (rtrcu_load_relaxed(since[i]))
+            return rtrcu_load_relaxed(since[i]);
+    return 0;
+}
+
 static void add_slot(const struct callback_slot *slot, struct rtrcu_stats *stats)
 {
-    stats->callbacks_invoked += rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
-    stats->callbacks_queued += rtrcu_load_relaxed(&slot->queue.enqueued) + rtrcu_load_relaxed(&slot->free_queued);
+    uint64_t returned = rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
+    uint64_t queued = rtrcu_load_relaxed(&slot->queue.enqueued) + rtrcu_load_relaxed(&slot->free_queued);
+    uint64_t oldest_ns = queued != returned ? (uint64_t)oldest_of(slot) : 0;
+    if (oldest_ns && (stats->callback_oldest_ns == 0 || oldest_ns < stats->callback_oldest_ns))
+        stats->callback_oldest_ns = oldest_ns;
+    uint64_t longest_ns = rtrcu_load_acquire(&slot->longest_ns);
+    if (longest_ns > stats->callback_ns_max) {
+        stats->callback_ns_max = longest_ns;
+        stats->callback_longest = (uintptr_t)rtrcu_load_relaxed(&slot->longest);
+    }
+    stats->callbacks_invoked += returned;
+    stats->callbacks_queued += queued;
 }
 
 void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)

@@ -204,6 +204,8 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("leaf.used", struct reader_leaf, used),
     INSIDE_FIELD("leaf.registered", struct reader_leaf, registered),
     INSIDE_ARRAY("leaf.deadline", struct reader_leaf, deadline),
+    INSIDE_FIELD("leaf.slept", struct reader_leaf, awake.slept),
+    INSIDE_FIELD("leaf.woken", struct reader_leaf, awake.woken),
     INSIDE_FIELD("leaf.parked", struct reader_leaf, of[READER_PARKED]),
     INSIDE_FIELD("leaf.callback", struct reader_leaf, of[READER_CALLBACK]),
     INSIDE_ARRAY("leaf.record", struct reader_leaf, record),
@@ -214,6 +216,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("thread.word", struct rtrcu_thread, word),
     INSIDE_FIELD("thread.state", struct rtrcu_thread, state),
     INSIDE_FIELD("thread.entered", struct rtrcu_thread, entered),
+    INSIDE_FIELD("thread.entered_ns", struct rtrcu_thread, entered_ns),
 };
 
 const struct inside_table reader_inside_table = INSIDE_TABLE(fields);

@@ -136,13 +136,15 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
 }
 
 /* The thread gives @share up.  What its unlocks would do follows: the task that it was taken over from may have nothing
- * left, and if that was all of it, the thread is outside. */
+ * left, and if that was all of it, the thread is outside.  When what is left began is not known any more. */
 static unsigned int give_up(struct gp *gp, uint32_t share)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     rtrcu_word_add(&rtrcu_self, (uint32_t)-share);
     if (rtrcu_self.bare_base > section_nesting())
         rtrcu_self.bare_base = section_nesting(); /* it was taken from beneath the task that came without a section */
+    if (rtrcu_self.entered_ns)
+        rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
     if (rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST && !rtrcu_self.task)
         return GP_ACTION_NONE;
     reader_slow_begin();

@@ -5,16 +5,30 @@
  */
 #include "watch/watch.h"
 
+void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered)
+{
+    uint64_t longest = rtrcu_load_relaxed(&watch->section_ns_max);
+    while (ns > longest) /* a failed exchange has found a longer one */
+        if (rtrcu_compare_exchange(&watch->section_ns_max, &longest, ns)) {
+            rtrcu_store_relaxed(&watch->section_longest, entered);
+            return;
+        }
+}
+
 void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
 {
     reader_stats(watch->registry, stats);
     gp_stats(watch->gp, stats);
     callback_stats(watch->cb, stats);
     stats->stall_reports = counter_read(&watch->stall_reports);
+    stats->section_ns_max = rtrcu_load_relaxed(&watch->section_ns_max);
+    stats->section_longest = rtrcu_load_relaxed(&watch->section_longest);
 }
 
 static const struct inside_field fields[] = {
     INSIDE_FIELD("watch.stall_reports", struct watch, stall_reports),
+    INSIDE_FIELD("watch.section_ns_max", struct watch, section_ns_max),
+    INSIDE_FIELD("watch.section_longest", struct watch, section_longest),
     INSIDE_FIELD("task.name", struct rcu_task, name),
 };
 

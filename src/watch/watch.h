@@ -56,6 +56,8 @@ struct watch {
     struct callback *cb;
     void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
     struct counter stall_reports;      /* that have been said */
+    uint64_t section_ns_max;           /* atomic: the longest section of programs built with RTRCU_DEBUG */
+    uintptr_t section_longest;         /* atomic: where it began */
     struct lock lock;                  /* the two below; held while one report is copied */
     bool waits[WATCH_SUBJECTS];        /* a report is there */
     struct watch_report waiting[WATCH_SUBJECTS];
@@ -90,6 +92,10 @@ bool watch_report_say(struct watch *watch);
 /* The same where no thread can be had for it: to standard error alone, without symbols, and not at all where that would
  * wait.  May be called under the crank. */
 void watch_report_say_at_once(struct watch *watch);
+
+/* A section that began at @entered has taken @ns.  Where two end at once that are longer than all before, the place may
+ * be that of the shorter one. */
+void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered);
 
 /* What this room tells other processes. */
 extern const struct inside_table watch_inside_table;

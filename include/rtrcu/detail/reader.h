@@ -69,12 +69,14 @@ struct rtrcu_thread {
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
     struct rcu_task *bare; /* resumed last here without a section; compared, never looked into.  @room section */
     uint32_t bare_base;    /* what lies beneath it still.  @room section */
+    int64_t entered_ns;    /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));
 
 void rtrcu_read_lock_slow(void);
 void rtrcu_note_entry(void);
+void rtrcu_note_leave(void);
 void rtrcu_read_unlock_slow(void);
 void rtrcu_quiescent_state_slow(void);
 

@@ -157,6 +157,16 @@ macro_rules! stats {
             pub gp_at_once: u64,
             /// How many of the others needed no heavy fence.
             pub gp_unfenced: u64,
+            /// Now: when the oldest of the backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: there is none.
+            pub callback_oldest_ns: u64,
+            /// The longest that a callback ran: the mean of up to eight that ran in a row.
+            pub callback_ns_max: u64,
+            /// The address of its function.
+            pub callback_longest: u64,
+            /// The longest section of C code built with `RTRCU_DEBUG`; 0: none was measured.
+            pub section_ns_max: u64,
+            /// The address where it began.
+            pub section_longest: u64,
         }
 
         impl rtrcu_stats {
@@ -173,6 +183,11 @@ macro_rules! stats {
                     threads_woken: 0,
                     gp_at_once: 0,
                     gp_unfenced: 0,
+                    callback_oldest_ns: 0,
+                    callback_ns_max: 0,
+                    callback_longest: 0,
+                    section_ns_max: 0,
+                    section_longest: 0,
                 }
             }
         }

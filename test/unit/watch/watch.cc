@@ -166,6 +166,18 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
     EXPECT_EQ(stats().stall_reports, 1u);
 }
 
+TEST_F(Watch, TheLongestSectionIsKeptWithItsPlace)
+{
+    EXPECT_EQ(stats().section_ns_max, 0u);
+    watch_note_section(&watch_, 300, 0x3000);
+    watch_note_section(&watch_, 200, 0x2000);
+    EXPECT_EQ(stats().section_ns_max, 300u);
+    EXPECT_EQ(stats().section_longest, 0x3000u);
+    watch_note_section(&watch_, 400, 0x4000);
+    EXPECT_EQ(stats().section_ns_max, 400u);
+    EXPECT_EQ(stats().section_longest, 0x4000u);
+}
+
 TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
 {
     reader_record *first = world_.craft(0);
@@ -179,7 +191,16 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
     callback_slot(second)->queue.enqueued = 1000;
     callback_slot(second)->queue.invoked = 1000;
     second->slow_calls.count = 9;
+    callback_slot(first)->batch_ns = 5000;
+    callback_slot(first)->oldest_ns = 7000; /* of those that are queued behind */
+    callback_slot(second)->oldest_ns = 1;   /* of what has returned */
+    callback_slot(first)->longest_ns = 10;
+    callback_slot(second)->longest_ns = 20;
+    callback_slot(second)->longest = reinterpret_cast<rcu_callback_t>(uintptr_t{0x1234});
     struct rtrcu_stats all = stats();
+    EXPECT_EQ(all.callback_oldest_ns, 5000u);
+    EXPECT_EQ(all.callback_ns_max, 20u);
+    EXPECT_EQ(all.callback_longest, 0x1234u);
     EXPECT_EQ(all.callbacks_queued, 1107u);
     EXPECT_EQ(all.callbacks_invoked, 1063u);
     EXPECT_EQ(all.callbacks_backlog, 44u);

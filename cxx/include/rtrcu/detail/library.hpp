@@ -46,6 +46,9 @@ static __attribute__((always_inline)) inline void section_begin() noexcept
 }
 static __attribute__((always_inline)) inline void section_end() noexcept
 {
+#ifdef RTRCU_DEBUG
+    rtrcu_note_leave();
+#endif
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     if (__builtin_expect(rtrcu_word_leave(), 0))
         rtrcu_read_unlock_slow();
