@@ -39,6 +39,7 @@ constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.callbacks", "callbacks.frees_leaked"},
     {"domain.watch", "watch.stall_reports"},
     {"domain.watch", "watch.section_ns_max"},
+    {"domain.watch", "watch.section_longest"},
     {"domain.drive", "drive.wakeups"},
     {"domain.drive", "drive.passes"},
     {"domain.drive", "drive.rt_refused"},
@@ -85,13 +86,13 @@ struct Slot {
     uint64_t record, callback, parked;
     const uint64_t *self, *thread_id, *lent, *slow_calls, *queued, *invoked, *free_queued, *free_done, *oldest,
         *waiting, *batch, *oldest_ready, *ready, *invoker, *function, *longest, *longest_function, *parked_count;
-    const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *self_again = nullptr;
+    const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *entered_ns = nullptr, *self_again = nullptr;
 };
 
 struct Leaf {
     uint64_t address, parked, callback;
     const uint64_t *used, *registered, *registered_again, *deadline, *deadline_quiescent, *parked_part, *callback_part,
-        *parked_count, *boundary[kinds], *node[kinds], *by_owner;
+        *parked_count, *boundary[kinds], *node[kinds], *by_owner, *slept, *woken;
     const std::vector<uint64_t> *waits; // from a batch's oldest callback to its first, by length
 };
 
@@ -203,6 +204,8 @@ class Looker
             leaf.registered = &asker.word(leaf.address, "leaf.registered");
             leaf.deadline = &asker.word(leaf.address, "leaf.deadline", 0);
             leaf.deadline_quiescent = &asker.word(leaf.address, "leaf.deadline", 1);
+            leaf.slept = &asker.word(leaf.address, "leaf.slept");
+            leaf.woken = &asker.word(leaf.address, "leaf.woken");
             leaf.parked_part = &asker.word(leaf.address, "leaf.parked");
             leaf.callback_part = &asker.word(leaf.address, "leaf.callback");
             for (unsigned kind = 0; kind < kinds; kind++)
@@ -271,6 +274,7 @@ class Looker
             slot.word = &second.word(*slot.self, "thread.word");
             slot.state = &second.word(*slot.self, "thread.state");
             slot.entered = &second.word(*slot.self, "thread.entered");
+            slot.entered_ns = &second.word(*slot.self, "thread.entered_ns");
             slot.self_again = &second.word(slot.record, "record.self");
         }
         for (Leaf &leaf : leaves_)
@@ -283,6 +287,8 @@ class Looker
     void add_counters(const Leaf &leaf)
     {
         domain_.counters["callbacks.by_owner"] += *leaf.by_owner;
+        domain_.counters["leaf.slept"] += *leaf.slept;
+        domain_.counters["leaf.woken"] += *leaf.woken;
         domain_.waits.resize(leaf.waits->size());
         for (std::size_t i = 0; i < leaf.waits->size(); i++)
             domain_.waits[i] += (*leaf.waits)[i];
@@ -330,6 +336,7 @@ class Looker
         thread.is_quiescent_state = (*slot.word & online) != 0;
         thread.is_lent = *slot.lent != 0;
         thread.entered = thread.nesting != 0 ? *slot.entered : 0;
+        thread.entered_ns = thread.nesting != 0 ? static_cast<int64_t>(*slot.entered_ns) : 0;
         for (unsigned kind = 0; kind < kinds; kind++)
             thread.is_waited_for[kind] = node_speaks(leaf, kind) && (*leaf.node[kind] & node_children & bit) != 0;
     }
@@ -455,6 +462,20 @@ int64_t Domain::oldest_age_ns() const
         if (thread.oldest_ns != 0)
             age = std::max(age, at_ns - thread.oldest_ns);
     return age;
+}
+
+int64_t Domain::inside_ns(const Thread &thread) const
+{
+    return thread.entered_ns != 0 ? std::max<int64_t>(at_ns - thread.entered_ns, 0) : 0;
+}
+
+std::optional<Domain::Section> Domain::longest_section() const
+{
+    Section longest{static_cast<int64_t>(counter("watch.section_ns_max")), counter("watch.section_longest")};
+    for (const Thread &thread : threads)
+        if (inside_ns(thread) > longest.ns)
+            longest = {inside_ns(thread), thread.entered};
+    return longest.ns != 0 ? std::optional<Section>(longest) : std::nullopt;
 }
 
 double bucket_begin_ns(std::size_t bucket)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct Thread {
     bool is_quiescent_state = false; // online
     bool is_lent = false;
     std::array<bool, kinds> is_waited_for{};
-    uint64_t entered = 0; // where its section began, in programs built with RTRCU_DEBUG
+    uint64_t entered = 0;   // where its section began, in programs built with RTRCU_DEBUG
+    int64_t entered_ns = 0; // when, 0: not known
     uint64_t queued = 0, invoked = 0, slow_calls = 0;
     bool has_ready = false;
     int64_t oldest_ns = 0; // when its oldest callback was queued; 0: it has none
@@ -84,6 +86,14 @@ struct Domain {
     std::size_t ready() const, inside() const, waited_for() const;
     // Of the oldest callback, 0: there is none.
     int64_t oldest_age_ns() const;
+    // How long the thread has been inside, where that is known.
+    int64_t inside_ns(const Thread &thread) const;
+    // Of those that have ended and those under way, and where it began; nothing: none was measured.
+    struct Section {
+        int64_t ns;
+        uint64_t began_at;
+    };
+    std::optional<Section> longest_section() const;
 };
 
 // In order: no domain has begun, where the library has not been initialized yet.

@@ -16,7 +16,8 @@ using inside::Kind;
 using inside::normal;
 using inside::Thread;
 
-// One row a domain, then one a thread and one a parked task, told apart by "row".
+// One row a domain, then one a thread and one a parked task, told apart by "row".  The counters of struct rtrcu_stats
+// have their names here.
 struct DomainRow : Fields {
     Text row{*this, "row"};
     Whole pid{*this, "pid"};
@@ -28,29 +29,78 @@ struct DomainRow : Fields {
     Text problem{*this, "problem"};
     Number gp_per_s{*this, "gp_per_s", {0, "gp/s"}};
     Number gp_p50_us{*this, "gp_p50_us", {0, "p50 µs"}}, gp_p99_us{*this, "gp_p99_us", {0, "p99 µs"}};
-    Number gp_max_us{*this, "gp_max_us", {0, "max µs"}};
+    Whole gp_ns_max{*this, "gp_ns_max", {0, "max µs", nullptr, 1e-3}}, gp_ns_last{*this, "gp_ns_last"};
     Number gp_age_ms{*this, "gp_age_ms", {0, "now ms"}};
     Whole gp_completed{*this, "gp_completed"}, gp_busy{*this, "gp_busy"}, gp_slept{*this, "gp_slept"};
-    Whole gp_at_once{*this, "gp_at_once"}, gp_unfenced{*this, "gp_unfenced"};
+    Whole gp_at_once{*this, "gp_at_once"}, gp_unfenced{*this, "gp_unfenced"}, gp_by_caller{*this, "gp_by_caller"};
     Number exp_per_s{*this, "exp_per_s", {0, "exp/s"}};
     Number exp_p50_us{*this, "exp_p50_us"}, exp_p99_us{*this, "exp_p99_us"}, exp_max_us{*this, "exp_max_us"};
     Number exp_age_ms{*this, "exp_age_ms"};
     Whole exp_completed{*this, "exp_completed"};
+    Whole full_fences{*this, "full_fences"}, fence_refused{*this, "fence_refused"};
     Number callbacks_per_s{*this, "callbacks_per_s", {0, "cb/s"}};
-    Whole callbacks_pending{*this, "callbacks_pending", {0, "queued"}};
+    Whole callbacks_backlog{*this, "callbacks_backlog", {0, "queued"}};
     Whole callbacks_queued{*this, "callbacks_queued"}, callbacks_invoked{*this, "callbacks_invoked"};
+    Whole callbacks_by_owner{*this, "callbacks_by_owner"}, callbacks_direct{*this, "callbacks_direct"};
+    Whole direct_refused{*this, "direct_refused"}, krcud_given{*this, "krcud_given"};
+    Whole callbacks_lost{*this, "callbacks_lost"}, callbacks_lost_at_fork{*this, "callbacks_lost_at_fork"};
+    Whole frees_leaked{*this, "frees_leaked"}, barriers{*this, "barriers"};
     Whole ready{*this, "threads_with_ready", {0, "ready"}};
     Number oldest_ms{*this, "oldest_callback_ms", {0, "oldest ms"}};
-    Number longest_us{*this, "longest_callback_us"};
-    Text longest_function{*this, "longest_callback_function"};
-    Number section_max_us{*this, "longest_section_us"};
-    Whole threads{*this, "threads", {0, "threads"}};
+    Whole callback_oldest_ns{*this, "callback_oldest_ns"}, callback_ns_max{*this, "callback_ns_max"};
+    Whole callback_longest{*this, "callback_longest"};
+    Counts latency{*this, "latency_us_log2"};
+    Whole section_ns_max{*this, "section_ns_max"}, section_longest{*this, "section_longest"};
+    Whole threads{*this, "threads_registered", {0, "threads"}};
+    Whole threads_peak{*this, "threads_peak"}, threads_deadline{*this, "threads_deadline"};
+    Whole threads_slept{*this, "threads_slept"}, threads_woken{*this, "threads_woken"};
+    Whole slow_locks{*this, "slow_locks"};
     Whole inside{*this, "inside", {0, "in"}};
     Whole in_the_way{*this, "in_the_way", {0, "in the way"}};
     Whole parked{*this, "parked", {0, "parked"}};
-    Whole boosts{*this, "boosts", {0, "boosts"}};
-    Whole stalls{*this, "stall_reports", {0, "stalls"}};
+    Whole boosts{*this, "boosts", {0, "boosts"}}, boost_refused{*this, "boost_refused"};
+    Whole boost_ns{*this, "boost_ns"}, boost_ns_max{*this, "boost_ns_max"}, boost_given_up{*this, "boost_given_up"};
+    Whole stall_reports{*this, "stall_reports", {0, "stalls"}};
     Whole limits{*this, "limits_hit", {0, "limits"}};
+    Whole over_qmax{*this, "over_qmax"}, blocked_at_qmax{*this, "blocked_at_qmax"};
+    Whole limit_raised{*this, "limit_raised"}, limit_stops{*this, "limit_stops"};
+    Whole deadline_stops{*this, "deadline_stops"}, budget_stops{*this, "budget_stops"};
+    Whole driver_wakeups{*this, "driver_wakeups"}, driver_passes{*this, "driver_passes"};
+    Whole rt_refused{*this, "rt_refused"}, threads_refused{*this, "threads_refused"};
+};
+
+// Of these, words of the block as they are.
+constexpr std::pair<Whole DomainRow::*, const char *> words[] = {
+    {&DomainRow::fence_refused, "drive.fence_refused"},
+    {&DomainRow::callbacks_by_owner, "callbacks.by_owner"},
+    {&DomainRow::callbacks_direct, "callbacks.direct"},
+    {&DomainRow::direct_refused, "callbacks.direct_refused"},
+    {&DomainRow::krcud_given, "drive.krcud_given"},
+    {&DomainRow::callbacks_lost, "callbacks.lost"},
+    {&DomainRow::callbacks_lost_at_fork, "callbacks.lost_at_fork"},
+    {&DomainRow::frees_leaked, "callbacks.frees_leaked"},
+    {&DomainRow::barriers, "callbacks.barriers"},
+    {&DomainRow::threads, "registry.registered"},
+    {&DomainRow::threads_peak, "registry.registered_peak"},
+    {&DomainRow::threads_deadline, "registry.deadline_count"},
+    {&DomainRow::threads_slept, "leaf.slept"},
+    {&DomainRow::threads_woken, "leaf.woken"},
+    {&DomainRow::boosts, "drive.boosts"},
+    {&DomainRow::boost_ns, "drive.boost_ns"},
+    {&DomainRow::boost_ns_max, "drive.boost_ns_max"},
+    {&DomainRow::boost_refused, "drive.boost_refused"},
+    {&DomainRow::boost_given_up, "drive.boost_given_up"},
+    {&DomainRow::stall_reports, "watch.stall_reports"},
+    {&DomainRow::over_qmax, "callbacks.over_qmax"},
+    {&DomainRow::blocked_at_qmax, "callbacks.blocked_at_qmax"},
+    {&DomainRow::limit_raised, "callbacks.limit_raised"},
+    {&DomainRow::limit_stops, "callbacks.limit_stops"},
+    {&DomainRow::deadline_stops, "callbacks.deadline_stops"},
+    {&DomainRow::budget_stops, "callbacks.budget_stops"},
+    {&DomainRow::driver_wakeups, "drive.wakeups"},
+    {&DomainRow::driver_passes, "drive.passes"},
+    {&DomainRow::rt_refused, "drive.rt_refused"},
+    {&DomainRow::threads_refused, "drive.threads_refused"},
 };
 
 struct ThreadRow : Fields {
@@ -61,6 +111,7 @@ struct ThreadRow : Fields {
     Text name{*this, "name"};
     Flag registered{*this, "registered"}, online{*this, "online"}, deadline{*this, "deadline"}, lent{*this, "lent"};
     Whole nesting{*this, "nesting"};
+    Number inside_ms{*this, "inside_ms"}; // where the program was built with RTRCU_DEBUG
     Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
     Whole pending{*this, "callbacks_pending"};
     Flag ready{*this, "ready"};
@@ -75,11 +126,6 @@ struct TaskRow : Fields {
     Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
 };
 
-std::string hexadecimal(uint64_t address)
-{
-    return address != 0 ? fmt::format("{:#x}", address) : "";
-}
-
 template <class Row> void fill_home(Row &row, const View &view, const char *what)
 {
     row.row = what;
@@ -87,6 +133,44 @@ template <class Row> void fill_home(Row &row, const View &view, const char *what
     row.process = view.process;
     row.object = view.object;
     row.domain = view.now.name;
+}
+
+void fill_grace_periods(DomainRow &row, const View &view)
+{
+    const inside::GracePeriods &gp = view.now.gp[normal], &exp = view.now.gp[expedited];
+    row.gp_per_s = view.gp_per_s(normal);
+    row.gp_p50_us = view.gp_quantile_ns(normal, 0.5) / 1e3;
+    row.gp_p99_us = view.gp_quantile_ns(normal, 0.99) / 1e3;
+    row.gp_ns_max = static_cast<uint64_t>(gp.longest_ns);
+    row.gp_ns_last = static_cast<uint64_t>(gp.last_ns);
+    row.gp_age_ms = static_cast<double>(view.gp_age_ns(normal)) / 1e6;
+    row.gp_completed = gp.completed;
+    row.gp_busy = gp.busy;
+    row.gp_slept = gp.slept;
+    row.gp_at_once = gp.at_once;
+    row.gp_unfenced = gp.unfenced;
+    row.gp_by_caller = gp.by_caller;
+    row.exp_per_s = view.gp_per_s(expedited);
+    row.exp_p50_us = view.gp_quantile_ns(expedited, 0.5) / 1e3;
+    row.exp_p99_us = view.gp_quantile_ns(expedited, 0.99) / 1e3;
+    row.exp_max_us = static_cast<double>(exp.longest_ns) / 1e3;
+    row.exp_age_ms = static_cast<double>(view.gp_age_ns(expedited)) / 1e6;
+    row.exp_completed = exp.completed;
+}
+
+void fill_callbacks(DomainRow &row, const View &view)
+{
+    const inside::Domain &now = view.now;
+    row.callbacks_per_s = view.callbacks_per_s();
+    row.callbacks_backlog = now.pending();
+    row.callbacks_queued = now.queued;
+    row.callbacks_invoked = now.invoked;
+    row.ready = now.ready();
+    row.oldest_ms = static_cast<double>(now.oldest_age_ns()) / 1e6;
+    row.callback_oldest_ns = now.oldest_age_ns() != 0 ? static_cast<uint64_t>(now.at_ns - now.oldest_age_ns()) : 0;
+    row.callback_ns_max = now.longest_ns;
+    row.callback_longest = now.longest_function;
+    row.latency = now.waits;
 }
 
 DomainRow row_of(const View &view)
@@ -100,37 +184,19 @@ DomainRow row_of(const View &view)
         return row;
     row.library = view.library;
     row.is_private = view.is_private;
-    row.gp_per_s = view.gp_per_s(normal);
-    row.gp_p50_us = view.gp_quantile_ns(normal, 0.5) / 1e3;
-    row.gp_p99_us = view.gp_quantile_ns(normal, 0.99) / 1e3;
-    row.gp_max_us = static_cast<double>(now.gp[normal].longest_ns) / 1e3;
-    row.gp_age_ms = static_cast<double>(view.gp_age_ns(normal)) / 1e6;
-    row.gp_completed = now.gp[normal].completed;
-    row.gp_busy = now.gp[normal].busy;
-    row.gp_slept = now.gp[normal].slept;
-    row.gp_at_once = now.gp[normal].at_once;
-    row.gp_unfenced = now.gp[normal].unfenced;
-    row.exp_per_s = view.gp_per_s(expedited);
-    row.exp_p50_us = view.gp_quantile_ns(expedited, 0.5) / 1e3;
-    row.exp_p99_us = view.gp_quantile_ns(expedited, 0.99) / 1e3;
-    row.exp_max_us = static_cast<double>(now.gp[expedited].longest_ns) / 1e3;
-    row.exp_age_ms = static_cast<double>(view.gp_age_ns(expedited)) / 1e6;
-    row.exp_completed = now.gp[expedited].completed;
-    row.callbacks_per_s = view.callbacks_per_s();
-    row.callbacks_pending = now.pending();
-    row.callbacks_queued = now.queued;
-    row.callbacks_invoked = now.invoked;
-    row.ready = now.ready();
-    row.oldest_ms = static_cast<double>(now.oldest_age_ns()) / 1e6;
-    row.longest_us = static_cast<double>(now.longest_ns) / 1e3;
-    row.longest_function = hexadecimal(now.longest_function);
-    row.section_max_us = static_cast<double>(now.counter("watch.section_ns_max")) / 1e3;
-    row.threads = now.counter("registry.registered");
+    for (const auto &[field, name] : words)
+        row.*field = now.counter(name);
+    fill_grace_periods(row, view);
+    fill_callbacks(row, view);
+    if (const auto longest = now.longest_section()) { // null: no code of it was built with RTRCU_DEBUG
+        row.section_ns_max = static_cast<uint64_t>(longest->ns);
+        row.section_longest = longest->began_at;
+    }
+    row.full_fences = now.counter("registry.fence_mode") % 2;
+    row.slow_locks = now.slow_calls;
     row.inside = now.inside();
     row.in_the_way = now.waited_for();
     row.parked = now.tasks.size();
-    row.boosts = now.counter("drive.boosts");
-    row.stalls = now.counter("watch.stall_reports");
     row.limits = view.limits();
     return row;
 }
@@ -146,6 +212,8 @@ ThreadRow row_of(const View &view, const Thread &thread)
     row.deadline = thread.has_deadline;
     row.lent = thread.is_lent;
     row.nesting = thread.nesting;
+    if (view.now.inside_ns(thread) != 0)
+        row.inside_ms = static_cast<double>(view.now.inside_ns(thread)) / 1e6;
     row.waited_for = thread.is_waited_for[normal];
     row.waited_for_expedited = thread.is_waited_for[expedited];
     row.pending = thread.pending();
@@ -176,6 +244,8 @@ class Metrics
   public:
     explicit Metrics(const std::vector<View> &views) : views_(views)
     {
+        for (const View &view : views)
+            rows_.push_back(row_of(view));
     }
     void head(const char *name, const char *type, const char *help)
     {
@@ -185,16 +255,22 @@ class Metrics
     {
         text_ += fmt::format("rtrcu_{}{} {}\n", name, labels(view, more), value);
     }
-    void one(const char *name, const char *type, const char *help, const std::function<double(const View &)> &value)
+    // What a field of a domain's row says, times `scale`; nothing of one that does not know it.
+    template <class Value>
+    void field(const char *name, const char *type, const char *help, Value DomainRow::*field, double scale)
     {
         head(name, type, help);
-        for (const View &view : views_)
-            if (view.problem.empty())
-                add(name, view, value(view));
+        for (std::size_t i = 0; i < rows_.size(); i++)
+            if (const Figure value = scaled(rows_[i].*field, scale))
+                add(name, views_[i], *value);
     }
-    void counter(const char *name, const char *help, const char *field)
+    template <class Value> void counter(const char *name, const char *help, Value DomainRow::*of_row, double scale = 1)
     {
-        one(name, "counter", help, [field](const View &view) { return double(view.now.counter(field)); });
+        field(name, "counter", help, of_row, scale);
+    }
+    template <class Value> void gauge(const char *name, const char *help, Value DomainRow::*of_row, double scale = 1)
+    {
+        field(name, "gauge", help, of_row, scale);
     }
     void by_kind(const char *name, const char *type, const char *help,
                  const std::function<double(const View &, Kind)> &value)
@@ -260,20 +336,78 @@ class Metrics
     }
 
     const std::vector<View> &views_;
+    std::vector<DomainRow> rows_;
     std::string text_;
 };
 
-void counters(Metrics &metrics)
+constexpr double seconds = 1e-9; // in nanoseconds
+
+void grace_periods(Metrics &metrics)
 {
-    metrics.counter("boosts_total", "Times a reader was lent a priority.", "drive.boosts");
-    metrics.counter("boosts_refused_total", "Lending that the kernel refused.", "drive.boost_refused");
-    metrics.counter("stall_reports_total", "Reports on what does not end.", "watch.stall_reports");
-    metrics.counter("over_qmax_total", "Enqueues that went through above qmax.", "callbacks.over_qmax");
-    metrics.counter("blocked_at_qmax_total", "Enqueues that waited.", "callbacks.blocked_at_qmax");
-    metrics.counter("limit_raised_total", "Times a backlog lifted the limit of count.", "callbacks.limit_raised");
-    metrics.counter("deadline_stops_total", "Batches that a deadline cut short.", "callbacks.deadline_stops");
-    metrics.counter("budget_stops_total", "Batches that their time cut short.", "callbacks.budget_stops");
-    metrics.counter("fence_refused_total", "Heavy fences that the kernel refused.", "drive.fence_refused");
+    metrics.by_kind("grace_periods_total", "counter", "Grace periods that have ended.",
+                    [](const View &view, Kind kind) { return double(view.now.gp[kind].completed); });
+    metrics.by_kind("grace_period_age_seconds", "gauge", "Of the one under way, 0 where none is.",
+                    [](const View &view, Kind kind) { return double(view.gp_age_ns(kind)) / 1e9; });
+    metrics.by_kind("grace_period_max_seconds", "gauge", "The longest so far.",
+                    [](const View &view, Kind kind) { return double(view.now.gp[kind].longest_ns) / 1e9; });
+    metrics.by_kind("grace_period_last_seconds", "gauge", "The last one.",
+                    [](const View &view, Kind kind) { return double(view.now.gp[kind].last_ns) / 1e9; });
+    metrics.lengths();
+    metrics.counter("gp_busy_total", "Grace periods that had to wait for a reader.", &DomainRow::gp_busy);
+    metrics.counter("gp_slept_total", "Grace periods that had to sleep.", &DomainRow::gp_slept);
+    metrics.counter("gp_at_once_total", "Grace periods that found nobody reading.", &DomainRow::gp_at_once);
+    metrics.counter("gp_unfenced_total", "Others that needed no heavy fence.", &DomainRow::gp_unfenced);
+    metrics.counter("gp_by_caller_total", "Grace periods that a caller turned.", &DomainRow::gp_by_caller);
+    metrics.gauge("full_fences", "1: readers use full fences.", &DomainRow::full_fences);
+    metrics.counter("fence_refused_total", "Heavy fences that the kernel refused.", &DomainRow::fence_refused);
+    metrics.counter("stall_reports_total", "Reports on what does not end.", &DomainRow::stall_reports);
+}
+
+void callbacks(Metrics &metrics)
+{
+    metrics.counter("callbacks_queued_total", "Callbacks and frees that were queued.", &DomainRow::callbacks_queued);
+    metrics.counter("callbacks_invoked_total", "Of these, have returned.", &DomainRow::callbacks_invoked);
+    metrics.counter("callbacks_by_owner_total", "Of these, in a call of their owner.", &DomainRow::callbacks_by_owner);
+    metrics.gauge("callbacks_backlog", "Callbacks that have not returned.", &DomainRow::callbacks_backlog);
+    metrics.gauge("callback_oldest_seconds", "Age of the oldest that has not returned.", &DomainRow::oldest_ms, 1e-3);
+    metrics.gauge("callback_max_seconds", "The longest that a callback ran.", &DomainRow::callback_ns_max, seconds);
+    metrics.waits();
+    metrics.counter("callbacks_direct_total", "Run by call_rcu_rt() at once.", &DomainRow::callbacks_direct);
+    metrics.counter("direct_refused_total", "Had to be queued by it.", &DomainRow::direct_refused);
+    metrics.counter("callbacks_lost_total", "Never run: queued twice, overwritten.", &DomainRow::callbacks_lost);
+    metrics.counter("callbacks_lost_at_fork_total", "Under way where a fork did not copy the thread.",
+                    &DomainRow::callbacks_lost_at_fork);
+    metrics.counter("frees_leaked_total", "Pointers that no memory was left to note.", &DomainRow::frees_leaked);
+    metrics.counter("krcud_given_total", "Queues handed to a daemon.", &DomainRow::krcud_given);
+    metrics.counter("over_qmax_total", "Enqueues that went through above qmax.", &DomainRow::over_qmax);
+    metrics.counter("blocked_at_qmax_total", "Enqueues that waited.", &DomainRow::blocked_at_qmax);
+    metrics.counter("limit_raised_total", "Times a backlog lifted the limit of count.", &DomainRow::limit_raised);
+    metrics.counter("limit_stops_total", "Batches that a limit of count cut short.", &DomainRow::limit_stops);
+    metrics.counter("deadline_stops_total", "Batches that a deadline cut short.", &DomainRow::deadline_stops);
+    metrics.counter("budget_stops_total", "Batches that their time cut short.", &DomainRow::budget_stops);
+}
+
+void threads(Metrics &metrics)
+{
+    metrics.gauge("threads_registered", "Registered threads.", &DomainRow::threads);
+    metrics.gauge("threads_peak", "The most at a time.", &DomainRow::threads_peak);
+    metrics.gauge("threads_deadline", "Deadline threads.", &DomainRow::threads_deadline);
+    metrics.gauge("threads_inside", "Threads inside a section.", &DomainRow::inside);
+    metrics.gauge("threads_waited_for", "Threads in the way of a grace period.", &DomainRow::in_the_way);
+    metrics.counter("threads_slept_total", "Times a thread that did not read fell asleep.", &DomainRow::threads_slept);
+    metrics.counter("threads_woken_total", "Times one woke.", &DomainRow::threads_woken);
+    metrics.counter("slow_locks_total", "Calls of readers that took the slow path.", &DomainRow::slow_locks);
+    metrics.gauge("tasks_parked", "Tasks parked inside a section.", &DomainRow::parked);
+    metrics.gauge("section_max_seconds", "The longest section, where it is measured.", &DomainRow::section_ns_max,
+                  seconds);
+    metrics.counter("boosts_total", "Times a reader was lent a priority.", &DomainRow::boosts);
+    metrics.counter("boost_seconds_total", "For how long in all.", &DomainRow::boost_ns, seconds);
+    metrics.gauge("boost_max_seconds", "The longest time of these.", &DomainRow::boost_ns_max, seconds);
+    metrics.counter("boost_refused_total", "Lending that the kernel refused.", &DomainRow::boost_refused);
+    metrics.counter("boost_given_up_total", "Readers that used up their share.", &DomainRow::boost_given_up);
+    metrics.counter("driver_wakeups_total", "Wake-ups sent to the driver.", &DomainRow::driver_wakeups);
+    metrics.counter("driver_passes_total", "Turns of the driver's loop.", &DomainRow::driver_passes);
+    metrics.counter("rt_refused_total", "Scheduling that the library's threads were refused.", &DomainRow::rt_refused);
 }
 
 } // namespace
@@ -285,6 +419,24 @@ std::string once_text(const std::vector<View> &views)
         if (view.problem.empty())
             rows.push_back(row_of(view));
     return rows.empty() ? "" : table_text(0, rows);
+}
+
+std::vector<std::string> counter_lines(const View &view, std::size_t width)
+{
+    constexpr std::size_t name_width = 24, column_width = name_width + 16;
+    std::vector<std::string> lines;
+    const DomainRow row = row_of(view);
+    const std::size_t columns = std::max<std::size_t>(width / column_width, 1);
+    std::size_t count = 0;
+    for (const Fields::Field &field : row.fields()) {
+        if (field.kind != Fields::Kind::whole || field.key == std::string("pid") ||
+            !field.in<std::optional<uint64_t>>(row))
+            continue;
+        if (count++ % columns == 0)
+            lines.emplace_back();
+        lines.back() += fmt::format("{:<{}}{:>14}  ", field.key, name_width, *field.in<std::optional<uint64_t>>(row));
+    }
+    return lines;
 }
 
 void fill_document(Document &document, const std::vector<View> &views)
@@ -307,33 +459,9 @@ void fill_document(Document &document, const std::vector<View> &views)
 std::string prometheus_text(const std::vector<View> &views)
 {
     Metrics metrics(views);
-    metrics.by_kind("grace_periods_total", "counter", "Grace periods that have ended.",
-                    [](const View &view, Kind kind) { return double(view.now.gp[kind].completed); });
-    metrics.by_kind("grace_period_age_seconds", "gauge", "Of the one under way, 0 where none is.",
-                    [](const View &view, Kind kind) { return double(view.gp_age_ns(kind)) / 1e9; });
-    metrics.by_kind("grace_period_max_seconds", "gauge", "The longest so far.",
-                    [](const View &view, Kind kind) { return double(view.now.gp[kind].longest_ns) / 1e9; });
-    metrics.lengths();
-    metrics.one("callbacks_queued_total", "counter", "Callbacks and frees that were queued.",
-                [](const View &view) { return double(view.now.queued); });
-    metrics.one("callbacks_invoked_total", "counter", "Of these, have returned.",
-                [](const View &view) { return double(view.now.invoked); });
-    metrics.one("callbacks_pending", "gauge", "Of these, have not returned.",
-                [](const View &view) { return double(view.now.pending()); });
-    metrics.one("callback_oldest_seconds", "gauge", "Age of the oldest that has not returned.",
-                [](const View &view) { return double(view.now.oldest_age_ns()) / 1e9; });
-    metrics.one("callback_max_seconds", "gauge", "The longest that a callback ran.",
-                [](const View &view) { return double(view.now.longest_ns) / 1e9; });
-    metrics.waits();
-    metrics.one("threads", "gauge", "Registered threads.",
-                [](const View &view) { return double(view.now.counter("registry.registered")); });
-    metrics.one("threads_inside", "gauge", "Threads inside a section.",
-                [](const View &view) { return double(view.now.inside()); });
-    metrics.one("threads_waited_for", "gauge", "Threads in the way of a grace period.",
-                [](const View &view) { return double(view.now.waited_for()); });
-    metrics.one("tasks_parked", "gauge", "Tasks parked inside a section.",
-                [](const View &view) { return double(view.now.tasks.size()); });
-    counters(metrics);
+    grace_periods(metrics);
+    callbacks(metrics);
+    threads(metrics);
     return metrics.text();
 }
 

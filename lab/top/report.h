@@ -12,6 +12,8 @@ namespace lab::top
 {
 
 std::string once_text(const std::vector<View> &views);
+// All that is counted of a domain, by the names of JSON.
+std::vector<std::string> counter_lines(const View &view, std::size_t width);
 void fill_document(Document &document, const std::vector<View> &views);
 std::string prometheus_text(const std::vector<View> &views);
 

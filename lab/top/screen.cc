@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "command/command.h"
+#include "top/report.h"
 #include "top/view.h"
 
 namespace lab::top
@@ -172,7 +173,9 @@ class Screen
 
     void draw_depth()
     {
-        const auto lines = depth_lines(views_[selected_], static_cast<std::size_t>(COLS));
+        auto lines = depth_lines(views_[selected_], static_cast<std::size_t>(COLS));
+        for (const std::string &line : counter_lines(views_[selected_], static_cast<std::size_t>(COLS)))
+            lines.push_back(line);
         const std::size_t room = static_cast<std::size_t>(std::max(LINES - 3, 1));
         scroll_ = std::min(scroll_, lines.size() > room ? lines.size() - room : 0);
         for (std::size_t i = 0; i < room && scroll_ + i < lines.size(); i++)

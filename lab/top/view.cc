@@ -114,6 +114,12 @@ std::string count_text(uint64_t count)
 
 // ---- the list ----
 
+static std::string section_text(const View &view)
+{
+    const auto longest = view.now.longest_section();
+    return duration(longest ? static_cast<double>(longest->ns) : 0);
+}
+
 const std::vector<ListColumn> &list_columns()
 {
     static const std::vector<ListColumn> columns = {
@@ -159,6 +165,10 @@ const std::vector<ListColumn> &list_columns()
          [](const View &v) { return double(v.now.counter("watch.stall_reports")); }},
         {"LIMITS", "hit", 9, false, [](const View &v) { return count_text(v.limits()); },
          [](const View &v) { return double(v.limits()); }},
+        {"SECTION", "the longest, where it is measured", 8, false, [](const View &v) { return section_text(v); },
+         [](const View &v) {
+             return double(v.now.longest_section().value_or(Domain::Section{0, 0}).ns);
+         }},
         {"LIBRARY", "version", 8, true, [](const View &v) { return v.library; }, nullptr},
         {"OBJECT", "that contains it", 24, true, [](const View &v) { return v.object; }, nullptr},
     };
@@ -250,6 +260,8 @@ std::string state_text(const View &view, const Thread &thread)
         return thread.id == 0 ? "of threads without a record" : "has gone";
     if (thread.nesting != 0)
         add(thread.nesting == 1 ? "inside" : fmt::format("inside, nesting {}", thread.nesting));
+    if (view.now.inside_ns(thread) != 0)
+        add("for " + duration(static_cast<double>(view.now.inside_ns(thread))));
     if (thread.is_quiescent_state)
         add("online");
     for (inside::Kind kind : {normal, expedited})
@@ -304,10 +316,13 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
         "callbacks {} pending, {}/s, oldest {}, longest {}; barriers {}; lost {}", count_text(now.pending()),
         rate_text(view.callbacks_per_s()), duration(static_cast<double>(now.oldest_age_ns())),
         duration(static_cast<double>(now.longest_ns)), count("callbacks.barriers"), count("callbacks.lost")));
-    lines.push_back(fmt::format("threads   {} now, {} at most, {} inside, {} in the way; anonymous {}; {}",
-                                count("registry.registered"), count("registry.registered_peak"), now.inside(),
-                                now.waited_for(), count("registry.anonymous"),
+    lines.push_back(fmt::format("threads   {} now, {} at most; {}", count("registry.registered"),
+                                count("registry.registered_peak"),
                                 now.counter("registry.fence_mode") % 2 != 0 ? "full fences" : "no fences"));
+    lines.push_back(
+        fmt::format("sections  {} inside, {} in the way; anonymous {}; the longest {}", now.inside(), now.waited_for(),
+                    count("registry.anonymous"),
+                    now.longest_section() ? section_text(view) : "not measured, built without RTRCU_DEBUG"));
     lines.push_back(fmt::format("boosts    {} for {}, refused {}, given up {}; stall reports {}", count("drive.boosts"),
                                 duration(static_cast<double>(now.counter("drive.boost_ns"))),
                                 count("drive.boost_refused"), count("drive.boost_given_up"),

@@ -44,6 +44,7 @@ struct WhoRow : Fields {
     Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
     Number waited_ms{*this, "waited_ms"};
     Text waits_in{*this, "waits_in"};
+    Number inside_ms{*this, "inside_ms"};
     Texts stack{*this, "stack"};
 };
 
@@ -132,6 +133,11 @@ class Report
     {
         return target_.is_core ? "" : " for " + top::duration(static_cast<double>(age_ns(domain, kind)));
     }
+    static std::string ago(const Domain &domain, const Thread &thread)
+    {
+        const int64_t ns = domain.inside_ns(thread);
+        return ns != 0 ? " " + top::duration(static_cast<double>(ns)) + " ago" : "";
+    }
     static int64_t age_ns(const Domain &domain, Kind kind)
     {
         return std::max<int64_t>(domain.at_ns - domain.gp[kind].began_ns, 1);
@@ -154,6 +160,12 @@ class Report
                        target_.is_core
                            ? ""
                            : ", the oldest for " + top::duration(static_cast<double>(domain.oldest_age_ns())));
+        if (domain.longest_ns != 0)
+            fmt::print("  the longest callback ran for {}: {}\n", top::duration(static_cast<double>(domain.longest_ns)),
+                       stacks().name(domain.longest_function));
+        if (const auto section = domain.longest_section())
+            fmt::print("  the longest section took {} so far, and began at {}\n",
+                       top::duration(static_cast<double>(section->ns)), stacks().name(section->began_at));
         for (const Thread &thread : domain.threads)
             if (is_in_the_way(thread) || (options_.all && thread.is_registered && thread.is_inside()))
                 say_thread(domain, thread);
@@ -200,7 +212,9 @@ class Report
             fmt::print("      {}\n", static_cast<const std::string &>(row.waits_in));
         }
         if (thread.entered != 0)
-            fmt::print("      its section began at {}\n", stacks().name(thread.entered));
+            fmt::print("      its section began{} at {}\n", ago(domain, thread), stacks().name(thread.entered));
+        if (domain.inside_ns(thread) != 0)
+            row.inside_ms = static_cast<double>(domain.inside_ns(thread)) / 1e6;
         if (!options_.no_stacks)
             row.stack = stacks().of(thread.id);
         for (const std::string &line : row.stack)

@@ -186,6 +186,23 @@ TEST_P(Inside, CountsGracePeriodsByTheirLength)
 
 INSTANTIATE_TEST_SUITE_P(Every, Inside, testing::Values(SUBJECTS));
 
+/* How long who is inside has been so, where it was built with RTRCU_DEBUG. */
+TEST(InsideSections, AreMeasuredWhereTheProgramSaysWhenTheyBegin)
+{
+    Subject subject({MEASURED});
+    const Domain domain = look_when_it_waits(subject);
+    const Thread *reader = thread_of(domain, subject.threads["a-reader"]);
+    ASSERT_NE(reader, nullptr) << "the updater does not wait";
+    EXPECT_NE(reader->entered, 0u);
+    EXPECT_GT(domain.inside_ns(*reader), 0);
+    EXPECT_GE(domain.inside_ns(*reader), domain.at_ns - domain.gp[normal].began_ns) << "it is waited for";
+    ASSERT_TRUE(domain.longest_section());
+    EXPECT_EQ(domain.longest_section()->ns, domain.inside_ns(*reader)) << "nobody else has been inside for as long";
+    EXPECT_EQ(domain.longest_section()->began_at, reader->entered);
+    EXPECT_EQ(domain.inside_ns(*thread_of(domain, subject.threads["a-loop"])), 0) << "by its discipline alone";
+    EXPECT_EQ(subject.end(), 0);
+}
+
 TEST(InsideBusy, CountersRiseWhileItGoesOn)
 {
     Subject subject({SUBJECT, "rounds"});

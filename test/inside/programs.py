@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
 
-usage: programs.py RTRCU ADOPTED SUBJECT...     The subjects have the library in several ways; ADOPTED has liburcu's
-flavours.
+usage: programs.py ROOT RTRCU ADOPTED TRACED SUBJECT...     The subjects have the library in several ways; ADOPTED has
+liburcu's flavours, TRACED is built with RTRCU_DEBUG.
 """
 
 import json
@@ -52,7 +52,7 @@ def check_json(rtrcu, subject):
     def waits():
         rows = rows_of(rtrcu, subject.pid)
         domain = next(row for row in rows if row["row"] == "domain")
-        return rows if domain["in_the_way"] == 2 and domain["callbacks_pending"] == 7 else None
+        return rows if domain["in_the_way"] == 2 and domain["callbacks_backlog"] == 7 else None
 
     rows = until(waits, "two readers are in the way")
     threads = {row["name"]: row for row in rows if row["row"] == "thread"}
@@ -64,7 +64,8 @@ def check_json(rtrcu, subject):
     expect(threads["an-updater"]["callbacks_pending"] == 7, "the updater's callbacks", rows)
     expect(set(tasks) == {"first-task", "second-task"} and tasks["first-task"]["waited_for"], "the tasks", rows)
     expect(domain["gp_age_ms"] > 0 and domain["oldest_callback_ms"] > 0, "ages", rows)
-    expect(domain["longest_callback_us"] >= 30000, "a callback has slept for 30 ms", rows)
+    expect(domain["callback_ns_max"] >= 30_000_000, "a callback has slept for 30 ms", rows)
+    expect(domain["section_ns_max"] is None, "sections are measured in debug builds alone", rows)
 
 
 def check_once(rtrcu, subjects):
@@ -94,6 +95,94 @@ def check_prometheus(rtrcu, busy):
         expect(counts == sorted(counts) and counts[-1] == total, "buckets rise up to the count", text)
     completed = families["rtrcu_grace_periods"].samples
     expect(any(s.labels["kind"] == "expedited" and s.value == 3 for s in completed), "expedited ones", text)
+
+
+# What Prometheus calls otherwise; None: an address, which is no metric.
+METRICS = {
+    "gp_completed": 'grace_periods_total{kind="normal"}',
+    "exp_completed": 'grace_periods_total{kind="expedited"}',
+    "gp_ns_last": 'grace_period_last_seconds{kind="normal"}',
+    "gp_ns_max": 'grace_period_max_seconds{kind="normal"}',
+    "latency_us_log2": "callback_wait_seconds_count",
+    "callback_oldest_ns": "callback_oldest_seconds",
+    "callback_ns_max": "callback_max_seconds",
+    "callback_longest": None,
+    "section_ns_max": "section_max_seconds",
+    "section_longest": None,
+    "boost_ns": "boost_seconds_total",
+    "boost_ns_max": "boost_max_seconds",
+}
+
+
+def names_of_counters(root):
+    """The fields of struct rtrcu_stats behind its size, and how many words each has."""
+    with open(os.path.join(root, "include/rtrcu/config.h"), encoding="utf-8") as file:
+        header = file.read()
+    buckets = int(re.search(r"define RTRCU_LATENCY_BUCKETS (\d+)", header).group(1))
+    fields = re.search(r"struct rtrcu_stats \{(.*?)\n\};", header, re.S).group(1)
+    found = re.findall(r"^    uint64_t (\w+)(\[RTRCU_LATENCY_BUCKETS\])?;", fields, re.M)
+    return {name: buckets if many else 1 for name, many in found}
+
+
+def counters_said(root, subject):
+    words = [int(word) for word in subject.ask()[1:]]
+    said, at = {}, 0
+    for name, count in names_of_counters(root).items():
+        said[name] = words[at] if count == 1 else words[at : at + count]
+        at += count
+    expect(at == len(words), "the program has as many counters as the header", words)
+    return said
+
+
+def metric_of(text, name):
+    """Its value, None: it is not there."""
+    wanted = METRICS.get(name, name)
+    label = re.search(r"\{(.*)\}", wanted)
+    base = re.escape(wanted.split("{")[0])
+    more = rf"[^}}]*{re.escape(label.group(1))}" if label else "[^}]*"
+    found = re.search(rf"^rtrcu_{base}(?:_total)?\{{{more}\}} (\S+)$", text, re.M)
+    return float(found.group(1)) if found else None
+
+
+def differences(root, rtrcu, subject):
+    """Where what `rtrcu top` shows is not what the program says of itself."""
+    said = counters_said(root, subject)
+    row = next(row for row in rows_of(rtrcu, subject.pid) if row["row"] == "domain")
+    text = run(rtrcu, "top", "--prometheus", str(subject.pid))
+    wrong = [(name, value, row.get(name)) for name, value in said.items() if (row.get(name) or 0) != value]
+    for name, value in said.items():
+        if METRICS.get(name, name) is None or name == "section_ns_max" and value == 0:
+            continue
+        value = sum(value) if isinstance(value, list) else value
+        shown = metric_of(text, name)
+        scale = 1e9 if METRICS.get(name, "").split("{")[0].removesuffix("_total").endswith("_seconds") else 1
+        if shown is None or abs(shown * scale - value) > 1e-6 * value:
+            wrong.append((f"prometheus: {name}", value, shown))
+    return wrong
+
+
+def check_counters(root, rtrcu, path):
+    """Everything that struct rtrcu_stats has is shown, and says what the program says."""
+    limits = {"RTRCU_QHIMARK": "20", "RTRCU_QLOWMARK": "10", "RTRCU_QMAX": "200"}
+    stuck = Subject(path)
+    text = until(
+        lambda: re.search(r".*its section began .* ago at .*", run(rtrcu, "who", str(stuck.pid)), re.S),
+        "a section began some time ago",
+    ).group()
+    for pattern in (r"began .* ago at read_for_long", r"the longest section took .*, and began at read_for_long"):
+        expect(re.search(pattern, text), f"who: /{pattern}/", text)
+    stuck.end()
+    subject = Subject(path, "counters", environment=limits)
+    found = [("nothing", 0, 0)]
+    for _ in range(100):  # its driver may still be about to fall asleep
+        found = differences(root, rtrcu, subject)
+        if not found:
+            break
+    expect(not found, "counters differ: name, said, shown", found)
+    said = counters_said(root, subject)
+    for name in ("gp_completed", "over_qmax", "callback_ns_max", "callback_longest", "section_ns_max", "slow_locks"):
+        expect(said[name] > 0, f"{name} has something to show", said)
+    subject.end()
 
 
 def check_who(rtrcu, subject):
@@ -159,7 +248,7 @@ class Screen:
         return self.text()
 
 
-def check_screen(rtrcu, subject, busy):
+def check_screen(root, rtrcu, subject, busy):
     if not shutil.which("tmux"):
         print("screen: no tmux here, not checked")
         return
@@ -179,6 +268,9 @@ def check_screen(rtrcu, subject, busy):
         below = next(i for i, line in enumerate(lines) if line.split()[0] == str(subject.pid))
         screen.keys(*["j"] * below, "Enter")
         screen.shows(rf"^{subject.pid} .* domain native", r"a-reader.*inside, nesting 2", r"task first-task parked")
+        deep = screen.shows(r"^sections  2 inside, 2 in the way.* not measured", r"\bbudget_stops +\d+ ")
+        for name, count in names_of_counters(root).items():
+            expect(count > 1 or name in deep or name.startswith("section_"), f"{name} is on the screen", deep)
         screen.resize(80, 24)
         screen.shows(r"a-reader.*inside, nesting 2", r"Esc back")
         screen.keys("Escape")
@@ -210,7 +302,7 @@ def check_adopted(rtrcu, path):
     rows = until(both_wait, "both flavours wait for their readers")
     expect(rows["thread", "nested", reader]["nesting"] == 3, "adopted: nesting", rows)
     expect(rows["thread", "online", loop]["online"], "adopted: online", rows)
-    expect(rows["domain", "nested", None]["callbacks_pending"] == 3, "adopted: callbacks", rows)
+    expect(rows["domain", "nested", None]["callbacks_backlog"] == 3, "adopted: callbacks", rows)
     text = run(rtrcu, "who", "--no-stacks", str(subject.pid))
     for pattern in (
         r"domain nested .*\n  normal grace period \d+ is under way",
@@ -221,17 +313,18 @@ def check_adopted(rtrcu, path):
     subject.end()
 
 
-def main(rtrcu, adopted, *paths):
+def main(root, rtrcu, adopted, traced, *paths):
     subjects = [Subject(path) for path in paths]
     busy = Subject(paths[0], "rounds")
     for subject in subjects:
         check_json(rtrcu, subject)
     check_once(rtrcu, [*subjects, busy])
     check_prometheus(rtrcu, busy)
+    check_counters(root, rtrcu, traced)
     check_who(rtrcu, subjects[0])
     check_adopted(rtrcu, adopted)
     check_refusals(rtrcu)
-    check_screen(rtrcu, subjects[0], busy)
+    check_screen(root, rtrcu, subjects[0], busy)
     for subject in subjects:
         subject.end()
 

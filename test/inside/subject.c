@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program that others look into: a reader, a quiescent-state thread and parked tasks are in the way of an updater.
  *
- * usage: subject [rounds | COUNT]   It says what it knows of itself, a line each, then "ready"; ends with its standard
- * input.  With rounds, updates go on meanwhile, and nobody is in their way.  With a count, it makes so many updates
- * beside a reader, says its counters and ends.
+ * usage: subject [rounds | counters | COUNT]   It says what it knows of itself, a line each, then "ready"; ends with
+ * its standard input.  With rounds, updates go on meanwhile, and nobody is in their way.  With a count, it makes so many
+ * updates beside a reader, says its counters and ends; with counters, it is quiet then, and says all words of them for
+ * each line that it is told.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -178,13 +179,23 @@ static void prepare(void)
     rcu_barrier();
 }
 
-static void wait_for_end(void)
+/* All that are 64 bits wide, in their order. */
+static void say_words(void)
+{
+    struct rtrcu_stats stats = {.size = sizeof(stats)};
+    rtrcu_stats(&stats);
+    printf("words");
+    for (const uint64_t *word = &stats.gp_completed; word < (const uint64_t *)(&stats + 1); word++)
+        printf(" %llu", (unsigned long long)*word);
+    printf("\n");
+}
+
+static void wait_for_end(void (*answer)(void))
 {
     char text[16];
     printf("ready\n");
-    fflush(stdout);
     while (read(STDIN_FILENO, text, sizeof(text)) > 0) /* as long as somebody writes */
-        ;
+        answer();
 }
 
 int main(int argc, char **argv)
@@ -197,12 +208,17 @@ int main(int argc, char **argv)
         return 0;
     }
     prepare();
+    if (argc > 1 && strcmp(argv[1], "counters") == 0) {
+        update_often(50);
+        wait_for_end(say_words);
+        return 0;
+    }
     pthread_barrier_init(&known, NULL, 2);
     if (argc > 1) {
         say_counters();
         pthread_create(&updater, NULL, update_on_and_on, NULL);
         pthread_barrier_wait(&known);
-        wait_for_end();
+        wait_for_end(say_counters);
         rtrcu_store_release(&ended, 1);
         pthread_join(updater, NULL);
         return 0;
@@ -215,7 +231,7 @@ int main(int argc, char **argv)
     say_counters();
     pthread_create(&updater, NULL, update, NULL);
     pthread_barrier_wait(&known);
-    wait_for_end();
+    wait_for_end(say_counters);
     pthread_barrier_wait(&end);
     for (int i = 0; i < 3; i++)
         pthread_join(thread[i], NULL);

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The program that the tests look into."""
 
+import os
 import subprocess
 
 
 class Subject:
     """The program, up to the point where its updater waits; @threads: the ids by name."""
 
-    def __init__(self, path, *arguments):
-        command = [path, *arguments]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, path, *arguments, environment=None, before=()):
+        command = [*before, path, *arguments]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | (environment or {})
+        )
         self.pid, self.threads = self.process.pid, {}
         for line in self.process.stdout:
             words = line.split()
@@ -17,6 +20,12 @@ class Subject:
                 self.threads[words[1]] = int(words[2])
             if words[0] == "ready":
                 break
+
+    def ask(self):
+        """What it answers to a line."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().split()
 
     def end(self):
         self.process.stdin.close()
