@@ -12,7 +12,8 @@ namespace
 {
 
 constexpr uint32_t note_inside = 0x7269, note_public = 0x7274;
-constexpr uint32_t version_known = 1;
+constexpr uint32_t version_known = 1, note_version_known = 1;
+constexpr std::size_t note_bytes = 16;
 constexpr char note_name[] = "rtrcu", magic[] = "rtrcu-in";
 constexpr std::size_t most_fields = 4096, most_notes = 1 << 20;
 
@@ -37,6 +38,40 @@ std::size_t padded(std::size_t bytes)
     return (bytes + 3) & ~std::size_t(3);
 }
 
+[[noreturn]] void refuse(const std::string &why)
+{
+    throw Refused(ENOTSUP, why);
+}
+
+std::string other_version(const Copy &copy, const char *what, uint32_t version, uint32_t known)
+{
+    return copy.object + " has " + what + " of version " + std::to_string(version) + ", this program reads version " +
+           std::to_string(known) + "; use the rtrcu of that library's release";
+}
+
+std::string cut_short(const Copy &copy, const char *what, std::size_t bytes, std::size_t least)
+{
+    return copy.object + " has " + what + " of " + std::to_string(bytes) + " bytes where " + std::to_string(least) +
+           " are the least: the file is damaged, or is not of this library";
+}
+
+// The contents of a note that leads to a block.
+void follow_note(const char *contents, std::size_t bytes, uint64_t address, Copy &copy)
+{
+    uint32_t version = 0;
+    int64_t offset = 0;
+    if (bytes >= note_bytes) {
+        std::memcpy(&version, contents, sizeof(version));
+        std::memcpy(&offset, contents + 8, sizeof(offset));
+    }
+    if (bytes < note_bytes)
+        copy.problem = cut_short(copy, "a note", bytes, note_bytes);
+    else if (version != note_version_known)
+        copy.problem = other_version(copy, "a note", version, note_version_known);
+    else
+        copy.block = address + 8 + static_cast<uint64_t>(offset);
+}
+
 // The notes of one segment, which begins at `address` in the process.
 void read_notes(const std::vector<char> &notes, uint64_t address, Copy &copy, bool &is_public)
 {
@@ -49,11 +84,8 @@ void read_notes(const std::vector<char> &notes, uint64_t address, Copy &copy, bo
             return;
         if (note.n_namesz == sizeof(note_name) && std::memcmp(&notes[name], note_name, sizeof(note_name)) == 0) {
             is_public |= note.n_type == note_public;
-            if (note.n_type == note_inside && note.n_descsz >= 16) {
-                int64_t offset;
-                std::memcpy(&offset, &notes[contents + 8], sizeof(offset));
-                copy.block = address + contents + 8 + static_cast<uint64_t>(offset);
-            }
+            if (note.n_type == note_inside)
+                follow_note(notes.data() + contents, note.n_descsz, address + contents, copy);
         }
         at = next;
     }
@@ -107,8 +139,8 @@ std::vector<Copy> find_copies(const Memory &memory, const std::vector<Mapping> &
         copy.object = objects[i]->file;
         look_at_object(memory, objects[i]->begin, headers[i], copy);
         // An object may be mapped once more, as a file that somebody reads.
-        auto same = [&](const Copy &other) { return other.block == copy.block; };
-        if (copy.block != 0 && std::none_of(copies.begin(), copies.end(), same))
+        auto same = [&](const Copy &other) { return other.block == copy.block && other.problem == copy.problem; };
+        if ((copy.block != 0 || !copy.problem.empty()) && std::none_of(copies.begin(), copies.end(), same))
             copies.push_back(copy);
     }
     return copies;
@@ -117,13 +149,17 @@ std::vector<Copy> find_copies(const Memory &memory, const std::vector<Mapping> &
 std::optional<Block> Block::read(const Memory &memory, const Copy &copy)
 {
     Header header{};
+    if (!copy.problem.empty())
+        refuse(copy.problem);
     if (!memory.read(copy.block, &header, offsetof(Header, table)) ||
         std::memcmp(header.magic, magic, sizeof(header.magic)) != 0)
         return std::nullopt;
-    if (header.version != version_known || header.bytes < sizeof(header) || header.field_bytes < sizeof(Entry))
-        throw Refused(ENOTSUP, copy.object + " shows a block of version " + std::to_string(header.version) +
-                                   ", this program reads version " + std::to_string(version_known) +
-                                   "; use the rtrcu of that library's release");
+    if (header.version != version_known)
+        refuse(other_version(copy, "a block", header.version, version_known));
+    if (header.bytes < sizeof(header))
+        refuse(cut_short(copy, "a block", header.bytes, sizeof(header)));
+    if (header.field_bytes < sizeof(Entry))
+        refuse(cut_short(copy, "a table with entries", header.field_bytes, sizeof(Entry)));
     if (!memory.read(copy.block, &header, sizeof(header)))
         return std::nullopt;
     Block block;

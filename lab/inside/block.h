@@ -18,6 +18,7 @@ struct Copy {
     std::string object;
     uint64_t block = 0;
     bool is_private = false; // beside it there may be others, as in a Rust program
+    std::string problem;     // why its note leads to no block
 };
 
 // By the notes of the objects that are loaded; stripped and static ones have them too.
@@ -30,7 +31,7 @@ struct Field {
 class Block
 {
   public:
-    // Nothing, where the process has not come so far yet; throws where the block is of another version.
+    // Nothing, where the process has not come so far yet; throws where note or block are of another version, or cut short.
     static std::optional<Block> read(const Memory &memory, const Copy &copy);
 
     // nullptr: that library does not tell it.

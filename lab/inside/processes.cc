@@ -84,23 +84,34 @@ std::map<int, int> outer_ids(int pid)
     return ids;
 }
 
+// One that is not understood hides no other.
+void Processes::read_block(const Memory &memory, const Copy &copy, Known &known)
+{
+    try {
+        auto block = Block::read(memory, copy);
+        if (block)
+            known.copies.emplace_back(copy, std::move(*block));
+        else
+            known.looked_at = 0; // it begins just now
+    } catch (const Refused &why) {
+        if (why.code != ENOTSUP)
+            throw;
+        known.problem = why.what();
+        known.is_shown = true;
+    }
+}
+
 void Processes::find(int pid, uint64_t started)
 {
     Known &known = known_[pid];
     known = {started, {}, round_, "", false};
     try {
         ProcessMemory memory(pid);
-        for (const Copy &copy : find_copies(memory, mappings_of(pid))) {
-            auto block = Block::read(memory, copy);
-            if (block)
-                known.copies.emplace_back(copy, std::move(*block));
-            else
-                known.looked_at = 0; // it begins just now
-        }
+        for (const Copy &copy : find_copies(memory, mappings_of(pid)))
+            read_block(memory, copy, known);
         refused_.erase(pid);
     } catch (const Refused &why) {
         known.problem = why.what();
-        known.is_shown = why.code == ENOTSUP;
         if (named_.empty() && (why.code == EPERM || why.code == EACCES))
             refused_.insert(pid);
     }
@@ -159,8 +170,10 @@ std::vector<Process> Processes::look()
         process.name = name_of_thread(pid, pid);
         const bool shown = look_at(pid, process);
         if (!shown && !named_.empty() && process.problem.empty())
-            process.problem = "process " + std::to_string(pid) + " does not run the library, or one that does not" +
-                              " tell of itself";
+            process.problem =
+                "process " + std::to_string(pid) +
+                (known_[pid].looked_at == 0 ? " has the library, of which nothing can be read yet; look again"
+                                            : " does not run the library, or one that does not tell of itself");
         if (shown || !named_.empty())
             processes.push_back(std::move(process));
     }

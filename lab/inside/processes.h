@@ -54,6 +54,7 @@ class Processes
         std::string problem; // that was found then
         bool is_shown;       // though it was not named
     };
+    static void read_block(const Memory &memory, const Copy &copy, Known &known);
     void find(int pid, uint64_t started);
     bool look_at(int pid, Process &process);
 

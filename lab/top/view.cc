@@ -68,8 +68,9 @@ std::vector<View> views(const std::vector<inside::Process> &now, const std::vect
         view.pid = process.pid;
         view.process = process.name;
         view.problem = process.problem;
-        if (process.copies.empty())
+        if (process.copies.empty() || !process.problem.empty())
             all.push_back(view);
+        view.problem.clear();
         for (const inside::CopyLook &look : process.copies) {
             view.object = look.copy.object.substr(look.copy.object.rfind('/') + 1);
             view.library = look.library;

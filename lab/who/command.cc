@@ -58,7 +58,7 @@ Target look_at_process(int pid)
     Target target;
     inside::Processes processes({pid});
     target.process = processes.look().at(0);
-    if (!target.process.problem.empty())
+    if (target.process.copies.empty())
         throw inside::Refused(EPERM, target.process.problem);
     return target;
 }
@@ -119,6 +119,8 @@ class Report
     }
     void run()
     {
+        if (!target_.process.problem.empty())
+            fmt::print("{}\n", target_.process.problem);
         for (const inside::CopyLook &copy : target_.process.copies)
             for (const Domain &domain : copy.domains)
                 say_domain(copy, domain);

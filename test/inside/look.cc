@@ -2,14 +2,10 @@
 /* Looking into other processes: the block is found however the library came into the program, and tells the truth.
  */
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <set>
-#include <signal.h>
-#include <sstream>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -17,81 +13,13 @@
 #include <gtest/gtest.h>
 
 #include "inside/look.h"
+#include "subject.h"
 
 namespace
 {
 
 using namespace lab::inside;
-
-/* A program under way, with what it has said of itself. */
-class Subject
-{
-  public:
-    Subject(const std::vector<std::string> &command)
-    {
-        int in[2], out[2];
-        if (pipe(in) != 0 || pipe(out) != 0)
-            abort();
-        pid = fork();
-        if (pid == 0) {
-            dup2(in[0], 0);
-            dup2(out[1], 1);
-            for (int end : {in[0], in[1], out[0], out[1]})
-                close(end);
-            std::vector<char *> words;
-            for (const std::string &word : command)
-                words.push_back(const_cast<char *>(word.c_str()));
-            words.push_back(nullptr);
-            execv(words[0], words.data());
-            _exit(127);
-        }
-        close(in[0]);
-        close(out[1]);
-        input_ = in[1];
-        output_ = fdopen(out[0], "r");
-        listen();
-    }
-    ~Subject()
-    {
-        end();
-        fclose(output_);
-    }
-    /* Its exit code. */
-    int end()
-    {
-        int status = 0;
-        if (pid == 0)
-            return ended_;
-        close(input_);
-        waitpid(pid, &status, 0);
-        pid = 0;
-        return ended_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    }
-    int pid = 0;
-    bool is_ready = false;
-    std::map<std::string, uint64_t> facts;
-    std::map<std::string, int> threads;
-
-  private:
-    void listen()
-    {
-        char line[256];
-        while (!is_ready && fgets(line, sizeof(line), output_)) {
-            std::istringstream words(line);
-            std::string first, second;
-            uint64_t value = 0;
-            words >> first >> second;
-            if (first == "thread" && words >> value)
-                threads[second] = static_cast<int>(value);
-            else if (first == "ready")
-                is_ready = true;
-            else
-                facts[first] = std::stoull(second);
-        }
-    }
-    int input_ = -1, ended_ = 0;
-    FILE *output_ = nullptr;
-};
+using test::Subject;
 
 std::vector<Domain> look_into(int pid)
 {
@@ -320,19 +248,6 @@ TEST(InsideHistogram, BucketsMeet)
     EXPECT_GE(quantile_ns(histogram, 0.5), bucket_begin_ns(40));
     EXPECT_LE(quantile_ns(histogram, 0.5), bucket_begin_ns(41));
     EXPECT_EQ(quantile_ns(std::vector<uint64_t>(160), 0.5), 0);
-}
-
-TEST(InsideRefused, SaysWhatIsNeeded)
-{
-    const int nobody = 999999999;
-    try {
-        (void)mappings_of(nobody);
-        FAIL() << "there is no such process";
-    } catch (const Refused &refused) {
-        EXPECT_NE(std::string(refused.what()).find("no process 999999999"), std::string::npos) << refused.what();
-    }
-    EXPECT_NE(advice(getpid(), EPERM).find("CAP_SYS_PTRACE"), std::string::npos);
-    EXPECT_NE(advice(getpid(), ENOSYS).find("process_vm_readv"), std::string::npos);
 }
 
 } // namespace

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What cannot be looked into: libraries of other versions, files that are cut short, processes that may not be read.
+ */
+#include <cerrno>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "../support/sandbox.h"
+#include "inside/processes.h"
+#include "subject.h"
+
+namespace
+{
+
+using namespace lab::inside;
+using test::Subject;
+
+/* ---- other versions ---- */
+
+struct FabricatedEntry {
+    char name[32];
+    uint32_t offset, bytes, stride, count;
+    char of_the_future[16];
+};
+
+struct FabricatedBlock {
+    char magic[8] = {'r', 't', 'r', 'c', 'u', '-', 'i', 'n'};
+    uint32_t version = 1, bytes = sizeof(FabricatedBlock), field_bytes = sizeof(FabricatedEntry), tables = 1;
+    uint64_t table[8] = {}, domain = 0, seq_first = 0, seq_step = 4;
+    char library[16] = "9.9.9";
+    char of_the_future[32] = {};
+};
+
+std::optional<Block> read_block(const void *at)
+{
+    Copy copy;
+    copy.object = "an-object";
+    copy.block = reinterpret_cast<uint64_t>(at);
+    return Block::read(ProcessMemory(getpid()), copy);
+}
+
+std::string refusal_of(const FabricatedBlock &block)
+{
+    try {
+        (void)read_block(&block);
+    } catch (const Refused &refused) {
+        EXPECT_EQ(refused.code, ENOTSUP);
+        return refused.what();
+    }
+    return "";
+}
+
+/* What is longer than we know it has more at its end, and other names. */
+TEST(InsideVersions, ALaterLibraryOfTheSameVersionIsRead)
+{
+    const FabricatedEntry entries[] = {{"leaf.used", 24, 4, 4, 1, ""}, {"leaf.of_the_future", 800, 8, 8, 1, ""}};
+    const uint64_t table[] = {reinterpret_cast<uint64_t>(entries), 2};
+    FabricatedBlock block;
+    block.table[0] = reinterpret_cast<uint64_t>(table);
+    const auto read = read_block(&block);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->library, "9.9.9");
+    ASSERT_NE(read->find("leaf.used"), nullptr);
+    EXPECT_EQ(read->find("leaf.used")->offset, 24u);
+    ASSERT_NE(read->find("leaf.of_the_future"), nullptr);
+    EXPECT_EQ(read->find("leaf.of_the_future")->offset, 800u);
+    EXPECT_EQ(read->find("leaf.registered"), nullptr);
+    EXPECT_TRUE(look(ProcessMemory(getpid()), *read).empty()) << "it has no domain";
+}
+
+TEST(InsideVersions, WhatIsCutShortIsRefused)
+{
+    FabricatedBlock block;
+    block.bytes = 64;
+    EXPECT_NE(refusal_of(block).find("an-object has a block of 64 bytes where 128 are the least"), std::string::npos);
+    block = {};
+    block.field_bytes = 16;
+    EXPECT_NE(refusal_of(block).find("a table with entries of 16 bytes where 48"), std::string::npos);
+}
+
+/* The loader may not have come so far yet: there is nothing to say of it. */
+TEST(InsideVersions, WhatCannotBeReadIsNotThereYet)
+{
+    FabricatedBlock block;
+    block.table[0] = 8; /* nobody has a page there */
+    EXPECT_FALSE(read_block(&block));
+    const uint64_t endless[] = {reinterpret_cast<uint64_t>(&block), UINT64_MAX};
+    block.table[0] = reinterpret_cast<uint64_t>(endless);
+    EXPECT_FALSE(read_block(&block));
+    block = {};
+    block.magic[7] = 'x';
+    EXPECT_FALSE(read_block(&block));
+    EXPECT_FALSE(read_block(reinterpret_cast<const void *>(8)));
+}
+
+/* A program with the library in itself, some bytes of which are others. */
+class Patched
+{
+  public:
+    Patched(const std::string &name, const std::string &behind, std::size_t at, uint32_t word)
+        : path(testing::TempDir() + "/rtrcu-" + std::to_string(getpid()) + "-" + name)
+    {
+        static const char *const subjects[] = {SUBJECTS};
+        std::ifstream from(subjects[1], std::ios::binary);
+        std::string bytes((std::istreambuf_iterator<char>(from)), std::istreambuf_iterator<char>());
+        const std::size_t place = bytes.find(behind);
+        EXPECT_NE(place, std::string::npos);
+        EXPECT_EQ(bytes.find(behind, place + 1), std::string::npos) << "there is one";
+        bytes.replace(place + at, sizeof(word), reinterpret_cast<const char *>(&word), sizeof(word));
+        std::ofstream(path, std::ios::binary) << bytes;
+        chmod(path.c_str(), 0700);
+    }
+    ~Patched()
+    {
+        unlink(path.c_str());
+    }
+    const std::string path;
+};
+
+std::string problem_of(int pid)
+{
+    const std::vector<Process> found = Processes({pid}).look();
+    return found.size() == 1 ? found[0].problem : "one process was named";
+}
+
+TEST(InsideVersions, OthersAreRefusedWithWhatIsNeeded)
+{
+    using namespace std::string_literals;
+    const std::string block = "rtrcu-in\1\0\0\0\x80\0\0\0"s;
+    const std::string note = "\6\0\0\0\x10\0\0\0\x69\x72\0\0rtrcu\0\0\0\1\0\0\0"s;
+    struct Case {
+        const char *name;
+        std::string behind;
+        std::size_t at;
+        uint32_t word;
+        const char *said;
+    } const cases[] = {
+        {"newer", block, 8, 2, "has a block of version 2, this program reads version 1; use the rtrcu of"},
+        {"older", block, 8, 0, "has a block of version 0, this program reads version 1; use the rtrcu of"},
+        {"short", block, 12, 64, "has a block of 64 bytes where 128 are the least"},
+        {"newer-note", note, 20, 2, "has a note of version 2, this program reads version 1; use the rtrcu of"},
+        {"short-note", note, 4, 8, "has a note of 8 bytes where 16 are the least"},
+    };
+    for (const Case &one : cases) {
+        const Patched program(one.name, one.behind, one.at, one.word);
+        Subject subject({program.path});
+        ASSERT_TRUE(subject.is_ready) << one.name;
+        const std::string problem = problem_of(subject.pid);
+        EXPECT_NE(problem.find(one.said), std::string::npos) << one.name << ": " << problem;
+        EXPECT_NE(problem.find(one.name), std::string::npos) << "the object's name: " << problem;
+        EXPECT_EQ(subject.end(), 0);
+    }
+}
+
+/* ---- refused ---- */
+
+/* What `body` returns in a child. */
+int in_a_child(const std::function<int()> &body)
+{
+    const int pid = fork();
+    if (pid == 0)
+        _exit(body());
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+constexpr int as_wanted = 0, otherwise = 1, not_here = 77;
+
+int says(int pid, const std::string &what)
+{
+    const std::string problem = problem_of(pid);
+    if (problem.find(what) != std::string::npos)
+        return as_wanted;
+    fprintf(stderr, "not \"%s\" but: %s\n", what.c_str(), problem.c_str());
+    return otherwise;
+}
+
+TEST(InsideRefused, ByASeccompFilter)
+{
+    Subject subject({SUBJECT});
+    for (const auto &[error, what] : {std::pair(ENOSYS, "a seccomp filter forbids it here"),
+                                      std::pair(EPERM, "though it is yours: it has privileges, or")}) {
+        const int pid = subject.pid;
+        const int code = in_a_child([&, error = error, what = what] {
+            return test::refuse({{SYS_process_vm_readv, error}}) ? says(pid, what) : not_here;
+        });
+        if (code == not_here)
+            GTEST_SKIP() << "no seccomp filters here";
+        EXPECT_EQ(code, as_wanted);
+    }
+}
+
+TEST(InsideRefused, OfAnotherUserAndOfOneThatMayNotBeRead)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "cannot become another user";
+    Subject subject({SUBJECT});
+    const int pid = subject.pid;
+    constexpr unsigned nobody = 65534;
+    EXPECT_EQ(in_a_child([&] {
+                  return setgid(nobody) == 0 && setuid(nobody) == 0 ? says(pid, "belongs to another user") : not_here;
+              }),
+              as_wanted);
+    /* Who has changed its user is not dumpable, and so is its child. */
+    EXPECT_EQ(in_a_child([&] {
+                  int end[2];
+                  if (pipe(end) != 0 || setgid(nobody) != 0 || setuid(nobody) != 0)
+                      return not_here;
+                  const int child = fork();
+                  if (child == 0) {
+                      char byte;
+                      close(end[1]);
+                      _exit(read(end[0], &byte, 1) == 0 ? 0 : 1);
+                  }
+                  const int code = says(child, "may not be read");
+                  close(end[1]);
+                  waitpid(child, nullptr, 0);
+                  return code;
+              }),
+              as_wanted);
+}
+
+TEST(InsideRefused, SaysWhatIsNeeded)
+{
+    const int nobody = 999999999;
+    try {
+        (void)mappings_of(nobody);
+        FAIL() << "there is no such process";
+    } catch (const Refused &refused) {
+        EXPECT_NE(std::string(refused.what()).find("no process 999999999"), std::string::npos) << refused.what();
+    }
+    EXPECT_NE(advice(getpid(), EPERM).find("CAP_SYS_PTRACE"), std::string::npos);
+    EXPECT_NE(advice(getpid(), ENOSYS).find("process_vm_readv"), std::string::npos);
+}
+
+} // namespace
