@@ -53,10 +53,10 @@ void rtrcu_defer(void (*func)(void *), void *p);
 /*
  * defer_rcu - run @func(@p) after a grace period: what p points to needs no head.
  * Context:  any thread outside sections; not in signal handlers.
- * Blocks:   no longer than malloc() of one block; where it has no memory left, for a grace period.
+ * Blocks:   as rcu_retire(); where no memory is left, for a grace period.
  * Ordering: as call_rcu().
  * Returns:  nothing; cannot fail.
- * See:      rcu_free(), which is cheaper where @func is free()
+ * See:      rcu_retire(), which says that no memory is left; rcu_free(), where @func is free()
  */
 static inline void defer_rcu(void (*func)(void *), void *p)
 {

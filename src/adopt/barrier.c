@@ -90,12 +90,28 @@ void adopt_barrier(struct rtrcu_adopted *adopted)
     adopt_wait_end(adopted, was_online);
 }
 
+/* ---- callbacks without a head of the program's ---- */
+
+struct deferred {
+    struct rcu_head head;
+    void (*func)(void *);
+    void *p;
+};
+
+static void run_deferred(struct rcu_head *head)
+{
+    struct deferred deferred = *container_of(head, struct deferred, head);
+    free(container_of(head, struct deferred, head));
+    deferred.func(deferred.p);
+}
+
 /* Without memory to note it in, the caller waits; as it would where a ring of its own is full. */
 void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
-    struct rcu_head *head = callback_deferred(func, p);
-    if (head) {
-        adopt_server_call(&adopted->ordinary, head, head->func);
+    struct deferred *deferred = malloc(sizeof(*deferred));
+    if (deferred) {
+        *deferred = (struct deferred){.func = func, .p = p};
+        adopt_server_call(&adopted->ordinary, &deferred->head, run_deferred);
         return;
     }
     adopt_synchronize(adopted, "defer_rcu");

@@ -3,6 +3,7 @@
  *
  * tested by: test/dropin/native.c
  */
+#include <errno.h>
 #include <pthread.h>
 
 #include <rtrcu/detail/flavor.h>
@@ -59,11 +60,8 @@ __attribute__((weak)) void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *f
 
 void rtrcu_defer(void (*func)(void *), void *p)
 {
-    struct rcu_head *head = callback_deferred(func, p);
-    if (head) {
-        rtrcu_call(head, head->func);
+    if (rtrcu_retire(p, func) != -ENOMEM)
         return;
-    }
     rtrcu_synchronize();
     func(p);
 }

@@ -350,11 +350,6 @@ void callback_free_drop_spent(struct reader_record *record);
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
 uint64_t callback_free_count_open(const struct reader_record *record);
 
-/* ---- callbacks without a head: deferred.c ---- */
-
-/* A head that is to be queued with its own func, which calls @func(@p).  NULL: no memory. */
-struct rcu_head *callback_deferred(void (*func)(void *), void *p);
-
 /* ---- heads queued twice: double.c ---- */
 
 /* Every build, under the claim: what a head that was queued twice, or overwritten, leaves of a queue.  Callbacks that
