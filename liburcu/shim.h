@@ -15,6 +15,12 @@
 
 #include <rtrcu/detail/adopt.h>
 
+/* Here they are defined. */
+#undef urcu_memb_register_thread
+#undef urcu_mb_register_thread
+#undef urcu_qsbr_register_thread
+#undef urcu_bp_register_thread
+
 #define SHIM_PASTE(prefix, flavour, name) prefix##flavour##_##name
 #define SHIM_NAME(prefix, flavour, name) SHIM_PASTE(prefix, flavour, name)
 #define NAME(name) SHIM_NAME(urcu_, FLAVOUR, name)

@@ -8,10 +8,10 @@
  *    or queued again only after a gp.
  * Works in C11 and in C++17.  sys/queue.h has another LIST_HEAD: see there.
  */
+#include <rtrcu/rcu.h> /* before the guard: it may set it */
+
 #ifndef RTRCU_LIST_H
 #define RTRCU_LIST_H
-
-#include <rtrcu/rcu.h>
 
 #ifdef __cplusplus
 extern "C" {

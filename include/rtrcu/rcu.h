@@ -4,6 +4,8 @@
  * Names and meanings are the Linux kernel's where it has them.  Every block below says: context, whether the call
  * blocks, ordering, what it returns.  "Section" means read-side critical section, "gp" means grace period.
  */
+#include <rtrcu/detail/liburcu.h> /* before the guard: it may set it */
+
 #ifndef RTRCU_RCU_H
 #define RTRCU_RCU_H
 

@@ -3,12 +3,12 @@
  * come from there, and for liburcu-cds.
  *
  * liburcu's headers may be in the same file where they belong to no flavour: lists, queues, stacks and hash tables.
- * Where they define rcu_dereference() and its kin again, both mean the same.
+ * Where they define rcu_dereference() and its kin again, both mean the same.  <rtrcu/detail/liburcu.h> refuses others.
  */
+#include <rtrcu/rcu.h> /* before the guard: it may set it */
+
 #ifndef RTRCU_URCU_H
 #define RTRCU_URCU_H
-
-#include <rtrcu/rcu.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +31,9 @@ static inline int rcu_read_ongoing(void)
 {
     return rcu_read_lock_held();
 }
+
+#undef rcu_set_pointer
+#undef rcu_cmpxchg_pointer
 
 /* rcu_assign_pointer() with the pointer's address. */
 #define rcu_set_pointer(p, v) rcu_assign_pointer(*(p), v)

@@ -41,7 +41,10 @@ for header in "${headers[@]}" rtrcu/coroutine.hpp; do
         grep -vE '^(RTRCU_|rtrcu_)' || true)
     case $header in
     rcu) leaked=$(grep -vx '__cpp_lib_rcu' <<<"$leaked" || true) ;;
-    rtrcu/loop.hpp) leaked=$(grep -vE '^(rcu_|RCU_)' <<<"$leaked" || true) ;; # the C interface's, which it includes
+    # The C interface's, which it includes, and by which that refuses liburcu's.
+    rtrcu/loop.hpp)
+        leaked=$(grep -vE '^(rcu_|RCU_|_URCU_CALL_RCU_H$|urcu_[a-z]+_register_thread$)' <<<"$leaked" || true)
+        ;;
     esac
     [ -z "$leaked" ] || complain "<$header> leaves macros: $leaked"
 done

@@ -6,7 +6,7 @@ import collections
 import re
 
 from tidy_rules import Finding
-from tidy_rules.macros import DEFINE
+from tidy_rules.macros import DEFINE, is_guard
 from tidy_rules.parse import facts
 
 PADDING = re.compile(r"^(pad|padding|unused|reserved)(_|\d|$)")
@@ -96,15 +96,16 @@ def dead_code(tree):
 
 
 def one_definition(tree):
-    """A constant that two files define is two constants as soon as one of them changes."""
+    """A constant that two files define is two constants as soon as one of them changes.  A header's guard is no
+    constant: another file may set it, to refuse the header, but it guards one."""
     places = collections.defaultdict(set)
     for file in tree.under("src", "include"):
         for match in DEFINE.finditer(file.code):
-            places[match.group(1)].add((file.path, file.line_of(match.start(1))))
+            places[match.group(1), is_guard(file, match)].add((file.path, file.line_of(match.start(1))))
     for symbol in facts(tree).symbols.values():
         if symbol.kind == "enumerator":
-            places[symbol.name].add((symbol.path, symbol.line))
-    for name, found in places.items():
+            places[symbol.name, False].add((symbol.path, symbol.line))
+    for (name, _), found in places.items():
         paths = sorted({path for path, _ in found})
         for path, line in found:
             if len(paths) > 1:
