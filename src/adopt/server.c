@@ -174,14 +174,14 @@ static void run_all(struct adopt_server *server)
     }
 }
 
-/* False: it has been told to end. */
+/* False: it has been told to end, whatever is queued to it still: callbacks may queue themselves again for ever. */
 static bool serve(struct adopt_server *server)
 {
     uint32_t event = rtrcu_load_acquire(&server->event);
+    if (rtrcu_load_acquire(&server->stop))
+        return false;
     gather(server);
     if (cbchain_is_empty(&server->batch)) {
-        if (rtrcu_load_acquire(&server->stop))
-            return false;
         if (is_polled_for(server))
             adopt_wait(server->adopted, rtrcu_load_acquire(&server->adopted->wanted));
         else
@@ -326,23 +326,29 @@ struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned
 
 static void unlist(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
-    lock_acquire(&adopted->servers_lock);
-    for (struct adopt_server **at = &adopted->servers; *at; at = &(*at)->next) {
-        if (*at != server)
-            continue;
+    must_hold(&adopted->servers_lock);
+    struct adopt_server **at = &adopted->servers;
+    while (*at && *at != server)
+        at = &(*at)->next;
+    if (*at)
         *at = server->next;
-        break;
-    }
-    lock_release(&adopted->servers_lock);
 }
 
-/* What it had not run yet goes to the default one, in order. */
+/* What it had not run yet goes to the default one, in order; nobody queues to it any more.  Under one lock with its end
+ * as a server, so that rcu_barrier() marks it before, and the mark goes along, or what it had is the default one's. */
 static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
+    struct adopt_server *heir = &adopted->ordinary;
     struct rcu_head *head;
+    lock_acquire(&adopted->servers_lock);
     gather(server);
+    bool has_some = !cbchain_is_empty(&server->batch);
     while ((head = next_of(server)))
-        adopt_server_call(&adopted->ordinary, head, head->func);
+        (void)cbqueue_push(&heir->queue, head, CB_ANYBODY);
+    unlist(adopted, server);
+    lock_release(&adopted->servers_lock);
+    if (has_some)
+        call_slow(heir, true);
 }
 
 void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
@@ -355,7 +361,6 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
         adopt_rest(adopted, &server->ended, 0, PLAT_FOREVER); /* ends with its thread, which has at most a batch left */
     if (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !server->joined_by_program)
         plat_thread_join(&server->thread);
-    unlist(adopted, server);
     hand_over(adopted, server);
     plat_mem_release(server, sizeof(*server));
 }

@@ -94,6 +94,8 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
     struct adopt_record *record = claim(adopted, &self);
     if (!record)
         return false;
+    if (has_own_blocks(adopted))
+        *self = (struct rtrcu_adopted_reader){0}; /* another thread's, which may have been a server's */
     self->record = record;
     self->registered = 1;
     publish(record, self);

@@ -108,24 +108,66 @@ static void test_cpus(void)
     EXPECT(get_cpu_call_rcu_data(0) == NULL);
 }
 
-static unsigned long deferred;
+static uintptr_t deferred, deferred_elsewhere;
 
-static void run_deferred(void *p)
+static void run_in_order(void *p)
 {
-    deferred += (uintptr_t)p;
+    EXPECT((uintptr_t)p == deferred);
+    deferred++;
 }
 
+static void run_elsewhere(void *p)
+{
+    EXPECT((uintptr_t)p == rtrcu_load_relaxed(&deferred_elsewhere));
+    rtrcu_store_relaxed(&deferred_elsewhere, (uintptr_t)p + 1);
+}
+
+static void *defer_elsewhere(void *unregisters)
+{
+    rcu_register_thread();
+    EXPECT(rcu_defer_register_thread() == 0);
+    for (uintptr_t i = 0; i < COUNT; i++)
+        defer_rcu(run_elsewhere, (void *)i);
+    if (unregisters) { /* which has run them */
+        rcu_defer_unregister_thread();
+        EXPECT(rtrcu_load_relaxed(&deferred_elsewhere) == COUNT);
+    }
+    rcu_unregister_thread();
+    return NULL;
+}
+
+static void test_defer_elsewhere(void *unregisters)
+{
+    pthread_t thread;
+    deferred_elsewhere = 0;
+#if QUIESCES
+    rcu_thread_offline();
+#endif
+    EXPECT(pthread_create(&thread, NULL, defer_elsewhere, unregisters) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+#if QUIESCES
+    rcu_thread_online();
+#endif
+    rcu_defer_barrier(); /* of all threads */
+    EXPECT(deferred_elsewhere == COUNT);
+}
+
+/* In the order of each thread. */
 static void test_defer(void)
 {
     EXPECT(rcu_defer_register_thread() == 0);
-    for (int i = 0; i < 5000; i++)
-        defer_rcu(run_deferred, (void *)(uintptr_t)1);
+    for (uintptr_t i = 0; i < 5000; i++)
+        defer_rcu(run_in_order, (void *)i);
     rcu_defer_barrier_thread();
     EXPECT(deferred == 5000);
-    defer_rcu(run_deferred, (void *)(uintptr_t)1);
+    defer_rcu(run_in_order, (void *)deferred);
     rcu_defer_barrier();
     EXPECT(deferred == 5001);
+    test_defer_elsewhere(&deferred);
+    test_defer_elsewhere(NULL);
+    defer_rcu(run_in_order, (void *)deferred);
     rcu_defer_unregister_thread();
+    EXPECT(deferred == 5002);
 }
 
 static void barrier_inside(struct rcu_head *head)

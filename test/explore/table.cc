@@ -134,6 +134,7 @@
     X(AdoptedQsbr) \
     X(AdoptedRefused) \
     X(AdoptedCall) \
+    X(AdoptedFree) \
     X(AdoptedWake) \
     X(AdoptedDefer)
 // clang-format on

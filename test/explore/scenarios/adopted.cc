@@ -318,6 +318,39 @@ void wake_setup()
     sim::thread("second", call_and_stay);
 }
 
+// ---- a handle is freed with a callback of its own, beside a barrier ----
+
+uint32_t handle_has_one;
+
+void call_and_free_handle()
+{
+    struct adopt_server *server = adopt_server_create(adopted, 0, -1);
+    adopt_server_call(server, &replace_object()->head, free_callback);
+    rtrcu_store_release(&handle_has_one, 1);
+    adopt_server_free(adopted, server);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+bool handle_has_it()
+{
+    return rtrcu_load_acquire(&handle_has_one) != 0;
+}
+
+void wait_for_handle()
+{
+    sim::until(handle_has_it);
+    adopt_barrier(adopted);
+    sim::expect(invoked == 1, "the callback has run when the barrier returns");
+}
+
+void free_setup()
+{
+    begin(RTRCU_ADOPT_MB);
+    handle_has_one = 0;
+    sim::thread("updater", call_and_free_handle);
+    sim::thread("barrier", wait_for_handle);
+}
+
 // ---- without memory to note it in, who defers waits itself ----
 
 struct object *spare;
@@ -351,6 +384,7 @@ void defer_setup()
 
 } // namespace
 
+extern const sim::Scenario kAdoptedFree;
 extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
     kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer;
 
@@ -374,6 +408,8 @@ const sim::Scenario kAdoptedRefused = {
     "adopted-refused", "membarrier is refused at any moment", refused_setup, idle, invariants, 8000};
 const sim::Scenario kAdoptedCall = {
     "adopted-call", "a callback, its server and a barrier", call_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedFree = {
+    "adopted-free", "a handle is freed beside a barrier", free_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedWake = {
     "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedDefer = {
