@@ -186,6 +186,10 @@ struct rtrcu_stats {
 #pragma GCC diagnostic ignored "-Wshadow" /* function and struct share a name, as stat() does */
 #endif
 int rtrcu_stats(struct rtrcu_stats *stats);
+/* The same of a flavour of liburcu that the process runs on this library: "urcu-memb", "urcu-mb", "urcu-qsbr" or
+ * "urcu-bp"; NULL: as rtrcu_stats().  What a flavour has no counter for stays 0.  Takes short locks.  -ENOENT: the
+ * process has no such flavour. */
+int rtrcu_stats_of(const char *flavour, struct rtrcu_stats *stats);
 #if defined(__cplusplus) && defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif

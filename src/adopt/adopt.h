@@ -108,6 +108,7 @@ struct rtrcu_adopted {
     /* Callbacks. */
     struct lock servers_lock;
     struct adopt_server *servers;   /* under the servers lock */
+    uint64_t invoked_by_gone;       /* by servers that were freed; under the servers lock */
     struct adopt_server ordinary;   /* the default one */
     uint64_t wanted;                /* atomic: the latest cookie that is polled for */
     uint32_t cpu_servers;           /* atomic: how many CPUs have one */
@@ -136,6 +137,8 @@ void adopt_init(struct adopt *all, const struct config *config, struct reader_re
                 struct drive *drive);
 /* From the first flavour on: @on_exit runs at the end of threads that are registered. */
 void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *));
+/* NULL: the process has none of that name. */
+struct rtrcu_adopted *adopt_named(struct adopt *all, const char *name);
 /* NULL: no memory. */
 struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour);
 
@@ -191,6 +194,8 @@ void adopt_synchronize(struct rtrcu_adopted *adopted, const char *call);
 
 /* Under the crank. */
 void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced);
+/* Fills in what this room counts. */
+void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
 void adopt_say(struct rtrcu_adopted *adopted);
 /* What this room tells other processes. */
 extern const struct inside_table adopt_inside_table;

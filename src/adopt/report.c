@@ -65,25 +65,52 @@ void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
         say(adopted, &named[i]);
 }
 
-void adopt_say(struct rtrcu_adopted *adopted)
+/* ---- counters ---- */
+
+static void count_callbacks(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
 {
-    uint64_t queued = 0, invoked = 0;
-    uint32_t servers = 0;
     lock_acquire(&adopted->servers_lock);
-    for (const struct adopt_server *server = adopted->servers; server; server = server->next, servers++) {
-        queued += cbqueue_enqueued(&server->queue);
-        invoked += rtrcu_load_relaxed(&server->invoked);
+    stats->callbacks_queued = stats->callbacks_invoked = adopted->invoked_by_gone;
+    for (const struct adopt_server *server = adopted->servers; server; server = server->next) {
+        stats->callbacks_invoked += rtrcu_load_relaxed(&server->invoked);
+        stats->callbacks_queued += cbqueue_enqueued(&server->queue);
     }
     lock_release(&adopted->servers_lock);
-    plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers, the longest %lld us, %llu stalls said;"
-               " %llu callbacks queued, %llu run by %u servers, %llu queued above qmax, %llu waited there, lifted %llu"
-               " times\n",
-               adopted->flavour.name, (unsigned long long)rtrcu_load_relaxed(&adopted->completed),
-               (unsigned long long)rtrcu_load_relaxed(&adopted->busy),
-               (long long)rtrcu_load_relaxed(&adopted->longest_ns) / 1000,
-               (unsigned long long)rtrcu_load_relaxed(&adopted->stalls), (unsigned long long)queued,
-               (unsigned long long)invoked, servers, (unsigned long long)rtrcu_load_relaxed(&adopted->over_qmax),
-               (unsigned long long)rtrcu_load_relaxed(&adopted->blocked),
+    stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
+}
+
+static void count_readers(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
+{
+    struct adopt_chunk *chunk = NULL;
+    const struct adopt_record *record;
+    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));)
+        stats->threads_registered += rtrcu_load_relaxed(&record->reader) != NULL;
+}
+
+void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
+{
+    const struct rtrcu_adopt_flavour *flavour = &adopted->flavour;
+    stats->full_fences = flavour->kind == RTRCU_ADOPT_MB || (flavour->light && rtrcu_load_relaxed(flavour->light) == 0);
+    stats->gp_completed = rtrcu_load_relaxed(&adopted->completed);
+    stats->gp_busy = rtrcu_load_relaxed(&adopted->busy);
+    stats->gp_ns_max = (uint64_t)rtrcu_load_relaxed(&adopted->longest_ns);
+    stats->stall_reports = rtrcu_load_relaxed(&adopted->stalls);
+    stats->over_qmax = rtrcu_load_relaxed(&adopted->over_qmax);
+    stats->blocked_at_qmax = rtrcu_load_relaxed(&adopted->blocked);
+    count_callbacks(adopted, stats);
+    count_readers(adopted, stats);
+}
+
+void adopt_say(struct rtrcu_adopted *adopted)
+{
+    struct rtrcu_stats stats = {0};
+    adopt_stats(adopted, &stats);
+    plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers, the longest %llu us, %llu stalls said;"
+               " %llu callbacks queued, %llu run, %llu queued above qmax, %llu waited there, lifted %llu times\n",
+               adopted->flavour.name, (unsigned long long)stats.gp_completed, (unsigned long long)stats.gp_busy,
+               (unsigned long long)stats.gp_ns_max / 1000, (unsigned long long)stats.stall_reports,
+               (unsigned long long)stats.callbacks_queued, (unsigned long long)stats.callbacks_invoked,
+               (unsigned long long)stats.over_qmax, (unsigned long long)stats.blocked_at_qmax,
                (unsigned long long)rtrcu_load_relaxed(&adopted->lifts));
 }
 

@@ -332,6 +332,7 @@ static void unlist(struct rtrcu_adopted *adopted, struct adopt_server *server)
         at = &(*at)->next;
     if (*at)
         *at = server->next;
+    adopted->invoked_by_gone += rtrcu_load_relaxed(&server->invoked);
 }
 
 /* What it had not run yet goes to the default one, in order; nobody queues to it any more.  Under one lock with its end
@@ -374,6 +375,14 @@ unsigned long adopt_server_thread(struct adopt_server *server)
 }
 
 /* ---- flavours ---- */
+
+struct rtrcu_adopted *adopt_named(struct adopt *all, const char *name)
+{
+    struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first);
+    while (adopted && strcmp(adopted->flavour.name, name) != 0)
+        adopted = adopted->next;
+    return adopted;
+}
 
 struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour)
 {

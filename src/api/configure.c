@@ -122,17 +122,32 @@ void rtrcu_set_stall_handler(void (*handler)(const char *line))
     watch_set_handler(&rtrcu_domain.watch, handler);
 }
 
-int rtrcu_stats(struct rtrcu_stats *stats)
+static void count_own(struct rtrcu_stats *stats)
 {
-    struct domain *domain = &rtrcu_domain;
+    watch_stats(&rtrcu_domain.watch, stats);
+    drive_stats(&rtrcu_domain.drive, stats);
+}
+
+int rtrcu_stats_of(const char *flavour, struct rtrcu_stats *stats)
+{
     uint32_t size = stats->size;
     if (size == 0 || size % 8 != 0)
         return -EINVAL;
     size = size < sizeof(*stats) ? size : (uint32_t)sizeof(*stats);
     api_init();
     struct rtrcu_stats all = {.size = size};
-    watch_stats(&domain->watch, &all);
-    drive_stats(&domain->drive, &all);
+    struct rtrcu_adopted *adopted = flavour ? adopt_named(&rtrcu_domain.adopt, flavour) : NULL;
+    if (flavour && !adopted)
+        return -ENOENT;
+    if (adopted)
+        adopt_stats(adopted, &all);
+    else
+        count_own(&all);
     memcpy(stats, &all, size);
     return 0;
+}
+
+int rtrcu_stats(struct rtrcu_stats *stats)
+{
+    return rtrcu_stats_of(NULL, stats);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Servers of callbacks: one thread a handle, in order; choice by thread, CPU and default; their end; and what waits.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include HEADER
+#include <rtrcu/config.h>
 
 #include "dropin.h"
 
@@ -170,6 +172,34 @@ static void test_defer(void)
     EXPECT(deferred == 5002);
 }
 
+/* Each flavour has counters of its own, and the library's do not count for it. */
+static void test_counters(void)
+{
+    static const char *const flavours[] = {"urcu-memb", "urcu-mb", "urcu-qsbr", "urcu-bp"};
+    typeof(rtrcu_stats_of) *stats_of = (typeof(rtrcu_stats_of) *)dlsym(RTLD_DEFAULT, "rtrcu_stats_of");
+    int found = 0;
+    EXPECT(stats_of);
+    for (int i = 0; i < 4; i++) {
+        struct rtrcu_stats stats = {.size = sizeof(stats)}, before;
+        if (stats_of(flavours[i], &stats) == -ENOENT)
+            continue;
+        found++;
+        before = stats;
+        synchronize_rcu();
+        queue_all();
+        EXPECT(stats_of(flavours[i], &stats) == 0 && stats.size == sizeof(stats));
+        EXPECT(stats.gp_completed > before.gp_completed && stats.threads_registered >= 1);
+        EXPECT(stats.callbacks_queued >= before.callbacks_queued + COUNT);
+        EXPECT(stats.callbacks_backlog == stats.callbacks_queued - stats.callbacks_invoked);
+        EXPECT(stats.callbacks_backlog <= 1); /* a server counts behind the callback */
+        stats.size = 7;
+        EXPECT(stats_of(flavours[i], &stats) == -EINVAL);
+    }
+    EXPECT(found == 1);
+    struct rtrcu_stats own = {.size = sizeof(own)};
+    EXPECT(stats_of(NULL, &own) == 0 && own.callbacks_queued == 0);
+}
+
 static void barrier_inside(struct rcu_head *head)
 {
     (void)head;
@@ -245,6 +275,7 @@ int main(int argc, char **argv)
     test_cpus();
     test_defer();
     test_barrier_inside();
+    test_counters();
     rcu_unregister_thread();
     return 0;
 }
