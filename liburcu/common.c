@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What every flavour's library offers to updaters, under its own names.
  */
-#include <errno.h>
-#include <sched.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shim.h"
 
@@ -19,9 +21,36 @@ struct rtrcu_adopted *shim_domain(void)
     return own;
 }
 
+#define TEXT(name) TEXT_OF(name)
+#define TEXT_OF(name) #name
+
+static bool same_folder(const char *left, const char *right)
+{
+    size_t length = strlen(left);
+    while (length > 0 && left[length - 1] != '/')
+        length--;
+    return strncmp(left, right, length) == 0 && !strchr(right + length, '/');
+}
+
+/* The first library that has a name has it for the whole process: a copy of liburcu under another name, too.  Its
+ * flavour works then, but not on this library. */
+static void say_whose_names(void)
+{
+    Dl_info own, first;
+    const ElfW(Sym) *symbol = NULL;
+    const void *found = dlsym(RTLD_DEFAULT, TEXT(NAME(synchronize_rcu)));
+    if (!found || !dladdr1(found, &first, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || !dladdr(&domain, &own))
+        return;
+    if (symbol->st_shndx == SHN_UNDEF || same_folder(own.dli_fname, first.dli_fname))
+        return; /* a program that takes the address of another's function has it as its own */
+    fprintf(stderr, "rtrcu: %s: %s has these names before %s, and the program runs on that\n", shim_flavour.name,
+            first.dli_fname, own.dli_fname);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     (void)shim_domain();
+    say_whose_names();
 }
 
 __attribute__((destructor)) static void end(void)
