@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu dropin`: runs a program on the libraries that stand in for liburcu's, and refuses what they do not reach.
 
-usage: command.py RTRCU PROGRAM
-PROGRAM was built for liburcu, and fails on liburcu's own libraries.
+usage: command.py RTRCU PROGRAM [OTHER]
+PROGRAM was built for liburcu, and fails on liburcu's own libraries; OTHER for a flavour that has no counterpart here.
 """
 import os
 import pathlib
@@ -34,6 +34,8 @@ def main():
     expect("nothing is named", [], 2, "name a program")
     expect("what does not exist", ["/nowhere/program"], 2, "no such program")
     expect("who needs no liburcu", ["true"], 2, "needs none of liburcu's")
+    for other in sys.argv[3:]:
+        expect("who needs another flavour", [other], 2, "it needs liburcu-signal, which has no counterpart here")
     with tempfile.TemporaryDirectory() as folder:
         ran = pathlib.Path(folder, "ran")
         script = pathlib.Path(folder, "it's a script")

@@ -6,6 +6,7 @@ usage: real.py FOLDER knot|gdnsd|lttng [SECONDS]
 FOLDER has the libraries.  Exit 0: every answer was right; 77: the program is not installed.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 
 ZONE = """$TTL 60
 @ SOA ns.example.test. root.example.test. {serial} 3600 600 86400 60
@@ -127,20 +129,32 @@ class Askers:
             raise Wrong(f"{self.lost} of {self.asked} questions were lost")
 
 
-def serve_and_reload(port, zone, reload, seconds):
+class Server(typing.NamedTuple):
+    """One that is under way: where it listens, its zone, and what makes it read that again."""
+
+    pid: int
+    port: int
+    zone: pathlib.Path
+    reload: typing.Callable[[], object]
+
+    def answers(self, sock, serial):
+        wait_until(lambda: ask(sock, 7) == address_of(7, serial), f"serial {serial} in force")
+
+
+def serve_and_reload(server, seconds):
     """Ask and reload in turns for a while; how many of each."""
-    with connect(port) as sock:
-        wait_until(lambda: ask(sock, 7) == address_of(7, 1), "the first answer")
-        askers = Askers(port)
+    with connect(server.port) as sock:
+        server.answers(sock, 1)
+        askers = Askers(server.port)
         reloads = 0
         until = time.monotonic() + seconds
         try:
             while time.monotonic() < until:
                 serial = askers.serial + 1
                 askers.serial = serial
-                write_zone(zone, serial)
-                reload()
-                wait_until(lambda number=serial: ask(sock, 7) == address_of(7, number), f"serial {serial} in force")
+                write_zone(server.zone, serial)
+                server.reload()
+                server.answers(sock, serial)
                 reloads += 1
         finally:
             askers.end()
@@ -148,11 +162,19 @@ def serve_and_reload(port, zone, reload, seconds):
 
 
 def environment(folder):
+    """Of a program on the libraries of a folder; None: on those of the system."""
+    if not folder:
+        return {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
     return {**os.environ, "LD_LIBRARY_PATH": str(folder), "DROPIN_COUNTERS": "1"}
 
 
 def start(command, folder, log):
     return subprocess.Popen(command, env=environment(folder), stdout=log, stderr=subprocess.STDOUT)
+
+
+def expect_libraries(program, process, folder):
+    if folder and not uses_ours(process, folder):
+        raise Wrong(f"{program} does not run on these libraries")
 
 
 def stop(process):
@@ -169,7 +191,8 @@ def run_quietly(command, env=None):
     return done.stdout
 
 
-def knot(folder, work, log, seconds):
+@contextlib.contextmanager
+def knot(folder, work, log):
     """Knot DNS: memb by calls through liburcu.so.8, its main thread not registered."""
     port, zone = free_port(), work / "example.test.zone"
     write_zone(zone, 1)
@@ -184,18 +207,16 @@ def knot(folder, work, log, seconds):
     server = start(["/usr/sbin/knotd", "-c", config, "-s", work / "knot.sock"], folder, log)
     try:
         wait_until((work / "knot.sock").exists, "knotd's socket")
-        if not uses_ours(server.pid, folder):
-            raise Wrong("knotd does not run on these libraries")
-        said = serve_and_reload(
-            port, zone, lambda: run_quietly(["/usr/sbin/knotc", "-s", work / "knot.sock", "zone-reload"]), seconds
-        )
+        expect_libraries("knotd", server.pid, folder)
+        command = ["/usr/sbin/knotc", "-s", work / "knot.sock", "zone-reload"]
+        yield Server(server.pid, port, zone, lambda: run_quietly(command))
         stop(server)
     finally:
         server.kill()
-    return said
 
 
-def gdnsd(folder, work, log, seconds):
+@contextlib.contextmanager
+def gdnsd(folder, work, log):
     """gdnsd: qsbr, its readers inlined and the generation copied into the program."""
     port = free_port()
     (work / "etc/zones").mkdir(parents=True)
@@ -212,16 +233,14 @@ def gdnsd(folder, work, log, seconds):
     control = ["/usr/bin/gdnsdctl", "-c", work / "etc"]
     try:
         wait_until((work / "run/control.sock").exists, "gdnsd's socket")
-        if not uses_ours(server.pid, folder):
-            raise Wrong("gdnsd does not run on these libraries")
-        said = serve_and_reload(port, zone, lambda: run_quietly([*control, "reload-zones"]), seconds)
+        expect_libraries("gdnsd", server.pid, folder)
+        yield Server(server.pid, port, zone, lambda: run_quietly([*control, "reload-zones"]))
         run_quietly([*control, "stop"])
         server.wait(timeout=20)
         if server.returncode not in (0, -signal.SIGTERM):
             raise Wrong(f"it ended with {server.returncode}")
     finally:
         server.kill()
-    return said
 
 
 def lttng(folder, work, log, seconds):
@@ -234,8 +253,7 @@ def lttng(folder, work, log, seconds):
     try:
         ping = ["/usr/bin/lttng", "--no-sessiond", "list"]
         wait_until(lambda: subprocess.run(ping, env=env, capture_output=True, check=False).returncode == 0, "an answer")
-        if not uses_ours(daemon.pid, folder):
-            raise Wrong("lttng-sessiond does not run on these libraries")
+        expect_libraries("lttng-sessiond", daemon.pid, folder)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             name = f"s{rounds}"
@@ -254,23 +272,38 @@ def lttng(folder, work, log, seconds):
     return f"{rounds} sessions"
 
 
-PROGRAMS = {"knot": ("/usr/sbin/knotd", knot), "gdnsd": ("/usr/sbin/gdnsd", gdnsd),
-            "lttng": ("/usr/bin/lttng-sessiond", lttng)}
+SERVERS = {"knot": ("/usr/sbin/knotd", knot), "gdnsd": ("/usr/sbin/gdnsd", gdnsd)}
+
+
+def run(name, folder, work, log, seconds):
+    if name == "lttng":
+        return lttng(folder, work, log, seconds)
+    with SERVERS[name][1](folder, work, log) as server:
+        return serve_and_reload(server, seconds)
+
+
+@contextlib.contextmanager
+def work_folder(name):
+    """For a server, which may read it as another user."""
+    work = pathlib.Path(tempfile.mkdtemp(prefix=f"rtrcu-{name}-"))
+    os.chmod(work, 0o755)
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work)
 
 
 def main():
     folder, name = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
     seconds = float(sys.argv[3] if len(sys.argv) > 3 else os.environ.get("DROPIN_SECONDS", "6"))
-    binary, run = PROGRAMS[name]
+    binary = SERVERS[name][0] if name in SERVERS else "/usr/bin/lttng-sessiond"
     if not shutil.which(binary):
         print(f"{binary} is not installed")
         return 77
-    work = pathlib.Path(tempfile.mkdtemp(prefix=f"rtrcu-{name}-"))
-    os.chmod(work, 0o755)
-    try:
+    with work_folder(name) as work:
         with open(work / "log", "w", encoding="utf-8") as log:
             try:
-                print(run(folder, work, log, seconds))
+                print(run(name, folder, work, log, seconds))
                 failed = 0
             except Wrong as wrong:
                 print(f"{name}: {wrong}")
@@ -280,9 +313,8 @@ def main():
         if "rtrcu:" not in text:
             print("the library has said no counters")
             failed = 1
-    finally:
-        shutil.rmtree(work)
     return failed
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
