@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The commands for gdb on a live process and on its core file, and each bpftrace script against the counters.
+"""The commands for gdb on a live process and on its core file, each bpftrace script against the counters, and where no
+probe may stand.
 
-usage: tracers.py gdb|bpftrace SUBJECT ROOT     Exits with 77 where the tool is not there or may not be used.
+usage: tracers.py gdb|bpftrace|costs SUBJECT ROOT     SUBJECT is the shared library for costs.  Exits with 77 where the tool is not there or may not be used.
 """
 
 import os
@@ -152,5 +153,30 @@ def run_bpftrace(path, root):
     return 0
 
 
+# ---- costs ----
+
+FAST = ("rtrcu_read_lock", "rtrcu_read_unlock", "rtrcu_quiescent_state", "rtrcu_call", "callback_enqueue", "rtrcu_free")
+
+
+def run_costs(library, _root):
+    """No probe stands on a fast path."""
+    if not shutil.which("readelf") or not shutil.which("nm"):
+        return SKIPPED
+    notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, timeout=60, check=True).stdout
+    probes = re.findall(r"Provider: rtrcu\s+Name: (\w+)\s+Location: 0x([0-9a-f]+)", notes)
+    if not probes:
+        return SKIPPED  # built without <sys/sdt.h>
+    symbols = subprocess.run(["nm", "-S", library], capture_output=True, text=True, timeout=60, check=True).stdout
+    for function in FAST:
+        found = re.search(rf"^([0-9a-f]+) ([0-9a-f]+) [Tt] {function}(@.*)?$", symbols, re.M)
+        if not found:
+            fail(f"{function}: not in the library", symbols)
+        begin, size = (int(number, 16) for number in found.groups()[:2])
+        for name, place in probes:
+            if begin <= int(place, 16) < begin + size:
+                fail(f"{function}: a probe stands in it", name)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit({"gdb": run_gdb, "bpftrace": run_bpftrace}[sys.argv[1]](sys.argv[2], sys.argv[3]))
+    sys.exit({"gdb": run_gdb, "bpftrace": run_bpftrace, "costs": run_costs}[sys.argv[1]](sys.argv[2], sys.argv[3]))
