@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
 
-usage: programs.py ROOT RTRCU ADOPTED TRACED SUBJECT...     The subjects have the library in several ways; ADOPTED has
-liburcu's flavours, TRACED is built with RTRCU_DEBUG.
+usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES SUBJECT...     The subjects have the library in several ways;
+ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, for which LIBRARIES are.
 """
 
 import json
@@ -46,6 +46,11 @@ def rows_of(rtrcu, *pids):
     document = json.loads(run(rtrcu, "top", "--json", "-", "--interval", "0.2", *map(str, pids)))
     expect(document["experiment"] == "top", "the document's name")
     return document["rows"]
+
+
+def rows_of_refused(rtrcu, pid):
+    command = [rtrcu, "top", "--json", "-", "--interval", "0.2", str(pid)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout)["rows"]
 
 
 def check_json(rtrcu, subject):
@@ -248,7 +253,7 @@ class Screen:
         return self.text()
 
 
-def check_screen(root, rtrcu, subject, busy):
+def check_screen(root, rtrcu, subject, busy, path):
     if not shutil.which("tmux"):
         print("screen: no tmux here, not checked")
         return
@@ -275,7 +280,11 @@ def check_screen(root, rtrcu, subject, busy):
         screen.shows(r"a-reader.*inside, nesting 2", r"Esc back")
         screen.keys("Escape")
         screen.shows(r"Enter in depth")
+        late = Subject(path, "rounds")
+        screen.shows(rf"^ *{late.pid} ")
+        late.end()
         busy.end()
+        until(lambda: not re.search(rf"^ *{late.pid} ", screen.text(), re.M), "one that came late and went")
         until(lambda: not re.search(rf"^ *{busy.pid} ", screen.text(), re.M), "a process that has ended goes")
         screen.keys("q")
         until(lambda: not screen.is_there(), "q ends it")
@@ -313,7 +322,68 @@ def check_adopted(rtrcu, path):
     subject.end()
 
 
-def main(root, rtrcu, adopted, traced, *paths):
+def check_dropin(rtrcu, path, libraries):
+    """A program of liburcu that runs on this library, unmodified."""
+    subject = Subject(path, environment={"LD_LIBRARY_PATH": libraries})
+    reader = subject.threads["a-reader"]
+
+    def waits():
+        rows = [row for row in rows_of(rtrcu, subject.pid) if row["row"] == "thread" and row["thread"] == reader]
+        return [row["domain"] for row in rows if row["waited_for"] and row["nesting"] == 1]
+
+    domains = until(waits, "drop-in: the reader is waited for")
+    expect(domains == ["urcu-memb"], "drop-in: the flavour", domains)
+    text = run(rtrcu, "who", str(subject.pid))
+    for pattern in (r"domain urcu-memb ", rf'thread {reader} "a-reader", inside a section', r"\bread_for_long\+"):
+        expect(re.search(pattern, text), f"who, drop-in: /{pattern}/", text)
+    subject.end()
+
+
+def check_namespace(rtrcu, path, elsewhere):
+    """In PID and mount namespaces of its own: found by its number outside, its threads too."""
+    before = ("unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child")
+    if not shutil.which("unshare") or subprocess.run([*before, "true"], check=False, capture_output=True).returncode:
+        print("namespaces: not permitted here, not checked")
+        return
+    subject = Subject(path, before=before)
+    with open(f"/proc/{subject.pid}/task/{subject.pid}/children", encoding="ascii") as file:
+        pid = int(file.read().split()[0])
+    rows = until(
+        lambda: (found := rows_of(rtrcu, pid))[0]["in_the_way"] == 2 and found, "in a namespace: two are in the way"
+    )
+    reader = next(row for row in rows if row["row"] == "thread" and row["name"] == "a-reader")
+    with open(f"/proc/{pid}/task/{reader['thread']}/status", encoding="ascii") as file:
+        numbers = re.search(r"^NSpid:\s+(.*)$", file.read(), re.M).group(1).split()
+    expect(int(numbers[-1]) == subject.threads["a-reader"] != reader["thread"], "in a namespace: its threads", numbers)
+    text = run(rtrcu, "who", str(pid))
+    for pattern in (rf'thread {reader["thread"]} "a-reader", inside', r"\bread_for_long\+"):
+        expect(re.search(pattern, text), f"who, in a namespace: /{pattern}/", text)
+    # From inside, the processes outside have no number.
+    inside = run(*before, rtrcu, "top", "--once", "--interval", "0.2", str(elsewhere.pid), code=2)
+    expect("in this PID namespace; a container's process has another number" in inside, "from a namespace", inside)
+    subject.end()
+
+
+def check_versions(rtrcu, archive):
+    """One that is not understood is named, whoever asks."""
+    with open(archive, "rb") as file:
+        program = file.read()
+    block = b"rtrcu-in\1\0\0\0"
+    expect(program.count(block) == 1, "the program has one block")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "of-the-future")
+        with open(path, "wb") as file:
+            file.write(program.replace(block, b"rtrcu-in\2\0\0\0"))
+        os.chmod(path, 0o700)
+        subject = Subject(path)
+        said = "of-the-future has a block of version 2, this program reads version 1"
+        expect(said in run(rtrcu, "who", str(subject.pid), code=2), "who: another version")
+        expect(said in run(rtrcu, "top", "--once", "--interval", "0.2", str(subject.pid), code=2), "top: another")
+        expect(said in rows_of_refused(rtrcu, subject.pid)[0]["problem"], "top --json: another version")
+        subject.end()
+
+
+def main(root, rtrcu, adopted, traced, dropin, libraries, *paths):
     subjects = [Subject(path) for path in paths]
     busy = Subject(paths[0], "rounds")
     for subject in subjects:
@@ -324,7 +394,10 @@ def main(root, rtrcu, adopted, traced, *paths):
     check_who(rtrcu, subjects[0])
     check_adopted(rtrcu, adopted)
     check_refusals(rtrcu)
-    check_screen(root, rtrcu, subjects[0], busy)
+    check_dropin(rtrcu, dropin, libraries)
+    check_namespace(rtrcu, paths[1], busy)
+    check_versions(rtrcu, paths[1])
+    check_screen(root, rtrcu, subjects[0], busy, paths[1])
     for subject in subjects:
         subject.end()
 
