@@ -41,7 +41,7 @@
 //!
 //! After a `fork()` without `exec()` the child has the forking thread alone: its guards and sections go on there, those
 //! of other threads are gone. Sections that other threads were polling are, too, so the child must not use references
-//! that it has from them.
+//! that it has from them. An [`AsyncBarrier`] that was pending begins anew in the child when it is polled there.
 //!
 //! The crate has a copy of the C library to itself; two versions of it, or the C library beside it, are separate
 //! domains. It needs Linux, x86-64 or aarch64, a C compiler to build, and Rust 1.85.

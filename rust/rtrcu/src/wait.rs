@@ -5,6 +5,9 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -62,6 +65,8 @@ pub fn barrier() {
 
 /// As [`barrier`], for async code: a future that is ready when everything that any thread retired or deferred before
 /// its first poll has been dropped or has run. Those who wait at a time share one thread, which ends when nobody does.
+/// A fork's child does not have that thread: a future that was pending is begun anew by its next poll there, for which
+/// nobody wakes it.
 ///
 /// ```
 /// let cell = rtrcu::Rcu::new(String::from("old"));
@@ -75,26 +80,30 @@ pub fn barrier() {
 ///
 /// Its first poll does where [`synchronize`] does, and where no thread is to be had.
 pub fn async_barrier() -> AsyncBarrier {
-    AsyncBarrier { shared: None }
+    AsyncBarrier { begun: None }
 }
 
 /// The future of [`async_barrier`].
 #[must_use = "futures do nothing unless polled"]
 pub struct AsyncBarrier {
-    shared: Option<Shared>,
+    /// Since the first poll; with those who wait in its process.
+    begun: Option<(Shared, &'static Barriers)>,
 }
 
 impl Future for AsyncBarrier {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(shared) = &self.shared {
-            return poll_shared(shared, context);
+        let barriers = Barriers::of_this_process();
+        // What a parent's thread would have finished nobody here will, and its lock may be held for ever.
+        match &self.begun {
+            Some((shared, of)) if std::ptr::eq(*of, barriers) => return poll_shared(shared, context),
+            _ => {}
         }
         may_wait("async_barrier().await");
         let shared = begin_waiting(context);
-        self.shared = Some(Arc::clone(&shared));
-        Barriers::add(shared);
+        self.begun = Some((Arc::clone(&shared), barriers));
+        barriers.add(shared);
         Poll::Pending
     }
 }
@@ -105,37 +114,66 @@ impl fmt::Debug for AsyncBarrier {
     }
 }
 
-/// Who waits for the next barrier.
+/// Who waits for barriers in one process, and the thread that serves them. A fork's child has not got the thread, and
+/// the lock may be as another thread had it: the child has one of these to itself.
 struct Barriers {
-    waiting: Vec<Shared>,
-    /// The process whose thread serves them; none: nobody does. A fork's child has not got the thread.
-    served_in: Option<u32>,
+    process: u32,
+    queue: Mutex<Queue>,
 }
 
-static BARRIERS: Mutex<Barriers> = Mutex::new(Barriers { waiting: Vec::new(), served_in: None });
+struct Queue {
+    /// For the next barrier.
+    waiting: Vec<Shared>,
+    is_served: bool,
+}
+
+/// Null, or from a box that lives for ever.
+static BARRIERS: AtomicPtr<Barriers> = AtomicPtr::new(null_mut());
 
 impl Barriers {
-    fn add(shared: Shared) {
-        let mut barriers = lock(&BARRIERS);
+    fn of_this_process() -> &'static Self {
         let process = std::process::id();
-        if barriers.served_in != Some(process) {
-            let name = String::from("rtrcu-barrier");
-            std::thread::Builder::new().name(name).spawn(Self::serve).expect("rtrcu: no thread for async_barrier()");
-            barriers.served_in = Some(process);
+        let mut known = BARRIERS.load(Acquire);
+        loop {
+            // SAFETY: null, or published whole by the exchange below, and never freed.
+            match unsafe { known.as_ref() } {
+                Some(barriers) if barriers.process == process => return barriers,
+                _ => {}
+            }
+            let queue = Mutex::new(Queue { waiting: Vec::new(), is_served: false });
+            let new = Box::into_raw(Box::new(Self { process, queue }));
+            match BARRIERS.compare_exchange(known, new, AcqRel, Acquire) {
+                // SAFETY: from now on it is never freed.
+                Ok(_) => return unsafe { &*new },
+                Err(other) => {
+                    known = other;
+                    // SAFETY: nobody has seen it.
+                    drop(unsafe { Box::from_raw(new) });
+                }
+            }
         }
-        barriers.waiting.push(shared);
+    }
+
+    fn add(&'static self, shared: Shared) {
+        let mut queue = lock(&self.queue);
+        if !queue.is_served {
+            let builder = std::thread::Builder::new().name(String::from("rtrcu-barrier"));
+            builder.spawn(|| self.serve()).expect("rtrcu: no thread for async_barrier()");
+            queue.is_served = true;
+        }
+        queue.waiting.push(shared);
     }
 
     /// The thread's life: a barrier for those who have come by now, then one for those who came meanwhile.
-    fn serve() {
+    fn serve(&self) {
         loop {
-            let mut barriers = lock(&BARRIERS);
-            let waiting = std::mem::take(&mut barriers.waiting);
+            let mut queue = lock(&self.queue);
+            let waiting = std::mem::take(&mut queue.waiting);
             if waiting.is_empty() {
-                barriers.served_in = None;
+                queue.is_served = false;
                 return;
             }
-            drop(barriers);
+            drop(queue);
             barrier();
             for shared in waiting {
                 // A waker is the executor's: its panic is not for the others who wait.

@@ -3,12 +3,12 @@
 //! the value as it was. Those that must not compile are in `refused/`. Worth most under AddressSanitizer.
 #![cfg(not(miri))]
 
+#[macro_use]
 mod support;
 
 use std::cell::RefCell;
 use std::future::IntoFuture;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex, mpsc};
@@ -17,23 +17,6 @@ use std::time::{Duration, Instant};
 
 use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, barrier, defer, read, section, synchronize};
 use support::{Boxed, Probe, Random, counter, pause, poll};
-
-/// For tests that set what is the process's: run this one as a child, alone. True in the child.
-fn alone(name: &str) -> bool {
-    if std::env::var_os("RTRCU_ALONE").is_some() {
-        return true;
-    }
-    let runner = std::env::var("RTRCU_RUNNER").unwrap_or_default();
-    let program = std::env::current_exe().unwrap().into_os_string();
-    let mut words = runner.split_whitespace().map(Into::into).chain([program]);
-    let status = Command::new(words.next().unwrap())
-        .args(words)
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env("RTRCU_ALONE", "1")
-        .status();
-    assert!(status.unwrap().success());
-    false
-}
 
 /// Grace periods get every chance to end too early.
 fn give_time() {
@@ -268,9 +251,7 @@ fn a_retired_value_is_not_had_under_its_reader() {
 /// With drops by their owner: a budget that is run inside a section, and under another section's references.
 #[test]
 fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
-    if !alone("a_budget_inside_a_section_drops_nothing_that_it_holds") {
-        return;
-    }
+    alone!("a_budget_inside_a_section_drops_nothing_that_it_holds");
     Config::new().set("policy", "inline").unwrap().apply().unwrap();
     let cell = leaked_cell();
     let mut turn = Turn::register().unwrap();
@@ -294,9 +275,7 @@ fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
 /// changes under all of them.
 #[test]
 fn nested_cells_at_random() {
-    if !alone("nested_cells_at_random") {
-        return;
-    }
+    alone!("nested_cells_at_random");
     struct Outer(Probe, Rcu<Probe>);
     let rounds = if std::env::var_os("RTRCU_SHORT").is_some() { 2_000 } else { 20_000 };
     let mut random = Random::new();

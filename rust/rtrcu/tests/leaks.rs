@@ -3,45 +3,16 @@
 //! its own: grace periods end in none of them any more.
 #![cfg(not(miri))]
 
+#[macro_use]
 mod support;
 
 use std::cell::Cell;
 use std::pin::pin;
-use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
 use rtrcu::{Config, Cookie, Guard, Rcu, read, section};
-use support::{Probe, counter, eventually, pause, poll};
-
-/// Run the test again as a child, alone, and return what it said; in the child, `None`.
-fn alone(name: &str) -> Option<(bool, String)> {
-    if std::env::var_os("RTRCU_ALONE").is_some() {
-        return None;
-    }
-    // Under an emulator, so is the child.
-    let runner = std::env::var("RTRCU_RUNNER").unwrap_or_default();
-    let program = std::env::current_exe().unwrap();
-    let mut words = runner.split_whitespace().map(Into::into).chain([program.into_os_string()]);
-    let child = Command::new(words.next().unwrap())
-        .args(words)
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env("RTRCU_ALONE", "1")
-        .env("ASAN_OPTIONS", "detect_leaks=0") // they are what is tested
-        .output()
-        .unwrap();
-    let said = [child.stdout, child.stderr].concat();
-    Some((child.status.success(), String::from_utf8_lossy(&said).into_owned()))
-}
-
-macro_rules! alone {
-    ($name:literal) => {
-        if let Some((success, said)) = alone($name) {
-            assert!(success, "{said}");
-            return;
-        }
-    };
-}
+use support::{Probe, alone, counter, eventually, pause, poll};
 
 static REPORT: Mutex<String> = Mutex::new(String::new());
 
@@ -58,7 +29,7 @@ fn is_reported(what: &str) -> bool {
 /// Not so where others ask for grace periods too: the one that a cookie needs may begin later.
 #[test]
 fn a_grace_period_waits_for_older_sections_only() {
-    alone!("a_grace_period_waits_for_older_sections_only");
+    alone!("a_grace_period_waits_for_older_sections_only", leaks = true);
     let (waited_for, end) = (Cell::new(false), Cell::new(false));
     let mut first = pin!(section(async |s| {
         while !end.get() {
@@ -92,7 +63,7 @@ fn a_grace_period_waits_for_older_sections_only() {
 
 #[test]
 fn a_leaked_section_is_named() {
-    alone!("a_leaked_section_is_named");
+    alone!("a_leaked_section_is_named", leaks = true);
     report_soon();
     let cell = Rcu::new(7);
     let mut leaked = Box::pin(section(async |s| {
@@ -112,7 +83,7 @@ fn a_leaked_section_is_named() {
 /// A reference under a leaked guard is valid for ever, on whichever thread, whether the guard's thread lives or not.
 #[test]
 fn a_leaked_guard_outlives_its_thread() {
-    alone!("a_leaked_guard_outlives_its_thread");
+    alone!("a_leaked_guard_outlives_its_thread", leaks = true);
     report_soon();
     let dropped = counter();
     let cell: &'static Rcu<Probe> = Box::leak(Box::new(Rcu::new(Probe::new(1, &dropped))));
@@ -133,7 +104,7 @@ fn a_leaked_guard_outlives_its_thread() {
 /// The same by a destructor of the thread's, later than the library's own hook could be.
 #[test]
 fn a_guard_leaked_while_its_thread_ends_holds_too() {
-    alone!("a_guard_leaked_while_its_thread_ends_holds_too");
+    alone!("a_guard_leaked_while_its_thread_ends_holds_too", leaks = true);
     struct AtExit(&'static Rcu<Probe>, std::sync::mpsc::Sender<&'static Probe>);
     impl Drop for AtExit {
         fn drop(&mut self) {
@@ -163,7 +134,7 @@ fn a_guard_leaked_while_its_thread_ends_holds_too() {
 /// A word that overflows would say that the thread is outside.
 #[test]
 fn too_many_leaked_guards_end_the_program() {
-    if let Some((success, said)) = alone("too_many_leaked_guards_end_the_program") {
+    if let Some((success, said)) = alone("too_many_leaked_guards_end_the_program", true) {
         assert!(!success && said.contains("read-side critical sections are open on one thread"), "{said}");
         return;
     }
@@ -174,11 +145,28 @@ fn too_many_leaked_guards_end_the_program() {
 
 #[test]
 fn half_a_million_guards_are_not_too_many() {
-    alone!("half_a_million_guards_are_not_too_many");
+    alone!("half_a_million_guards_are_not_too_many", leaks = true);
     let guards: Vec<_> = (0..(1 << 19) - 1).map(|_| read()).collect();
     let cookie = Cookie::start();
     assert!(!cookie.is_reached());
     drop(guards);
     assert!(!rtrcu::is_reading());
     cookie.wait();
+}
+
+/// Its panic ends in the thread that called it, and the next line comes all the same.
+#[test]
+fn a_stall_handler_may_panic() {
+    alone!("a_stall_handler_may_panic", leaks = true);
+    rtrcu::set_stall_handler(Some(|line| {
+        *REPORT.lock().unwrap_or_else(std::sync::PoisonError::into_inner) += line;
+        panic!("on purpose");
+    }));
+    Config::new().set("stall_timeout_ms", 20).unwrap().apply().unwrap();
+    let mut leaked = Box::pin(section(async |_| std::future::pending::<()>().await));
+    assert!(poll(&mut leaked).is_pending());
+    std::mem::forget(leaked);
+    let _ = Cookie::start();
+    let reports = || REPORT.lock().unwrap_or_else(std::sync::PoisonError::into_inner).matches("leaks.rs:").count();
+    eventually(|| reports() > 1);
 }

@@ -6,10 +6,11 @@
 use std::future::{Future, poll_fn};
 use std::ops::DerefMut;
 use std::pin::Pin;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 const ALIVE: u64 = 0x0a11_4e00_0a11_4e00;
@@ -72,6 +73,62 @@ pub fn eventually(mut done: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "it has not come to that within a minute");
         std::thread::yield_now();
     }
+}
+
+/// Counts how often it is called.
+#[derive(Default)]
+pub struct Bell {
+    rung: AtomicU64,
+}
+
+impl Bell {
+    pub fn new() -> (Arc<Self>, Waker) {
+        let bell = Arc::new(Self::default());
+        (Arc::clone(&bell), bell.into())
+    }
+
+    pub fn rung(&self) -> u64 {
+        self.rung.load(SeqCst)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rung.fetch_add(1, SeqCst);
+    }
+}
+
+/// For tests that set what is the process's, or that leak: run this one as a child, alone, and return whether it went
+/// well and what it said; in the child, `None`. What it leaks is looked for unless that is on purpose.
+pub fn alone(name: &str, leaks: bool) -> Option<(bool, String)> {
+    if std::env::var_os("RTRCU_ALONE").is_some() {
+        return None;
+    }
+    // Under an emulator, so is the child.
+    let runner = std::env::var("RTRCU_RUNNER").unwrap_or_default();
+    let program = std::env::current_exe().unwrap();
+    let mut words = runner.split_whitespace().map(Into::into).chain([program.into_os_string()]);
+    let child = Command::new(words.next().unwrap())
+        .args(words)
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        .env("RTRCU_ALONE", "1")
+        .env("ASAN_OPTIONS", if leaks { "detect_leaks=0" } else { "" })
+        .env("TSAN_OPTIONS", "die_after_fork=0") // a fork's child makes threads
+        .output()
+        .unwrap();
+    let said = [child.stdout, child.stderr].concat();
+    Some((child.status.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// The rest of the test is for a process of its own.
+#[allow(unused_macros)]
+macro_rules! alone {
+    ($name:literal $(, leaks = $leaks:literal)?) => {
+        if let Some((success, said)) = support::alone($name, false $(|| $leaks)?) {
+            assert!(success, "{said}");
+            return;
+        }
+    };
 }
 
 /// A generator for random tests; its seed is RTRCU_SEED or new, and is printed.
