@@ -152,7 +152,7 @@ impl Listed {
     /// A prepared task, whose name in reports is `place`.
     fn leak(place: &Location<'_>) -> NonNull<Self> {
         let listed = Box::leak(Box::new(Self { task: rcu_task::new(), name: [0; Self::NAME] }));
-        name_of(place, &mut listed.name);
+        name_of(place.file(), place.line(), &mut listed.name);
         let listed = NonNull::from(listed);
         // SAFETY: the node is alive, and the name beside the task lives as long; it ends with a zero.
         unsafe { rtrcu_sys::rtrcu_task_init(listed.as_ptr().cast(), (&raw const (*listed.as_ptr()).name).cast()) };
@@ -162,10 +162,9 @@ impl Listed {
 
 /// "file:line", with as much of the end of the path as there is room for, and a zero behind it. Written by hand: each
 /// section that waits passes here.
-fn name_of(place: &Location<'_>, name: &mut [u8; Listed::NAME]) {
+fn name_of(file: &str, mut line: u32, name: &mut [u8; Listed::NAME]) {
     let mut digits = [0; 10];
     let mut first = digits.len();
-    let mut line = place.line();
     loop {
         first -= 1;
         digits[first] = b'0' + (line % 10) as u8;
@@ -175,7 +174,7 @@ fn name_of(place: &Location<'_>, name: &mut [u8; Listed::NAME]) {
         }
     }
     let digits = &digits[first..];
-    let file = place.file().as_bytes();
+    let file = file.as_bytes();
     let room = name.len() - 2 - digits.len();
     let file = &file[file.len().saturating_sub(room)..];
     name[..file.len()].copy_from_slice(file);
@@ -245,18 +244,21 @@ impl Drop for Polling {
 mod tests {
     use super::*;
 
-    fn named(file_and_line: &Location<'_>) -> String {
+    fn named(file: &str, line: u32) -> String {
         let mut name = [0; Listed::NAME];
-        name_of(file_and_line, &mut name);
+        name_of(file, line, &mut name);
         std::ffi::CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned()
     }
 
     #[test]
     fn a_name_is_file_and_line() {
-        let here = Location::caller();
-        let whole = format!("{}:{}", here.file(), here.line());
-        let name = named(here);
-        assert!(whole.ends_with(&name), "{name}");
-        assert!(name.len() == whole.len() || name.len() == Listed::NAME - 1, "{name}");
+        assert_eq!(named("src/main.rs", 0), "src/main.rs:0");
+        assert_eq!(named("a.rs", u32::MAX), "a.rs:4294967295");
+        let long = format!("{}/b.rs", "a".repeat(Listed::NAME));
+        for line in [1, 23, 4567, u32::MAX] {
+            let name = named(&long, line);
+            assert_eq!(name.len(), Listed::NAME - 1);
+            assert!(format!("{long}:{line}").ends_with(&name), "{name}");
+        }
     }
 }

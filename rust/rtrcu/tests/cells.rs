@@ -321,3 +321,21 @@ fn a_maps_writers_lose_nothing() {
     assert_eq!(map.read().len(), 4 * rounds);
     assert_eq!(map.get(&(3, 1), &read()), Some(&1));
 }
+
+/// The map is as it was, and can be changed again.
+#[cfg(feature = "map")]
+#[test]
+fn a_change_of_a_map_that_panics_changes_nothing() {
+    let map = rtrcu::RcuMap::from(std::collections::HashMap::from([(1, "one")]));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        map.update(|all| {
+            all.clear();
+            panic!("on purpose")
+        })
+    }));
+    assert!(panicked.is_err() && !rtrcu::is_reading());
+    assert_eq!(map.get(&1, &read()), Some(&"one"));
+    assert_eq!(map.insert(2, "two"), None);
+    assert_eq!(map.remove(&1), Some("one"));
+    assert_eq!(map.read().len(), 1);
+}

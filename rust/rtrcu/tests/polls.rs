@@ -7,11 +7,11 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::thread;
 
 use rtrcu::{Cookie, Rcu, barrier, grace_period, is_reading, read, section, synchronize};
-use support::{Boxed, Probe, counter, pause, poll};
+use support::{Bell, Boxed, Probe, counter, pause, poll};
 
 #[test]
 fn a_section_belongs_to_no_thread_between_polls() {
@@ -86,6 +86,34 @@ fn a_section_may_be_cancelled_at_every_await() {
             assert!(!is_reading());
             cookie.wait();
         }
+    }
+}
+
+/// Polled by another task, a future wakes that one, and not the one before.
+#[test]
+fn a_future_wakes_who_polled_it_last() {
+    let cell = Rcu::new(1);
+    let mut held = pin!(section(async |s| {
+        let _seen = cell.load(s);
+        pause().await;
+    }));
+    assert!(poll(&mut held).is_pending());
+    let retired = cell.swap(2);
+    let mut waiting: [Boxed<()>; 2] = [Box::pin(grace_period()), Box::pin(async { assert_eq!(retired.await, 1) })];
+    let bells: Vec<_> = waiting
+        .iter_mut()
+        .map(|future| {
+            [Bell::new(), Bell::new()].map(|(bell, waker)| {
+                assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+                bell
+            })
+        })
+        .collect();
+    assert!(poll(&mut held).is_ready());
+    barrier(); // behind it all that was deferred has run
+    for (future, [first, last]) in waiting.iter_mut().zip(&bells) {
+        assert_eq!((first.rung(), last.rung()), (0, 1));
+        assert!(poll(future).is_ready());
     }
 }
 

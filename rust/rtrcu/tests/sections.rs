@@ -9,12 +9,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::task::Poll;
+use std::task::{Context, Poll, Wake};
 use std::thread;
 use std::time::Duration;
 
 use rtrcu::{Cookie, Rcu, async_barrier, barrier, defer, grace_period, read, section, synchronize};
-use support::{Boxed, Probe, Random, counter, eventually, pause};
+use support::{Bell, Boxed, Probe, Random, counter, eventually, pause, poll};
 
 /// Many sections at a time that hold values across `.await`, while others replace them; some are cancelled.
 async fn stress(spawn: impl Fn(Boxed<()>) -> Boxed<()>, tasks: u64, rounds: u64) {
@@ -150,10 +150,26 @@ fn an_awaited_barrier_panics_where_it_would_wait_for_itself() {
     assert_eq!(told.try_recv(), Ok(true));
 }
 
+/// Polled by another task, it wakes that one.
+#[test]
+fn an_awaited_barrier_wakes_who_polled_it_last() {
+    let mut held = std::pin::pin!(section(async |_| pause().await));
+    assert!(poll(&mut held).is_pending());
+    defer(|| ());
+    let mut waiting = std::pin::pin!(async_barrier());
+    let bells = [Bell::new(), Bell::new()].map(|(bell, waker)| {
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        bell
+    });
+    assert!(poll(&mut held).is_ready());
+    smol::block_on(async_barrier()); // those who came before are woken before
+    assert_eq!(bells.map(|bell| bell.rung()), [0, 1]);
+    assert!(poll(&mut waiting).is_ready());
+}
+
 /// A waker that panics is its executor's; who waits beside it is woken.
 #[test]
 fn a_waker_that_panics_leaves_the_others_theirs() {
-    use std::task::{Context, Wake};
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {
