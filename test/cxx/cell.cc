@@ -169,6 +169,35 @@ TEST_F(Cell, UpdateChangesACopyInAllThreeForms)
     EXPECT_EQ(constant.with([](const Value *value) { return value->number; }), 2);
 }
 
+// In a section of the caller's it needs none of its own, and the caller keeps what was.
+TEST_F(Cell, UpdatesInEverySection)
+{
+    rtrcu::cell<Value> cell(std::in_place, 1);
+    const unsigned open = rtrcu_word_read() & RTRCU_NESTING_MASK;
+    auto change = [&](Value &copy) {
+        EXPECT_EQ((rtrcu_word_read() & RTRCU_NESTING_MASK) - open, 1u) << "the caller's";
+        copy.number++;
+    };
+    {
+        rtrcu::guard guard;
+        const Value *before = cell.read(guard);
+        EXPECT_TRUE(cell.update(guard, change));
+        EXPECT_TRUE(before->whole());
+        EXPECT_EQ(before->number, 1);
+    }
+    {
+        std::scoped_lock lock(rtrcu::rcu_default_domain());
+        EXPECT_TRUE(cell.update(lock, change));
+        EXPECT_FALSE(cell.update(lock, [](const Value &) { return std::unique_ptr<Value>(); }));
+    }
+    std::thread([&] {
+        rtrcu::quiescent_thread thread;
+        rtrcu::quiescent_guard section(thread);
+        EXPECT_TRUE(cell.update(section, [](const Value &old) { return Value(old.number + 1); }));
+    }).join();
+    EXPECT_EQ(number(cell), 4);
+}
+
 // In all three: what another updater replaces meanwhile must not go, nor come back at the same address.
 TEST_F(Cell, AChangeRunsInASection)
 {

@@ -114,7 +114,7 @@ void run_loops()
     rtrcu::deadline_loop loop(thread);
     (void)loop.run_every(std::chrono::microseconds(100), [&] {
         rtrcu::quiescent_guard section(thread);
-        return *cell.read(section) < 3 && cell.update([](int &copy) { copy++; });
+        return *cell.read(section) < 3 && cell.update(section, [](int &copy) { copy++; });
     });
     thread.quiescent();
     auto away = thread.offline();

@@ -355,24 +355,41 @@ template <typename T, typename D> class cell
     // @change, or of the copy, leaves the cell as it was.  False if nothing changed: the cell is empty, or see above.
     template <typename Change> bool update(Change &&change)
     {
-        for (;;) { /* ends when no other updater comes between, which each does once an update */
+        for (bool updated;;) { /* ends when no other updater comes between, which each does once an update */
             detail::scoped_section within;
-            node *old = place_.load(std::memory_order_acquire);
-            if (!old)
-                return false;
-            unread next = changed(change, *old->object);
-            if (!next)
-                return false;
-            if (!place_.compare_exchange_strong(old, next.get(), std::memory_order_acq_rel, std::memory_order_relaxed))
-                continue;
-            (void)next.release();
-            old->retire();
-            return true;
+            if (attempt(change, updated))
+                return updated;
         }
+    }
+    // The same in a section that the caller has, as for read(): a quiescent_guard costs nothing.
+    template <typename Section, typename Change, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
+    bool update(const Section &within, Change &&change)
+    {
+        (void)within;
+        bool updated;
+        while (!attempt(change, updated)) /* ends as above */
+            ;
+        return updated;
     }
 
   private:
     static constexpr bool makes_values = std::is_same_v<D, std::default_delete<T>>;
+
+    // In a section, so that the old value is neither destroyed nor another one at its address.  False: another updater
+    // was faster.
+    template <typename Change> bool attempt(Change &change, bool &updated)
+    {
+        node *old = place_.load(std::memory_order_acquire);
+        unread next = old ? changed(change, *old->object) : nullptr;
+        updated = next != nullptr;
+        if (!updated)
+            return true;
+        if (!place_.compare_exchange_strong(old, next.get(), std::memory_order_acq_rel, std::memory_order_relaxed))
+            return false;
+        (void)next.release();
+        old->retire();
+        return true;
+    }
 
     void replace(unread next) noexcept
     {
