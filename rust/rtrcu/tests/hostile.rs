@@ -289,7 +289,7 @@ fn nested_cells_at_random() {
             scope.spawn(move || {
                 while !done.load(SeqCst) {
                     let mut guards: Vec<Guard> = (0..3).map(|_| read()).collect();
-                    guards.swap_remove(random.below(3) as usize);
+                    drop(guards.swap_remove(random.below(3) as usize));
                     let (one, two) = guards.split_at(1);
                     let outer = cell.load(&one[0]);
                     let inner = outer.1.load(&two[0]);
