@@ -31,7 +31,8 @@ struct Field {
 class Block
 {
   public:
-    // Nothing, where the process has not come so far yet; throws where note or block are of another version, or cut short.
+    // Nothing, where the process has not come so far yet; throws where note or block are of another version, or cut
+    // short.
     static std::optional<Block> read(const Memory &memory, const Copy &copy);
 
     // nullptr: that library does not tell it.

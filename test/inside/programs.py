@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
 
-usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES SUBJECT...     The subjects have the library in several ways;
-ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, for which LIBRARIES are.
+usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES SUBJECT...     The subjects have the library in several
+ways; ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, for which
+LIBRARIES are.
 """
 
 import json

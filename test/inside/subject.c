@@ -2,9 +2,9 @@
 /* A program that others look into: a reader, a quiescent-state thread and parked tasks are in the way of an updater.
  *
  * usage: subject [rounds | counters | COUNT]   It says what it knows of itself, a line each, then "ready"; ends with
- * its standard input.  With rounds, updates go on meanwhile, and nobody is in their way.  With a count, it makes so many
- * updates beside a reader, says its counters and ends; with counters, it is quiet then, and says all words of them for
- * each line that it is told.
+ * its standard input.  With rounds, updates go on meanwhile, and nobody is in their way.  With a count, it makes so
+ * many updates beside a reader, says its counters and ends; with counters, it is quiet then, and says all words of them
+ * for each line that it is told.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,8 @@
 """The commands for gdb on a live process and on its core file, each bpftrace script against the counters, and where no
 probe may stand.
 
-usage: tracers.py gdb|bpftrace|costs SUBJECT ROOT     SUBJECT is the shared library for costs.  Exits with 77 where the tool is not there or may not be used.
+usage: tracers.py gdb|bpftrace|costs SUBJECT ROOT     SUBJECT is the shared library for costs.  Exits with 77 where the
+tool is not there or may not be used.
 """
 
 import os
