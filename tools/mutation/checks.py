@@ -98,7 +98,7 @@ class DropIn(Check):
     def __init__(self, name, command, properties):
         super().__init__(name, (LIBRARY,))
         self.words = command
-        self.folders = properties["ENVIRONMENT"].pop("LD_LIBRARY_PATH")
+        self.folders = properties["ENVIRONMENT"].pop("LD_LIBRARY_PATH", "")
         self.environment = properties["ENVIRONMENT"]
         self.said = properties.get("PASS_REGULAR_EXPRESSION")
 
@@ -190,7 +190,7 @@ def drop_ins(build):
         if not test.get("command", [""])[0].startswith(str(build.folder / "test" / "dropin")):
             continue
         properties = {entry["name"]: entry["value"] for entry in test["properties"]}
-        properties["ENVIRONMENT"] = dict(entry.split("=", 1) for entry in properties["ENVIRONMENT"])
+        properties["ENVIRONMENT"] = dict(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", ()))
         yield DropIn(test["name"], test["command"], properties)
 
 
