@@ -94,21 +94,6 @@ static void pace(struct adopt_server *server, uint32_t event)
     rtrcu_store_release(&server->sleeping, ADOPT_AWAKE);
 }
 
-/* A fork's prepare handler waits until no callback is under way; true: one may be begun. */
-static bool begin_batch(struct adopt_server *server)
-{
-    struct adopt *all = server->adopted->all;
-    rtrcu_exchange(&server->serving, 1);
-    if (!rtrcu_load_acquire(&all->forking))
-        return true;
-    rtrcu_store_release(&server->serving, 0);
-    uint32_t event = rtrcu_load_acquire(&all->fork_event);
-    plat_futex_wake(&all->fork_event, INT32_MAX);
-    if (rtrcu_load_acquire(&all->forking))
-        adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
-    return false;
-}
-
 static void end_batch(struct adopt_server *server)
 {
     struct adopt *all = server->adopted->all;
@@ -117,6 +102,22 @@ static void end_batch(struct adopt_server *server)
         rtrcu_fetch_add(&all->fork_event, 1);
         plat_futex_wake(&all->fork_event, INT32_MAX);
     }
+}
+
+/* A fork's prepare handler waits until no callback is under way; true: one may be begun.  Whoever forks and saw us
+ * meanwhile is told as behind a batch. */
+static bool begin_batch(struct adopt_server *server)
+{
+    struct adopt *all = server->adopted->all;
+    uint32_t event = rtrcu_load_acquire(&all->fork_event);
+    if (!rtrcu_load_acquire(&all->forking)) {
+        rtrcu_exchange(&server->serving, 1);
+        if (!rtrcu_load_acquire(&all->forking))
+            return true;
+        end_batch(server);
+    }
+    adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
+    return false;
 }
 
 /* The next callback; NULL: there is none. */

@@ -136,7 +136,8 @@
     X(AdoptedCall) \
     X(AdoptedFree) \
     X(AdoptedWake) \
-    X(AdoptedDefer)
+    X(AdoptedDefer) \
+    X(AdoptedPause)
 // clang-format on
 
 namespace scenarios

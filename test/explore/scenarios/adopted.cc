@@ -361,7 +361,7 @@ void free_deferred(void *object)
     invoked++;
 }
 
-bool one_deferred()
+bool one_invoked()
 {
     return invoked == 1;
 }
@@ -369,7 +369,7 @@ bool one_deferred()
 void defer_old()
 {
     adopt_defer(adopted, free_deferred, rtrcu_exchange(&shared, spare));
-    sim::until(one_deferred);
+    sim::until(one_invoked);
 }
 
 void defer_setup()
@@ -382,11 +382,50 @@ void defer_setup()
     sim::thread("updater", defer_old);
 }
 
+// ---- a fork's handlers beside a server: no timeout ends the forker's wait for who is inside a callback ----
+
+uint32_t inside;
+
+void free_slowly(struct rcu_head *head)
+{
+    rtrcu_store_relaxed(&inside, 1);
+    sim::step();
+    rtrcu_store_relaxed(&inside, 0);
+    free_callback(head);
+}
+
+void call_at_once()
+{
+    struct adopt_server *server = adopt_server_in_use(adopted);
+    adopt_server_call(server, &make_object()->head, free_slowly);
+    (void)adopt_server_urge(server);
+    sim::until(one_invoked);
+}
+
+void pause_and_resume()
+{
+    adopt_pause(&rtrcu_domain.adopt);
+    for (int i = 0; i < 3; i++) {
+        sim::expect(rtrcu_load_relaxed(&inside) == 0, "nobody is inside a callback while another thread forks");
+        sim::step();
+    }
+    adopt_resume(&rtrcu_domain.adopt);
+}
+
+void pause_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::no_timeouts();
+    rtrcu_domain.config.first.qhimark = 0; /* no pause */
+    sim::thread("caller", call_at_once);
+    sim::thread("forker", pause_and_resume);
+}
+
 } // namespace
 
 extern const sim::Scenario kAdoptedFree;
 extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
-    kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer;
+    kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer, kAdoptedPause;
 
 const sim::Scenario kAdopted = {
     "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
@@ -414,5 +453,7 @@ const sim::Scenario kAdoptedWake = {
     "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedDefer = {
     "adopted-defer", "memory may be refused to who defers", defer_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedPause = {
+    "adopted-pause", "a fork's handlers beside a callback", pause_setup, nullptr, invariants, 12000};
 
 } // namespace scenarios
