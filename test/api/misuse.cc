@@ -3,7 +3,6 @@
  * can.
  */
 #include <pthread.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,8 +10,11 @@
 #include <thread>
 
 #include "../support/capture.h"
+#include "../support/no_memory.h"
 #include "../support/sync.h"
 #include "child.h"
+
+#include <rtrcu/urcu.h>
 
 namespace
 {
@@ -122,31 +124,6 @@ TEST(Misuse, AHeadMayBeQueuedAgainOnceItsCallbackHasBegun)
 /* What errno was and must be still: the refusals of malloc() and the kernel are none of the caller's. */
 constexpr int untouched = 12345;
 
-/* Everything that malloc() and the kernel have left under a limit. */
-void *exhaust_memory()
-{
-    const struct rlimit limit = {rlim_t{1} << 28, RLIM_INFINITY};
-    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
-    void **taken = nullptr;
-    for (size_t bytes = size_t{1} << 27; bytes >= sizeof(void *); bytes /= 2) {
-        while (void *more = malloc(bytes)) {
-            *static_cast<void **>(more) = taken;
-            taken = static_cast<void **>(more);
-        }
-    }
-    return taken;
-}
-
-void give_memory_back(void *taken)
-{
-    const struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
-    while (void *memory = taken) {
-        taken = *static_cast<void **>(taken);
-        free(memory);
-    }
-}
-
 CHILD(free_without_memory)
 {
     constexpr uint64_t count = 2000;
@@ -155,15 +132,16 @@ CHILD(free_without_memory)
         each = malloc(40);
     rcu_read_lock();
     rcu_free(malloc(40));
-    void *taken = exhaust_memory();
-    errno = untouched;
-    for (uint64_t i = 0; i < count; i++)
-        rcu_free(objects[i]);
-    rcu_read_unlock();
-    for (uint64_t i = count; i < count + 3; i++)
-        rcu_free(objects[i]);
-    REQUIRE(errno == untouched);
-    give_memory_back(taken);
+    {
+        test::NoMemory none;
+        errno = untouched;
+        for (uint64_t i = 0; i < count; i++)
+            rcu_free(objects[i]);
+        rcu_read_unlock();
+        for (uint64_t i = count; i < count + 3; i++)
+            rcu_free(objects[i]);
+        REQUIRE(errno == untouched);
+    }
     rcu_barrier();
     const struct rtrcu_stats stats = test::stats();
     REQUIRE(stats.frees_leaked > 0);
@@ -181,17 +159,39 @@ TEST(Misuse, AFreeInsideASectionDoesNotWaitForMemory)
     EXPECT_TRUE(result.contains("no memory to note a pointer in")) << result.output;
 }
 
+CHILD(defer_without_memory)
+{
+    static bool called;
+    bool was_called = false;
+    uint64_t before = test::stats().gp_completed;
+    {
+        test::NoMemory none;
+        rtrcu_defer([](void *flag) { *static_cast<bool *>(flag) = true; }, &called);
+        was_called = called;
+    }
+    REQUIRE(was_called);
+    REQUIRE(test::stats().gp_completed > before);
+}
+
+TEST(Misuse, WhereNoMemoryIsLeftWhoDefersWaits)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    EXPECT_TRUE(exited_well(test::run_child("defer_without_memory")));
+}
+
 CHILD(retire_without_memory)
 {
     constexpr int count = 2000;
     static int called, refused;
     REQUIRE(rcu_retire(nullptr, [](void *) { called++; }) == 0);
-    void *taken = exhaust_memory();
-    errno = untouched;
-    for (int i = 1; i < count; i++)
-        refused += rcu_retire(nullptr, [](void *) { called++; }) == -ENOMEM;
-    REQUIRE(errno == untouched);
-    give_memory_back(taken);
+    {
+        test::NoMemory none;
+        errno = untouched;
+        for (int i = 1; i < count; i++)
+            refused += rcu_retire(nullptr, [](void *) { called++; }) == -ENOMEM;
+        REQUIRE(errno == untouched);
+    }
     rcu_barrier();
     REQUIRE(refused > 0);
     REQUIRE(called + refused == count);

@@ -49,4 +49,19 @@ TEST_F(Choice, ServersGoBehindAGracePeriod)
     EXPECT_EQ(count(adopted), 1);
 }
 
+/* What frees servers waits, and is outside meanwhile. */
+TEST_F(Choice, WhoWasOnlineIsOnlineBehindTheirEnd)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
+    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    adopt_server *one = adopt_server_create(adopted, 0, -1);
+    ASSERT_TRUE(adopt_register(adopted));
+    adopt_servers_free_all(adopted);
+    EXPECT_NE(adopt_self(adopted)->word, 0u);
+    rtrcu_adopt_server_free(adopted, one);
+    EXPECT_NE(adopt_self(adopted)->word, 0u);
+    adopt_unregister(adopted);
+    EXPECT_EQ(count(adopted), 1);
+}
+
 } // namespace

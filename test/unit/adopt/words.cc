@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Readers of an adopted flavour come and go.
  */
+#include <thread>
+#include <vector>
+
+#include "../../support/no_memory.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -38,6 +43,78 @@ TEST_F(Words, ComingAndGoingIsNotInterrupted)
     EXPECT_EQ(adopt_self(adopted), nullptr);
     EXPECT_TRUE(was_blocked);
     EXPECT_FALSE(signals_are_blocked());
+}
+
+class WordsWithoutMemory : public AdoptWorld
+{
+  protected:
+    void SetUp() override
+    {
+        AdoptWorld::SetUp();
+        if (TEST_TSAN || TEST_ASAN)
+            GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    }
+};
+
+TEST_F(WordsWithoutMemory, NobodyIsRegisteredHalfWay)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
+    for (adopt_record &record : adopted->first.record)
+        record.used = 1;
+    for (size_t left : {size_t{0}, sizeof(adopt_chunk)}) {
+        bool registered = true;
+        {
+            test::NoMemory none;
+            none.leave(left);
+            registered = adopt_register(adopted);
+        }
+        EXPECT_FALSE(registered) << "with memory for " << left;
+        EXPECT_EQ(adopt_self(adopted), nullptr);
+        EXPECT_EQ(adopted->first.next, nullptr);
+    }
+    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_NE(adopted->first.next, nullptr);
+    EXPECT_EQ(adopt_self(adopted), &adopted->first.next->own[0]);
+    adopt_unregister(adopted);
+}
+
+TEST_F(WordsWithoutMemory, AFlavourIsThereWithItsBlocksOrNotAtAll)
+{
+    for (size_t left : {size_t{0}, sizeof(rtrcu_adopted)}) {
+        const rtrcu_adopted *adopted = nullptr;
+        {
+            test::NoMemory none;
+            none.leave(left);
+            adopted = adopt(RTRCU_ADOPT_BP);
+        }
+        EXPECT_EQ(adopted, nullptr) << "with memory for " << left;
+        EXPECT_EQ(all_.first, nullptr);
+    }
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
+    ASSERT_NE(adopted, nullptr);
+    ASSERT_TRUE(adopt_register(adopted));
+    EXPECT_EQ(adopt_self(adopted), &adopted->first.own[0]);
+    adopt_unregister(adopted);
+}
+
+rtrcu_adopted *exits_from;
+std::vector<bool> registered_behind;
+
+void exit_hook(void *all)
+{
+    adopt_thread_exits(static_cast<struct adopt *>(all));
+    registered_behind.push_back(adopt_self(exits_from)->record != nullptr);
+}
+
+/* What else has destructors may read in each of them but those of the last round. */
+TEST_F(Words, WhoEndsIsAReaderUntilTheLastRoundOfDestructors)
+{
+    exits_from = adopt(RTRCU_ADOPT_MEMB);
+    registered_behind.clear();
+    adopt_watch_exits(&all_, exit_hook);
+    std::thread([&] { EXPECT_TRUE(adopt_register(exits_from)); }).join();
+    EXPECT_EQ(registered_behind, (std::vector<bool>{true, true, true, false}));
+    EXPECT_EQ(exits_from->first.record[0].used, 0u);
 }
 
 } // namespace

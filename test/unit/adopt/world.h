@@ -61,6 +61,15 @@ class AdoptWorld : public testing::Test
             kind, "crafted", &generation_, &sleeper_, &light_, own_blocks ? own : block, own_blocks ? be : nullptr};
         return adopt_flavour(&all_, &flavour);
     }
+    /* The default server's thread would go on behind the test. */
+    static void end_ordinary(rtrcu_adopted *adopted)
+    {
+        adopt_server *server = &adopted->ordinary;
+        rtrcu_exchange(&server->stop, 1);
+        (void)adopt_server_urge(server);
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&server->ended) != 0; }));
+        plat_thread_join(&server->thread);
+    }
     static bool signals_are_blocked()
     {
         sigset_t now;

@@ -163,6 +163,32 @@ TEST_F(ForkTurn, AChildOwesNobodyATurn)
     EXPECT_EQ(drive_->forker | drive_->forking, 0u);
 }
 
+TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
+{
+    reader_record *record = world_.craft(0);
+    const uint32_t cpus[] = {0, 1, PLAT_CPU_MAX - 1};
+    for (uint32_t cpu : cpus) {
+        struct krcud &krcud = drive_->krcud[cpu];
+        krcud.first = krcud.last = record;
+        krcud.serving = 1;
+        krcud.owed = true;
+        krcud.thread.state = DRIVE_RUNNING;
+    }
+    drive_->threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
+    drive_->urgent = drive_->progress_waiters = 1;
+    drive_after_fork_child(drive_, 0);
+    for (uint32_t cpu : cpus) {
+        const struct krcud &krcud = drive_->krcud[cpu];
+        EXPECT_EQ(krcud.first, nullptr) << "daemon " << cpu;
+        EXPECT_EQ(krcud.last, nullptr) << "daemon " << cpu;
+        EXPECT_EQ(krcud.serving, 0u) << "daemon " << cpu;
+        EXPECT_FALSE(krcud.owed) << "daemon " << cpu;
+        EXPECT_EQ(krcud.thread.state, static_cast<uint32_t>(DRIVE_NONE)) << "daemon " << cpu;
+    }
+    EXPECT_EQ(drive_->threads, 0u);
+    EXPECT_EQ(drive_->urgent | drive_->progress_waiters, 0u);
+}
+
 /* The daemons' half. */
 TEST_F(ForkTurn, ADaemonThatWasHeldOffHasOneToo)
 {

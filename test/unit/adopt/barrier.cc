@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Waiting for callbacks, and callbacks without a head.
+ */
+#include <atomic>
+#include <vector>
+
+#include "../../support/no_memory.h"
+#include "../../support/variant.h"
+#include "world.h"
+
+namespace
+{
+
+using Barrier = AdoptWorld;
+
+bool called;
+
+void call(void *)
+{
+    called = true;
+}
+
+TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
+    ASSERT_TRUE(adopt_register(adopted));
+    called = false;
+    adopt_defer(adopted, call, nullptr);
+    adopt_barrier(adopted);
+    EXPECT_TRUE(called);
+    EXPECT_NE(adopt_self(adopted)->word, 0u);
+    adopt_unregister(adopted);
+    end_ordinary(adopted);
+}
+
+/* With markers of its own for more servers than have room on its stack. */
+TEST_F(Barrier, EachServerIsWaitedFor)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    std::vector<adopt_server *> servers;
+    std::vector<rcu_head> heads(40);
+    static std::atomic<int> times;
+    times = 0;
+    for (rcu_head &head : heads) {
+        servers.push_back(adopt_server_create(adopted, 0, -1));
+        adopt_server_call(servers.back(), &head, [](rcu_head *) { times++; });
+    }
+    adopt_barrier(adopted);
+    EXPECT_EQ(times, static_cast<int>(heads.size()));
+    for (adopt_server *server : servers)
+        adopt_server_free(adopted, server);
+    end_ordinary(adopted);
+}
+
+TEST_F(Barrier, WithoutMemoryWhoDefersWaits)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    uint64_t cookie = adopt_snap(adopted);
+    bool was_called = called = false;
+    {
+        test::NoMemory none;
+        adopt_defer(adopted, call, nullptr);
+        was_called = called;
+    }
+    EXPECT_TRUE(was_called);
+    EXPECT_TRUE(adopt_reached(adopted, cookie));
+}
+
+} // namespace
