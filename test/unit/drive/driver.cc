@@ -66,7 +66,7 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
     ASSERT_EQ(drive_start(drive_), 0);
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_look_at) == 0; }));
     EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.look_at), 0u);
-    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->thread.state), static_cast<uint32_t>(DRIVE_NONE));
 }
 
 /* One that can be had again is; nobody has to look for it. */

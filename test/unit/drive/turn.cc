@@ -189,7 +189,7 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     EXPECT_FALSE(away);
 }
 
-/* As in the child of a handler that forks while its thread sleeps: there nobody counts. */
+/* There nobody counts. */
 TEST_F(Turn, BehindAForkNobodyIsCountedOut)
 {
     uint32_t *sleeping = &drive_->turning[GP_NORMAL].sleeping;
@@ -201,7 +201,7 @@ TEST_F(Turn, BehindAForkNobodyIsCountedOut)
     caller.run([&] { id = pid_t(lock_thread_id()); });
     caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 1 && test::is_asleep(id); }));
-    drive_->generation++;
+    fork_in_a_handler();
     rtrcu_store_release(sleeping, 0);
     holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
     plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
@@ -220,10 +220,10 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     first.run([&] { id = lock_thread_id(); });
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher, *sleeping = &drive_->turning[GP_NORMAL].sleeping;
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(watcher) == id; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
     second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 2; }));
-    EXPECT_EQ(rtrcu_load_acquire(watcher), id);
+    EXPECT_EQ(peek(watcher), id);
     test::World::set_inside(record, 0);
     first.wait();
     second.wait();
@@ -254,7 +254,7 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     first.run([&] { one = lock_thread_id(); });
     second.run([&] { other = lock_thread_id(); });
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turning[GP_NORMAL].watcher) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher) == one; }));
     second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     unsigned long before = sleeps_of(one), before_other = sleeps_of(other);
     EXPECT_TRUE(test::eventually([&] { return sleeps_of(one) - before >= ticks; }));
