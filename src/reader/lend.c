@@ -15,7 +15,7 @@ bool reader_lend(struct reader_record *record, uint32_t *armed)
 {
     uint32_t nobody = 0;
     reader_must_hold(record->leaf);
-    if (!rtrcu_compare_exchange(&record->lent, &nobody, record->thread_id))
+    if (!rtrcu_compare_exchange(&record->lent, &nobody, reader_thread_id(record)))
         return false;
     reader_arm(record);
     *armed = record->armed;

@@ -56,7 +56,7 @@ struct reader_record {
     const uint32_t *cpu;       /* where the kernel writes the owner's CPU, NULL = unknown; as self */
     struct reader_leaf *leaf;  /* constant */
     uint32_t slot;             /* constant: bit number in the leaf */
-    uint32_t thread_id;        /* owner; written at registration */
+    uint32_t thread_id;        /* atomic: owner; written at registration, looked at for reports of any moment */
     uint32_t fence_ack;        /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
     uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
@@ -296,7 +296,7 @@ static inline void reader_must_hold(const struct reader_leaf *leaf)
 
 static inline uint32_t reader_thread_id(const struct reader_record *record)
 {
-    return record->thread_id;
+    return rtrcu_load_relaxed(&record->thread_id);
 }
 
 static inline void reader_count_slow(struct reader_record *record)
@@ -304,7 +304,8 @@ static inline void reader_count_slow(struct reader_record *record)
     counter_add_alone(&record->slow_calls, 1);
 }
 
-/* Where the owner was seen last, UINT32_MAX = the kernel does not tell.  By the owner, or under the leaf lock. */
+/* Where the owner was seen last, UINT32_MAX = the kernel does not tell.  By the owner, or under the leaf lock,
+ * registered. */
 static inline uint32_t reader_cpu(const struct reader_record *record)
 {
     return record->cpu ? rtrcu_load_relaxed(record->cpu) : UINT32_MAX;

@@ -5,10 +5,11 @@
  */
 #include "drive/drive.h"
 
-/* Where its owner runs, whose caches may still hold what its callbacks touch. */
+/* Where its owner runs, whose caches may still hold what its callbacks touch.  A slot whose callbacks have all returned
+ * meanwhile may be another thread's, which is just coming. */
 uint32_t drive_cpu_of(const struct drive *drive, const struct reader_record *record)
 {
-    uint32_t cpu = reader_cpu(record);
+    uint32_t cpu = reader_is_registered(record) ? reader_cpu(record) : UINT32_MAX;
     return plat_cpus_pick(&rtrcu_load_acquire(&drive->home)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 

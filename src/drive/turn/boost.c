@@ -122,11 +122,11 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
     return again;
 }
 
-static void count(struct drive *drive, struct reader_record *record, int64_t lent_ns)
+static void count(struct drive *drive, struct reader_record *record, uint32_t owner, int64_t lent_ns)
 {
     int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->lent_ns) + lent_ns;
     rtrcu_store_relaxed(&drive_slot(record)->lent_ns, all_ns);
-    trace3(boost, drive->gp, reader_thread_id(record), lent_ns);
+    trace3(boost, drive->gp, owner, lent_ns);
     counter_add(&drive->boosts, 1);
     counter_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
@@ -284,7 +284,7 @@ static bool lend(struct drive *drive, struct reader_record *record, uint32_t own
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
         counter_add(&drive->boost_refused, 1);
     }
-    count(drive, record, plat_clock_now() - began);
+    count(drive, record, owner, plat_clock_now() - began);
     let_go(record, owner);
     return error == -ETIMEDOUT;
 }
