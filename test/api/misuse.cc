@@ -27,12 +27,15 @@ rcu_head static_head;
 
 CHILD(double_call_rcu)
 {
-    rcu_read_lock(); /* so that the first cannot have run */
-    call_rcu(&static_head, nothing);
-    call_rcu(&static_head, nothing);
-    rcu_read_unlock();
-    rcu_barrier();
-    REQUIRE(test::stats().callbacks_backlog == 0);
+    /* Where each waits for a grace period of its own both run, and nothing is lost: once more. */
+    for (int i = 0; i < 1000 && test::stats().callbacks_lost == 0; i++) {
+        rcu_read_lock(); /* so that the first cannot have run */
+        call_rcu(&static_head, nothing);
+        call_rcu(&static_head, nothing);
+        rcu_read_unlock();
+        rcu_barrier();
+        REQUIRE(test::stats().callbacks_backlog == 0);
+    }
     REQUIRE(test::stats().callbacks_lost == 1);
 }
 

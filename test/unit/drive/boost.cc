@@ -84,8 +84,9 @@ TEST_F(Boost, IsCountedAsLongAsItLasts)
     lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
     end(GP_NORMAL, {record});
-    EXPECT_EQ(drive_slot(record)->lent_gp, seq);
-    EXPECT_EQ(static_cast<uint64_t>(drive_slot(record)->lent_ns), drive_->boost_ns.count);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->lent_gp), seq);
+    EXPECT_EQ(static_cast<uint64_t>(rtrcu_load_acquire(&drive_slot(record)->lent_ns)),
+              rtrcu_load_acquire(&drive_->boost_ns.count));
     EXPECT_GT(drive_->boost_ns_max, 0u);
     EXPECT_LE(drive_->boost_ns_max, drive_->boost_ns.count);
     EXPECT_EQ(drive_->boost_refused.count, 0u) << "a slice that ends is no refusal";
@@ -109,8 +110,8 @@ TEST_F(Boost, NotOfWhoRuns)
     reader_record *asleep = sleeper();
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    EXPECT_EQ(drive_slot(running)->lent_gp, 0u);
-    EXPECT_EQ(drive_slot(running)->lent_ns, 0);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(running)->lent_gp), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(running)->lent_ns), 0);
     stop = true;
     runner.join();
     end(GP_NORMAL, {running, asleep});
@@ -124,8 +125,8 @@ TEST_F(Boost, NotOfWhoMakesTheFlood)
     queue(other, 3);
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    EXPECT_EQ(drive_slot(flooder)->lent_gp, 0u);
-    EXPECT_EQ(drive_slot(flooder)->lent_ns, 0);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->lent_gp), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->lent_ns), 0);
     begin(GP_EXPEDITED);
     lend_until(GP_EXPEDITED,
                [&] { return rtrcu_load_acquire(&drive_slot(flooder)->lent_gp) == gp_seq(world_.gp(), GP_EXPEDITED); });
@@ -141,7 +142,7 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     lend_until(GP_NORMAL, [&] { return boosts() >= 1; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up.count) > 0; });
-    EXPECT_EQ(drive_slot(record)->lent_gp, seq);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->lent_gp), seq);
     uint64_t before = boosts();
     uint32_t woken = drive_thread_event(&lender_->thread);
     for (int i = 0; i < 20; i++)
@@ -241,7 +242,7 @@ TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused.count) >= 1; });
     EXPECT_EQ(boosts(), 0u);
-    EXPECT_EQ(drive_slot(record)->lender, 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->lender), 0u);
     end(GP_NORMAL, {record});
 }
 
