@@ -2,6 +2,10 @@
 /* A server of callbacks, and forks beside it.
  */
 #include <atomic>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
 
 #include "world.h"
 
@@ -52,6 +56,43 @@ TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
         EXPECT_EQ(seen_serving_, 1u) << "a fork would not wait for it";
     }
     adopt_server_free(adopted, server_);
+}
+
+int nice_now()
+{
+    return getpriority(PRIO_PROCESS, 0);
+}
+
+std::vector<int> nices;
+std::vector<uint64_t> lifts;
+
+/* Above others while the backlog is at qmax, as far as it may be; then as before. */
+TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
+{
+    constexpr size_t count = 200;
+    bool may_lift = false;
+    std::thread([&] { may_lift = plat_sched_set(0, DRIVE_LIFTED_NICE) == 0; }).join();
+    config_.qmax = 100;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    server_ = adopt_server_create(adopted, 0, -1);
+    ASSERT_NE(server_, nullptr);
+    nices.clear();
+    lifts.clear();
+    std::vector<rcu_head> heads(count);
+    adopt_pause(&all_);
+    for (rcu_head &head : heads) {
+        adopt_server_call(server_, &head, [](rcu_head *) {
+            nices.push_back(nice_now());
+            lifts.push_back(rtrcu_load_acquire(&server_->adopted->lifts));
+        });
+    }
+    adopt_resume(&all_);
+    adopt_server_free(adopted, server_); /* its thread is gone, and has run what it had gathered */
+    ASSERT_EQ(nices.size(), count);
+    EXPECT_EQ(nices.front(), may_lift ? DRIVE_LIFTED_NICE : nice_now());
+    EXPECT_EQ(nices.back(), nice_now());
+    EXPECT_EQ(lifts.front(), 1u);
+    EXPECT_EQ(lifts.back(), 1u);
 }
 
 } // namespace
