@@ -37,15 +37,15 @@ TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
     test::CapturedErrors errors;
     ASSERT_TRUE(drive_visit_begins(drive_));
     std::thread([&] { EXPECT_FALSE(drive_visit_begins(drive_)) << "one is told of"; }).join();
-    drive_->visit.next_cpu = 77;
+    rtrcu_store_release(&drive_->visit.next_cpu, 77);
     EXPECT_TRUE(test::eventually([&] { return errors.contains("run on CPU 77"); })) << errors.text();
     EXPECT_TRUE(errors.contains("thread " + std::to_string(lock_thread_id()))) << errors.text();
     EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->watch->stall_reports) > 1; })) << "and again";
     drive_visit_ends(drive_);
-    uint32_t event = drive_->worker[DRIVE_WORKER_REPORT].thread.event;
+    uint32_t event = drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread);
     EXPECT_TRUE(drive_visit_begins(drive_));
     drive_visit_ends(drive_);
-    EXPECT_NE(drive_->worker[DRIVE_WORKER_REPORT].thread.event, event);
+    EXPECT_NE(drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread), event);
 }
 
 } // namespace
