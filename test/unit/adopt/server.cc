@@ -76,6 +76,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = adopt_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
+    ran_ = 0;
     nices.clear();
     lifts.clear();
     std::vector<rcu_head> heads(count);
@@ -84,10 +85,12 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
         adopt_server_call(server_, &head, [](rcu_head *) {
             nices.push_back(nice_now());
             lifts.push_back(rtrcu_load_acquire(&server_->adopted->lifts));
+            ran_++;
         });
     }
     adopt_resume(&all_);
-    adopt_server_free(adopted, server_); /* its thread is gone, and has run what it had gathered */
+    EXPECT_TRUE(test::eventually([&] { return ran_ == int{count}; }));
+    adopt_server_free(adopted, server_);
     ASSERT_EQ(nices.size(), count);
     EXPECT_EQ(nices.front(), may_lift ? DRIVE_LIFTED_NICE : nice_now());
     EXPECT_EQ(nices.back(), nice_now());
