@@ -7,12 +7,11 @@
 
 void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered)
 {
-    uint64_t longest = rtrcu_load_relaxed(&watch->section_ns_max);
-    while (ns > longest) /* a failed exchange has found a longer one */
-        if (rtrcu_compare_exchange(&watch->section_ns_max, &longest, ns)) {
-            rtrcu_store_relaxed(&watch->section_longest, entered);
-            return;
-        }
+    /* By stores: an exchange would be a fence at the end of a section, which sections have not where it matters. */
+    if (ns <= rtrcu_load_relaxed(&watch->section_ns_max))
+        return;
+    rtrcu_store_relaxed(&watch->section_ns_max, ns);
+    rtrcu_store_relaxed(&watch->section_longest, entered);
 }
 
 void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)

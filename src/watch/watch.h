@@ -93,8 +93,8 @@ bool watch_report_say(struct watch *watch);
  * wait.  May be called under the crank. */
 void watch_report_say_at_once(struct watch *watch);
 
-/* A section that began at @entered has taken @ns.  Where two end at once that are longer than all before, the place may
- * be that of the shorter one. */
+/* A section that began at @entered has taken @ns.  Where two end at once that are longer than all before, either's time
+ * and either's place may stay. */
 void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered);
 
 /* What this room tells other processes. */

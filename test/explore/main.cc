@@ -37,7 +37,7 @@ struct Request {
     uint64_t seed = 1, schedules = 0;
     double seconds = 0;
     int depth = 4, preemptions = 1;
-    size_t buffer = 4;
+    size_t buffer = sim::Options().buffer_stores;
     bool list = false, no_races = false, expect_failure = false;
 };
 
@@ -157,11 +157,12 @@ uint64_t part_of(uint64_t schedules, double share)
 // Every order with few preemptions, then many random ones.
 int run_standard(const sim::Scenario &scenario, Request request)
 {
-    static const struct {
+    const size_t buffer = request.buffer;
+    const struct {
         const char *name;
         double share;
         size_t buffer;
-    } strategies[] = {{"exhaustive", 1, 2}, {"random", 1, 4}, {"few", 1, 4}, {"pct", 0.5, 4}};
+    } strategies[] = {{"exhaustive", 1, 2}, {"random", 1, buffer}, {"few", 1, buffer}, {"pct", 0.5, buffer}};
     int failed = 0;
     Request whole = request;
     for (const auto &strategy : strategies) {

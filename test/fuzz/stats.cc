@@ -22,10 +22,14 @@ using Words = std::array<uint64_t, full_size / word>;
 constexpr int most_steps = 64; // of an input
 uint64_t queued;               // callbacks of all inputs so far
 
-constexpr std::size_t now_only[] = {offsetof(struct rtrcu_stats, size), offsetof(struct rtrcu_stats, gp_ns_last),
+constexpr std::size_t now_only[] = {offsetof(struct rtrcu_stats, size),
+                                    offsetof(struct rtrcu_stats, gp_ns_last),
                                     offsetof(struct rtrcu_stats, threads_registered),
                                     offsetof(struct rtrcu_stats, threads_deadline),
-                                    offsetof(struct rtrcu_stats, callbacks_backlog)};
+                                    offsetof(struct rtrcu_stats, callbacks_backlog),
+                                    offsetof(struct rtrcu_stats, callback_oldest_ns),
+                                    offsetof(struct rtrcu_stats, callback_longest),
+                                    offsetof(struct rtrcu_stats, section_longest)};
 
 // Is the word at this place a total, which only grows?
 bool is_total(std::size_t at)

@@ -133,7 +133,9 @@ void World::put(uintptr_t address, uint64_t value, size_t size, bool release, bo
         t.clock.at[t.id]++;
     t.history = mix(t.history, reinterpret_cast<uintptr_t>(text));
     trace(text, where, store.value);
-    if (!exploring() || options_.model == Model::kSc) {
+    // What lies in a frame goes there at once: the place may be another frame's when the buffer drains.  Others see it
+    // early, and find it only behind what leads them there.
+    if (!exploring() || options_.model == Model::kSc || on_own_stack(address)) {
         commit(t, store);
         return;
     }

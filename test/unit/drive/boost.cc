@@ -100,21 +100,30 @@ TEST_F(Boost, NotOfWhoRuns)
         GTEST_SKIP() << "who runs all the time needs a CPU of its own";
     std::atomic<reader_record *> running{nullptr};
     std::atomic<bool> stop{false};
+    int64_t paused_ns = 0;
     std::thread runner([&] {
         EXPECT_EQ(plat_sched_set(50, 0), 0);
         running = world_.craft(1);
-        while (!stop)
-            ;
+        int self = static_cast<int>(lock_thread_id());
+        auto not_run_ns = [self] { return plat_clock_now() - plat_clock_of_thread(self); };
+        for (int64_t now, before = not_run_ns(); !stop; before = now) {
+            now = not_run_ns();
+            paused_ns = std::max(paused_ns, now - before);
+        }
     });
     EXPECT_TRUE(test::eventually([&] { return running.load() != nullptr; }));
     reader_record *asleep = sleeper();
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(running)->lent_gp), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(running)->lent_ns), 0);
+    uint64_t lent_gp = rtrcu_load_acquire(&drive_slot(running)->lent_gp);
+    int64_t lent_ns = rtrcu_load_acquire(&drive_slot(running)->lent_ns);
     stop = true;
     runner.join();
     end(GP_NORMAL, {running, asleep});
+    if (paused_ns > 50000) /* by the kernel's bound on real-time threads, or by who shares the machine */
+        GTEST_SKIP() << "it did not run all the time, but stood for " << paused_ns << " ns";
+    EXPECT_EQ(lent_gp, 0u);
+    EXPECT_EQ(lent_ns, 0);
 }
 
 /* What it needs is daemons, not time; an expedited grace period does not ask. */
