@@ -244,10 +244,6 @@ int run_scenarios(const Request &request)
     for (const sim::Scenario *scenario : all_scenarios()) {
         if (!is_wanted(request, *scenario))
             continue;
-        if (request.memory == "pso" && scenario->stores_to_stack) {
-            fmt::print("{:<15} pso  left out: what it stores on its stack would outlive its frame\n", scenario->name);
-            continue;
-        }
         failed += request.strategy == "standard" ? run_standard(*scenario, request) : run_one(*scenario, request);
     }
     print_coverage(request);

@@ -18,8 +18,6 @@ struct Scenario {
     void (*finish)();    // or null: looks at what the threads have left
     void (*invariant)(); // or null: looks at memory after every step
     uint64_t step_limit; // a schedule that is longer has failed
-    // Not with pso, where a store to a thread's own stack may reach memory when another frame is there.
-    bool stores_to_stack = false;
 };
 
 // In setup: a thread of the scenario.  Daemons need not end.  Returns its number.

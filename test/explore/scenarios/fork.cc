@@ -131,26 +131,14 @@ void check_between_handlers()
 
 extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued;
 
-const sim::Scenario kForkPromoted = {"fork-promoted",
-                                     "a fork beside a task that is promoted and ends elsewhere",
-                                     promoted_setup,
-                                     nullptr,
-                                     check_between_handlers,
-                                     12000,
-                                     true};
-const sim::Scenario kForkParking = {"fork-parking",
-                                    "a fork beside a task that parks and goes on",
-                                    parking_setup,
-                                    nullptr,
-                                    check_between_handlers,
-                                    12000,
-                                    true};
-const sim::Scenario kForkQueued = {"fork-queued",
-                                   "a fork beside a callback that is collected and invoked",
-                                   queued_setup,
-                                   nullptr,
-                                   check_between_handlers,
-                                   12000,
-                                   true};
+const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
+                                     promoted_setup,         nullptr,
+                                     check_between_handlers, 12000};
+const sim::Scenario kForkParking = {"fork-parking",         "a fork beside a task that parks and goes on",
+                                    parking_setup,          nullptr,
+                                    check_between_handlers, 12000};
+const sim::Scenario kForkQueued = {"fork-queued",          "a fork beside a callback that is collected and invoked",
+                                   queued_setup,           nullptr,
+                                   check_between_handlers, 12000};
 
 } // namespace scenarios
