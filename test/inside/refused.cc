@@ -183,10 +183,10 @@ int says(int pid, const std::string &what)
 TEST(InsideRefused, ByASeccompFilter)
 {
     Subject subject({SUBJECT});
-    for (const auto &[error, what] : {std::pair(ENOSYS, "a seccomp filter forbids it here"),
-                                      std::pair(EPERM, "though it is yours: it has privileges, or")}) {
+    for (const auto &refusal : {std::pair(ENOSYS, "a seccomp filter forbids it here"),
+                                std::pair(EPERM, "though it is yours: it has privileges, or")}) {
         const int pid = subject.pid;
-        const int code = in_a_child([&, error = error, what = what] {
+        const int code = in_a_child([&, error = refusal.first, what = refusal.second] {
             return test::refuse({{SYS_process_vm_readv, error}}) ? says(pid, what) : not_here;
         });
         if (code == not_here)
