@@ -4,7 +4,6 @@
  * tested by: test/dropin/native.c
  */
 #include <errno.h>
-#include <pthread.h>
 
 #include <rtrcu/detail/flavor.h>
 #include <rtrcu/urcu.h>

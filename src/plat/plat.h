@@ -199,6 +199,9 @@ void plat_signals_blocked(sigset_t *now);
 /* Does it block one that is not in @before?  A handler does, as a rule. */
 bool plat_signals_added(const sigset_t *before);
 
+/* pthread_atfork().  -errno */
+int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
 /* @destructor runs at the exit of each thread that called plat_thread_exit_arm(), behind those of lower keys.  -errno:
  * none is left, and @key is one that nobody can arm. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
@@ -206,9 +209,6 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
 int plat_thread_exit_reserve(unsigned int key, void *value);
 /* -EAGAIN: it would have to allocate, so it must be reserved before. */
 int plat_thread_exit_arm(unsigned int key, void *value);
-/* pthread_atfork().  -errno */
-int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
-
 /* May threads arm @key without reserving it? */
 bool plat_thread_exit_is_reserved(unsigned int key);
 /* What the calling thread gave to one of these, NULL = nothing yet. */
