@@ -84,6 +84,7 @@ struct drive {
     uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
     uint32_t survivor;        /* thread id of the thread that forked this process, 0 = none did; likewise */
     sigset_t survivor_blocks; /* signals that it blocked then; likewise */
+    struct counter held_back; /* calls that made no driver, since they may have been a handler's */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];
 };

@@ -167,5 +167,6 @@ void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id)
     drive->generation++;
     drive->survivor = lock_thread_id();
     plat_signals_blocked(&drive->survivor_blocks);
+    drive->held_back = (struct counter){0};
     drive->turn_waiters = 0;
 }

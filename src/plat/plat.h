@@ -196,7 +196,8 @@ void plat_signals_restore(const sigset_t *saved);
 void plat_signals_home(const struct plat_home *home);
 /* Those that the calling thread blocks now. */
 void plat_signals_blocked(sigset_t *now);
-/* Does it block one that is not in @before?  A handler does, as a rule. */
+/* Does it block one that is not in @before, and that has a handler?  A handler does, as a rule; others are blocked for
+ * who waits for them by signalfd() or sigwait(). */
 bool plat_signals_added(const sigset_t *before);
 
 /* pthread_atfork().  -errno */

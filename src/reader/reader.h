@@ -43,6 +43,7 @@ enum {
     READER_STATE_AWAY = 1 << 6,      /* asleep in a call of the library, between reader_away_begin() and _end() */
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_ODD */
     READER_STATE_RESTED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
+    READER_STATE_NAMED = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */
 };
 
 /* Rooms above that keep something of their own for each slot of a leaf. */

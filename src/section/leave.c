@@ -25,6 +25,7 @@ unsigned int section_leave(struct gp *gp, bool exiting)
         }
         reader_self_register_as(gp_registry(gp), 0); /* while the slot is ours */
         reader_withdraw(gp_registry(gp), record);
+        reader_self_clear(READER_STATE_NAMED);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
         if (reader_lent_release())
             actions |= GP_ACTION_UNLOCK_PI;

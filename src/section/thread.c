@@ -42,6 +42,7 @@ int section_register(struct gp *gp, unsigned int flags)
         return -ENOMEM;
     check((flags & RTRCU_QSBR) || !(rtrcu_word_read() & RTRCU_QSBR_ONLINE));
     reader_self_register_as(gp_registry(gp), flags);
+    reader_self_set(READER_STATE_NAMED);
     section_online(gp);
     return 0;
 }
