@@ -357,6 +357,29 @@ TEST_F(Callbacks, OwnersThatRunNothingLoseTheirCallbacks)
     ASSERT_TRUE(test::eventually([&] { return runs == 7; })) << "no barrier, no call of the owner";
 }
 
+/* Nor do they wait for the readers of a later grace period, at which the driver is. */
+TEST_F(Callbacks, WhatIsReadyWaitsForNoLaterReader)
+{
+    configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
+    test::Worker owner, leaving, reader;
+    std::atomic<long> runs{0}, later{0};
+    owner.run([&] { queue_counted(&runs, 7); });
+    leaving.run([&] {
+        queue_counted(&runs, 20);
+        unsigned long cookie = start_poll_synchronize_rcu();
+        ASSERT_TRUE(test::eventually([&] { return poll_state_synchronize_rcu(cookie); }));
+        reader.run([] { rcu_read_lock(); });
+        queue_counted(&later, 1);
+    });
+    leaving.finish();
+    bool ran = test::eventually([&] { return runs == 27; });
+    EXPECT_EQ(later, 0);
+    reader.run([] { rcu_read_unlock(); });
+    EXPECT_TRUE(ran);
+    rcu_barrier();
+    EXPECT_EQ(later, 1);
+}
+
 /* ---- backpressure ---- */
 
 /* With a reader inside nothing can run, so the backlog is exactly what was queued. */

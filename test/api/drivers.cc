@@ -362,6 +362,29 @@ CHILD(going_offline_runs_no_callback)
     REQUIRE(runs == left_behind);
 }
 
+/* Callbacks that are ready keep rcu_barrier() from returning, and not the readers of a grace period that others asked
+ * for. */
+CHILD(sched_barrier_beside_a_reader)
+{
+    test::Worker owner, reader;
+    owner.run([&] { queue(1); });
+    rcu_process_callbacks(0); /* collects, so that the next grace period is theirs */
+    synchronize_rcu();
+    synchronize_rcu();
+    reader.run([] { rcu_read_lock(); });
+    (void)start_poll_synchronize_rcu();
+    REQUIRE(runs == 0);
+    rcu_barrier();
+    REQUIRE(runs == 1);
+    reader.run([] { rcu_read_unlock(); });
+}
+
+TEST(Drivers, ABarrierOfSchedWaitsForNoLaterReader)
+{
+    EXPECT_TRUE(
+        exited_well(test::run_child("sched_barrier_beside_a_reader", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+}
+
 TEST(Drivers, SchedServesWhoLeftWithinTheCallersLimits)
 {
     EXPECT_TRUE(

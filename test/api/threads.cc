@@ -156,6 +156,23 @@ CHILD(daemon_refused)
     rcu_barrier();
 }
 
+/* rcu_process_callbacks() does a step of what nobody turns, and waits for no reader. */
+CHILD(expedited_refused)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    NoThreads none;
+    unsigned long cookie = start_poll_synchronize_rcu_expedited();
+    rcu_process_callbacks(0);
+    REQUIRE(!poll_state_synchronize_rcu_expedited(cookie));
+    reader.run([] { rcu_read_unlock(); });
+    REQUIRE(test::eventually([&] {
+        rcu_process_callbacks(0);
+        return poll_state_synchronize_rcu_expedited(cookie);
+    }));
+    REQUIRE(!runs_a("rtrcu-"));
+}
+
 /* ---- a callback ends the thread that runs it ---- */
 
 void end_the_thread(rcu_head *)
@@ -487,6 +504,11 @@ TEST(Threads, ARegistrationByNameIsRefusedWithoutADriver)
 TEST(Threads, ACookieOutlivesARefusal)
 {
     refusal_works("cookie_refused");
+}
+
+TEST(Threads, ProcessingCallbacksWaitsForNoReaderWithoutThem)
+{
+    refusal_works("expedited_refused");
 }
 
 TEST(Threads, ADriverThatIsNiceTurnsItself)

@@ -9,7 +9,7 @@
 
 static void *body(void *argument)
 {
-    static const struct drive_manner manner = {0};
+    static const struct drive_manner manner = {.serves = true};
     struct drive *drive = argument;
     int64_t turned_ns = plat_clock_now() - drive_tick_ns(drive);
     for (;;) { /* for the life of the process */

@@ -20,7 +20,7 @@ static void wait_for_tick(struct drive *drive, int64_t *next_ns)
 
 static void *body(void *argument)
 {
-    static const struct drive_manner manner = {.never_spins = true};
+    static const struct drive_manner manner = {.never_spins = true, .serves = true};
     struct drive *drive = argument;
     int64_t next_ns = 0;
     for (;;) { /* for the life of the process */

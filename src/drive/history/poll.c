@@ -8,7 +8,7 @@
 
 static void *body(void *argument)
 {
-    static const struct drive_manner manner = {.never_sleeps = true};
+    static const struct drive_manner manner = {.never_sleeps = true, .serves = true};
     struct drive *drive = argument;
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&drive->thread);

@@ -5,11 +5,15 @@
  */
 #include "drive/drive.h"
 
-/* No thread could be made, or the driver has none: do a pass here. */
+/* No thread could be made, or the driver has none: do a pass here.  What is ready comes first: perhaps only what was
+ * queued later waits for a grace period. */
 static void help(struct drive *drive)
 {
     static const struct drive_manner manner = {.by_caller = true};
     callback_collect(drive->cb);
+    drive_dispatch(drive);
+    if (callback_barrier_reached(drive->cb))
+        return;
     drive_turn_if_needed(drive, GP_NORMAL, &manner);
     drive_dispatch(drive);
 }

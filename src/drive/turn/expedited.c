@@ -94,14 +94,14 @@ bool drive_expedited_is_left(struct drive *drive)
 
 void drive_expedited_serve(struct drive *drive)
 {
-    static const struct drive_manner manner = {0};
+    static const struct drive_manner manner = {.serves = true};
     if (!drive_expedited_is_left(drive))
         return;
     if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
         tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
-    else if (drive_row(drive)->body)
+    else if (drive_thread_is_me(&drive->thread))
         drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
-    else
+    else /* a call of the program's, which waits for nobody: it may be in the way itself */
         drive_step(drive, GP_EXPEDITED);
 }
 

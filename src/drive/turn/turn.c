@@ -339,6 +339,16 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
     return true;
 }
 
+/* A driver is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their daemon. */
+static void serve_meanwhile(struct drive *drive, const struct drive_manner *manner, int64_t *served_ns)
+{
+    int64_t now = manner->serves ? plat_clock_now() : 0;
+    if (now - *served_ns < drive_tick_ns(drive))
+        return;
+    *served_ns = now;
+    (void)drive_dispatch(drive);
+}
+
 /* Turn until the grace period of @cookie has passed, together with whoever else waits.
  *
  * [O10] Waiter half; drive_release_crank() is the other.  The count is read before the crank is tried.
@@ -349,9 +359,10 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
 static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, const struct drive_manner *manner)
 {
     struct drive_turning *turning = &drive->turning[kind];
-    int64_t pause_ns = 0;
+    int64_t pause_ns = 0, served_ns = manner->serves ? plat_clock_now() : 0;
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
+        serve_meanwhile(drive, manner, &served_ns);
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
             rtrcu_fetch_add(&turning->sleeping, 1);

@@ -47,6 +47,7 @@ struct drive_manner {
     bool never_spins;  /* looks once a tick */
     bool never_sleeps; /* asks at once and polls */
     bool by_caller;    /* counted */
+    bool serves;       /* between its steps: ready callbacks do not wait for a later grace period */
 };
 /* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
 bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
@@ -76,7 +77,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie);
 void drive_start_expedited(struct drive *drive, uint64_t cookie);
 /* Is one asked for that nobody turns: there is no worker, or it was not told? */
 bool drive_expedited_is_left(struct drive *drive);
-/* If so: make the worker and tell it, or turn it here. */
+/* If so: make the worker and tell it; or turn it here, to its end if the calling thread is the driver. */
 void drive_expedited_serve(struct drive *drive);
 
 /* ---- who waits for them: numbers.c ---- */

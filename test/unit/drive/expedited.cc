@@ -113,6 +113,7 @@ TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
 {
     drive_->refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
+    plat_thread_renumber(&drive_->thread.plat, lock_thread_id()); /* that is us */
     uint64_t cookie = ask();
     drive_expedited_serve(drive_);
     EXPECT_TRUE(reached(cookie));
