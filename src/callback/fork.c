@@ -48,6 +48,11 @@ static void count_chain(const struct reader_record *record, struct cb_chain chai
     }
 }
 
+static uint64_t not_above(uint64_t number, uint64_t last)
+{
+    return (int64_t)(number - last) > 0 ? last : number;
+}
+
 /* The missing thread may have numbered a head that is in no chain, and had its blocks of pointers out: let the numbers
  * say what is there, and count the difference. */
 static void recount_after_fork(struct callback *cb, struct reader_record *record)
@@ -66,6 +71,9 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
                       callback_slot(record)->free_queued - callback_slot(record)->free_done - pointers);
     queue->enqueued = queue->invoked + heads;
     callback_slot(record)->free_queued = callback_slot(record)->free_done + pointers;
+    /* Of the forking thread, which may be inside rcu_barrier(): it waits for no number that nobody has any more. */
+    queue->barrier_goal = not_above(queue->barrier_goal, queue->enqueued);
+    callback_slot(record)->free_goal = not_above(callback_slot(record)->free_goal, callback_slot(record)->free_queued);
 }
 
 /* All that waits was queued before the fork, so one grace period of the child is enough; the parent's cookies may be

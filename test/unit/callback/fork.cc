@@ -159,6 +159,28 @@ TEST_F(CallbackFork, BetweenNumberAndExchange)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
+/* The forking thread was in rcu_barrier(), and goes on there: the number that is nobody's was its goal. */
+TEST_F(CallbackFork, ABarrierWaitsForNoNumberThatIsLost)
+{
+    enqueue(record_);
+    free_pointers(1);
+    void *blocks = callback_slot(record_)->free_block;
+    callback_slot(record_)->queue.enqueued++;
+    callback_slot(record_)->queue.enqueuing = &item()->head;
+    callback_slot(record_)->free_block = nullptr; /* its owner has them out */
+    callback_barrier_set(cb_);
+    fork();
+    EXPECT_EQ(cb_->lost_at_fork.count, 2u);
+    for (int pass = 0; pass < 4 && !callback_barrier_reached(cb_); pass++) {
+        make_ready(record_);
+        invoke(record_, everything());
+    }
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+    EXPECT_EQ(order_, numbers(0, 1));
+    callback_slot(record_)->free_queued++;
+    release_blocks(blocks);
+}
+
 TEST_F(CallbackFork, BetweenExchangeAndLink)
 {
     enqueue(record_);
