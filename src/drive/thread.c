@@ -190,6 +190,7 @@ int drive_thread_start(struct drive *drive, struct drive_thread *thread, const s
 void drive_thread_ended(struct drive *drive, struct drive_thread *thread)
 {
     rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
+    plat_thread_renumber(&thread->plat, 0); /* its number may be another thread's next */
     uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
     invariant("INV-DR2", before != DRIVE_NONE);
     (void)before;

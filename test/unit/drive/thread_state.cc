@@ -115,6 +115,17 @@ TEST_F(ThreadState, WhoWasRefusedIsNotAskedForAWhile)
     EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);
 }
 
+/* Its number may be the next thread's: in a fork's child that one is not taken for it. */
+TEST_F(ThreadState, OneThatHasEndedHasNoNumber)
+{
+    drive_thread thread = in("RUNNING");
+    plat_thread_renumber(&thread.plat, 12345);
+    rtrcu_fetch_add(&drive_->threads, DRIVE_THREADS_CHANGE + 1);
+    drive_thread_ended(drive_, &thread);
+    EXPECT_FALSE(drive_thread_after_fork(&thread, 12345));
+    EXPECT_EQ(state_of(thread), "NONE");
+}
+
 TEST_F(ThreadState, MistakesAreFound)
 {
     if (!CHECK_DEBUG)
