@@ -49,9 +49,8 @@ static void look_after(struct callback_slot *slot, uint64_t more)
     rtrcu_store_relaxed(&slot->free_look_at, rtrcu_load_relaxed(&slot->free_queued) + half);
 }
 
-enum callback_pressure callback_look(struct callback *cb, struct reader_record *record)
+static enum callback_pressure look_by(const struct rtrcu_config *config, struct reader_record *record)
 {
-    const struct rtrcu_config *config = config_now(cb->config);
     struct callback_slot *slot = callback_slot(record);
     uint64_t pending = callback_pending(record);
     uint64_t qhimark = (uint64_t)config->qhimark, qmax = (uint64_t)config->qmax;
@@ -69,6 +68,21 @@ enum callback_pressure callback_look(struct callback *cb, struct reader_record *
     return CALLBACK_CALM;
 }
 
+/* Whoever changes the limits has owners look again behind that; we see by which we have looked behind our next look.
+ *  - our store first:  the other's comes behind it, and we look at our next call;
+ *  - its store first:  the new limits are in force, and we look again here.
+ * Forbidden: the next look is put off by the old limits AND the new ones are not seen. */
+enum callback_pressure callback_look(struct callback *cb, struct reader_record *record)
+{
+    for (;;) { /* ends unless the configuration changes for ever */
+        const struct rtrcu_config *config = config_now(cb->config);
+        enum callback_pressure pressure = look_by(config, record);
+        rtrcu_fence_full();
+        if (config_now(cb->config) == config)
+            return pressure;
+    }
+}
+
 void callback_look_again(struct reader_record *record)
 {
     rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, 0);
@@ -77,6 +91,7 @@ void callback_look_again(struct reader_record *record)
 
 void callback_look_again_all(struct callback *cb)
 {
+    rtrcu_fence_full();
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         struct reader_record *record;
         for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));)

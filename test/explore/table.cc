@@ -85,6 +85,7 @@
     X(DriverChanged) \
     X(DriverToSched) \
     X(DriverFromSched) \
+    X(LimitsChanged) \
     X(ThreadsRefused) \
     X(DaemonRefused) \
     X(PollDriver) \

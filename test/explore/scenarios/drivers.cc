@@ -136,6 +136,40 @@ void changed_from_sched_setup()
     sim::as_thread(sim::thread("updater", call_and_pass_by), register_qsbr);
 }
 
+// ---- the limits change while an owner looks at them ----
+
+bool changed;
+
+void change_limits()
+{
+    struct rtrcu_config config = *config_now(&rtrcu_domain.config);
+    config.qhimark = config.qmax = 2;
+    config.qlowmark = 1;
+    (void)rtrcu_configure(&config);
+    changed = true;
+}
+
+bool is_changed()
+{
+    return changed;
+}
+
+void look_beside_a_change()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    sim::until(is_changed);
+    const struct cb_queue *queue = &callback_slot(reader_self())->queue;
+    uint64_t next = rtrcu_load_relaxed(&queue->look_at), last = rtrcu_load_relaxed(&queue->enqueued);
+    sim::expect(next <= last + 2, "the owner's next look is by the new limits");
+}
+
+void limits_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    sim::as_thread(sim::thread("changer", change_limits), register_reader);
+    sim::as_thread(sim::thread("owner", look_beside_a_change), register_and_start_driver);
+}
+
 // ---- threads are refused for a while ----
 
 void call_and_barrier()
@@ -165,6 +199,7 @@ void daemon_refused_setup()
 } // namespace
 
 extern const sim::Scenario kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused, kDaemonRefused;
+extern const sim::Scenario kLimitsChanged;
 extern const sim::Scenario kLtimer, kPollDriver, kSched, kSchedTwo;
 
 const sim::Scenario kLtimer = {
@@ -186,6 +221,9 @@ const sim::Scenario kDriverFromSched = {
     "driver-from-sched",      "a change from the driver without a thread beside the first callback",
     changed_from_sched_setup, nullptr,
     check_invariants,         10000};
+const sim::Scenario kLimitsChanged = {"limits-changed", "a change of the limits beside an owner's look at them",
+                                      limits_setup,     nullptr,
+                                      check_invariants, 8000};
 const sim::Scenario kThreadsRefused = {
     "threads-refused", "no thread is to be had for a while: the barrier does the work",
     refused_setup,     nullptr,
