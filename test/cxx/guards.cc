@@ -4,7 +4,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <rtrcu/cell.hpp>
@@ -12,6 +15,7 @@
 #include <rtrcu/loop.hpp>
 
 #include "../api/child.h"
+#include "../support/sandbox.h"
 #include "../support/sync.h"
 
 namespace
@@ -180,6 +184,32 @@ TEST(Quiescent, SaysThatAGuardIsAlive)
 {
     for (const char *name : {"quiescent_inside_a_guard", "offline_inside_a_guard"})
         EXPECT_TRUE(test::aborted(test::run_child(name), "holds no reference"));
+}
+
+// In a fork's child no thread can be had: it is no ordinary reader again, but holds up nothing.
+CHILD(quiescent_ends_without_a_driver)
+{
+    std::optional<rtrcu::quiescent_thread> thread;
+    thread.emplace();
+    fflush(nullptr);
+    const pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        alarm(30);
+        REQUIRE(test::refuse({{SYS_clone, EAGAIN, {}}, {SYS_clone3, EAGAIN, {}}}));
+        thread.reset();
+        REQUIRE(!rcu_read_lock_held());
+        _exit(0);
+    }
+    int status = -1;
+    REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Quiescent, EndsWhereNoThreadCanBeHad)
+{
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "the race detector and the emulator do not stand children of processes with threads";
+    EXPECT_TRUE(exited_well(test::run_child("quiescent_ends_without_a_driver")));
 }
 
 // ---- loops with a deadline ----

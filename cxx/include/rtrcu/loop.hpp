@@ -41,6 +41,7 @@ class quiescent_thread
     // Every section of the thread has ended.
     ~quiescent_thread()
     {
+        rtrcu_thread_offline(); // first: where it cannot be registered now, nothing waits for it
         (void)rtrcu_register_thread(0);
     }
     quiescent_thread(const quiescent_thread &) = delete;
