@@ -96,8 +96,8 @@ static inline void rtrcu_config_init(struct rtrcu_config *config)
  * Blocks:   yes, while the new values take effect.
  * Ordering: none.
  * Returns:  0, or -EINVAL for a value that is not allowed or a pair that cannot work, or -ENOMEM: nothing is changed,
- *           and rtrcu_config_error() says why, as does standard error.  Another -errno: the values are in force, but
- *           policy krcud's daemons cannot all be made now.
+ *           and rtrcu_config_error() says why, as does standard error.  Another -errno: policy krcud's daemons cannot
+ *           all be made now, and nothing is changed either.
  * See:      docs/configuration.md
  */
 int rtrcu_configure(const struct rtrcu_config *config);
