@@ -2,75 +2,18 @@
 /* The installed liburcu-cds' hash table over our flavour, resizing by itself while it is read.
  */
 #include <pthread.h>
-#include <stddef.h>
-#include <time.h>
 
 #include HEADER
-#include <urcu/rculfhash.h>
 
-#include "dropin.h"
-
-/* liburcu-cds at times misses that a table should grow, and its chains become long. */
-#define KEYS 4000
-
-struct entry {
-    struct cds_lfht_node node;
-    struct rcu_head rcu;
-    unsigned long key;
-    int state;
-};
-
-static struct cds_lfht *table;
-static int done;
-
-static int matches(struct cds_lfht_node *node, const void *key)
-{
-    struct entry *entry = caa_container_of(node, struct entry, node);
-    EXPECT(entry->state == ALIVE);
-    return entry->key == *(const unsigned long *)key;
-}
-
-static void reclaim(struct rcu_head *head)
-{
-    struct entry *entry = caa_container_of(head, struct entry, rcu);
-    entry->state = DEAD;
-    free(entry);
-}
-
-static void add(unsigned long key)
-{
-    struct entry *entry = malloc(sizeof(*entry));
-    EXPECT(entry);
-    cds_lfht_node_init(&entry->node);
-    entry->key = key;
-    entry->state = ALIVE;
-    rcu_read_lock();
-    cds_lfht_add(table, key * 2654435761u, &entry->node);
-    rcu_read_unlock();
-}
-
-static bool take_out(unsigned long key)
-{
-    struct cds_lfht_iter iterator;
-    rcu_read_lock();
-    cds_lfht_lookup(table, key * 2654435761u, matches, &key, &iterator);
-    struct cds_lfht_node *node = cds_lfht_iter_get_node(&iterator);
-    bool gone = node && cds_lfht_del(table, node) == 0;
-    if (gone)
-        call_rcu(&caa_container_of(node, struct entry, node)->rcu, reclaim);
-    rcu_read_unlock();
-    called.quiescent();
-    return gone;
-}
+#include "entries.h"
 
 static void *reader(void *unused)
 {
     (void)unused;
     rcu_register_thread();
     for (unsigned long key = 0; !rtrcu_load_relaxed(&done); key = (key + 1) % KEYS) {
-        struct cds_lfht_iter iterator;
         rcu_read_lock();
-        cds_lfht_lookup(table, key * 2654435761u, matches, &key, &iterator);
+        (void)find(key);
         rcu_read_unlock();
         called.quiescent();
     }
@@ -88,11 +31,13 @@ int main(void)
     EXPECT(pthread_create(&thread, NULL, reader, NULL) == 0);
     for (int round = 0; round < 15; round++) {
         for (unsigned long key = 0; key < KEYS; key++) {
-            add(key);
+            add_entry(key);
             called.quiescent();
         }
-        for (unsigned long key = 0; key < KEYS; key++)
-            EXPECT(take_out(key));
+        for (unsigned long key = 0; key < KEYS; key++) {
+            take_entry_out(key);
+            called.quiescent();
+        }
     }
     rtrcu_store_relaxed(&done, 1);
 #if QUIESCES
