@@ -26,7 +26,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/rtrcu-config.cmake ${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rtrcu)
 
-# The .pc file names the prefix that is installed to; a folder with a whole path of its own is not below it.
+# The .pc files name the prefix that is installed to; a folder with a whole path of its own is not below it.
 install(CODE "set(PROJECT_VERSION ${PROJECT_VERSION})
 set(libdir ${CMAKE_INSTALL_LIBDIR})
 set(includedir ${CMAKE_INSTALL_INCLUDEDIR})
@@ -35,8 +35,11 @@ foreach(folder libdir includedir)
         set(\${folder} \"\${CMAKE_INSTALL_PREFIX}/\${\${folder}}\")
     endif()
 endforeach()
-configure_file(\"${CMAKE_SOURCE_DIR}/cmake/rtrcu.pc.in\" \"${CMAKE_BINARY_DIR}/rtrcu.pc\" @ONLY)")
-install(FILES ${CMAKE_BINARY_DIR}/rtrcu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package rtrcu rtrcu-liburcu)
+    configure_file(\"${CMAKE_SOURCE_DIR}/cmake/\${package}.pc.in\" \"${CMAKE_BINARY_DIR}/\${package}.pc\" @ONLY)
+endforeach()")
+install(FILES ${CMAKE_BINARY_DIR}/rtrcu.pc ${CMAKE_BINARY_DIR}/rtrcu-liburcu.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # gdb loads what has the library's whole name below its auto-load folder, which the prefix decides.
 install(CODE "set(libdir ${CMAKE_INSTALL_LIBDIR})

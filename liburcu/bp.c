@@ -63,7 +63,7 @@ int urcu_bp_read_ongoing(void)
 {
     if (unlikely(!urcu_bp_reader))
         urcu_bp_register();
-    return (uint32_t)urcu_bp_reader->word != 0;
+    return rtrcu_adopted_is_inside(&urcu_bp_reader->word);
 }
 
 /* pthread_atfork() does what there is to do. */

@@ -32,7 +32,7 @@ void NAME(read_unlock)(void)
 
 int NAME(read_ongoing)(void)
 {
-    return (uint32_t)NAME(reader).word != 0;
+    return rtrcu_adopted_is_inside(&NAME(reader).word);
 }
 
 void NAME(unregister_thread)(void)

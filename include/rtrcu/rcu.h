@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <rtrcu/config.h>
+#include <rtrcu/detail/head.h>
 #include <rtrcu/detail/reader.h>
 #include <rtrcu/task.h>
 
@@ -24,13 +25,6 @@ extern "C" {
 #define RTRCU_VERSION_MAJOR 0
 #define RTRCU_VERSION_MINOR 1
 #define RTRCU_VERSION_PATCH 0
-
-/* What call_rcu() hangs in its queue.  Part of the object that is to be reclaimed; needs no initialisation. */
-struct rcu_head {
-    struct rcu_head *next; /* atomic while in an inbox; the library's from call_rcu() until @func is called */
-    void (*func)(struct rcu_head *head);
-};
-typedef void (*rcu_callback_t)(struct rcu_head *head);
 
 /* "0.1.0" of the library in use. */
 const char *rtrcu_version(void);

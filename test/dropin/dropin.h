@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Programs built with the installed liburcu headers and libraries, as any program of the distribution is, and run on
- * ours.
+/* Programs built with the installed liburcu headers and libraries, as any program of the distribution is, or with this
+ * library's own headers in their place, and run on ours.
  *
  * HEADER is the flavour's; QUIESCES is 1 where readers have to say when they are outside.
  */
@@ -38,13 +38,14 @@ static inline void expect_ours(void)
 #define ALIVE 0x5eed
 #define DEAD 0xdead
 
-/* Each of these is compiled twice: with the read side inlined, and with calls. */
+/* Each of these is compiled three times: with liburcu's headers, the read side inlined and by calls; and with this
+ * library's own headers in their place. */
 struct side {
     void (*enter)(void);
     void (*leave)(void);
     void *(*load)(void **place);
     void (*quiescent)(void);
 };
-extern const struct side inlined, called;
+extern const struct side inlined, called, own;
 
 #endif

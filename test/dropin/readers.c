@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers with inlined and with called read sides, nested in one another, against updaters that wait and call; while
- * the kernel begins to refuse membarrier(), where the argument `refuse` says so.
+/* Readers with inlined and with called read sides, and with those of this library's own headers, nested in one another,
+ * against updaters that wait and call; while the kernel begins to refuse membarrier(), where the argument `refuse` says
+ * so.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -64,13 +65,12 @@ static void use(const struct side *outer, const struct side *inner)
 
 static void *reader(void *unused)
 {
+    static const struct side *const sides[] = {&inlined, &called, &own};
     (void)unused;
     rcu_register_thread();
     while (!rtrcu_load_relaxed(&done)) {
-        for (int i = 0; i < 100; i++) {
-            use(&inlined, &called);
-            use(&called, &inlined);
-        }
+        for (int i = 0; i < 99; i++)
+            use(sides[i % 3], sides[i / 3 % 3]);
     }
     rcu_unregister_thread();
     return NULL;

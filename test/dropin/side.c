@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The read side as a program has it: inlined where _LGPL_SOURCE is defined, else by calls.
+/* The read side as a program has it: with liburcu's headers inlined where _LGPL_SOURCE is defined, else by calls; with
+ * this library's own ones inlined.
  */
 #include HEADER
 

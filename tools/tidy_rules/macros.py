@@ -14,7 +14,8 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 
 def is_public(file):
     """The names of an installed header are for programs; detail/ is for the library's own headers."""
-    return file.path.startswith(("include/rtrcu/", "cxx/", "compat/")) and "detail" not in file.parts
+    folders = ("include/rtrcu/", "liburcu/include/", "cxx/", "compat/")
+    return file.path.startswith(folders) and "detail" not in file.parts
 
 
 def is_guard(file, match):
@@ -47,7 +48,8 @@ def undefined_macros(tree):
     for file in tree.c_files:
         for match in CONDITION.finditer(file.code):
             for name in WORD.findall(match.group(1)):
-                ours = name.startswith(("RTRCU_", "RCU_"))
+                # liburcu's own switches are the program's to define.
+                ours = name.startswith("RTRCU_" if file.path.startswith("liburcu/include/") else ("RTRCU_", "RCU_"))
                 if ours and name not in defined:
                     message = f"{name} is defined nowhere; define it in the build, or delete the branch"
                     yield Finding(file.path, file.line_of(match.start(1)), message)

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""liburcu's own examples, compiled with this library's headers in liburcu's place and run on its libraries: they do
+what they do on liburcu.
+
+usage: examples.py LIBRARIES INCLUDE...
+LIBRARIES: the folder of the libraries that stand in for liburcu's.  Exit 77: the examples are not installed.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+EXAMPLES = pathlib.Path("/usr/share/doc/liburcu-dev/examples")
+LEFT_OUT = {"signal"}  # of a flavour that this library does not have
+
+
+def libraries_of(source):
+    makefile = (source.parent / f"Makefile.{source.stem}").read_text(encoding="utf-8")
+    return re.search(r"^LIBS = (.*)$", makefile, re.M).group(1).split()
+
+
+def answer(source, name, folder, options, environment):
+    """What it prints, in any order: hash tables are seeded by the clock."""
+    program = pathlib.Path(folder) / f"{source.stem}-{name}"
+    subprocess.run(["gcc", "-O2", "-Wall", "-Werror", *options, "-o", program, source, *libraries_of(source),
+                    "-pthread"], check=True)
+    done = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **environment})
+    return done.returncode, sorted(re.findall(r"\S+", done.stdout)), done.stderr
+
+
+def try_one(source, folder, libraries, includes):
+    stock = answer(source, "stock", folder, [], {})
+    ours = answer(source, "ours", folder, [f"-I{include}" for include in includes] + ["-D_LGPL_SOURCE"],
+                  {"LD_LIBRARY_PATH": libraries})
+    return None if ours == stock else f"{source.stem}: {ours} here, {stock} on liburcu"
+
+
+def main():
+    libraries, includes = sys.argv[1], sys.argv[2:]
+    sources = [path for path in sorted(EXAMPLES.glob("*/*.c")) if path.stem not in LEFT_OUT]
+    if not sources:
+        print(f"{EXAMPLES} has none")
+        return 77
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = pool.map(lambda source: try_one(source, folder, libraries, includes), sources)
+        problems = [problem for problem in answers if problem]
+    print("\n".join(problems))
+    print(f"{len(sources)} examples")
+    return 1 if problems else 0
+
+
+sys.exit(main())
