@@ -97,7 +97,7 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
     if (has_own_blocks(adopted))
         *self = (struct rtrcu_adopted_reader){0}; /* another thread's, which may have been a server's */
     self->record = record;
-    self->registered = 1;
+    self->registered = self->registered_qsbr = 1;
     publish(record, self);
     if (has_own_blocks(adopted))
         adopted->flavour.be(self);
@@ -134,7 +134,7 @@ void adopt_unregister(struct rtrcu_adopted *adopted)
     lock_release(&adopted->words_lock);
     rtrcu_store_relaxed(&self->word, 0);
     self->record = NULL;
-    self->registered = 0;
+    self->registered = self->registered_qsbr = 0;
     self->exit_rounds = 0;
     if (has_own_blocks(adopted))
         adopted->flavour.be(NULL);

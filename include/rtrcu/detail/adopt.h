@@ -19,9 +19,9 @@ extern "C" {
 
 enum { RTRCU_ADOPT_MEMB, RTRCU_ADOPT_MB, RTRCU_ADOPT_QSBR, RTRCU_ADOPT_BP, RTRCU_ADOPT_FLAVOURS };
 
-/* A thread's block, 256 bytes.  What programs know: the word at 0, and for qsbr `waiting` at 144, and `registered` at
- * 152, which debug builds of them look at.  Aligned no further than the C library's own thread-local storage: else a
- * program that runs already could not load its library.  @room adopt */
+/* A thread's block, 256 bytes.  What programs know: the word at 0, for qsbr `waiting` at 144, and whether it is
+ * registered, at 152 or for qsbr at 160, which debug builds of them look at.  Aligned no further than the C library's
+ * own thread-local storage: else a program that runs already could not load its library.  @room adopt */
 struct rtrcu_adopted_reader {
     uint64_t word; /* atomic; by the owner alone */
     uint64_t unused[15];
@@ -29,10 +29,10 @@ struct rtrcu_adopted_reader {
     struct adopt_server *server; /* that this thread chose for its callbacks; of the owner */
     uint32_t waiting;            /* atomic: qsbr: wake who waits */
     uint32_t unused_too;
-    uint32_t registered;   /* of the owner */
-    uint32_t exit_rounds;  /* of the owner: rounds of destructors that the exit hook has waited */
-    uint32_t in_callbacks; /* of the owner: it is a server's thread */
-    uint32_t forked;       /* of the owner: explicit fork hooks that it is between */
+    uint32_t registered;      /* of the owner */
+    uint32_t exit_rounds;     /* of the owner: rounds of destructors that the exit hook has waited */
+    uint32_t registered_qsbr; /* of the owner: the same as `registered` */
+    uint32_t in_callbacks;    /* of the owner: it is a server's thread */
     uint64_t unused_last[11];
 } __attribute__((aligned(64)));
 
