@@ -87,6 +87,15 @@ check "pkg-config, C, shared" env LD_LIBRARY_PATH="$libraries" ./c_shared
 check "pkg-config, C++, shared" env LD_LIBRARY_PATH="$libraries" ./cxx_shared
 check "pkg-config, C, static" ./c_static
 
+# A program for liburcu, by this library's own headers: it runs on this library with nothing in its environment.
+if pkg-config --exists liburcu; then
+    read -ra flags <<<"$(pkg-config --cflags --libs rtrcu-liburcu)"
+    cc -Wall -Werror -o for_liburcu src/for_liburcu.c "${flags[@]}" -lurcu-memb
+    check "in liburcu's place" ./for_liburcu
+    c++ -xc++ -Wall -Wextra -Werror -o for_liburcu src/for_liburcu.c "${flags[@]}" -lurcu-memb
+    check "in liburcu's place, C++" ./for_liburcu
+fi
+
 "$cmake" -S src -B build -DCMAKE_PREFIX_PATH="$prefix/usr" >cmake.log
 "$cmake" --build build >>cmake.log || {
     cat cmake.log >&2
