@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use crate::cell::{Rcu, Ref};
@@ -33,6 +35,16 @@ pub struct RcuMap<K, V, S = RandomState> {
     map: Rcu<HashMap<K, V, S>>,
     /// Writers copy, one at a time.
     writer: Mutex<()>,
+    /// Which thread that is, by [`this_thread`]; 0: none.
+    changing: AtomicUsize,
+}
+
+/// Another number in each thread that runs.
+fn this_thread() -> usize {
+    thread_local! {
+        static PLACE: u8 = const { 0 };
+    }
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
 
 impl<K, V> RcuMap<K, V> {
@@ -74,8 +86,23 @@ where
     S: BuildHasher + Clone + Send + 'static,
 {
     /// Change a copy of the map and publish it: all changes of a call for the price of one.
+    ///
+    /// # Panics
+    ///
+    /// Inside another change of the same map by this thread, for which it would wait.
     pub fn update<R>(&self, change: impl FnOnce(&mut HashMap<K, V, S>) -> R) -> R {
+        struct Changing<'m>(&'m AtomicUsize);
+        impl Drop for Changing<'_> {
+            fn drop(&mut self) {
+                self.0.store(0, Relaxed);
+            }
+        }
+
+        let inside = self.changing.load(Relaxed) == this_thread(); // which only this thread has stored
+        assert!(!inside, "rtrcu: a change of an RcuMap inside another of the same map would wait for itself");
         let _one = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = Changing(&self.changing);
+        self.changing.store(this_thread(), Relaxed);
         let mut copy = self.map.get().clone();
         let result = change(&mut copy);
         self.map.replace(copy);
@@ -99,7 +126,7 @@ where
 
 impl<K, V, S> From<HashMap<K, V, S>> for RcuMap<K, V, S> {
     fn from(map: HashMap<K, V, S>) -> Self {
-        Self { map: Rcu::new(map), writer: Mutex::new(()) }
+        Self { map: Rcu::new(map), writer: Mutex::new(()), changing: AtomicUsize::new(0) }
     }
 }
 

@@ -102,8 +102,8 @@ impl Future for AsyncBarrier {
         }
         may_wait("async_barrier().await");
         let shared = begin_waiting(context);
-        self.begun = Some((Arc::clone(&shared), barriers));
-        barriers.add(shared);
+        barriers.add(Arc::clone(&shared));
+        self.begun = Some((shared, barriers)); // behind what may panic
         Poll::Pending
     }
 }
@@ -300,13 +300,13 @@ fn begin_waiting(context: &Context<'_>) -> Shared {
 }
 
 fn poll_shared(shared: &Mutex<Progress>, context: &Context<'_>) -> Poll<()> {
-    match &mut *lock(shared) {
-        Progress::Done => Poll::Ready(()),
-        Progress::Waiting(waker) => {
-            waker.get_or_insert_with(|| context.waker().clone()).clone_from(context.waker());
-            Poll::Pending
-        }
-    }
+    let mut progress = lock(shared);
+    let Progress::Waiting(waker) = &mut *progress else { return Poll::Ready(()) };
+    let known = waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
+    let before = if known { None } else { waker.replace(context.waker().clone()) };
+    drop(progress);
+    drop(before); // without the lock: what a waker's drop does is its executor's
+    Poll::Pending
 }
 
 fn finish(shared: &Mutex<Progress>) {

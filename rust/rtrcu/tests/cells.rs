@@ -322,6 +322,35 @@ fn a_maps_writers_lose_nothing() {
     assert_eq!(map.get(&(3, 1), &read()), Some(&1));
 }
 
+/// A change inside a change, here by the copy of a value, would wait for itself.
+#[cfg(feature = "map")]
+#[test]
+fn a_change_of_a_map_inside_its_change_panics() {
+    use std::sync::{Arc, Weak};
+    struct Copied(Weak<rtrcu::RcuMap<u32, Copied>>);
+    impl Clone for Copied {
+        fn clone(&self) -> Self {
+            if let Some(map) = self.0.upgrade() {
+                map.remove(&1);
+            }
+            Self(Weak::new())
+        }
+    }
+    let map = Arc::new(rtrcu::RcuMap::new());
+    map.insert(1, Copied(Arc::downgrade(&map)));
+    for _ in 0..2 {
+        let (tell, told) = std::sync::mpsc::channel();
+        let inner = Arc::clone(&map);
+        thread::spawn(move || {
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inner.remove(&2)));
+            let payload = panicked.err().expect("another change of the map has gone through");
+            tell.send(payload.downcast_ref::<&str>().unwrap().contains("would wait for itself")).unwrap();
+        });
+        assert_eq!(told.recv_timeout(std::time::Duration::from_secs(60)), Ok(true));
+    }
+    assert_eq!(map.read().len(), 1);
+}
+
 /// The map is as it was, and can be changed again.
 #[cfg(feature = "map")]
 #[test]

@@ -5,24 +5,23 @@
 #[macro_use]
 mod support;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use rtrcu::{Rcu, async_barrier, grace_period, section};
-use smol::future::block_on;
-use support::{Probe, counter, pause, poll};
+use support::{Probe, block_on, counter, pause, poll};
 
-/// Run `body` in a fork's child, which has a minute for it.
+/// Run `body` in a fork's child, which has two minutes for it.
 #[track_caller]
 fn in_child(body: impl FnOnce()) {
     // SAFETY: the child has this thread alone, and leaves without what the parent's exit would do.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: ends the child if it hangs.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(120) };
         let done = catch_unwind(AssertUnwindSafe(body)).is_ok();
         // SAFETY: as above.
         unsafe { libc::_exit(i32::from(!done)) };
@@ -70,7 +69,7 @@ fn a_fork_may_come_while_others_wait() {
     alone!("a_fork_may_come_while_others_wait");
     let forks = if std::env::var_os("RTRCU_SHORT").is_some() { 50 } else { 500 };
     let done = AtomicBool::new(false);
-    thread::scope(|scope| {
+    let forked = thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(SeqCst) {
@@ -78,15 +77,19 @@ fn a_fork_may_come_while_others_wait() {
                 }
             });
         }
-        for _ in 0..forks {
-            in_child(|| {
-                let dropped = counter();
-                let cell = Rcu::new(Probe::new(0, &dropped));
-                cell.replace(Probe::new(1, &dropped));
-                block_on(async_barrier());
-                assert_eq!(dropped.load(SeqCst), 1);
-            });
-        }
-        done.store(true, SeqCst);
+        let forked = catch_unwind(|| {
+            for _ in 0..forks {
+                in_child(|| {
+                    let dropped = counter();
+                    let cell = Rcu::new(Probe::new(0, &dropped));
+                    cell.replace(Probe::new(1, &dropped));
+                    block_on(async_barrier());
+                    assert_eq!(dropped.load(SeqCst), 1);
+                });
+            }
+        });
+        done.store(true, SeqCst); // where a child has failed, too
+        forked
     });
+    forked.unwrap_or_else(|payload| resume_unwind(payload));
 }

@@ -3,15 +3,16 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake};
 use std::thread;
 
 use rtrcu::{Cookie, Rcu, barrier, grace_period, is_reading, read, section, synchronize};
-use support::{Bell, Boxed, Probe, counter, pause, poll};
+use support::{Bell, Boxed, Probe, counter, eventually, pause, poll};
 
 #[test]
 fn a_section_belongs_to_no_thread_between_polls() {
@@ -37,6 +38,29 @@ fn a_section_belongs_to_no_thread_between_polls() {
     }
     assert!(poll(&mut held) == Poll::Ready(4));
     cookie.wait();
+}
+
+/// It gives back the nesting of its first poll and no other, however often its body is pending.
+#[test]
+fn a_section_is_listed_once() {
+    const POLLS: usize = 4;
+    let guard = read();
+    let mut held = pin!(section(async |_| {
+        for _ in 1..POLLS {
+            pause().await;
+        }
+    }));
+    for number in 1..=POLLS {
+        assert_eq!(poll(&mut held).is_ready(), number == POLLS);
+        if !is_reading() {
+            std::mem::forget(guard);
+            panic!("poll {number} has ended the guard's section");
+        }
+    }
+    drop(guard);
+    assert!(!is_reading());
+    let cookie = Cookie::start();
+    eventually(|| cookie.is_reached());
 }
 
 #[test]
@@ -117,12 +141,41 @@ fn a_future_wakes_who_polled_it_last() {
     }
 }
 
+/// What the drop of a waker does is its executor's: it may wait for the very thing that the future waits for.
+#[test]
+fn a_waker_may_wait_in_its_drop() {
+    struct Waits(mpsc::Sender<()>);
+    impl Wake for Waits {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+            barrier();
+        }
+    }
+    let (tell, told) = mpsc::channel();
+    let guard = read();
+    let waits = thread::spawn(move || {
+        let mut waiting = pin!(grace_period());
+        let waker = Arc::new(Waits(tell)).into();
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker); // the future has the last one
+        assert!(poll(&mut waiting).is_pending());
+    });
+    told.recv().unwrap();
+    drop(guard);
+    eventually(|| waits.is_finished());
+    waits.join().unwrap();
+}
+
 /// What a body's locals hold is protected while they are dropped: the section ends behind them, not before.
 #[test]
 fn a_section_ends_behind_its_body() {
-    struct Late<'a>(&'a Probe, Cookie);
+    struct Late<'a>(&'a Probe, Cookie, &'a Cell<u32>);
     impl Drop for Late<'_> {
         fn drop(&mut self) {
+            self.2.set(self.2.get() + 1);
             for _ in 0..200 {
                 assert!(!self.1.is_reached());
                 thread::yield_now();
@@ -131,9 +184,10 @@ fn a_section_ends_behind_its_body() {
         }
     }
     let cell = Rcu::new(Probe::new(0, &counter()));
+    let dropped = Cell::new(0);
     for pauses in 0..2 {
         let mut held = pin!(Some(section(async |s| {
-            let _late = Late(cell.load(s), Cookie::start_expedited());
+            let _late = Late(cell.load(s), Cookie::start_expedited(), &dropped);
             cell.replace(Probe::new(1, &counter()));
             if pauses == 1 {
                 pause().await;
@@ -142,6 +196,7 @@ fn a_section_ends_behind_its_body() {
         let polled = poll(&mut held.as_mut().as_pin_mut().unwrap());
         assert_eq!(polled.is_pending(), pauses == 1);
         held.set(None);
+        assert_eq!(dropped.get(), pauses + 1);
         synchronize();
     }
 }

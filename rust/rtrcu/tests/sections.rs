@@ -2,6 +2,7 @@
 //! Sections of async code on the executors of tokio and smol, and values under rayon.
 #![cfg(not(miri))]
 
+#[macro_use]
 mod support;
 
 use std::future::{Future, poll_fn};
@@ -14,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use rtrcu::{Cookie, Rcu, async_barrier, barrier, defer, grace_period, read, section, synchronize};
-use support::{Bell, Boxed, Probe, Random, counter, eventually, pause, poll};
+use support::{Bell, Boxed, Probe, Random, block_on, counter, eventually, pause, poll};
 
 /// Many sections at a time that hold values across `.await`, while others replace them; some are cancelled.
 async fn stress(spawn: impl Fn(Boxed<()>) -> Boxed<()>, tasks: u64, rounds: u64) {
@@ -135,18 +136,18 @@ async fn barriers_are_awaited() {
 #[test]
 fn an_awaited_barrier_panics_where_it_would_wait_for_itself() {
     fn panics() -> bool {
-        std::panic::catch_unwind(|| smol::block_on(async_barrier())).is_err()
+        std::panic::catch_unwind(|| block_on(async_barrier())).is_err()
     }
     let guard = read();
     assert!(panics());
     drop(guard);
-    assert!(smol::block_on(section(async |_| {
+    assert!(block_on(section(async |_| {
         pause().await;
         panics()
     })));
     let (tell, told) = std::sync::mpsc::channel();
     defer(move || tell.send(panics()).unwrap());
-    smol::block_on(async_barrier());
+    block_on(async_barrier());
     assert_eq!(told.try_recv(), Ok(true));
 }
 
@@ -162,7 +163,7 @@ fn an_awaited_barrier_wakes_who_polled_it_last() {
         bell
     });
     assert!(poll(&mut held).is_ready());
-    smol::block_on(async_barrier()); // those who came before are woken before
+    block_on(async_barrier()); // those who came before are woken before
     assert_eq!(bells.map(|bell| bell.rung()), [0, 1]);
     assert!(poll(&mut waiting).is_ready());
 }
@@ -179,9 +180,46 @@ fn a_waker_that_panics_leaves_the_others_theirs() {
     let waker = Arc::new(Panics).into();
     let mut first = std::pin::pin!(async_barrier());
     assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    smol::block_on(async_barrier());
-    smol::block_on(async_barrier());
+    block_on(async_barrier());
+    block_on(async_barrier());
     assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
+}
+
+/// Those who wait at a time share a thread, which ends with the last of them; who comes later has another.
+#[test]
+fn the_thread_of_awaited_barriers_ends() {
+    fn is_there() -> bool {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let mut names = threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("comm")));
+        names.any(|name| name.is_ok_and(|name| name.trim_end() == "rtrcu-barrier"))
+    }
+    alone!("the_thread_of_awaited_barriers_ends");
+    for _ in 0..3 {
+        block_on(async_barrier());
+        eventually(|| !is_there());
+    }
+}
+
+/// Where no thread is to be had the first poll panics, and a later one may go well.
+#[test]
+#[cfg(not(any(rtrcu_asan, rtrcu_tsan)))] // which want memory of their own
+fn a_barrier_that_found_no_thread_may_be_polled_again() {
+    alone!("a_barrier_that_found_no_thread_may_be_polled_again");
+    if std::env::var_os("RTRCU_RUNNER").is_some() {
+        return println!("skipped: an emulator does not keep to the limit");
+    }
+    fn limit_memory(bytes: libc::rlim_t) {
+        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: a limit of this process, which has this test alone.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+    }
+    barrier(); // so that the library has its threads
+    let mut waiting = Box::pin(async_barrier());
+    limit_memory(0);
+    let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| poll(&mut waiting)));
+    limit_memory(libc::RLIM_INFINITY);
+    assert!(polled.is_err());
+    block_on(waiting);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

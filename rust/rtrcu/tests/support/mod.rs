@@ -5,12 +5,13 @@
 
 use std::future::{Future, poll_fn};
 use std::ops::DerefMut;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 const ALIVE: u64 = 0x0a11_4e00_0a11_4e00;
@@ -65,13 +66,37 @@ pub fn poll<P: DerefMut<Target: Future>>(future: &mut Pin<P>) -> Poll<<P::Target
     future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
+const A_MINUTE: Duration = Duration::from_secs(60);
+
 /// Wait until `done`, for a minute at most.
 #[track_caller]
 pub fn eventually(mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + A_MINUTE;
     while !done() {
         assert!(Instant::now() < end, "it has not come to that within a minute");
-        std::thread::yield_now();
+        thread::yield_now();
+    }
+}
+
+/// The future's output, which may take a minute to come.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut future = pin!(future);
+    let end = Instant::now() + A_MINUTE;
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        assert!(!left.is_zero(), "it was not ready within a minute");
+        thread::park_timeout(left);
     }
 }
 
