@@ -22,6 +22,8 @@ fn register(flags: u32) -> io::Result<()> {
 /// A thread that runs a loop with deadlines, an audio callback say, and never wakes anybody: what it retires costs no
 /// system call. What it retired itself it drops when it has time, by [`Turn::until`].
 ///
+/// Dropped under a guard, or in a deferred drop, this leaves the thread as it is.
+///
 /// ```
 /// use std::time::{Duration, Instant};
 /// use rtrcu::{Config, Rcu, Turn};
@@ -54,11 +56,14 @@ impl Turn {
         Ok(Self { thread: PhantomData })
     }
 
-    /// Drop what this thread has retired and no reader has any more, for as long as the configured budget allows, and
-    /// begin no drop that could last beyond `next`, the time of the loop's next event. Returns how many were dropped.
+    /// Drop what this thread has retired and no reader has any more, and return how many values that were.
     ///
-    /// It does so with the policies in which owners drop: `inline`, `krcud`, `throttle`, `unbounded`. With the default,
-    /// `daemon`, there is nothing to do. Under a guard, and in a deferred drop, it does nothing.
+    /// With the policy `inline`, no more than the configured count and time allow, and none that would last beyond
+    /// `next`, the time of the loop's next event, by what the last ones took; once that time has come, none at all.
+    /// What is left waits for the next turn, or for a thread of the library if no turn drops any for 100 ms.
+    ///
+    /// With the default policy, `daemon`, there is nothing to do. The others, `krcud`, `throttle` and `unbounded`, are
+    /// there for comparison and go by neither time. Under a guard, and in a deferred drop, it does nothing.
     pub fn until(&mut self, next: Instant) -> usize {
         if nesting() != 0 || is_in_deferred() {
             return 0;
@@ -93,7 +98,8 @@ fn monotonic_ns(at: Instant) -> i64 {
 /// A thread that says itself when it is quiescent, once in each round of its loop: grace periods wait for that.
 ///
 /// Guards work here as everywhere, and references come from guards alone; what such a thread gains is that grace
-/// periods need not interrupt it. A thread that stops saying so stops reclamation, as the stall report tells.
+/// periods need not interrupt it. A thread that stops saying so stops reclamation, as the stall report tells; also one
+/// that drops this under a guard, or in a deferred drop, which leaves the thread as it is.
 ///
 /// ```
 /// let mut loop_thread = rtrcu::Qsbr::register()?;

@@ -6,7 +6,12 @@
 #[macro_use]
 mod support;
 
-use rtrcu::{Cookie, Qsbr, Rcu, Turn, read, stats};
+use std::cell::Cell;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+
+use rtrcu::{Config, Cookie, Qsbr, Rcu, Turn, barrier, read, stats};
 use support::eventually;
 
 #[test]
@@ -20,6 +25,8 @@ fn a_thread_is_an_ordinary_one_again() {
     let cookie = Cookie::start();
     assert!(!cookie.is_reached());
     drop(qsbr);
+    // SAFETY: it may be called anywhere.
+    assert_eq!(unsafe { rtrcu_sys::word() } & rtrcu_sys::QSBR_ONLINE, 0);
     eventually(|| cookie.is_reached()); // though this thread says nothing any more
     let guard = read();
     assert!(Turn::register().is_err() && Qsbr::register().is_err());
@@ -37,4 +44,108 @@ fn a_retired_value_asks_for_its_grace_period() {
     assert_eq!(retired.try_into_inner().unwrap(), 1);
     let cookie = Cookie::start_expedited();
     eventually(|| cookie.is_reached());
+}
+
+static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static DROPPED_HERE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A value whose drop takes a while.
+struct Slow(Duration);
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let end = Instant::now() + self.0;
+        while Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        DROPPED.fetch_add(1, SeqCst);
+        DROPPED_HERE.set(DROPPED_HERE.get() + 1);
+    }
+}
+
+/// A loop that retires values and drops them in its turns.
+struct Loop {
+    turn: Turn,
+    cell: Rcu<Slow>,
+    retired: usize,
+    each: Duration,
+}
+
+impl Loop {
+    fn new(each: Duration) -> Self {
+        Self { turn: Turn::register().unwrap(), cell: Rcu::new(Slow(each)), retired: 0, each }
+    }
+
+    /// As [`Turn::until`], and what it returns is what has been dropped here.
+    #[track_caller]
+    fn until(&mut self, next: Instant) -> usize {
+        let before = DROPPED_HERE.get();
+        let dropped = self.turn.until(next);
+        assert_eq!(DROPPED_HERE.get() - before, dropped);
+        dropped
+    }
+
+    /// Retire some, and return when a turn would drop them if its time were not over. If the thread is late a daemon
+    /// may still come first.
+    #[track_caller]
+    fn retire(&mut self, count: usize) {
+        for _ in 0..count {
+            self.cell.replace(Slow(self.each));
+        }
+        self.retired += count;
+        let stops = stats().deadline_stops;
+        eventually(|| {
+            assert_eq!(self.until(Instant::now()), 0, "dropped at the time of the next event");
+            stats().deadline_stops > stops || DROPPED.load(SeqCst) == self.retired
+        });
+    }
+
+    /// What turns have left is dropped all the same.
+    #[track_caller]
+    fn end(self) {
+        barrier();
+        assert_eq!(DROPPED.load(SeqCst), self.retired);
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Nothing is dropped when the time is over, and otherwise as many as the configuration says.
+#[test]
+fn a_turn_drops_its_count_and_nothing_behind_its_deadline() {
+    alone!("a_turn_drops_its_count_and_nothing_behind_its_deadline");
+    let config = Config::new().set("policy", "inline").unwrap().set("blimit", 10).unwrap();
+    config.set("budget_ns", 1_000_000_000).unwrap().apply().unwrap();
+    let mut turns = Loop::new(Duration::ZERO);
+    eventually(|| {
+        turns.retire(45);
+        let dropped = turns.until(Instant::now() + HOUR);
+        assert!(dropped <= 10);
+        assert_eq!(turns.until(Instant::now()), 0);
+        dropped == 10
+    });
+    turns.end();
+}
+
+/// A drop that lasts beyond the next event, or uses up the budget, is the last of its turn.
+#[test]
+fn a_turn_begins_no_drop_when_its_time_is_over() {
+    alone!("a_turn_begins_no_drop_when_its_time_is_over");
+    for (budget_ns, next) in [(1_000_000_000, Duration::from_millis(2)), (1_000_000, HOUR)] {
+        let config = Config::new().set("policy", "inline").unwrap().set("blimit", 10).unwrap();
+        config.set("budget_ns", budget_ns).unwrap().apply().unwrap();
+        DROPPED.store(0, SeqCst);
+        let mut turns = Loop::new(Duration::from_millis(5));
+        eventually(|| {
+            turns.retire(5);
+            let dropped = turns.until(Instant::now() + next);
+            assert!(dropped <= 1);
+            dropped == 1
+        });
+        turns.end();
+        // The cell's last value is dropped with it.
+    }
 }
