@@ -12,11 +12,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex, mpsc};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, barrier, defer, read, section, synchronize};
-use support::{Boxed, Probe, Random, counter, pause, poll};
+use support::{Boxed, Probe, Random, counter, eventually, pause, poll};
 
 /// Grace periods get every chance to end too early.
 fn give_time() {
@@ -331,4 +332,108 @@ fn nested_cells_at_random() {
     Config::new().apply().unwrap();
     barrier();
     assert_eq!(std::sync::Arc::strong_count(&dropped), 1, "each probe was dropped");
+}
+
+/// A guard that a drop takes on its owner's thread, and leaves there, is one of the thread's.
+#[test]
+fn a_guard_kept_by_an_owners_drop_protects() {
+    alone!("a_guard_kept_by_an_owners_drop_protects");
+    thread_local! {
+        static KEPT: RefCell<Vec<Guard>> = const { RefCell::new(Vec::new()) };
+    }
+    let next = || Instant::now() + Duration::from_secs(1);
+    Config::new().set("policy", "inline").unwrap().apply().unwrap();
+    let cell = leaked_cell();
+    let mut turn = Turn::register().unwrap();
+    let owner = thread::current().id();
+    eventually(|| {
+        defer(move || {
+            if thread::current().id() == owner {
+                KEPT.with_borrow_mut(|kept| kept.push(read()));
+            }
+        });
+        give_time();
+        turn.until(next());
+        rtrcu::is_reading()
+    });
+    KEPT.with_borrow(|kept| {
+        let seen = cell.load(&kept[0]);
+        cell.replace(Probe::new(2, &counter()));
+        let cookie = Cookie::start();
+        for _ in 0..20 {
+            give_time();
+            assert_eq!(turn.until(next()), 0);
+            assert!(!cookie.is_reached() && catch_unwind(barrier).is_err());
+        }
+        seen.check();
+    });
+    KEPT.take();
+    assert!(!rtrcu::is_reading());
+}
+
+/// What a body returns may be a guard, of its first poll or a later one.
+#[test]
+fn a_guard_outlives_the_section_that_it_was_taken_in() {
+    for pauses in 0..3 {
+        let cell = Rcu::new(Probe::new(1, &counter()));
+        let mut held = Box::pin(section(async |_| {
+            let guard = read();
+            for _ in 0..pauses {
+                pause().await;
+            }
+            guard
+        }));
+        let guard = loop {
+            if let Poll::Ready(guard) = poll(&mut held) {
+                break guard;
+            }
+        };
+        drop(held);
+        let seen = cell.load(&guard);
+        cell.replace(Probe::new(2, &counter()));
+        let cookie = Cookie::start();
+        give_time();
+        assert!(!cookie.is_reached());
+        seen.check();
+        drop(guard);
+        assert!(!rtrcu::is_reading());
+        eventually(|| cookie.is_reached());
+    }
+}
+
+/// Registrations that are forgotten, or made while their thread ends: grace periods wait for no thread that has ended.
+#[test]
+fn threads_end_with_registrations_of_all_kinds() {
+    alone!("threads_end_with_registrations_of_all_kinds");
+    struct AtExit(Option<Turn>);
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            match self.0.take() {
+                Some(mut turn) => drop(turn.until(Instant::now())),
+                None => std::mem::forget((Qsbr::register(), Turn::register(), Qsbr::register())),
+            }
+            drop(leaked_cell().swap(Probe::new(2, &counter())));
+        }
+    }
+    thread_local! {
+        static AT_EXIT: RefCell<Option<AtExit>> = const { RefCell::new(None) };
+    }
+    for round in 0..8 {
+        thread::spawn(move || {
+            let turn = (round & 1 == 0).then(|| Turn::register().unwrap());
+            AT_EXIT.set(Some(AtExit(turn)));
+            if round & 2 == 0 {
+                std::mem::forget(Qsbr::register());
+            }
+            if round & 4 == 0 {
+                drop(read());
+            }
+        })
+        .join()
+        .unwrap();
+        let cookie = Cookie::start();
+        eventually(|| cookie.is_reached());
+    }
+    barrier();
+    assert_eq!(rtrcu::stats().threads_deadline, 0);
 }
