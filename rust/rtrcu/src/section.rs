@@ -251,6 +251,17 @@ mod tests {
     }
 
     #[test]
+    fn a_listed_section_has_its_name() {
+        let place = Location::caller();
+        let listed = Listed::leak(place);
+        // SAFETY: the node is alive, and its task has been prepared.
+        let name = unsafe { std::ffi::CStr::from_ptr((*listed.as_ptr()).task.name) };
+        assert_eq!(name.to_str().unwrap(), format!("{}:{}", place.file(), place.line()));
+        // SAFETY: it came from a box, and is on no list.
+        drop(unsafe { Box::from_raw(listed.as_ptr()) });
+    }
+
+    #[test]
     fn a_name_is_file_and_line() {
         assert_eq!(named("src/main.rs", 0), "src/main.rs:0");
         assert_eq!(named("a.rs", u32::MAX), "a.rs:4294967295");
