@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real-time RCU for user space: readers that never wait, and reclamation that keeps to a budget.
 //!
-//! [`Rcu`] holds a value that many threads read and some replace. Readers execute no atomic instruction, no fence and
-//! no system call; they are never waited for by each other, and never wait. What was replaced is dropped when no reader
-//! can have it any more, on threads of the library or, for loops with deadlines, in a budget of their own.
+//! [`Rcu`] holds a value that many threads read and some replace. On their fast path readers execute no atomic
+//! instruction, no fence and no system call; they are never waited for by each other, and never wait. What was replaced
+//! is dropped when no reader can have it any more, on threads of the library or, for loops with deadlines, in a budget
+//! of their own.
 //!
 //! ```
 //! use rtrcu::{read, Rcu};
@@ -41,7 +42,8 @@
 //!
 //! After a `fork()` without `exec()` the child has the forking thread alone: its guards and sections go on there, those
 //! of other threads are gone. Sections that other threads were polling are, too, so the child must not use references
-//! that it has from them. An [`AsyncBarrier`] that was pending begins anew in the child when it is polled there.
+//! that it has from them. An [`AsyncBarrier`] that was pending begins anew in the child when it is polled there. An
+//! `RcuMap` that another thread was changing can be read there, but not changed.
 //!
 //! The crate has a copy of the C library to itself; two versions of it, or the C library beside it, are separate
 //! domains. It needs Linux, x86-64 or aarch64, a C compiler to build, and Rust 1.85.
@@ -76,3 +78,8 @@ pub use wait::{
 
 #[doc = include_str!("../coming_from.md")]
 pub mod coming_from {}
+
+/// So that its example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
