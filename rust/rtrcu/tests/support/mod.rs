@@ -123,6 +123,11 @@ impl Wake for Bell {
     }
 }
 
+/// Under an emulator, which does without some of what the kernel gives.
+pub fn is_emulated() -> bool {
+    std::env::var_os("RTRCU_RUNNER").is_some()
+}
+
 /// For tests that set what is the process's, or that leak: run this one as a child, alone, and return whether it went
 /// well and what it said; in the child, `None`. What it leaks is looked for unless that is on purpose.
 pub fn alone(name: &str, leaks: bool) -> Option<(bool, String)> {
