@@ -14,12 +14,14 @@ add_custom_target(explore-programs)
 
 # explore_edit(<out: path of the copy> <spec> <folder>): the changed copies of a spec's sources, made at build time.
 function(explore_edit out spec folder)
-    execute_process(COMMAND ${Python3_EXECUTABLE} ${EXPLORE_APPLY} --names ${spec} OUTPUT_VARIABLE names
-                    COMMAND_ERROR_IS_FATAL ANY)
+    file(STRINGS ${spec} names REGEX "^file: ") # of src/, or ../include/...
+    list(REMOVE_DUPLICATES names)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${spec})
     set(copies)
     set(sources)
     foreach(name ${names})
+        string(REGEX REPLACE "^file: *" "src/" name ${name})
+        cmake_path(NORMAL_PATH name)
         list(APPEND copies ${folder}/${name})
         list(APPEND sources ${CMAKE_SOURCE_DIR}/${name})
     endforeach()

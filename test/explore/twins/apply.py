@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Make the changed copies of a .twin file: apply.py SPEC ROOT OUTPUT; with --names it prints what it changes.
+"""Make the changed copies of a .twin file: apply.py SPEC ROOT OUTPUT.
 
 The format is that of the torture twins (test/torture/make_twin.py), with keys of the explorer:
 
@@ -10,7 +10,6 @@ The format is that of the torture twins (test/torture/make_twin.py), with keys o
 """
 
 import pathlib
-import posixpath
 import sys
 
 sys.dont_write_bytecode = True
@@ -20,18 +19,9 @@ import make_twin  # noqa: E402
 make_twin.KEYS |= {"found", "missed", "layout"}
 
 
-def names(spec):
-    """The files that a spec changes, from the project's root: `file: ../include/...` for an installed header."""
-    _, edits = make_twin.parse(pathlib.Path(spec).read_text(encoding="utf-8"))
-    return sorted({posixpath.normpath("src/" + name) for name, _, _ in edits})
-
-
 def main(arguments):
-    if len(arguments) == 2 and arguments[0] == "--names":
-        print(";".join(names(arguments[1])), end="")
-        return 0
     if len(arguments) != 3:
-        print("usage: apply.py SPEC ROOT OUTPUT, or apply.py --names SPEC", file=sys.stderr)
+        print("usage: apply.py SPEC ROOT OUTPUT", file=sys.stderr)
         return 2
     spec, root, output = arguments
     (pathlib.Path(output) / "src").mkdir(parents=True, exist_ok=True)
