@@ -185,7 +185,7 @@ static struct reader_record *queue_of(struct reader_record *record)
 }
 
 /* The inbox was empty, or it is time to look at the limits. */
-static __attribute__((noinline)) void call_slow(struct reader_record *own, unsigned int seen)
+static __attribute__((noinline)) void call_slow(struct reader_record *own, enum callback_enqueued seen)
 {
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = queue_of(own);
@@ -221,7 +221,7 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
     if (__builtin_expect(!func, 0))
         return refuse_callback("call_rcu");
     struct reader_record *record = own_record();
-    unsigned int seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
+    enum callback_enqueued seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
     if (__builtin_expect(seen, 0))
         call_slow(record, seen);
 }
@@ -260,7 +260,7 @@ void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
 static inline int note(struct callback_retired retired)
 {
     struct reader_record *record = own_record();
-    unsigned int seen = callback_free(&rtrcu_domain.cb, record, retired);
+    enum callback_enqueued seen = callback_free(&rtrcu_domain.cb, record, retired);
     if (__builtin_expect(seen, 0))
         call_slow(record, seen);
     return seen & CALLBACK_NO_MEMORY ? -ENOMEM : 0;

@@ -143,15 +143,17 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 
 /* ---- enqueue: enqueue.c ---- */
 
+/* A set: what the caller must see to. */
 enum callback_enqueued {
-    CALLBACK_FIRST = 1,     /* the inbox was empty: the driver must hear of it */
-    CALLBACK_LOOK = 2,      /* the owner should look at its limits */
-    CALLBACK_NO_MEMORY = 4, /* of callback_free(): nothing is noted, but a full block may have come back */
+    CALLBACK_DONE = 0,
+    CALLBACK_FIRST = 1 << 0,     /* the inbox was empty: the driver must hear of it */
+    CALLBACK_LOOK = 1 << 1,      /* the owner should look at its limits */
+    CALLBACK_NO_MEMORY = 1 << 2, /* of callback_free(): nothing is noted, but a full block may have come back */
 };
 
-/* Queue @head for the calling thread.  Wait-free on a registered thread.  Returns bits of callback_enqueued. */
-unsigned int callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
-                              rcu_callback_t func);
+/* Queue @head for the calling thread.  Wait-free on a registered thread. */
+enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
+                                        rcu_callback_t func);
 
 enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL };
 /* Compare the backlog with qhimark and qmax, and say when to look again. */
@@ -334,8 +336,9 @@ struct callback_retired {
     void *object;
     callback_retire_t function;
 };
-/* Note it in a block of the thread's.  Returns bits of callback_enqueued. */
-unsigned int callback_free(struct callback *cb, struct reader_record *record, struct callback_retired retired);
+/* Note it in a block of the thread's. */
+enum callback_enqueued callback_free(struct callback *cb, struct reader_record *record,
+                                     struct callback_retired retired);
 /* Take the thread's blocks, which get no pointer any more, in order.  Under the queues lock. */
 struct cb_chain callback_free_collect(struct reader_record *record);
 bool callback_is_free_block(rcu_callback_t func);

@@ -12,8 +12,8 @@ void callback_note_new(struct callback *cb, const struct reader_record *record)
     callback_mark(&cb->dirty_leaves, leaf);
 }
 
-unsigned int callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
-                              rcu_callback_t func)
+enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
+                                        rcu_callback_t func)
 {
     bool orphan = !record;
     if (orphan)
@@ -22,7 +22,7 @@ unsigned int callback_enqueue(struct callback *cb, struct reader_record *record,
         callback_double_enter(cb, head);
     head->func = func;
     struct cb_queue *queue = &callback_slot(record)->queue;
-    unsigned int result = 0;
+    enum callback_enqueued result = CALLBACK_DONE;
     if (cbqueue_push(queue, head, orphan ? CB_ANYBODY : CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());

@@ -83,7 +83,7 @@ static void free_alone_run(struct rcu_head *head)
     retired.function(retired.object);
 }
 
-static unsigned int free_without_record(struct callback *cb, struct callback_retired retired)
+static enum callback_enqueued free_without_record(struct callback *cb, struct callback_retired retired)
 {
     bool from_pages;
     struct free_alone *alone = note_memory(sizeof(*alone), &from_pages);
@@ -158,9 +158,9 @@ static bool tell_collector(struct callback *cb, struct reader_record *record)
     return true;
 }
 
-unsigned int callback_free(struct callback *cb, struct reader_record *record, struct callback_retired retired)
+enum callback_enqueued callback_free(struct callback *cb, struct reader_record *record, struct callback_retired retired)
 {
-    unsigned int result = 0;
+    enum callback_enqueued result = CALLBACK_DONE;
     if (!record)
         return free_without_record(cb, retired);
     struct free_block *block = take_out(record, retired.function != free);

@@ -135,7 +135,7 @@ void drive_stats(const struct drive *drive, struct rtrcu_stats *stats);
 /* ---- waking: wake.c ---- */
 
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
-void drive_perform(struct drive *drive, unsigned int actions);
+void drive_perform(struct drive *drive, enum gp_actions actions);
 /* The driver has something new to do; @urgent: without waiting for the tick. */
 void drive_wake(struct drive *drive, bool urgent);
 /* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or one

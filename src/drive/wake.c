@@ -11,13 +11,13 @@ static bool may_wake(void)
 }
 
 /* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
-void drive_perform(struct drive *drive, unsigned int actions)
+void drive_perform(struct drive *drive, enum gp_actions actions)
 {
     if (actions == GP_ACTION_NONE)
         return;
-    for (int kind = 0; kind < GP_KINDS; kind++) {
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct drive_turning *turning = &drive->turning[kind];
-        if (!(actions & 1u << kind) || !may_wake() || !rtrcu_load_relaxed(&turning->sleeping))
+        if (!(actions & gp_action_wake(kind)) || !may_wake() || !rtrcu_load_relaxed(&turning->sleeping))
             continue;
         rtrcu_fetch_add(&turning->event, 1);
         plat_futex_wake(&turning->event, 1);

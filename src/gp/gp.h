@@ -27,13 +27,19 @@
 
 #include "gp/node.h"
 
-/* What the caller must do once it holds no lock. */
-enum gp_action {
+/* A set: what the caller must do once it holds no lock. */
+enum gp_actions {
     GP_ACTION_NONE = 0,
     GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* nobody is in its way any more: one of those who wait is to look */
     GP_ACTION_WAKE_EXPEDITED = 1 << GP_EXPEDITED,
     GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must give a lent priority back */
 };
+
+/* The wake-up that is due to @kind. */
+static inline enum gp_actions gp_action_wake(enum gp_kind kind)
+{
+    return (enum gp_actions)(GP_ACTION_WAKE_NORMAL << kind);
+}
 
 static_assert(PARKED_EXP_TASKS == PARKED_GP_TASKS << GP_EXPEDITED && PARKED_EXP_THREAD == PARKED_GP_THREAD
                                                                                               << GP_EXPEDITED,
@@ -155,13 +161,13 @@ bool gp_pass_alone(struct gp *gp, enum gp_kind kind);
 bool gp_scan(struct gp *gp, enum gp_kind kind);
 /* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
  * outside is outside for the other kind too, whose waiters may all sleep: @actions is what is to be done for it. */
-uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions);
+uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
-/* Where were registered readers that owe a report last seen: on @cpu, or elsewhere?  Bits; unknown is elsewhere. */
-enum { GP_OWING_HERE = 1 << 0, GP_OWING_ELSEWHERE = 1 << 1 };
-unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
+/* A set: where were registered readers that owe a report last seen?  On @cpu, or elsewhere; unknown is elsewhere. */
+enum gp_owing_where { GP_OWING_NOWHERE = 0, GP_OWING_HERE = 1 << 0, GP_OWING_ELSEWHERE = 1 << 1 };
+enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
 /* ---- threads that do not read: doze.c; under the normal machine's crank ---- */
 
@@ -174,10 +180,10 @@ void gp_settle(struct gp *gp, bool fenced);
 
 /* ---- reports: report.c; lock-free, any thread ---- */
 
-/* The reader of @record is or was outside since it last was asked: clear its bits.  Returns actions. */
-unsigned int gp_report(struct gp *gp, const struct reader_record *record);
-/* A reader without a record has left.  Returns actions. */
-unsigned int gp_report_anonymous(struct gp *gp, enum reader_group group);
+/* The reader of @record is or was outside since it last was asked: clear its bits. */
+enum gp_actions gp_report(struct gp *gp, const struct reader_record *record);
+/* A reader without a record has left. */
+enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_group group);
 /* Records of @leaf that still owe a report. */
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 
@@ -208,8 +214,8 @@ static inline bool gp_promote(struct gp *gp, struct reader_record *record)
 {
     return parked_on_thread(record) == 0 || gp_promote_parked(gp, record); /* [O14] most threads have none */
 }
-/* @task, on the leaf's list, has ended its section.  Returns actions. */
-unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
+/* @task, on the leaf's list, has ended its section. */
+enum gp_actions gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
 
 /* Inside the room. */
 static inline struct gp_node *gp_node_at(const struct gp *gp, uint32_t level, uint32_t index)
@@ -220,6 +226,6 @@ static inline struct gp_node *gp_leaf_node(struct gp *gp, const struct reader_le
 {
     return &gp->level0[reader_leaf_index(leaf)];
 }
-unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp);
+enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp);
 
 #endif

@@ -176,8 +176,8 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 /* Value: one look at everybody who owes. */
 struct poll {
     bool arm;
-    uint32_t asked;       /* who had not been asked */
-    unsigned int actions; /* for the other kind */
+    uint32_t asked;          /* who had not been asked */
+    enum gp_actions actions; /* for the other kind */
 };
 
 /* True if it had not been asked yet. */
@@ -242,21 +242,21 @@ static void poll_anonymous(struct gp *gp, enum gp_kind kind)
         reader_anonymous_next(gp->registry, turn);
 }
 
-uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, unsigned int *actions)
+uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions)
 {
     struct gp_machine *machine = &gp->machine[kind];
     struct poll poll = {.arm = arm};
     must_hold(&machine->crank);
     poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
-    *actions |= poll.actions & ~(1u << kind); /* this crank is us: nobody to wake */
+    *actions |= poll.actions & ~gp_action_wake(kind); /* this crank is us: nobody to wake */
     return poll.asked;
 }
 
-static unsigned int owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
+static enum gp_owing_where owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
 {
     struct reader_record *record;
-    unsigned int where = 0;
+    enum gp_owing_where where = GP_OWING_NOWHERE;
     reader_lock(leaf);
     for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
         where |= reader_cpu(record) == cpu ? GP_OWING_HERE : GP_OWING_ELSEWHERE;
@@ -264,9 +264,9 @@ static unsigned int owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct
     return where;
 }
 
-unsigned int gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
+enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
 {
-    unsigned int where = 0;
+    enum gp_owing_where where = GP_OWING_NOWHERE;
     struct reader_leaf *leaf = NULL;
     while (where != (GP_OWING_HERE | GP_OWING_ELSEWHERE) && (leaf = gp_next_owing(gp, kind, leaf)))
         where |= owing_where_in_leaf(gp, kind, leaf, cpu);

@@ -8,7 +8,7 @@
 #include "gp/gp.h"
 
 /* Node @index of @level owes nothing: tell the nodes above.  An action if the top became empty. */
-unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp)
+enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp)
 {
     uint32_t top = rtrcu_load_relaxed(&gp->machine[kind].top);
     for (; level < top; level++) {
@@ -17,19 +17,19 @@ unsigned int gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t
         if (!gp_node_report(gp_node_at(gp, level + 1, index), kind, stamp, bit))
             return GP_ACTION_NONE;
     }
-    return 1u << kind;
+    return gp_action_wake(kind);
 }
 
 /* [O4] Reporter half; the crank's half is gp_is_clear() and gp_end(), the waiter's gp_reached().
  * The section's accesses come before the clearing (a full fence), the crank reads the cleared word with an acquire, and
  * stores the sequence with a release.
  * Forbidden: a waiter returns AND an access of the section is not yet done.   litmus: O4 */
-unsigned int gp_report(struct gp *gp, const struct reader_record *record)
+enum gp_actions gp_report(struct gp *gp, const struct reader_record *record)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     struct reader_leaf *leaf = reader_leaf_of(record);
     struct gp_node *node = gp_leaf_node(gp, leaf);
-    for (int kind = 0; kind < GP_KINDS; kind++) {
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct gp_word word = gp_node_word(node, kind);
         if (!(gp_word_children(word) & reader_bit(record)))
             continue;
@@ -39,7 +39,7 @@ unsigned int gp_report(struct gp *gp, const struct reader_record *record)
     return actions;
 }
 
-unsigned int gp_report_anonymous(struct gp *gp, enum reader_group group)
+enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_group group)
 {
     return reader_anonymous_leave(gp->registry, group) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED
                                                        : GP_ACTION_NONE;

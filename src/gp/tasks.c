@@ -10,7 +10,7 @@
 unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record)
 {
     unsigned int threads = 0;
-    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         if (gp_owing(gp, kind, reader_leaf_of(record)) & reader_bit(record))
             threads |= (unsigned int)PARKED_GP_THREAD << kind;
     }
@@ -19,7 +19,7 @@ unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record
 
 static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kinds)
 {
-    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         if (kinds & 1u << kind)
             gp_node_park(gp_leaf_node(gp, leaf), kind);
     }
@@ -28,7 +28,7 @@ static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kind
 /* Tasks are on the leaf's list now of which the grace periods of @threads wait. */
 static void count_arrival(struct gp *gp, unsigned int threads)
 {
-    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         if (threads & (unsigned int)PARKED_GP_THREAD << kind)
             rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     }
@@ -63,12 +63,12 @@ bool gp_promote_parked(struct gp *gp, struct reader_record *record)
     return parked_on_thread(record) == 0;
 }
 
-unsigned int gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)
+enum gp_actions gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     struct gp_node *node = gp_leaf_node(gp, leaf);
     unsigned int last = parked_remove_from_leaf(leaf, task);
-    for (unsigned int kind = 0; kind < GP_KINDS; kind++) {
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct gp_stamp stamp = gp_word_stamp(gp_node_word(node, kind));
         if ((last & 1u << kind) && gp_node_unpark(node, kind, stamp)) /* [O4] */
             actions |= gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);

@@ -5,10 +5,10 @@
  */
 #include "section/section.h"
 
-unsigned int section_leave(struct gp *gp, bool exiting)
+enum gp_actions section_leave(struct gp *gp, bool exiting)
 {
     sigset_t saved;
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     plat_signals_block(&saved);
     struct reader_record *record = reader_self();
     if (record) {

@@ -11,15 +11,15 @@ bool section_may_go_offline(struct gp *gp)
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) == RTRCU_QSBR_ONLINE;
 }
 
-static unsigned int report(struct gp *gp)
+static enum gp_actions report(struct gp *gp)
 {
     reader_slow_begin();
-    unsigned int actions = section_report(gp);
+    enum gp_actions actions = section_report(gp);
     reader_slow_end();
     return actions;
 }
 
-unsigned int section_quiescent_slow(struct gp *gp)
+enum gp_actions section_quiescent_slow(struct gp *gp)
 {
     uint32_t word = rtrcu_word_read();
     if (!reader_self())
@@ -35,7 +35,7 @@ unsigned int section_quiescent_slow(struct gp *gp)
     return report(gp);
 }
 
-unsigned int section_offline(struct gp *gp)
+enum gp_actions section_offline(struct gp *gp)
 {
     (void)section_repair(gp);
     if (!(rtrcu_word_read() & RTRCU_QSBR_ONLINE))

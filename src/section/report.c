@@ -5,7 +5,7 @@
  */
 #include "section/section.h"
 
-unsigned int section_anonymous_leave(struct gp *gp)
+enum gp_actions section_anonymous_leave(struct gp *gp)
 {
     if (!reader_self_is(READER_STATE_ANONYMOUS))
         return GP_ACTION_NONE;
@@ -17,7 +17,7 @@ unsigned int section_anonymous_leave(struct gp *gp)
 /* Tasks that parked here are promoted before the thread's bit is cleared [O14]; while nobody waits for the thread they
  * stay on its own list.  Then nothing may be cleared either: a scan may set the bit at this moment, and a task that
  * parked behind that scan's promotion stands on this list alone.  The next gp_poll() promotes it and clears the bit. */
-static bool tasks_permit_report(struct gp *gp, struct reader_record *record, unsigned int *actions)
+static bool tasks_permit_report(struct gp *gp, struct reader_record *record, enum gp_actions *actions)
 {
     if (parked_on_thread(record) == 0) /* [O15] */
         return true;
@@ -31,10 +31,10 @@ static bool tasks_permit_report(struct gp *gp, struct reader_record *record, uns
     return all;
 }
 
-unsigned int section_report(struct gp *gp)
+enum gp_actions section_report(struct gp *gp)
 {
     struct reader_record *record = reader_self();
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     if (lock_any_held(SECTION_LOCKS))
         return GP_ACTION_NONE; /* a handler interrupted its holder: the flag stays, and a later slow path reports */
     reader_disarm(gp_registry(gp)); /* a full fence: what was read before is read before the report */
@@ -46,9 +46,9 @@ unsigned int section_report(struct gp *gp)
 }
 
 /* The thread is outside and asked: take the flag back, then read what is asked. */
-unsigned int section_leave_outermost(struct gp *gp)
+enum gp_actions section_leave_outermost(struct gp *gp)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     if (!reader_self() || reader_self_is(READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);

@@ -24,16 +24,16 @@
 
 /* rcu_read_lock() found the flag or no registration. */
 void section_lock_slow(struct gp *gp);
-unsigned int section_unlock_slow(struct gp *gp);
+enum gp_actions section_unlock_slow(struct gp *gp);
 
 /* ---- reports: report.c; inside a slow path ---- */
 
 /* Take the flag back, report, give a lent priority back.  The calling thread is outside or at a quiescent state. */
-unsigned int section_report(struct gp *gp);
+enum gp_actions section_report(struct gp *gp);
 /* The thread is outside and asked: what its outermost unlock does. */
-unsigned int section_leave_outermost(struct gp *gp);
+enum gp_actions section_leave_outermost(struct gp *gp);
 /* A thread without a record, or one that entered without, is no longer counted.  Signals are blocked. */
-unsigned int section_anonymous_leave(struct gp *gp);
+enum gp_actions section_anonymous_leave(struct gp *gp);
 
 /* ---- unbalanced programs: repair.c ---- */
 
@@ -44,8 +44,8 @@ void section_repair_lock(struct gp *gp);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */
 
-unsigned int section_quiescent_slow(struct gp *gp);
-unsigned int section_offline(struct gp *gp);
+enum gp_actions section_quiescent_slow(struct gp *gp);
+enum gp_actions section_offline(struct gp *gp);
 void section_online(struct gp *gp);
 /* An online quiescent-state thread without an explicit section: it may go offline to wait. */
 bool section_may_go_offline(struct gp *gp);
@@ -59,18 +59,18 @@ static inline uint32_t section_nesting(void)
 
 /* The task stops here: its share is listed, and leaves the thread.  @own_list: on this thread's list if nobody waits
  * for it, else always on the leaf's. */
-unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list);
+enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own_list);
 /* The task goes on here, above the sections that the thread has open. */
 void section_task_resume(struct gp *gp, struct rcu_task *task);
 /* The innermost section of the calling thread becomes the task's alone: it is listed, and leaves the thread. */
-unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list);
+enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own_list);
 /* That section ends, on any thread. */
-unsigned int section_task_unlist(struct gp *gp, struct rcu_task *task);
-unsigned int section_task_exit(struct gp *gp, struct rcu_task *task);
+enum gp_actions section_task_unlist(struct gp *gp, struct rcu_task *task);
+enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task);
 /* Tasks mounted here whose outermost section has ended leave their lists. */
-unsigned int section_task_done(struct gp *gp);
+enum gp_actions section_task_done(struct gp *gp);
 /* The thread ends: so do the sections of what is mounted on it. */
-unsigned int section_task_abandon(struct gp *gp);
+enum gp_actions section_task_abandon(struct gp *gp);
 
 /* A handler that interrupted a holder of these leaves everything that takes them to later. */
 #define SECTION_LOCKS (1u << LOCK_RANK_LEAF | 1u << LOCK_RANK_TASKS)
@@ -86,6 +86,6 @@ struct reader_record *section_record(struct gp *gp);
 /* ---- leaving: leave.c ---- */
 
 /* Leave the registry.  @exiting: the thread ends, so a section left open is reported and closed. */
-unsigned int section_leave(struct gp *gp, bool exiting);
+enum gp_actions section_leave(struct gp *gp, bool exiting);
 
 #endif

@@ -40,9 +40,9 @@ void section_lock_slow(struct gp *gp)
     reader_slow_end();
 }
 
-unsigned int section_unlock_slow(struct gp *gp)
+enum gp_actions section_unlock_slow(struct gp *gp)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     slow_begin();
     if (!section_repair(gp))
         actions = section_task_done(gp);

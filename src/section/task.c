@@ -137,7 +137,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
 
 /* The thread gives @share up.  What its unlocks would do follows: the task that it was taken over from may have nothing
  * left, and if that was all of it, the thread is outside.  When what is left began is not known any more. */
-static unsigned int give_up(struct gp *gp, uint32_t share)
+static enum gp_actions give_up(struct gp *gp, uint32_t share)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     rtrcu_word_add(&rtrcu_self, (uint32_t)-share);
@@ -148,7 +148,7 @@ static unsigned int give_up(struct gp *gp, uint32_t share)
     if (rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST && !rtrcu_self.task)
         return GP_ACTION_NONE;
     reader_slow_begin();
-    unsigned int actions = section_task_done(gp);
+    enum gp_actions actions = section_task_done(gp);
     uint32_t word = rtrcu_word_read();
     if (word >> 24 != RTRCU_FLAG_FAST && (word & RTRCU_INSIDE_MASK) == 0)
         actions |= section_leave_outermost(gp);
@@ -156,7 +156,7 @@ static unsigned int give_up(struct gp *gp, uint32_t share)
     return actions;
 }
 
-unsigned int section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
+enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own_list)
 {
     uint32_t where = rtrcu_load_relaxed(&task->where);
     if (rtrcu_load_relaxed(&task->mounted) == 0 && where != PARKED_NOWHERE)
@@ -201,7 +201,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     reader_slow_end();
 }
 
-unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_list)
+enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own_list)
 {
     bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
     if (listed || section_nesting() == 0) {
@@ -216,7 +216,7 @@ unsigned int section_task_list(struct gp *gp, struct rcu_task *task, bool own_li
 
 /* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the
  * promoter holds.  A handler may have taken it off meanwhile. */
-static unsigned int take_off(struct gp *gp, struct rcu_task *task)
+static enum gp_actions take_off(struct gp *gp, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_acquire(&task->where);
     if (parked_is_counted(where)) {
@@ -230,20 +230,20 @@ static unsigned int take_off(struct gp *gp, struct rcu_task *task)
     struct reader_leaf *leaf = lock_leaf_of(task);
     if (!leaf)
         return GP_ACTION_NONE;
-    unsigned int actions = gp_unpark(gp, leaf, task);
+    enum gp_actions actions = gp_unpark(gp, leaf, task);
     reader_unlock(leaf);
     return actions;
 }
 
-unsigned int section_task_unlist(struct gp *gp, struct rcu_task *task)
+enum gp_actions section_task_unlist(struct gp *gp, struct rcu_task *task)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     return take_off(gp, task);
 }
 
-unsigned int section_task_done(struct gp *gp)
+enum gp_actions section_task_done(struct gp *gp)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     for (;;) { /* as many as end here */
         struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
         if (!task || section_nesting() > task->base || lock_any_held(SECTION_LOCKS))
@@ -255,9 +255,9 @@ unsigned int section_task_done(struct gp *gp)
     }
 }
 
-unsigned int section_task_abandon(struct gp *gp)
+enum gp_actions section_task_abandon(struct gp *gp)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     struct rcu_task *task;
     while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* as many as are mounted here */
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
@@ -269,7 +269,7 @@ unsigned int section_task_abandon(struct gp *gp)
     return actions;
 }
 
-unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
+enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task)
 {
     bool mounted = is_mounted_here(gp, task);
     uint32_t share = mounted ? take_out(task) : task->nesting;
@@ -278,7 +278,7 @@ unsigned int section_task_exit(struct gp *gp, struct rcu_task *task)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",
                  task->name ? task->name : "", share ? share : 1);
-    unsigned int actions = take_off(gp, task);
+    enum gp_actions actions = take_off(gp, task);
     if (mounted && share != 0)
         actions |= give_up(gp, share);
     task->nesting = 0;

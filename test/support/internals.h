@@ -117,7 +117,7 @@ class Crank
 {
     struct gp *gp_;
     gp_kind kind_;
-    unsigned actions_ = 0;
+    gp_actions actions_ = GP_ACTION_NONE;
 
   public:
     explicit Crank(struct gp *gp, gp_kind kind = GP_NORMAL) : gp_(gp), kind_(kind)
@@ -143,7 +143,7 @@ class Crank
         return gp_poll(gp_, kind_, arm, &actions_);
     }
     /* What polling left to be done for the other kind. */
-    unsigned actions() const
+    gp_actions actions() const
     {
         return actions_;
     }

@@ -58,20 +58,20 @@ static bool try_to_scan(struct drive *drive, enum gp_kind kind)
 /* Look at the readers, and wake the other kind's crank where that ends its wait too. */
 static uint32_t poll_readers(struct drive *drive, enum gp_kind kind, bool arm)
 {
-    unsigned int actions = GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
     uint32_t asked = gp_poll(drive->gp, kind, arm, &actions);
     drive_perform(drive, actions);
     return asked;
 }
 
 /* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
-static unsigned int readers_where(struct drive *drive, enum gp_kind kind)
+static enum gp_owing_where readers_where(struct drive *drive, enum gp_kind kind)
 {
     return gp_owing_where(drive->gp, kind, (uint32_t)plat_cpu_current());
 }
 
 /* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
-static bool keeps_a_reader_from_running(unsigned int where)
+static bool keeps_a_reader_from_running(enum gp_owing_where where)
 {
     return (where & GP_OWING_HERE) && plat_sched_rt_priority() > 0;
 }
@@ -81,7 +81,7 @@ static bool keeps_a_reader_from_running(unsigned int where)
 static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
-    unsigned int where = spin_ns == 0 ? 0 : readers_where(drive, kind);
+    enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(drive, kind);
     if (!(where & GP_OWING_ELSEWHERE) || keeps_a_reader_from_running(where))
         return false;
     do {

@@ -424,7 +424,7 @@ TEST_F(CallbackFork, InsideARetiredFunction)
         Forker forker = {{}, cb_, record_};
         for (uint64_t i = 0; i < count; i++)
             ASSERT_LT(callback_free(cb_, record_, {i == at ? &forker : nullptr, fork_inside_retired}),
-                      unsigned{CALLBACK_NO_MEMORY});
+                      CALLBACK_NO_MEMORY);
         make_ready(record_);
         EXPECT_EQ(invoke(record_, everything()), count);
         EXPECT_EQ(cb_->lost_at_fork.count, 0u);

@@ -97,15 +97,15 @@ class Free : public CallbackWorld
 
 TEST_F(Free, TheDriverIsToldOnce)
 {
-    EXPECT_EQ(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST, unsigned{CALLBACK_FIRST});
+    EXPECT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST);
     for (int i = 1; i < 100; i++)
-        EXPECT_EQ(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST, 0u);
+        EXPECT_FALSE(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST);
     EXPECT_EQ(callback_pending(record_), 100u);
     make_ready(record_);
     EXPECT_EQ(invoke(record_, everything()), 100u);
     EXPECT_EQ(callback_slot(record_)->free_done, 100u);
     EXPECT_EQ(callback_pending(record_), 0u);
-    EXPECT_EQ(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST, unsigned{CALLBACK_FIRST});
+    EXPECT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST);
     make_ready(record_);
     invoke(record_, everything());
 }
@@ -119,7 +119,7 @@ TEST_F(Free, APointerCountsAgainstTheLimits)
     bool heads = false;
     while (callback_pending(record_) < 50) {
         heads = !heads;
-        unsigned seen = heads ? enqueue(record_) : callback_free(cb_, record_, {object(), free});
+        callback_enqueued seen = heads ? enqueue(record_) : callback_free(cb_, record_, {object(), free});
         callback_pressure pressure = seen & CALLBACK_LOOK ? callback_look(cb_, record_) : CALLBACK_CALM;
         if (pressure == CALLBACK_PUSH)
             pushed.push_back(callback_pending(record_));
@@ -348,8 +348,7 @@ class Retired : public Free
     }
     template <char Name> void retire(uint64_t number, callback_retire_t function = note_retired<Name>)
     {
-        ASSERT_LT(callback_free(cb_, record_, {reinterpret_cast<void *>(number), function}),
-                  unsigned{CALLBACK_NO_MEMORY});
+        ASSERT_LT(callback_free(cb_, record_, {reinterpret_cast<void *>(number), function}), CALLBACK_NO_MEMORY);
     }
 };
 
@@ -478,9 +477,9 @@ TEST_F(Retired, OneThatThrowsHasReturned)
 TEST_F(Retired, OneThatThrowsWithoutARecordLeavesNothing)
 {
     reader_record *orphan = reader_orphan(world_.registry());
-    ASSERT_LT(callback_free(cb_, nullptr, {nullptr, throw_it}), unsigned{CALLBACK_NO_MEMORY});
+    ASSERT_LT(callback_free(cb_, nullptr, {nullptr, throw_it}), CALLBACK_NO_MEMORY);
     ASSERT_LT(callback_free(cb_, nullptr, {reinterpret_cast<void *>(uintptr_t{7}), note_retired<'a'>}),
-              unsigned{CALLBACK_NO_MEMORY});
+              CALLBACK_NO_MEMORY);
     make_ready(orphan);
     others_freed = 0;
     EXPECT_THROW(invoke(orphan, everything()), int);

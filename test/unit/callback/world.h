@@ -49,7 +49,7 @@ class CallbackWorld : public testing::Test
         items_.push_back(Item{{}, items_.size(), this});
         return &items_.back();
     }
-    unsigned enqueue(reader_record *record, rcu_callback_t func = note)
+    callback_enqueued enqueue(reader_record *record, rcu_callback_t func = note)
     {
         return callback_enqueue(cb_, record, &item()->head, func);
     }

@@ -30,7 +30,7 @@ class Gp : public testing::Test
         ASSERT_TRUE(crank.is_clear());
         crank.end();
     }
-    unsigned leave_and_report(reader_record *record)
+    gp_actions leave_and_report(reader_record *record)
     {
         world_.set_inside(record, 0);
         return gp_report(gp_, record);
@@ -147,11 +147,11 @@ TEST_F(Gp, ReportIsIdempotentAndTheLastOneWakes)
     reader_record *a = world_.craft(1), *b = world_.craft(1);
     test::Crank crank(gp_);
     crank.begin_and_scan();
-    EXPECT_EQ(leave_and_report(a), static_cast<unsigned>(GP_ACTION_NONE));
-    EXPECT_EQ(gp_report(gp_, a), static_cast<unsigned>(GP_ACTION_NONE));
+    EXPECT_EQ(leave_and_report(a), GP_ACTION_NONE);
+    EXPECT_EQ(gp_report(gp_, a), GP_ACTION_NONE);
     EXPECT_FALSE(crank.is_clear());
-    EXPECT_EQ(leave_and_report(b), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
-    EXPECT_EQ(gp_report(gp_, b), static_cast<unsigned>(GP_ACTION_NONE)) << "it owes nothing";
+    EXPECT_EQ(leave_and_report(b), GP_ACTION_WAKE_NORMAL);
+    EXPECT_EQ(gp_report(gp_, b), GP_ACTION_NONE) << "it owes nothing";
     EXPECT_TRUE(crank.is_clear());
     crank.end();
 }
@@ -160,7 +160,7 @@ TEST_F(Gp, ReportBetweenGracePeriodsIsNothing)
 {
     reader_record *reader = world_.craft(0);
     grace_period();
-    EXPECT_EQ(gp_report(gp_, reader), static_cast<unsigned>(GP_ACTION_NONE));
+    EXPECT_EQ(gp_report(gp_, reader), GP_ACTION_NONE);
 }
 
 TEST_F(Gp, OneReportServesBothMachines)
@@ -172,7 +172,7 @@ TEST_F(Gp, OneReportServesBothMachines)
     lock_acquire_same_rank(expedited_crank);
     gp_begin(gp_, GP_EXPEDITED, 1);
     ASSERT_TRUE(gp_scan(gp_, GP_EXPEDITED));
-    EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
+    EXPECT_EQ(leave_and_report(reader), gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
     EXPECT_TRUE(gp_is_clear(gp_, GP_EXPEDITED));
     gp_end(gp_, GP_EXPEDITED, 2);
     lock_release(expedited_crank);
@@ -193,7 +193,7 @@ TEST_F(Gp, PollReportsForTheOtherKindToo)
     crank.poll(false);
     EXPECT_TRUE(crank.is_clear());
     EXPECT_TRUE(gp_is_clear(gp_, GP_EXPEDITED));
-    EXPECT_EQ(crank.actions(), static_cast<unsigned>(GP_ACTION_WAKE_EXPEDITED)) << "its crank may sleep";
+    EXPECT_EQ(crank.actions(), GP_ACTION_WAKE_EXPEDITED) << "its crank may sleep";
     gp_end(gp_, GP_EXPEDITED, 2);
     lock_release(expedited_crank);
     crank.end();
@@ -235,7 +235,7 @@ TEST_F(Gp, QuiescentStateThreadsAreAskedAtOnce)
     EXPECT_TRUE(crank.begin_and_scan());
     EXPECT_EQ(rtrcu_word_of(qs->self) >> 24, RTRCU_FLAG_SPECIAL);
     EXPECT_EQ(rtrcu_word_of(preemptible->self) >> 24, RTRCU_FLAG_FAST);
-    EXPECT_EQ(gp_report(gp_, qs), static_cast<unsigned>(GP_ACTION_NONE)) << "its quiescent state: still online";
+    EXPECT_EQ(gp_report(gp_, qs), GP_ACTION_NONE) << "its quiescent state: still online";
     EXPECT_FALSE(crank.is_clear());
     leave_and_report(preemptible);
     EXPECT_TRUE(crank.is_clear());
@@ -340,7 +340,7 @@ TEST_F(Gp, WhoLeavesTheRegistryReports)
     test::Crank crank(gp_);
     crank.begin_and_scan();
     world_.withdraw(reader);
-    EXPECT_EQ(gp_report(gp_, reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
+    EXPECT_EQ(gp_report(gp_, reader), GP_ACTION_WAKE_NORMAL);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
 }
@@ -374,7 +374,7 @@ TEST_P(GpTree, TheLastReportInAnyOrderIsTheOneThatWakes)
         std::shuffle(inside.begin(), inside.end(), random);
         for (size_t i = 0; i < inside.size(); i++) {
             ASSERT_FALSE(crank.is_clear()) << "reports left: " << inside.size() - i;
-            unsigned actions = leave_and_report(inside[i]);
+            gp_actions actions = leave_and_report(inside[i]);
             ASSERT_EQ(actions != GP_ACTION_NONE, i + 1 == inside.size());
         }
         ASSERT_TRUE(crank.is_clear());
@@ -423,10 +423,10 @@ TEST_P(GpTree, AStaleCarryChangesNothing)
     test::Crank crank(gp_);
     ASSERT_TRUE(crank.begin_and_scan());
     if (GetParam() > 1) {
-        EXPECT_EQ(gp_carry(gp_, GP_NORMAL, 0, reader->leaf->index, stale), static_cast<unsigned>(GP_ACTION_NONE));
+        EXPECT_EQ(gp_carry(gp_, GP_NORMAL, 0, reader->leaf->index, stale), GP_ACTION_NONE);
     }
     EXPECT_FALSE(crank.is_clear());
-    EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_WAKE_NORMAL));
+    EXPECT_EQ(leave_and_report(reader), GP_ACTION_WAKE_NORMAL);
     crank.end();
 }
 
@@ -484,7 +484,7 @@ TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
         world_.fill_last_leaf();
         reader_record *fresh = world_.craft(1);
         EXPECT_EQ(fresh->leaf->index, 1u);
-        EXPECT_EQ(gp_report(gp_, fresh), static_cast<unsigned>(GP_ACTION_NONE));
+        EXPECT_EQ(gp_report(gp_, fresh), GP_ACTION_NONE);
         crank.poll(true);
         EXPECT_FALSE(crank.is_clear());
         leave_and_report(old);
@@ -550,7 +550,7 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
     EXPECT_FALSE(seq_is_running(normal_->seq));
     EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie)) << "the one under way in the parent does not count";
     for (auto *reader : readers)
-        EXPECT_EQ(leave_and_report(reader), static_cast<unsigned>(GP_ACTION_NONE));
+        EXPECT_EQ(leave_and_report(reader), GP_ACTION_NONE);
     grace_period();
     EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie));
 }

@@ -28,13 +28,13 @@ class GpTasks : public testing::Test
         }
         world_.set_inside(record_, 0);
     }
-    unsigned unlock(rcu_task *task)
+    gp_actions unlock(rcu_task *task)
     {
         if (parked_remove_from_thread(task))
             return GP_ACTION_NONE;
         reader_leaf *leaf = task->leaf;
         reader_lock(leaf);
-        unsigned actions = gp_unpark(gp_, leaf, task);
+        gp_actions actions = gp_unpark(gp_, leaf, task);
         reader_unlock(leaf);
         return actions;
     }
@@ -51,7 +51,7 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
     EXPECT_NE(gp_tasks_came(gp_, GP_NORMAL), came) << "who schedules it is to be told";
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
-    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
+    EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
 }
@@ -64,7 +64,7 @@ TEST_F(GpTasks, AndNotForOneThatParkedAfter)
     park(&task_[0]);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
-    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_NONE);
+    EXPECT_EQ(unlock(&task_[0]), GP_ACTION_NONE);
 }
 
 TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
@@ -76,7 +76,7 @@ TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
     crank.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
     EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), 0u);
     EXPECT_FALSE(crank.is_clear());
-    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
+    EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
     crank.end();
 }
 
@@ -91,7 +91,7 @@ TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
     world_.set_inside(record_, 0);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
-    EXPECT_EQ(unlock(&task_[0]), (unsigned)GP_ACTION_WAKE_NORMAL);
+    EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
     crank.end();
 }
 
@@ -126,7 +126,7 @@ TEST_F(GpTasks, BothKindsWaitForTheSameTask)
     {
         test::Crank expedited(gp_, GP_EXPEDITED);
         EXPECT_TRUE(expedited.begin_and_scan());
-        EXPECT_EQ(unlock(&task_[0]), (unsigned)(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
+        EXPECT_EQ(unlock(&task_[0]), gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
         expedited.end();
     }
     lock_acquire(&gp_->machine[GP_NORMAL].crank);

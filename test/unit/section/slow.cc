@@ -115,7 +115,7 @@ TEST(Slow, SignalsAreOpenAgain)
         rcu_read_lock(); /* registers */
         EXPECT_TRUE(is_open(SIGUSR1));
         rcu_read_unlock();
-        EXPECT_EQ(section_leave(gp_, false), static_cast<unsigned>(GP_ACTION_NONE));
+        EXPECT_EQ(section_leave(gp_, false), GP_ACTION_NONE);
         EXPECT_TRUE(is_open(SIGUSR1));
     });
 }

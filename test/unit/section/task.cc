@@ -382,7 +382,7 @@ TEST_F(Task, WhoParksGivesALentPriorityBack)
         reader_record *record = rtrcu_self.record;
         rtrcu_store_relaxed(&record->lent, lock_thread_id() | UINT32_C(1) << 31); /* and somebody sleeps on it */
         reader_arm_self();
-        unsigned actions = section_task_park(gp_, &inner_, true);
+        gp_actions actions = section_task_park(gp_, &inner_, true);
         EXPECT_TRUE(actions & GP_ACTION_UNLOCK_PI);
         rtrcu_store_relaxed(&record->lent, 0u);
         rcu_task_resume(&inner_);

@@ -175,7 +175,7 @@ TEST_F(Task, AThreadThatEndsReportsForItsTasks)
     for (int i = 0; i < 3; i++)
         crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
-    unsigned actions = 0;
+    gp_actions actions = GP_ACTION_NONE;
     first_.run([&] {
         test::CapturedComplaints said;
         rcu_task_resume(&outer_);

@@ -20,7 +20,7 @@ TEST(Leave, GivesALentPriorityBack)
             reader_record *record = section_record(gp_);
             ASSERT_NE(record, nullptr);
             rtrcu_store_relaxed(&record->lent, lock_thread_id() | waiters);
-            unsigned actions = section_leave(gp_, false);
+            gp_actions actions = section_leave(gp_, false);
             EXPECT_EQ((actions & GP_ACTION_UNLOCK_PI) != 0, waiters != 0);
             EXPECT_EQ(rtrcu_load_relaxed(&record->lent) != 0, waiters != 0);
             rtrcu_store_relaxed(&record->lent, 0u);
@@ -35,7 +35,7 @@ TEST(Leave, ReportsLikeAnyOther)
     reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    unsigned actions = 0;
+    gp_actions actions = GP_ACTION_NONE;
     reader.run([&] { actions = section_leave(gp_, false); });
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
     ASSERT_TRUE(crank.is_clear());
