@@ -174,7 +174,7 @@ void rtrcu_note_leave(void)
 
 void rtrcu_assert_qsbr(const char *call)
 {
-    if ((rtrcu_word_read() & RTRCU_QSBR_ONLINE) == 0)
+    if (!reader_word_is_online(reader_self_word()))
         plat_die(
             "rtrcu: thread %u: %s() outside the quiescent-state discipline, or offline; register with RTRCU_QSBR and"
             " go online, or use rcu_read_lock()\n",

@@ -14,7 +14,7 @@ static bool own_sections_exclude(bool in_handler)
 {
     if (section_nesting() != 0 || rtrcu_self.bh != 0)
         return true;
-    bool invisible = rtrcu_word_read() & RTRCU_QSBR_ONLINE;
+    bool invisible = reader_word_is_online(reader_self_word());
     return in_handler && invisible && !reader_self_is(READER_STATE_BH);
 }
 

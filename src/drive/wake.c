@@ -35,7 +35,7 @@ void drive_note(struct drive *drive, bool urgent)
 /* A deadline thread that is offline has no deadline to keep. */
 static bool may_wake_driver(void)
 {
-    bool offline = (reader_self_is(READER_STATE_QSBR)) && !(rtrcu_word_read() & RTRCU_QSBR_ONLINE);
+    bool offline = reader_self_is(READER_STATE_QSBR) && !reader_word_is_online(reader_self_word());
     return may_wake() || offline;
 }
 

@@ -121,7 +121,7 @@ void reader_disarm(struct reader_registry *registry)
     reader_wake(); /* whoever goes back to fast says no more */
     invariant("INV-RD4", !record || (reader_awake_slots(record->leaf) & reader_bit(record)));
     if (!(mode & 1)) {
-        rtrcu_word_disarm(&rtrcu_self); /* [O3] */
+        reader_word_disarm(); /* [O3] */
         return;
     }
     if (record && rtrcu_self.slow == 1)

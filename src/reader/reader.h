@@ -18,6 +18,7 @@
  * INV-RD1: registered is a subset of used.
  * INV-RD2: a thread takes its flag back only inside a slow path that rtrcu_thread.slow counts.
  * INV-RD4: the flag of a registered thread that is neither awake nor leaving is set; see reader/awake.h.
+ * INV-RD5 to INV-RD7 are the reader word's: see reader/word.h.
  * And: self is valid memory while the registered bit is set and the leaf lock is held.
  */
 #ifndef RTRCU_READER_READER_H
@@ -25,10 +26,10 @@
 
 #include <assert.h>
 
-#include <rtrcu/detail/word.h>
 #include <rtrcu/rcu.h>
 
 #include "reader/awake.h"
+#include "reader/word.h"
 
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
 

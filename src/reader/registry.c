@@ -133,7 +133,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     record->cpu = plat_cpu_address();
     rtrcu_store_relaxed(&record->thread_id, lock_thread_id());
     rtrcu_store_relaxed(&record->fence_ack, 0);
-    rtrcu_word_register(self); /* in full-fence mode it stays so [O7] */
+    reader_word_register(self); /* in full-fence mode it stays so [O7] */
     self->record = record;
     self->lent = &record->lent;
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
@@ -156,7 +156,7 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     record->leaf->draining |= reader_bit(record);
     for (int room = 0; room < READER_ROOMS; room++)
         record->leaf->held[room] |= reader_bit(record);
-    rtrcu_word_unregister(self);
+    reader_word_unregister(self);
     record->quiet = 0;
     self->record = NULL;
     record->self = NULL;

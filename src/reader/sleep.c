@@ -68,8 +68,8 @@ bool reader_kept_still(const struct reader_record *record)
     reader_must_hold(record->leaf);
     if (rtrcu_load_acquire(&record->self->slow) != 0)
         return false;
-    uint32_t word = rtrcu_word_of(record->self);
-    bool special = word >> 24 == RTRCU_FLAG_SPECIAL, outside = (word & RTRCU_INSIDE_MASK) == 0;
+    struct reader_word word = reader_word_of(record->self);
+    bool special = reader_word_is_special(word), outside = reader_word_inside(word) == 0;
     if (!special || !outside || record->armed != record->left_armed)
         return false;
     return !(reader_sleepless(record->leaf) & reader_bit(record));

@@ -15,7 +15,7 @@
  * Forbidden: the scan sees outside AND the section reads an old pointer.   litmus: O1 */
 uint32_t reader_inside(const struct reader_record *record)
 {
-    return rtrcu_word_of(record->self) & RTRCU_INSIDE_MASK;
+    return reader_word_inside(reader_word_of(record->self));
 }
 
 /* [O3] Asking half; the owner's half is reader_disarm().
@@ -27,9 +27,9 @@ uint32_t reader_inside(const struct reader_record *record)
 bool reader_arm(struct reader_record *record)
 {
     reader_must_hold(record->leaf);
-    if (rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_SPECIAL)
+    if (reader_word_is_special(reader_word_of(record->self)))
         return false;
-    rtrcu_word_arm(record->self);
+    reader_word_arm(record->self);
     record->armed++;
     return true;
 }
@@ -38,5 +38,5 @@ bool reader_arm(struct reader_record *record)
 void reader_arm_self(void)
 {
     if (rtrcu_self.record)
-        rtrcu_word_arm(&rtrcu_self);
+        reader_word_arm(&rtrcu_self);
 }

@@ -10,31 +10,31 @@
 
 /* The discipline that the word had before unlocks without locks borrowed from it, or from the flag.  A preemptible
  * thread had none to borrow from: what it has there is nesting, however deep. */
-static uint32_t discipline_of(uint32_t word)
+static uint32_t discipline_of(struct reader_word word)
 {
-    uint32_t inside = word & RTRCU_INSIDE_MASK;
+    uint32_t inside = reader_word_inside(word);
     if (inside > (RTRCU_QSBR_ONLINE | RTRCU_NESTING_MASK) || !reader_self_is(READER_STATE_QSBR))
         return 0;
     return inside >= NESTING_BORROWED ? RTRCU_QSBR_ONLINE : 0;
 }
 
 /* Negative after unlocks without locks. */
-static int32_t nesting_of(uint32_t word)
+static int32_t nesting_of(struct reader_word word)
 {
-    return (int32_t)(((word & RTRCU_INSIDE_MASK) - discipline_of(word)) << 8) >> 8;
+    return (int32_t)((reader_word_inside(word) - discipline_of(word)) << 8) >> 8;
 }
 
 static void repair(struct gp *gp, uint32_t nesting)
 {
-    uint32_t base = discipline_of(rtrcu_word_read());
+    uint32_t base = discipline_of(reader_self_word());
     complain(reader_misuse(gp_registry(gp), READER_MISUSE_UNLOCK),
              "rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored", lock_thread_id());
-    rtrcu_word_repair(&rtrcu_self, reader_self() != NULL, base + nesting);
+    reader_word_repair(reader_self() != NULL, base + nesting);
 }
 
 bool section_repair(struct gp *gp)
 {
-    bool broken = nesting_of(rtrcu_word_read()) < 0;
+    bool broken = nesting_of(reader_self_word()) < 0;
     if (broken)
         repair(gp, 0);
     return broken;
@@ -42,6 +42,6 @@ bool section_repair(struct gp *gp)
 
 void section_repair_lock(struct gp *gp)
 {
-    if (nesting_of(rtrcu_word_read()) <= 0)
+    if (nesting_of(reader_self_word()) <= 0)
         repair(gp, 1);
 }

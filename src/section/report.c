@@ -52,7 +52,7 @@ enum gp_actions section_leave_outermost(struct gp *gp)
     if (!reader_self() || reader_self_is(READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);
-        if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
+        if (reader_word_inside(reader_self_word()) == 0)
             actions = section_anonymous_leave(gp);
         plat_signals_restore(&saved);
     }

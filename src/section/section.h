@@ -52,7 +52,7 @@ bool section_may_go_offline(struct gp *gp);
 /* Explicit sections of the calling thread; the discipline does not count. */
 static inline uint32_t section_nesting(void)
 {
-    return rtrcu_word_read() & RTRCU_NESTING_MASK;
+    return reader_word_nesting(reader_self_word());
 }
 
 /* ---- parked tasks: task.c ---- */

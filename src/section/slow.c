@@ -46,7 +46,7 @@ enum gp_actions section_unlock_slow(struct gp *gp)
     slow_begin();
     if (!section_repair(gp))
         actions = section_task_done(gp);
-    if ((rtrcu_word_read() & RTRCU_INSIDE_MASK) == 0)
+    if (reader_word_inside(reader_self_word()) == 0)
         actions |= section_leave_outermost(gp); /* INV-SE1 by this test */
     reader_slow_end();
     return actions;

@@ -140,17 +140,17 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
 static enum gp_actions give_up(struct gp *gp, uint32_t share)
 {
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
-    rtrcu_word_add(&rtrcu_self, (uint32_t)-share);
+    reader_word_give(share);
     if (rtrcu_self.bare_base > section_nesting())
         rtrcu_self.bare_base = section_nesting(); /* it was taken from beneath the task that came without a section */
     if (rtrcu_self.entered_ns)
         rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
-    if (rtrcu_word_read() >> 24 == RTRCU_FLAG_FAST && !rtrcu_self.task)
+    if (reader_word_is_fast(reader_self_word()) && !rtrcu_self.task)
         return GP_ACTION_NONE;
     reader_slow_begin();
     enum gp_actions actions = section_task_done(gp);
-    uint32_t word = rtrcu_word_read();
-    if (word >> 24 != RTRCU_FLAG_FAST && (word & RTRCU_INSIDE_MASK) == 0)
+    struct reader_word word = reader_self_word();
+    if (!reader_word_is_fast(word) && reader_word_inside(word) == 0)
         actions |= section_leave_outermost(gp);
     reader_slow_end();
     return actions;
@@ -194,7 +194,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     reader_slow_begin();
     reader_wake(); /* the task's list is looked at; but who runs it may need to be lent a priority */
     /* First: a handler's unlock must not find the task at its base. */
-    rtrcu_word_add(&rtrcu_self, task->nesting);
+    reader_word_take(task->nesting);
     task->nesting = 0; /* from here on the word tells */
     mount(task);
     reader_arm_self(); /* the unlock that ends its section takes the slow path */

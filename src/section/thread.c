@@ -40,7 +40,7 @@ int section_register(struct gp *gp, unsigned int flags)
         (void)reader_exit_reserve(gp_registry(gp));
     if (!section_record(gp))
         return -ENOMEM;
-    check((flags & RTRCU_QSBR) || !(rtrcu_word_read() & RTRCU_QSBR_ONLINE));
+    check((flags & RTRCU_QSBR) || !reader_word_is_online(reader_self_word()));
     reader_self_register_as(gp_registry(gp), flags);
     reader_self_set(READER_STATE_NAMED);
     section_online(gp);

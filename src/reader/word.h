@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The reader word as a value, and the transitions that change it, but for those of lock and unlock.
+ *
+ * What its bits mean: <rtrcu/detail/reader.h>.  How each machine changes them: <rtrcu/detail/word.h>, which nobody else
+ * uses.  The flag:
+ *
+ *  before        transition                after
+ *  UNREGISTERED  reader_word_register()    SPECIAL
+ *  FAST          reader_word_arm()         SPECIAL
+ *  SPECIAL       reader_word_arm()         SPECIAL
+ *  SPECIAL       reader_word_disarm()      FAST
+ *  FAST          reader_word_disarm()      FAST          an update under way had lost the flag
+ *  any           reader_word_unregister()  UNREGISTERED
+ *
+ * What the thread is inside: SECTION are its explicit sections, ONLINE is the quiescent-state discipline:
+ *
+ *  inside        transition                after
+ *  OUTSIDE       reader_word_online()      ONLINE
+ *  SECTION       reader_word_online()      BOTH
+ *  ONLINE        reader_word_offline()     OUTSIDE
+ *  OUTSIDE       reader_word_take()        SECTION
+ *  SECTION       reader_word_take()        SECTION
+ *  ONLINE        reader_word_take()        BOTH
+ *  BOTH          reader_word_take()        BOTH
+ *  SECTION       reader_word_give()        SECTION OUTSIDE
+ *  BOTH          reader_word_give()        BOTH ONLINE
+ *  any           reader_word_repair()      OUTSIDE SECTION ONLINE BOTH
+ *  any           reader_word_unregister()  OUTSIDE
+ *
+ * Any thread arms, under the leaf lock; the rest is the owner's.  A thread registers and unregisters with signals
+ * blocked; a handler finds each other transition done or not begun.  A repair sets the flag anew too where it shares a
+ * word with the nesting, since unlocks without locks may have borrowed from it: SPECIAL if the thread is registered,
+ * else UNREGISTERED.
+ *
+ * INV-RD5: the flag of a thread without a record is neither set nor taken back.
+ * INV-RD6: a thread comes online while it is offline, and goes offline while it is online and inside no section.
+ * INV-RD7: a thread gives up no more sections than it is inside.
+ */
+#ifndef RTRCU_READER_WORD_H
+#define RTRCU_READER_WORD_H
+
+#include <rtrcu/detail/word.h>
+
+#include "base/base.h"
+
+/* Value: what a reader word said. */
+struct reader_word {
+    uint32_t bits;
+};
+
+static inline struct reader_word reader_self_word(void)
+{
+    return (struct reader_word){rtrcu_word_read()};
+}
+
+/* Of any thread; an acquire. */
+static inline struct reader_word reader_word_of(const struct rtrcu_thread *thread)
+{
+    return (struct reader_word){rtrcu_word_of(thread)};
+}
+
+/* Sections and discipline, 0 = outside. */
+static inline uint32_t reader_word_inside(struct reader_word word)
+{
+    return word.bits & RTRCU_INSIDE_MASK;
+}
+
+/* Explicit sections. */
+static inline uint32_t reader_word_nesting(struct reader_word word)
+{
+    return word.bits & RTRCU_NESTING_MASK;
+}
+
+static inline bool reader_word_is_online(struct reader_word word)
+{
+    return word.bits & RTRCU_QSBR_ONLINE;
+}
+
+static inline bool reader_word_is_fast(struct reader_word word)
+{
+    return word.bits >> 24 == RTRCU_FLAG_FAST;
+}
+
+static inline bool reader_word_is_special(struct reader_word word)
+{
+    return word.bits >> 24 == RTRCU_FLAG_SPECIAL;
+}
+
+/* Never fast: what the thread has entered without a record, a task that it has resumed or a place among those that are
+ * counted, is left by a slow path. */
+static inline void reader_word_register(struct rtrcu_thread *thread)
+{
+    rtrcu_word_register(thread);
+}
+
+static inline void reader_word_unregister(struct rtrcu_thread *thread)
+{
+    rtrcu_word_unregister(thread);
+}
+
+/* An update of the owner under way may lose it. */
+static inline void reader_word_arm(struct rtrcu_thread *thread)
+{
+    invariant("INV-RD5", thread->record);
+    rtrcu_word_arm(thread);
+}
+
+/* A full fence. */
+static inline void reader_word_disarm(void)
+{
+    uint32_t before = rtrcu_word_disarm(&rtrcu_self);
+    invariant("INV-RD5", before != RTRCU_FLAG_UNREGISTERED);
+    (void)before;
+}
+
+/* A full fence. */
+static inline void reader_word_online(void)
+{
+    struct reader_word before = {rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE)};
+    invariant("INV-RD6", !reader_word_is_online(before));
+    (void)before;
+}
+
+/* A full fence. */
+static inline void reader_word_offline(void)
+{
+    struct reader_word before = {rtrcu_word_add(&rtrcu_self, (uint32_t)-RTRCU_QSBR_ONLINE)};
+    invariant("INV-RD6", reader_word_inside(before) == RTRCU_QSBR_ONLINE);
+    (void)before;
+}
+
+/* Sections of a task that resumes on the thread.  A full fence. */
+static inline void reader_word_take(uint32_t sections)
+{
+    rtrcu_word_add(&rtrcu_self, sections);
+}
+
+/* Sections of a task that parks.  A full fence. */
+static inline void reader_word_give(uint32_t sections)
+{
+    struct reader_word before = {rtrcu_word_add(&rtrcu_self, (uint32_t)-sections)};
+    invariant("INV-RD7", reader_word_nesting(before) >= sections);
+    (void)before;
+}
+
+/* The word of an unbalanced program says @inside from now on. */
+static inline void reader_word_repair(bool registered, uint32_t inside)
+{
+    rtrcu_word_repair(&rtrcu_self, registered, inside);
+}
+
+#endif
