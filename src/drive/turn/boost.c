@@ -197,7 +197,7 @@ static bool begin_lending(struct drive *drive, int priority)
     if (!claim_lending(drive, priority))
         return false;
     drive_worker_lift(drive, DRIVE_WORKER_NUDGE, priority + 1);
-    if (rtrcu_load_acquire(&nudger->thread_id) != 0 && rtrcu_load_relaxed(&nudger->priority) > priority)
+    if (drive_worker_has_appeared(nudger) && drive_worker_priority(nudger) > priority)
         return true;
     end_lending(drive);
     return false;
@@ -248,7 +248,7 @@ static void *nudge_body(void *argument)
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, nudger_priority);
-        rtrcu_store_release(&worker->thread_id, lock_thread_id());
+        drive_worker_appears(worker);
         uint32_t there = look_at_lender(drive, &idle, &nap_ns);
         if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
             here = there;
@@ -260,7 +260,7 @@ static void *nudge_body(void *argument)
 /* The worker waits for it: it would not get to run later. */
 static bool nudger_comes(struct drive *drive)
 {
-    for (int look = 0; rtrcu_load_acquire(&nudger_of(drive)->thread_id) == 0; look++) {
+    for (int look = 0; !drive_worker_has_appeared(nudger_of(drive)); look++) {
         /* Whoever was at it may have been refused, so ask each time; the next round begins again. */
         if (look == NUDGER_LOOKS || drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
             return false;
@@ -352,7 +352,7 @@ static void boost(struct drive *drive, enum gp_kind kind)
     for (int round = 0; round < ROUNDS && may_help(drive, kind); round++) {
         look(drive, kind);
         plat_clock_sleep(ROOM_NS);
-        if (!begin_lending(drive, rtrcu_load_relaxed(&drive->worker[DRIVE_WORKER_BOOST].priority)))
+        if (!begin_lending(drive, drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST])))
             continue; /* a caller is at it */
         bool slow = lend_round(drive, kind, true);
         end_lending(drive);
@@ -391,15 +391,15 @@ void drive_boost(struct drive *drive, enum gp_kind kind)
 /* May the worker lend?  A nudger that is not above it was refused. */
 static bool is_able(struct drive *drive)
 {
-    int own = rtrcu_load_relaxed(&drive->worker[DRIVE_WORKER_BOOST].priority);
-    return plat_sched_rt_priority() > 0 && nudger_comes(drive) && rtrcu_load_relaxed(&nudger_of(drive)->priority) > own;
+    int own = drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST]);
+    return plat_sched_rt_priority() > 0 && nudger_comes(drive) && drive_worker_priority(nudger_of(drive)) > own;
 }
 
 static void *boost_body(void *argument)
 {
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
-    rtrcu_store_release(&worker->thread_id, lock_thread_id());
+    drive_worker_appears(worker);
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, lender_priority);

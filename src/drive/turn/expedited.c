@@ -29,7 +29,7 @@ static struct drive_worker *worker_of(struct drive *drive)
 /* It runs, at its own priority. */
 static bool worker_is_there(struct drive *drive)
 {
-    return rtrcu_load_acquire(&worker_of(drive)->thread_id) != 0;
+    return drive_worker_has_appeared(worker_of(drive));
 }
 
 /* Wake the worker for @cookie, which has been asked for, unless somebody has.  Its count makes a wake-up that comes
@@ -124,7 +124,7 @@ static bool leaves_it(struct drive *drive)
 {
     if (config_now(drive->config)->exp_worker == RTRCU_EXP_WORKER_WORKQUEUE)
         return true;
-    return rtrcu_load_relaxed(&worker_of(drive)->priority) == 0 && drive_caller_is_weak(drive);
+    return drive_worker_priority(worker_of(drive)) == 0 && drive_caller_is_weak(drive);
 }
 
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
@@ -175,7 +175,7 @@ static void *expedited_body(void *argument)
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, drive_expedited_priority);
-        rtrcu_store_release(&worker->thread_id, lock_thread_id());
+        drive_worker_appears(worker);
         if (gp_is_needed(drive->gp, GP_EXPEDITED))
             drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
         else

@@ -26,12 +26,28 @@ struct drive_job {
 };
 extern const struct drive_job drive_job_expedited, drive_job_boost, drive_job_nudge, drive_job_report, drive_job_tell;
 
+/* A worker.  Its priority, where ABSENT does not run yet, and REALTIME is SCHED_FIFO at any number:
+ *
+ *  before    transition              after
+ *  any       drive_worker_begins()   ABSENT
+ *  ABSENT    drive_worker_settle()   ABSENT             what it begins with; it appears with that
+ *  ORDINARY  drive_worker_settle()   ORDINARY REALTIME  by itself: what is wanted now, higher or lower
+ *  REALTIME  drive_worker_settle()   ORDINARY REALTIME
+ *  ABSENT    drive_worker_appears()  ORDINARY REALTIME  by itself
+ *  ORDINARY  drive_worker_appears()  ORDINARY
+ *  REALTIME  drive_worker_appears()  REALTIME
+ *  ABSENT    drive_worker_lift()     ABSENT             its first look at what is wanted is ahead
+ *  ORDINARY  drive_worker_lift()     ORDINARY REALTIME  ORDINARY where it is refused
+ *  REALTIME  drive_worker_lift()     REALTIME
+ *
+ * INV-DR4: only a worker itself lowers its priority.
+ */
 struct drive_worker {
     struct drive *drive;
     const struct drive_job *job; /* constant */
     struct drive_thread thread;
     uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period; tell: tasks have come */
-    uint32_t thread_id; /* atomic: 0 = not yet running */
+    uint32_t thread_id; /* atomic: 0 = ABSENT; written by itself */
     struct lock lock;   /* the priority: held over the look at who waits and the change */
     int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER; written under the lock */
     int32_t refused;    /* under the lock: the priority that was refused last, and when */
@@ -56,17 +72,32 @@ int drive_worker_start(struct drive *drive, int index);
 void drive_worker_wake(struct drive *drive, int index);
 /* Before the worker sleeps: what it waits for has been looked at since @event was read. */
 void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
+
+/* ---- their priority: priority.c ---- */
+
+/* Nobody else knows the worker yet, or in a fork's child any more. */
+void drive_worker_begins(struct drive_worker *worker, int priority);
+/* The calling worker runs: others may lift it. */
+void drive_worker_appears(struct drive_worker *worker);
+static inline bool drive_worker_has_appeared(const struct drive_worker *worker)
+{
+    return rtrcu_load_acquire(&worker->thread_id) != 0;
+}
+static inline int drive_worker_priority(const struct drive_worker *worker)
+{
+    return rtrcu_load_relaxed(&worker->priority);
+}
 /* The calling worker runs at the priority that @wanted says from now on; a refusal is counted and said once. */
 void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *));
 /* Another thread raises it to @priority, if it is lower. */
 void drive_worker_lift(struct drive *drive, int index, int priority);
+
+/* ---- reports: report.c ---- */
+
 /* The handler from now on, NULL = none. */
 void drive_set_blocking_handler(struct drive *drive, void (*handler)(void));
 /* Have the handler told of parked tasks, by a thread that holds nothing.  False: none can be had now. */
 bool drive_tell_handler(struct drive *drive);
-
-/* ---- reports: report.c ---- */
-
 /* Have the reports that watch/ has gathered said, by a thread that holds nothing.  Under the crank; never waits. */
 void drive_report(struct drive *drive);
 /* The calling thread is about to visit every CPU: a report says so if that takes too long.  True: drive_visit_ends() is

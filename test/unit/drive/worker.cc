@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "../../support/transitions.h"
 #include "world.h"
 
 namespace
@@ -84,6 +85,60 @@ TEST_F(Worker, IsLiftedAndNeverLowered)
     drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 2);
     EXPECT_EQ(worker->priority, 3);
     EXPECT_EQ(priority_of(id), 3);
+}
+
+std::string state_of(const drive_worker &worker)
+{
+    if (!drive_worker_has_appeared(&worker))
+        return "ABSENT";
+    return drive_worker_priority(&worker) ? "REALTIME" : "ORDINARY";
+}
+
+/* Each transition from each state, by the worker itself or, where it lifts, by another. */
+TEST_F(Worker, PrioritiesChangeAsTheTableTells)
+{
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    test::Transitions table("src/drive/work/work.h", "before");
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    test::Worker itself;
+    auto saw = [&](const std::string &before, const char *transition, bool by_itself, auto change) {
+        itself.run([&] {
+            drive_worker_begins(worker, 0);
+            wanted_priority = before == "REALTIME" ? 2 : 0;
+            drive_worker_settle(worker, wanted);
+            if (before != "ABSENT")
+                drive_worker_appears(worker);
+            EXPECT_EQ(state_of(*worker), before);
+            if (by_itself)
+                change();
+        });
+        if (!by_itself)
+            change();
+        table.saw(before, transition, state_of(*worker));
+        itself.run([] { EXPECT_EQ(plat_sched_set(0, 0), 0); });
+    };
+    for (const char *before : {"ABSENT", "ORDINARY", "REALTIME"}) {
+        saw(before, "drive_worker_begins()", true, [&] { drive_worker_begins(worker, drive_worker_priority(worker)); });
+        for (int priority : {0, 1, 3, 1000}) {
+            saw(before, "drive_worker_settle()", true, [&] {
+                wanted_priority = priority;
+                drive_worker_settle(worker, wanted);
+            });
+            saw(before, "drive_worker_lift()", false, [&] {
+                int was = drive_worker_priority(worker);
+                drive_worker_lift(drive_, DRIVE_WORKER_BOOST, priority);
+                EXPECT_GE(drive_worker_priority(worker), was);
+            });
+        }
+        saw(before, "drive_worker_appears()", true, [&] { drive_worker_appears(worker); });
+    }
+    saw("ABSENT", "drive_worker_appears()", true, [&] {
+        wanted_priority = 2;
+        drive_worker_settle(worker, wanted);
+        drive_worker_appears(worker);
+    });
+    table.all_seen();
 }
 
 /* A look at who waits and the change that follows are one: who lifts meanwhile comes behind, or it would be undone. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The priority of a worker: its transitions, as the table in work.h tells them.
+ *
+ * tested by: test/unit/drive/worker.cc
+ */
+#include "drive/drive.h"
+
+/* A refusal is believed for so long, so that no grace period asks again in vain. */
+#define REFUSED_NS 1000000000
+
+void drive_worker_begins(struct drive_worker *worker, int priority)
+{
+    lock_init(&worker->lock, LOCK_RANK_WORKER);
+    rtrcu_store_relaxed(&worker->priority, priority);
+    rtrcu_store_relaxed(&worker->thread_id, 0);
+}
+
+void drive_worker_appears(struct drive_worker *worker)
+{
+    rtrcu_store_release(&worker->thread_id, lock_thread_id());
+}
+
+static bool was_refused(const struct drive_worker *worker, int priority)
+{
+    return worker->refused == priority && plat_clock_now() - worker->refused_ns < REFUSED_NS;
+}
+
+/* Counted, and the first one said. */
+static void refuse(struct drive_worker *worker, int priority, int error)
+{
+    worker->refused = priority;
+    worker->refused_ns = plat_clock_now();
+    if (counter_add(&worker->drive->rt_refused, 1) == 0) {
+        plat_print(
+            "rtrcu: real-time scheduling is refused (error %d): expedited grace periods and priority lending work at"
+            " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",
+            -error);
+    }
+}
+
+/* From @before to @priority, under the worker's lock; @thread_id: 0 = the worker itself.  Returns what is in force. */
+static int change(struct drive_worker *worker, int thread_id, int before, int priority)
+{
+    if (before == priority || was_refused(worker, priority))
+        return before;
+    int error = thread_id ? plat_sched_lift(thread_id, priority) : plat_sched_set(priority, 0);
+    if (error) {
+        refuse(worker, priority, error);
+        return before;
+    }
+    rtrcu_store_relaxed(&worker->priority, priority);
+    return priority;
+}
+
+void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *))
+{
+    lock_acquire(&worker->lock);
+    int priority = wanted(worker->drive);
+    (void)change(worker, 0, drive_worker_priority(worker), priority);
+    lock_release(&worker->lock);
+}
+
+void drive_worker_lift(struct drive *drive, int index, int priority)
+{
+    struct drive_worker *worker = &drive->worker[index];
+    int thread_id = (int)rtrcu_load_acquire(&worker->thread_id);
+    if (thread_id == 0)
+        return; /* its first look is ahead */
+    lock_acquire(&worker->lock);
+    int before = drive_worker_priority(worker);
+    int after = before < priority ? change(worker, thread_id, before, priority) : before;
+    invariant("INV-DR4", after >= before);
+    (void)after;
+    lock_release(&worker->lock);
+}
