@@ -44,7 +44,7 @@ struct Reader words[kReaders];
 
 struct Reader *self()
 {
-    return &words[plat_thread_id()];
+    return &words[plat_thread_id().number];
 }
 
 void begin()

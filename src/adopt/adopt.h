@@ -240,6 +240,6 @@ void adopt_pause(struct adopt *all);
 void adopt_resume(struct adopt *all);
 void adopt_before_fork(struct adopt *all);
 void adopt_after_fork_parent(struct adopt *all);
-void adopt_after_fork_child(struct adopt *all, uint32_t old_thread_id);
+void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id);
 
 #endif

@@ -17,7 +17,8 @@ static bool anybody_serves(struct rtrcu_adopted *adopted)
     bool found = false;
     lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        found |= rtrcu_load_acquire(&server->serving) && plat_thread_number(&server->thread) != lock_thread_id();
+        found |=
+            rtrcu_load_acquire(&server->serving) && !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
     lock_release(&adopted->servers_lock);
     return found;
 }
@@ -75,7 +76,7 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
         record->owes = false;
         if (self && self->record == record) {
-            rtrcu_store_relaxed(&record->thread_id, lock_thread_id());
+            rtrcu_store_relaxed(&record->thread_id, lock_thread_id().number);
             continue;
         }
         if (chunk->own && rtrcu_load_relaxed(&record->used))
@@ -87,10 +88,10 @@ static void forget_readers(struct rtrcu_adopted *adopted)
 }
 
 /* The forking thread may be a server's own: it goes on as one, and is no server's thread any more. */
-static void forget_thread(struct adopt_server *server, uint32_t old_thread_id)
+static void forget_thread(struct adopt_server *server, struct plat_tid old_thread_id)
 {
-    bool survives = old_thread_id != 0 && plat_thread_number(&server->thread) == old_thread_id;
-    plat_thread_renumber(&server->thread, survives ? lock_thread_id() : 0);
+    bool survives = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(plat_thread_tid(&server->thread), old_thread_id);
+    plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
     rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
     if (!survives)
         rtrcu_store_relaxed(&server->serving, 0);
@@ -103,7 +104,7 @@ static void forget_thread(struct adopt_server *server, uint32_t old_thread_id)
     cbchain_repair(&server->batch);
 }
 
-static void begin_anew(struct rtrcu_adopted *adopted, uint32_t old_thread_id)
+static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
 {
     lock_reset(&adopted->crank);
     lock_reset(&adopted->words_lock);
@@ -120,7 +121,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, uint32_t old_thread_id)
         rtrcu_store_relaxed(adopted->flavour.light, 0); /* the only thread there is sees it */
 }
 
-void adopt_after_fork_child(struct adopt *all, uint32_t old_thread_id)
+void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
 {
     rtrcu_store_relaxed(&all->forking, 0);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)

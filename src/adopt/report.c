@@ -9,7 +9,7 @@
 
 /* Value: what is said of one reader. */
 struct named {
-    uint32_t thread_id;
+    struct plat_tid thread;
     uint64_t word;
 };
 
@@ -24,7 +24,7 @@ static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
         if (!record->owes)
             continue;
         if (count < NAMED)
-            named[count] = (struct named){rtrcu_load_relaxed(&record->thread_id), record->seen};
+            named[count] = (struct named){{rtrcu_load_relaxed(&record->thread_id)}, record->seen};
         count++;
     }
     lock_release(&adopted->words_lock);
@@ -35,13 +35,13 @@ static void say(const struct rtrcu_adopted *adopted, const struct named *named)
 {
     char name[32];
     struct plat_thread_look look;
-    plat_thread_name((int)named->thread_id, name, sizeof(name));
-    plat_thread_look((int)named->thread_id, &look);
+    plat_thread_name(named->thread, name, sizeof(name));
+    plat_thread_look(named->thread, &look);
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
-        plat_print("rtrcu:   thread %u (%s) is online and has passed no quiescent state; state %c\n", named->thread_id,
-                   name, look.state);
+        plat_print("rtrcu:   thread %u (%s) is online and has passed no quiescent state; state %c\n",
+                   named->thread.number, name, look.state);
     else
-        plat_print("rtrcu:   thread %u (%s) is inside, nesting %u; state %c\n", named->thread_id, name,
+        plat_print("rtrcu:   thread %u (%s) is inside, nesting %u; state %c\n", named->thread.number, name,
                    (uint32_t)named->word, look.state);
 }
 

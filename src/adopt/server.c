@@ -151,7 +151,7 @@ static void run_some(struct adopt_server *server)
     struct rcu_head *head;
     uint64_t count = 0;
     while (count < BATCH && !rtrcu_load_relaxed(forking) && (head = next_of(server))) {
-        invariant("INV-AD3", plat_thread_number(&server->thread) == lock_thread_id());
+        invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
         head->func(head);
         rtrcu_count_add(&server->invoked, 1);
         count++;
@@ -369,7 +369,7 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
 
 unsigned long adopt_server_thread(struct adopt_server *server)
 {
-    while (!adopt_server_start(server) || plat_thread_number(&server->thread) == 0) /* ends when it runs */
+    while (!adopt_server_start(server) || plat_tid_is_nobody(plat_thread_tid(&server->thread))) /* ends when it runs */
         adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
     server->joined_by_program = true;
     return plat_thread_handle(&server->thread);

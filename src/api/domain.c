@@ -69,7 +69,7 @@ static void on_fork_parent(void)
 static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
-    uint32_t old_thread_id = lock_after_fork_child();
+    struct plat_tid old_thread_id = lock_after_fork_child();
     lock_reset(&domain->config_lock);
     reader_after_fork_child(&domain->registry, reader_self());
     parked_after_fork_child(&domain->registry);

@@ -153,7 +153,7 @@ void rtrcu_set_exit_handler(void (*handler)(void))
 void rtrcu_note_entry(void)
 {
     if (section_nesting() > RTRCU_NESTING_MAX)
-        plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_id(),
+        plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_id().number,
                  (unsigned int)RTRCU_NESTING_MAX);
     if (section_nesting() != 1)
         return;
@@ -178,7 +178,7 @@ void rtrcu_assert_qsbr(const char *call)
         plat_die(
             "rtrcu: thread %u: %s() outside the quiescent-state discipline, or offline; register with RTRCU_QSBR and"
             " go online, or use rcu_read_lock()\n",
-            lock_thread_id(), call);
+            lock_thread_id().number, call);
 }
 
 void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line)

@@ -11,16 +11,16 @@
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
 
-uint32_t lock_thread_id(void)
+struct plat_tid lock_thread_id(void)
 {
     if (rtrcu_self.thread_id == 0)
-        rtrcu_self.thread_id = (uint32_t)plat_thread_id();
-    return rtrcu_self.thread_id;
+        rtrcu_self.thread_id = plat_thread_id().number;
+    return (struct plat_tid){rtrcu_self.thread_id};
 }
 
-uint32_t lock_after_fork_child(void)
+struct plat_tid lock_after_fork_child(void)
 {
-    uint32_t old = rtrcu_self.thread_id;
+    struct plat_tid old = {rtrcu_self.thread_id};
     rtrcu_self.thread_id = 0;
     rtrcu_self.locks_held = 0;
     return old;
@@ -40,7 +40,7 @@ void lock_reset(struct lock *lock)
 
 bool lock_is_mine(const struct lock *lock)
 {
-    return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_id();
+    return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_id().number;
 }
 
 /* Before the lock is taken: a handler must not find it taken by its own thread and not noted.  Returns what was noted
@@ -72,7 +72,7 @@ static void taken(struct lock *lock, uint32_t before)
 static bool take(struct lock *lock)
 {
     uint32_t nobody = 0;
-    return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_id());
+    return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_id().number);
 }
 
 /* The owner does not run on the kernel's advice: look again and again, and leave the CPU to it meanwhile.  That is what
@@ -93,7 +93,7 @@ static void acquire(struct lock *lock, uint32_t before)
         if (!error)
             break;
         if (lock_is_mine(lock))
-            plat_die("rtrcu: lock of rank %u taken twice by thread %u\n", lock->rank, lock_thread_id());
+            plat_die("rtrcu: lock of rank %u taken twice by thread %u\n", lock->rank, lock_thread_id().number);
         if (error != -EINTR && error != -EAGAIN)
             look_later(&pause_ns);
     }
@@ -127,7 +127,7 @@ void lock_release(struct lock *lock)
     must_hold(lock);
     bool beside = lock->beside;
     rtrcu_tsan_release(lock);
-    uint32_t expected = lock_thread_id();
+    uint32_t expected = lock_thread_id().number;
     if (!rtrcu_compare_exchange(&lock->word, &expected, 0) && plat_futex_unlock_pi(&lock->word) != 0)
         rtrcu_exchange(&lock->word, 0);
     if (!beside)

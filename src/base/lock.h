@@ -44,8 +44,8 @@ bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);
 /* Does the calling thread hold it? */
 bool lock_is_mine(const struct lock *lock);
-/* In a fork's child: it holds none, and has another id.  Returns the old one, 0 = it had not asked for it. */
-uint32_t lock_after_fork_child(void);
+/* In a fork's child: it holds none, and has another id.  Returns the old one, nobody = it had not asked for it. */
+struct plat_tid lock_after_fork_child(void);
 /* Does the calling thread hold, or is it taking, a lock of one of @ranks (bits)? */
 static inline bool lock_any_held(uint32_t ranks)
 {
@@ -60,6 +60,6 @@ static inline void must_hold(const struct lock *lock)
 }
 
 /* The calling thread's id, asked for once. */
-uint32_t lock_thread_id(void);
+struct plat_tid lock_thread_id(void);
 
 #endif

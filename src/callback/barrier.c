@@ -48,7 +48,7 @@ void callback_barrier_look(const struct reader_record *record, struct callback_b
     const struct cb_queue *queue = &callback_slot(record)->queue;
     view->left = callback_barrier_left(record);
     view->invoker = cbqueue_claimer(rtrcu_load_acquire(&queue->claim));
-    view->running = view->invoker ? (uintptr_t)rtrcu_load_relaxed(&queue->function) : 0;
+    view->running = plat_tid_is_nobody(view->invoker) ? 0 : (uintptr_t)rtrcu_load_relaxed(&queue->function);
 }
 
 bool callback_barrier_reached(struct callback *cb)

@@ -322,8 +322,8 @@ bool callback_barrier_reached(struct callback *cb);
 uint64_t callback_barrier_left(const struct reader_record *record);
 /* Value: what a report says of one queue that is waited for. */
 struct callback_barrier_view {
-    uint64_t left;     /* callbacks and frees that have not returned */
-    uint32_t invoker;  /* thread id, 0 = nobody */
+    uint64_t left; /* callbacks and frees that have not returned */
+    struct plat_tid invoker;
     uintptr_t running; /* function of the callback or free under way, 0 = none */
 };
 void callback_barrier_look(const struct reader_record *record, struct callback_barrier_view *view);
@@ -377,6 +377,6 @@ void callback_double_leave(struct callback *cb, struct rcu_head *head);
 void callback_before_fork(struct callback *cb);
 void callback_after_fork_parent(struct callback *cb);
 /* In the child, for every queue: open links, batches under way, claims of threads that are not there. */
-void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id);
+void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_id);
 
 #endif

@@ -46,7 +46,7 @@ static void say_twice(struct callback *cb, const struct reader_record *record, c
 {
     complain(&cb->said_twice,
              "rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued",
-             (const void *)head, reader_thread_id(record));
+             (const void *)head, reader_thread_id(record).number);
 }
 
 bool callback_may_begin(struct callback *cb, struct reader_record *record)
@@ -81,7 +81,7 @@ void callback_write_off(struct callback *cb, struct reader_record *record, uint6
     counter_add(&cb->lost, lost);
     complain(&cb->said_lost,
              "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
-             (unsigned long long)lost, reader_thread_id(record));
+             (unsigned long long)lost, reader_thread_id(record).number);
     rtrcu_store_release(&queue->started, queue->invoked + lost);
     rtrcu_store_release(&queue->invoked, queue->started); /* last: who waits for them finds them said and counted */
 }

@@ -90,14 +90,14 @@ static void wait_anew_after_fork(struct callback *cb, struct cb_queue *queue)
     gp_request(cb->gp, GP_NORMAL, cookie);
 }
 
-static void repair_after_fork(struct callback *cb, struct reader_record *record, uint32_t old_thread_id)
+static void repair_after_fork(struct callback *cb, struct reader_record *record, struct plat_tid old_thread_id)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     bool own = record == reader_self();
     if (!own)
         (void)cbqueue_repair(queue); /* what it cannot find is counted below */
-    if (cbqueue_claimer(queue->claim) == old_thread_id && queue->claim != 0)
-        queue->claim = lock_thread_id(); /* the fork happened inside a callback: the batch goes on */
+    if (plat_tid_is(cbqueue_claimer(queue->claim), old_thread_id) && queue->claim != 0)
+        queue->claim = lock_thread_id().number; /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
         abandon_claim_after_fork(cb, record);
     if (!own)
@@ -114,7 +114,7 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
 }
 
 /* Nobody works on the queue of a free slot; a daemon of the parent may have been given one that was let go. */
-static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf, uint32_t old_thread_id)
+static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf, struct plat_tid old_thread_id)
 {
     struct reader_record *record;
     for (uint32_t left = ~reader_used(leaf); (record = reader_next(leaf, &left));)
@@ -129,7 +129,7 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
         callback_mark(&cb->working_leaves, leaf);
 }
 
-void callback_after_fork_child(struct callback *cb, uint32_t old_thread_id)
+void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_id)
 {
     cb->barriers = 0;
     memset(cb->rt_awake, 0, sizeof(cb->rt_awake));

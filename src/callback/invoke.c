@@ -106,7 +106,7 @@ static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64
         return;
     complain(&cb->said_long,
              "rtrcu: thread %u: %llu callbacks took %lld ms, the last of function %p; others wait behind them",
-             lock_thread_id(), (unsigned long long)count, (long long)(took_ns / 1000000),
+             lock_thread_id().number, (unsigned long long)count, (long long)(took_ns / 1000000),
              (const void *)rtrcu_load_relaxed(&queue->function));
 }
 
@@ -177,7 +177,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     bool timed = budget->end_ns || budget->deadline_ns;
     int64_t begin_ns = timed ? 0 : plat_clock_now();
     uint64_t done = 0;
-    trace3(batch_begin, cb->gp, reader_thread_id(record), budget->count_max);
+    trace3(batch_begin, cb->gp, reader_thread_id(record).number, budget->count_max);
     while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
         bool look = timed && (is_of_another_kind(record, &inv) || inv.since_check >= inv.interval);
         if (look && time_is_up(cb, slot, &inv))
@@ -191,7 +191,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
         note_if_longest(slot, (uint64_t)(plat_clock_now() - inv.checked_ns) / inv.since_check);
     else if (!timed)
         look_at_time(cb, slot, done, plat_clock_now() - begin_ns);
-    trace3(batch_end, cb->gp, reader_thread_id(record), done);
+    trace3(batch_end, cb->gp, reader_thread_id(record).number, done);
     if (budget->by_owner)
         rtrcu_store_relaxed(&queue->cut, inv.cut);
     return done;
@@ -270,7 +270,7 @@ static void let_go(struct claim *claim)
     rtrcu_store_release(&queue->invoked, queue->started);
     rtrcu_store_release(&slot->free_done, rtrcu_load_relaxed(&slot->free_started));
     uint32_t before = rtrcu_exchange(&queue->claim, 0); /* [O23] */
-    invariant("INV-CA1", cbqueue_claimer(before) == lock_thread_id());
+    invariant("INV-CA1", plat_tid_is(cbqueue_claimer(before), lock_thread_id()));
     *claim->wanted = before & CB_CLAIM_WANTED;
     plat_cancel_restore(claim->cancel);
 }
@@ -318,7 +318,7 @@ void callback_thread_ends(struct callback *cb)
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
             struct callback_slot *at = &callback_leaf(leaf)->slot[slot];
             bool wanted;
-            if (cbqueue_claimer(rtrcu_load_relaxed(&at->queue.claim)) == lock_thread_id())
+            if (plat_tid_is(cbqueue_claimer(rtrcu_load_relaxed(&at->queue.claim)), lock_thread_id()))
                 let_go(&(struct claim){.slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});
         }
     }
@@ -329,7 +329,7 @@ struct callback_run callback_invoke(struct callback *cb, struct reader_record *r
 {
     uint32_t nobody = 0;
     struct callback_run run = {0};
-    run.claimed = !rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_id());
+    run.claimed = !rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_id().number);
     if (!run.claimed)
         run.done = run_claimed(cb, record, budget, &run.wanted);
     if (budget->by_owner && run.done)

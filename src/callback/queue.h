@@ -58,9 +58,9 @@ struct cb_queue {
 #define CB_CLAIM_WANTED UINT32_C(0x80000000)
 
 /* The thread that has @claim. */
-static inline uint32_t cbqueue_claimer(uint32_t claim)
+static inline struct plat_tid cbqueue_claimer(uint32_t claim)
 {
-    return claim & ~CB_CLAIM_WANTED;
+    return (struct plat_tid){claim & ~CB_CLAIM_WANTED};
 }
 
 void cbqueue_init(struct cb_queue *queue);

@@ -82,7 +82,7 @@ struct drive {
     uint32_t fork_event; /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
     struct counter fork_given_up;
     uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
-    uint32_t survivor;        /* thread id of the thread that forked this process, 0 = none did; likewise */
+    struct plat_tid survivor; /* who forked this process, nobody = it was not forked; likewise */
     sigset_t survivor_blocks; /* signals that it blocked then; likewise */
     struct counter held_back; /* calls that made no driver, since they may have been a handler's */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
@@ -153,6 +153,6 @@ void drive_note(struct drive *drive, bool urgent);
  * moves callbacks from one stage to the next. */
 void drive_before_fork(struct drive *drive);
 void drive_after_fork_parent(struct drive *drive);
-void drive_after_fork_child(struct drive *drive, uint32_t old_thread_id);
+void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id);
 
 #endif

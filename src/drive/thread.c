@@ -88,7 +88,7 @@ static int make(struct drive *drive, struct drive_thread *thread, const struct d
 
 bool drive_thread_is_me(const struct drive_thread *thread)
 {
-    return plat_thread_number(&thread->plat) == lock_thread_id();
+    return plat_tid_is(plat_thread_tid(&thread->plat), lock_thread_id());
 }
 
 /* ---- the end of the process ----
@@ -190,7 +190,7 @@ int drive_thread_start(struct drive *drive, struct drive_thread *thread, const s
 void drive_thread_ended(struct drive *drive, struct drive_thread *thread)
 {
     rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
-    plat_thread_renumber(&thread->plat, 0); /* its number may be another thread's next */
+    plat_thread_renumber(&thread->plat, PLAT_NOBODY); /* its number may be another thread's next */
     uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
     invariant("INV-DR2", before != DRIVE_NONE);
     (void)before;
@@ -227,11 +227,11 @@ void drive_thread_gets_up(struct drive_thread *thread)
     rtrcu_store_release(&thread->sleeping, DRIVE_AWAKE);
 }
 
-bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id)
+bool drive_thread_after_fork(struct drive_thread *thread, struct plat_tid old_thread_id)
 {
-    bool survives = old_thread_id != 0 && plat_thread_number(&thread->plat) == old_thread_id;
+    bool survives = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(plat_thread_tid(&thread->plat), old_thread_id);
     thread->state = survives ? DRIVE_RUNNING : DRIVE_NONE;
-    plat_thread_renumber(&thread->plat, survives ? lock_thread_id() : 0);
+    plat_thread_renumber(&thread->plat, survives ? lock_thread_id() : PLAT_NOBODY);
     thread->event = 0;
     thread->sleeping = DRIVE_AWAKE;
     return survives;

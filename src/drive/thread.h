@@ -118,7 +118,7 @@ void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how);
 void drive_thread_ticks(struct drive_thread *thread);
 void drive_thread_gets_up(struct drive_thread *thread);
 /* In the child: true if the forking thread is this one. */
-bool drive_thread_after_fork(struct drive_thread *thread, uint32_t old_thread_id);
+bool drive_thread_after_fork(struct drive_thread *thread, struct plat_tid old_thread_id);
 
 /* The main thread ends by pthread_exit(): from now on the process ends with the last thread that is not ours. */
 void drive_main_ends(struct drive *drive);

@@ -185,7 +185,7 @@ static bool ask(struct gp *gp, enum gp_kind kind, struct reader_record *record)
 {
     bool asked = reader_arm(record);
     if (asked)
-        trace3(gp_ask, gp, kind, reader_thread_id(record));
+        trace3(gp_ask, gp, kind, reader_thread_id(record).number);
     return asked;
 }
 

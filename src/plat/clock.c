@@ -16,10 +16,10 @@ int64_t plat_clock_now(void)
 }
 
 /* A thread's CPU clock is named by the inverted id, above three bits that say "of one thread" and "time on a CPU". */
-int64_t plat_clock_of_thread(int thread_id)
+int64_t plat_clock_of_thread(struct plat_tid thread)
 {
     struct timespec used;
-    long error = plat_syscall(SYS_clock_gettime, (long)~(unsigned int)thread_id << 3 | 6, (long)&used, 0, 0, 0, 0);
+    long error = plat_syscall(SYS_clock_gettime, (long)~thread.number << 3 | 6, (long)&used, 0, 0, 0, 0);
     return error ? -1 : used.tv_sec * INT64_C(1000000000) + used.tv_nsec;
 }
 

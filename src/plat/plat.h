@@ -47,11 +47,29 @@ int plat_futex_wake_shared(uint32_t *word, int count);
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns);
 int plat_futex_unlock_pi(uint32_t *word);
 
+/* ---- who: thread.c ---- */
+
+/* Value: a thread, as the kernel numbers it; 0 = nobody.  A shared word keeps the bare number. */
+struct plat_tid {
+    uint32_t number;
+};
+
+#define PLAT_NOBODY ((struct plat_tid){0})
+
+static inline bool plat_tid_is(struct plat_tid one, struct plat_tid other)
+{
+    return one.number == other.number;
+}
+static inline bool plat_tid_is_nobody(struct plat_tid tid)
+{
+    return tid.number == 0;
+}
+
 /* ---- time: clock.c ---- */
 
 int64_t plat_clock_now(void); /* CLOCK_MONOTONIC, nanoseconds */
 /* CPU time of another thread of ours, -1 = there is none of that id, or the kernel does not tell. */
-int64_t plat_clock_of_thread(int thread_id);
+int64_t plat_clock_of_thread(struct plat_tid thread);
 void plat_clock_sleep(int64_t ns);
 
 /* ---- CPUs: cpu.c ---- */
@@ -139,13 +157,13 @@ static inline unsigned long plat_thread_handle(const struct plat_thread *thread)
     return thread->pthread;
 }
 /* Its id, 0 = not yet running; and, in a fork's child, what it is now. */
-static inline uint32_t plat_thread_number(const struct plat_thread *thread)
+static inline struct plat_tid plat_thread_tid(const struct plat_thread *thread)
 {
-    return rtrcu_load_acquire(&thread->thread_id);
+    return (struct plat_tid){rtrcu_load_acquire(&thread->thread_id)};
 }
-static inline void plat_thread_renumber(struct plat_thread *thread, uint32_t thread_id)
+static inline void plat_thread_renumber(struct plat_thread *thread, struct plat_tid now)
 {
-    rtrcu_store_relaxed(&thread->thread_id, thread_id);
+    rtrcu_store_relaxed(&thread->thread_id, now.number);
 }
 /* Make a thread at home, detached unless it is joinable: at its priority, on the home's CPUs, with all signals blocked
  * that do not tell of a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a
@@ -154,10 +172,10 @@ static inline void plat_thread_renumber(struct plat_thread *thread, uint32_t thr
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
 /* Wait for the end of one that is joinable and has run. */
 void plat_thread_join(struct plat_thread *thread);
-int plat_thread_id(void); /* asks the kernel */
-int plat_process_id(void);
+struct plat_tid plat_thread_id(void); /* asks the kernel */
+struct plat_tid plat_main_thread(void);
 bool plat_thread_is_main(void);
-void plat_thread_name(int thread_id, char *name, size_t size);
+void plat_thread_name(struct plat_tid thread, char *name, size_t size);
 /* The name of the calling thread.  Async-signal-safe. */
 #define PLAT_THREAD_NAME 16
 void plat_own_name(char name[PLAT_THREAD_NAME]);
@@ -171,17 +189,17 @@ struct plat_thread_look {
     long call;         /* number of the system call it is in, -1 = none or unknown */
     uintptr_t address; /* of its next instruction, 0 = unknown */
 };
-void plat_thread_look(int thread_id, struct plat_thread_look *look);
+void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look);
 /* "function+0x12 (object)" or "0x..." for an address of code. */
 void plat_symbol(uintptr_t address, char *text, size_t size);
 
 /* SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0.  The calling thread. */
 int plat_sched_set(int priority, int nice);
 /* SCHED_FIFO at @priority for another thread of ours. */
-int plat_sched_lift(int thread_id, int priority);
-/* Nice value of that thread, 0 = the calling one; INT32_MAX if it is SCHED_IDLE, INT32_MIN if it comes before ordinary
+int plat_sched_lift(struct plat_tid thread, int priority);
+/* Nice value of that thread; INT32_MAX if it is SCHED_IDLE, INT32_MIN if it comes before ordinary
  * threads. */
-int32_t plat_sched_nice(int thread_id);
+int32_t plat_sched_nice(struct plat_tid thread);
 /* Real-time priority of the calling thread, 0 if it has none. */
 int plat_sched_rt_priority(void);
 

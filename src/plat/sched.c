@@ -19,12 +19,13 @@ int plat_sched_set(int priority, int nice)
     return (int)error;
 }
 
-int32_t plat_sched_nice(int thread_id)
+int32_t plat_sched_nice(struct plat_tid thread)
 {
-    long policy = plat_syscall(SYS_sched_getscheduler, thread_id, 0, 0, 0, 0, 0);
+    long policy = plat_syscall(SYS_sched_getscheduler, (long)thread.number, 0, 0, 0, 0, 0);
     if (policy != SCHED_OTHER && policy != SCHED_BATCH)
         return policy == SCHED_IDLE ? INT32_MAX : INT32_MIN;
-    long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, thread_id, 0, 0, 0, 0); /* the kernel says 20 less it */
+    long nice =
+        plat_syscall(SYS_getpriority, PRIO_PROCESS, (long)thread.number, 0, 0, 0, 0); /* the kernel says 20 less it */
     return nice > 0 ? 20 - (int32_t)nice : 0;
 }
 
@@ -39,8 +40,8 @@ int plat_sched_rt_priority(void)
     return parameter.sched_priority;
 }
 
-int plat_sched_lift(int thread_id, int priority)
+int plat_sched_lift(struct plat_tid thread, int priority)
 {
     struct sched_param parameter = {.sched_priority = priority};
-    return (int)plat_syscall(SYS_sched_setscheduler, thread_id, SCHED_FIFO, (long)&parameter, 0, 0, 0);
+    return (int)plat_syscall(SYS_sched_setscheduler, (long)thread.number, SCHED_FIFO, (long)&parameter, 0, 0, 0);
 }

@@ -97,7 +97,7 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 
 void plat_home_init(struct plat_home *home)
 {
-    int process = plat_process_id(); /* the id of its main thread: who calls may be bound to a CPU of its own */
+    long process = (long)plat_main_thread().number; /* who calls may be bound to a CPU of its own */
     memset(&home->cpus, 0, sizeof(home->cpus));
     if (plat_syscall(SYS_sched_getaffinity, process, sizeof(home->cpus), (long)&home->cpus, 0, 0, 0) <= 0)
         memset(&home->cpus, 0xff, sizeof(home->cpus));
@@ -114,7 +114,7 @@ static void *begin(void *argument)
 {
     struct plat_thread *thread = argument;
     thread->pthread = (unsigned long)pthread_self();
-    rtrcu_store_release(&thread->thread_id, (uint32_t)plat_thread_id());
+    rtrcu_store_release(&thread->thread_id, plat_thread_id().number);
     plat_syscall(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
     plat_syscall(SYS_setpriority, PRIO_PROCESS, 0, thread->nice, 0, 0, 0);
     return thread->body(thread->argument);
@@ -207,26 +207,27 @@ void plat_thread_join(struct plat_thread *thread)
     pthread_join((pthread_t)thread->pthread, NULL);
 }
 
-int plat_thread_id(void)
+struct plat_tid plat_thread_id(void)
 {
-    return (int)plat_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    return (struct plat_tid){(uint32_t)plat_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)};
 }
 
-int plat_process_id(void)
+/* It has the process's number. */
+struct plat_tid plat_main_thread(void)
 {
-    return (int)plat_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    return (struct plat_tid){(uint32_t)plat_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0)};
 }
 
 bool plat_thread_is_main(void)
 {
-    return plat_thread_id() == plat_process_id();
+    return plat_tid_is(plat_thread_id(), plat_main_thread());
 }
 
 /* Read a small file of a thread under /proc; the text ends with a NUL, and is empty on failure. */
-static void read_task_file(int thread_id, const char *which, char *text, size_t size)
+static void read_task_file(struct plat_tid thread, const char *which, char *text, size_t size)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/proc/self/task/%d/%s", thread_id, which);
+    snprintf(path, sizeof(path), "/proc/self/task/%u/%s", thread.number, which);
     text[0] = '\0';
     long file = plat_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (file < 0)
@@ -236,9 +237,9 @@ static void read_task_file(int thread_id, const char *which, char *text, size_t 
     text[length > 0 ? length : 0] = '\0';
 }
 
-void plat_thread_name(int thread_id, char *name, size_t size)
+void plat_thread_name(struct plat_tid thread, char *name, size_t size)
 {
-    read_task_file(thread_id, "comm", name, size);
+    read_task_file(thread, "comm", name, size);
     name[strcspn(name, "\n")] = '\0';
 }
 
@@ -248,15 +249,15 @@ void plat_own_name(char name[PLAT_THREAD_NAME])
     plat_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
 }
 
-void plat_thread_look(int thread_id, struct plat_thread_look *look)
+void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look)
 {
     char text[256];
     *look = (struct plat_thread_look){.state = '?', .call = -1};
-    read_task_file(thread_id, "stat", text, sizeof(text));
+    read_task_file(thread, "stat", text, sizeof(text));
     const char *behind_name = strrchr(text, ')');
     if (behind_name && behind_name[1] == ' ')
         look->state = behind_name[2];
-    read_task_file(thread_id, "syscall", text, sizeof(text));
+    read_task_file(thread, "syscall", text, sizeof(text));
     if (text[0] < '0' || text[0] > '9')
         return; /* "running", or the kernel does not tell */
     look->call = strtol(text, NULL, 10);
@@ -268,7 +269,7 @@ void plat_thread_look(int thread_id, struct plat_thread_look *look)
 int plat_threads_left(void)
 {
     char text[512];
-    read_task_file(plat_process_id(), "stat", text, sizeof(text));
+    read_task_file(plat_main_thread(), "stat", text, sizeof(text));
     const char *at = strrchr(text, ')');
     if (!at || at[1] != ' ' || at[2] != 'Z')
         return -1;

@@ -15,7 +15,7 @@ bool reader_lend(struct reader_record *record, uint32_t *armed)
 {
     uint32_t nobody = 0;
     reader_must_hold(record->leaf);
-    if (!rtrcu_compare_exchange(&record->lent, &nobody, reader_thread_id(record)))
+    if (!rtrcu_compare_exchange(&record->lent, &nobody, reader_thread_id(record).number))
         return false;
     reader_arm(record);
     *armed = record->armed;
@@ -31,10 +31,10 @@ bool reader_lend_confirmed(struct reader_record *record, uint32_t *armed)
 }
 
 /* No thread but the lender ever waits on the word, so once it has given up a stale waiters bit means nothing. */
-void reader_lend_withdraw(struct reader_record *record, uint32_t owner)
+void reader_lend_withdraw(struct reader_record *record, struct plat_tid owner)
 {
     uint32_t word = rtrcu_load_relaxed(&record->lent);
-    while ((word & WORD_OWNER) == owner && !rtrcu_compare_exchange(&record->lent, &word, 0))
+    while ((word & WORD_OWNER) == owner.number && !rtrcu_compare_exchange(&record->lent, &word, 0))
         ;
 }
 
@@ -44,7 +44,7 @@ bool reader_lent_release(void)
     uint32_t *word = rtrcu_self.lent;
     if (!word)
         return false;
-    uint32_t mine = lock_thread_id(), seen = rtrcu_load_relaxed(word);
+    uint32_t mine = lock_thread_id().number, seen = rtrcu_load_relaxed(word);
     if ((seen & WORD_OWNER) != mine)
         return false;
     seen = mine;

@@ -296,9 +296,9 @@ static inline void reader_must_hold(const struct reader_leaf *leaf)
     (void)leaf;
 }
 
-static inline uint32_t reader_thread_id(const struct reader_record *record)
+static inline struct plat_tid reader_thread_id(const struct reader_record *record)
 {
-    return rtrcu_load_relaxed(&record->thread_id);
+    return (struct plat_tid){rtrcu_load_relaxed(&record->thread_id)};
 }
 
 static inline void reader_count_slow(struct reader_record *record)
@@ -509,7 +509,7 @@ bool reader_lend(struct reader_record *record, uint32_t *armed);
  * heavy fence since the last look. */
 bool reader_lend_confirmed(struct reader_record *record, uint32_t *armed);
 /* The lender takes the word back, if the owner has not released it. */
-void reader_lend_withdraw(struct reader_record *record, uint32_t owner);
+void reader_lend_withdraw(struct reader_record *record, struct plat_tid owner);
 /* Is the owner lent a priority now?  A hint. */
 static inline bool reader_is_lent(const struct reader_record *record)
 {

@@ -48,7 +48,7 @@ static void add_task(struct watch_report *report, const char *name)
 static void add_reader(struct watch_report *report, const struct reader_record *record)
 {
     if (report->readers < WATCH_READERS_NAMED)
-        report->reader[report->readers] = (struct watch_reader){.thread_id = reader_thread_id(record),
+        report->reader[report->readers] = (struct watch_reader){.thread = reader_thread_id(record),
                                                                 .inside = reader_inside(record),
                                                                 .lent = reader_is_lent(record),
                                                                 .entered = reader_entered(record)};
@@ -76,8 +76,8 @@ static void look_at_readers(struct watch_report *report)
 {
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
         struct watch_reader *reader = &report->reader[i];
-        plat_thread_name((int)reader->thread_id, reader->name, sizeof(reader->name));
-        plat_thread_look((int)reader->thread_id, &reader->look);
+        plat_thread_name(reader->thread, reader->name, sizeof(reader->name));
+        plat_thread_look(reader->thread, &reader->look);
     }
 }
 
@@ -120,7 +120,7 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
     leave_to_say(watch, &report);
 }
 
-void watch_visit_gather(struct watch *watch, uint32_t visitor, uint32_t cpu, int64_t age_ns)
+void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t cpu, int64_t age_ns)
 {
     struct watch_report report;
     memset(&report, 0, sizeof(report));
@@ -217,7 +217,7 @@ static void say_reader(const struct manner *manner, const struct watch_reader *r
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
     if (look->address)
         name_code(manner, look->address, where, sizeof(where));
-    say(manner, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread_id, reader->name,
+    say(manner, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
         reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->lent ? ", is lent a priority" : "");
@@ -235,7 +235,7 @@ static void say_stall(const struct watch *watch, const struct manner *manner, co
     struct rtrcu_stats stats = {.size = sizeof(stats)};
     say(manner, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
         report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
-        (long long)report->age_ms, report->turner);
+        (long long)report->age_ms, report->turner.number);
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
         say_reader(manner, &report->reader[i]);
     if (report->readers > WATCH_READERS_NAMED)
@@ -260,9 +260,9 @@ static void say_barrier(const struct manner *manner, const struct watch_report *
         if (queue->view.running)
             name_code(manner, queue->view.running, function, sizeof(function));
         say(manner, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
-            queue->owner);
-        if (queue->view.invoker)
-            say(manner, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker,
+            queue->owner.number);
+        if (!plat_tid_is_nobody(queue->view.invoker))
+            say(manner, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
                 queue->view.running ? ", and is in or behind " : "", function);
     }
     if (report->queues > WATCH_QUEUES_NAMED)
@@ -282,7 +282,7 @@ static void say_visit(const struct manner *manner, const struct watch_report *re
     say(manner,
         "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
         " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
-        report->turner, (long long)report->age_ms, report->cpu);
+        report->turner.number, (long long)report->age_ms, report->cpu);
 }
 
 static bool take(struct watch *watch, struct watch_report *report)

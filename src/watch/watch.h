@@ -20,7 +20,8 @@ enum { WATCH_BARRIER = GP_KINDS, WATCH_VISIT, WATCH_SUBJECTS };
 
 /* What is said of one reader. */
 struct watch_reader {
-    uint32_t thread_id, inside, lent;
+    struct plat_tid thread;
+    uint32_t inside, lent;
     uintptr_t entered;
     struct plat_thread_look look; /* what it was doing */
     char name[32];
@@ -28,7 +29,7 @@ struct watch_reader {
 
 /* What is said of one queue that rcu_barrier() waits for. */
 struct watch_queue {
-    uint32_t owner; /* thread id, 0 = it has none */
+    struct plat_tid owner; /* nobody = it has none */
     struct callback_barrier_view view;
 };
 
@@ -41,7 +42,7 @@ struct watch_report {
     int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
     uint64_t number;         /* of the grace period */
     int64_t age_ms;          /* of it */
-    uint32_t turner;         /* thread id of who turns its crank, or visits */
+    struct plat_tid turner;  /* who turns its crank, or visits */
     uint32_t cpu;            /* WATCH_VISIT: where it has not come to run; nothing else holds but the age and who */
     uint32_t readers, tasks; /* in its way; more, perhaps, than are named */
     uint32_t anonymous;      /* readers without a record, if it waits for them */
@@ -85,7 +86,7 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error);
 /* Note which queues rcu_barrier() has been waiting for, for @age_ns by now.  Under the barrier lock. */
 void watch_barrier_gather(struct watch *watch, int64_t age_ns);
 /* Note that thread @visitor has been on its way to every CPU for @age_ns, and is to run on @cpu next. */
-void watch_visit_gather(struct watch *watch, uint32_t visitor, uint32_t cpu, int64_t age_ns);
+void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t cpu, int64_t age_ns);
 /* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
  * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */
 bool watch_report_say(struct watch *watch);

@@ -12,10 +12,10 @@
  * driver may have passed its niceness on to it: it would hand over to itself. */
 static bool is_weak(const struct drive *drive)
 {
-    int32_t ordinary = rtrcu_load_acquire(&drive->home)->nice, own = plat_sched_nice(0);
+    int32_t ordinary = rtrcu_load_acquire(&drive->home)->nice, own = plat_sched_nice(lock_thread_id());
     if (own <= ordinary || drive_thread_is_me(&drive->thread))
         return false;
-    return own > plat_sched_nice(plat_process_id());
+    return own > plat_sched_nice(plat_main_thread());
 }
 
 /* Low bit: weak.  The rest: calls for which that is believed. */

@@ -56,14 +56,14 @@ static void hold_back(struct drive *drive)
             "rtrcu: thread %u: in this fork's child callbacks wait for a driver, and calls with more signals blocked"
             " than at the fork make none, since they may be a handler's; call rtrcu_register_thread() (said"
             " once)\n",
-            lock_thread_id());
+            lock_thread_id().number);
 }
 
 void drive_start_in_call(struct drive *drive)
 {
     if (drive_thread_runs(&drive->thread))
         return;
-    bool survives = drive->survivor && drive->survivor == lock_thread_id();
+    bool survives = plat_tid_is(drive->survivor, lock_thread_id());
     if (survives && is_in_handler(drive))
         hold_back(drive);
     else if (survives || !reader_self_is(READER_STATE_DEADLINE))

@@ -35,15 +35,15 @@ bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
 struct round {
     struct reader_leaf *leaf;
     uint32_t chosen; /* their bits */
-    uint32_t thread_id[READER_FANOUT];
+    struct plat_tid owner[READER_FANOUT];
     uint32_t armed[READER_FANOUT]; /* of each record at the last look */
     int64_t looked_cpu_ns[READER_FANOUT];
 };
 
 /* Has it not run since it had used so much CPU time? */
-static bool stands_still(uint32_t thread_id, int64_t looked_cpu_ns)
+static bool stands_still(struct plat_tid thread, int64_t looked_cpu_ns)
 {
-    return plat_clock_of_thread((int)thread_id) == looked_cpu_ns;
+    return plat_clock_of_thread(thread) == looked_cpu_ns;
 }
 
 /* In the grace period of @seq? */
@@ -57,13 +57,13 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
 {
     uint64_t seq = gp_seq(drive->gp, kind);
     uint32_t nobody = 0;
-    if (reader_thread_id(record) == lock_thread_id() || !reader_inside(record))
+    if (plat_tid_is(reader_thread_id(record), lock_thread_id()) || !reader_inside(record))
         return false;
     if (!stands_still(reader_thread_id(record), drive_slot(record)->looked_cpu_ns))
         return false;
     if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
         return false; /* it makes the flood: what it needs is daemons, not time */
-    if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_id()))
+    if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_id().number))
         return false;
     if (rtrcu_load_relaxed(&drive_slot(record)->lent_gp) != seq) {
         rtrcu_store_relaxed(&drive_slot(record)->lent_ns, 0);
@@ -87,13 +87,13 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
         if (!may_lend(drive, kind, record, &round->armed[slot]))
             continue;
         round->chosen |= reader_bit(record);
-        round->thread_id[slot] = reader_thread_id(record);
+        round->owner[slot] = reader_thread_id(record);
         round->looked_cpu_ns[slot] = drive_slot(record)->looked_cpu_ns;
     }
     reader_unlock(leaf);
 }
 
-static void let_go(struct reader_record *record, uint32_t owner)
+static void let_go(struct reader_record *record, struct plat_tid owner)
 {
     reader_lend_withdraw(record, owner);
     rtrcu_store_release(&drive_slot(record)->lender, 0);
@@ -110,23 +110,23 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
     struct reader_record *record;
     for (uint32_t left = round->chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
-        bool same = (owing & reader_bit(record)) && reader_thread_id(record) == round->thread_id[slot];
+        bool same = (owing & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
         if (same && reader_inside(record)) {
             again |= !reader_lend_confirmed(record, &round->armed[slot]);
         } else {
             round->chosen &= ~reader_bit(record);
-            let_go(record, round->thread_id[slot]);
+            let_go(record, round->owner[slot]);
         }
     }
     reader_unlock(leaf);
     return again;
 }
 
-static void count(struct drive *drive, struct reader_record *record, uint32_t owner, int64_t lent_ns)
+static void count(struct drive *drive, struct reader_record *record, struct plat_tid owner, int64_t lent_ns)
 {
     int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->lent_ns) + lent_ns;
     rtrcu_store_relaxed(&drive_slot(record)->lent_ns, all_ns);
-    trace3(boost, drive->gp, owner, lent_ns);
+    trace3(boost, drive->gp, owner.number, lent_ns);
     counter_add(&drive->boosts, 1);
     counter_add(&drive->boost_ns, (uint64_t)lent_ns);
     if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
@@ -168,7 +168,7 @@ static int nudger_priority(struct drive *drive)
 static void end_lending(struct drive *drive)
 {
     lock_acquire(&nudger_of(drive)->lock);
-    drive->lending.lender = 0;
+    drive->lending.lender = PLAT_NOBODY;
     drive->lending.cpu_at = NULL; /* it may go with the calling thread */
     lock_release(&nudger_of(drive)->lock);
 }
@@ -178,7 +178,7 @@ static bool claim_lending(struct drive *drive, int priority)
 {
     struct drive_lending *lending = &drive->lending;
     lock_acquire(&nudger_of(drive)->lock);
-    bool free = lending->lender == 0;
+    bool free = plat_tid_is_nobody(lending->lender);
     if (free) {
         lending->lender = lock_thread_id();
         if (priority > rtrcu_load_relaxed(&lending->priority))
@@ -225,7 +225,7 @@ static uint32_t look_at_lender(struct drive *drive, uint32_t *idle, int64_t *nap
     struct drive_lending *lending = &drive->lending;
     uint32_t cpu = UINT32_MAX;
     lock_acquire(&nudger_of(drive)->lock);
-    if (lending->lender) {
+    if (!plat_tid_is_nobody(lending->lender)) {
         cpu = rtrcu_load_relaxed(lending->cpu_at);
         *idle = 0;
     } else if (lending->nap_ns != 0) {
@@ -272,13 +272,13 @@ static bool nudger_comes(struct drive *drive)
 /* ---- lending ---- */
 
 /* Sleep on the reader's word: the kernel lends it our priority until it unlocks.  True if the slice ran out. */
-static bool lend(struct drive *drive, struct reader_record *record, uint32_t owner)
+static bool lend(struct drive *drive, struct reader_record *record, struct plat_tid owner)
 {
     have_nudged(drive, rtrcu_load_relaxed(&drive_slot(record)->lent_ns) > 0);
     int64_t began = plat_clock_now();
     int error = plat_futex_lock_pi(reader_lent_word(record), SLICE_NS);
     if (error == 0) {
-        uint32_t mine = lock_thread_id();
+        uint32_t mine = lock_thread_id().number;
         if (!rtrcu_compare_exchange(reader_lent_word(record), &mine, 0))
             (void)plat_futex_unlock_pi(reader_lent_word(record));
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
@@ -302,10 +302,10 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
         bool owes = gp_owing(drive->gp, kind, leaf) & reader_bit(record);
-        if (fenced && owes && (goes_on || !slow) && stands_still(round.thread_id[slot], round.looked_cpu_ns[slot]))
-            slow |= lend(drive, record, round.thread_id[slot]);
+        if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.looked_cpu_ns[slot]))
+            slow |= lend(drive, record, round.owner[slot]);
         else
-            let_go(record, round.thread_id[slot]);
+            let_go(record, round.owner[slot]);
     }
     return slow;
 }
@@ -318,7 +318,7 @@ static void look(struct drive *drive, enum gp_kind kind)
         struct reader_record *record;
         for (uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
              (record = reader_next(leaf, &left));)
-            drive_slot(record)->looked_cpu_ns = plat_clock_of_thread((int)reader_thread_id(record));
+            drive_slot(record)->looked_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
         reader_unlock(leaf);
     }
 }

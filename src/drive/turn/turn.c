@@ -166,7 +166,7 @@ static void begin(struct drive *drive, enum gp_kind kind)
     gp_begin(drive->gp, kind, plat_clock_now());
     drive->turning[kind].unscanned = true;
     drive->turning[kind].asked = false;
-    drive->turning[kind].watcher = 0;
+    drive->turning[kind].watcher = PLAT_NOBODY;
 }
 
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
@@ -321,9 +321,9 @@ static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, con
         drive_release_crank(drive, kind);
         return outcome;
     }
-    if (drive->turning[kind].watcher == 0)
+    if (plat_tid_is_nobody(drive->turning[kind].watcher))
         drive->turning[kind].watcher = lock_thread_id();
-    *watches = drive->turning[kind].watcher == lock_thread_id();
+    *watches = plat_tid_is(drive->turning[kind].watcher, lock_thread_id());
     lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: we look again, and so does the watcher */
     return outcome;
 }

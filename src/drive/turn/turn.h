@@ -9,7 +9,7 @@
 
 /* Who lends a priority now: one thread at a time, which the nudger looks after.  Under the nudger's lock. */
 struct drive_lending {
-    uint32_t lender;        /* thread id, 0 = nobody */
+    struct plat_tid lender; /* nobody = nobody lends */
     int32_t priority;       /* atomic: the highest that has been lent since the nudger awoke */
     int64_t nap_ns;         /* the nudger looks again after so long, 0 = it has to be woken */
     uint32_t cpu;           /* atomic: where the lender began to wait, if the kernel does not tell where it runs */
@@ -22,12 +22,12 @@ struct drive_turning {
     uint32_t sleeping; /* atomic: how many sleep on it or are about to */
     struct counter slept, by_caller, unfenced;
     /* What the next step needs to know; under the crank. */
-    bool unscanned;      /* begun, and not scanned yet: for some time where no fence is to be had */
-    bool fenced;         /* its scan came behind a heavy fence */
-    bool asked;          /* those in the way have been asked to report */
-    uint32_t watcher;    /* thread id of who looks once a tick, 0 = nobody has had to wait */
-    int64_t report_ns;   /* age at which it is reported next */
-    uint32_t tasks_told; /* arrivals of tasks that the handler was told of */
+    bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */
+    bool fenced;             /* its scan came behind a heavy fence */
+    bool asked;              /* those in the way have been asked to report */
+    struct plat_tid watcher; /* who looks once a tick, nobody = nobody has had to wait */
+    int64_t report_ns;       /* age at which it is reported next */
+    uint32_t tasks_told;     /* arrivals of tasks that the handler was told of */
 };
 
 /* Who waits for which expedited grace period, by the number of its end modulo 4; numbers.c. */

@@ -17,7 +17,7 @@ void drive_worker_begins(struct drive_worker *worker, int priority)
 
 void drive_worker_appears(struct drive_worker *worker)
 {
-    rtrcu_store_release(&worker->thread_id, lock_thread_id());
+    rtrcu_store_release(&worker->thread_id, lock_thread_id().number);
 }
 
 static bool was_refused(const struct drive_worker *worker, int priority)
@@ -38,12 +38,12 @@ static void refuse(struct drive_worker *worker, int priority, int error)
     }
 }
 
-/* From @before to @priority, under the worker's lock; @thread_id: 0 = the worker itself.  Returns what is in force. */
-static int change(struct drive_worker *worker, int thread_id, int before, int priority)
+/* From @before to @priority, under the worker's lock; @thread: nobody = the worker itself.  Returns what is in force. */
+static int change(struct drive_worker *worker, struct plat_tid thread, int before, int priority)
 {
     if (before == priority || was_refused(worker, priority))
         return before;
-    int error = thread_id ? plat_sched_lift(thread_id, priority) : plat_sched_set(priority, 0);
+    int error = plat_tid_is_nobody(thread) ? plat_sched_set(priority, 0) : plat_sched_lift(thread, priority);
     if (error) {
         refuse(worker, priority, error);
         return before;
@@ -56,19 +56,19 @@ void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive
 {
     lock_acquire(&worker->lock);
     int priority = wanted(worker->drive);
-    (void)change(worker, 0, drive_worker_priority(worker), priority);
+    (void)change(worker, PLAT_NOBODY, drive_worker_priority(worker), priority);
     lock_release(&worker->lock);
 }
 
 void drive_worker_lift(struct drive *drive, int index, int priority)
 {
     struct drive_worker *worker = &drive->worker[index];
-    int thread_id = (int)rtrcu_load_acquire(&worker->thread_id);
-    if (thread_id == 0)
+    struct plat_tid thread = {rtrcu_load_acquire(&worker->thread_id)};
+    if (plat_tid_is_nobody(thread))
         return; /* its first look is ahead */
     lock_acquire(&worker->lock);
     int before = drive_worker_priority(worker);
-    int after = before < priority ? change(worker, thread_id, before, priority) : before;
+    int after = before < priority ? change(worker, thread, before, priority) : before;
     invariant("INV-DR4", after >= before);
     (void)after;
     lock_release(&worker->lock);

@@ -22,7 +22,7 @@ bool drive_visit_begins(struct drive *drive)
 {
     struct drive_visit *visit = &drive->visit;
     uint32_t nobody = 0;
-    if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_id()))
+    if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_id().number))
         return false;
     rtrcu_store_release(&visit->began_ns, plat_clock_now());
     if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
@@ -45,8 +45,8 @@ struct visit_known {
 static int64_t look_at_visit(struct drive *drive, struct visit_known *known)
 {
     int64_t began_ns = rtrcu_load_acquire(&drive->visit.began_ns), age_ns = plat_clock_now() - began_ns;
-    uint32_t visitor = rtrcu_load_relaxed(&drive->visit.visitor);
-    if (began_ns == 0 || visitor == 0)
+    struct plat_tid visitor = {rtrcu_load_relaxed(&drive->visit.visitor)};
+    if (began_ns == 0 || plat_tid_is_nobody(visitor))
         return PLAT_FOREVER;
     if (began_ns != known->began_ns)
         *known = (struct visit_known){.began_ns = began_ns, .report_ns = watch_next_report(drive->watch, 0)};

@@ -66,7 +66,7 @@ struct drive_visit {
 /* At the start: there is none yet. */
 void drive_worker_init(struct drive *drive, int index, const struct drive_job *job);
 /* In a fork's child: true if the forking thread is this one. */
-bool drive_worker_after_fork_child(struct drive_worker *worker, uint32_t old_thread_id);
+bool drive_worker_after_fork_child(struct drive_worker *worker, struct plat_tid old_thread_id);
 /* Make worker @index if it is not there.  0 or -errno. */
 int drive_worker_start(struct drive *drive, int index);
 void drive_worker_wake(struct drive *drive, int index);

@@ -13,7 +13,7 @@ void drive_worker_init(struct drive *drive, int index, const struct drive_job *j
     drive_worker_begins(&drive->worker[index], 0);
 }
 
-bool drive_worker_after_fork_child(struct drive_worker *worker, uint32_t old_thread_id)
+bool drive_worker_after_fork_child(struct drive_worker *worker, struct plat_tid old_thread_id)
 {
     struct drive_worker fresh = {.drive = worker->drive, .job = worker->job, .thread = worker->thread};
     bool survives = drive_thread_after_fork(&fresh.thread, old_thread_id);

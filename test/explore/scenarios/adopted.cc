@@ -22,7 +22,7 @@ struct rtrcu_adopted *adopted;
 
 struct rtrcu_adopted_reader *self()
 {
-    return &blocks[plat_thread_id()];
+    return &blocks[plat_thread_id().number];
 }
 
 void reader_fence()

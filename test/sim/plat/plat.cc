@@ -86,9 +86,9 @@ int64_t plat_clock_now(void)
 }
 
 // Nobody runs but who looks: every other thread stands still.
-int64_t plat_clock_of_thread(int thread_id)
+int64_t plat_clock_of_thread(struct plat_tid thread)
 {
-    (void)thread_id;
+    (void)thread;
     return 0;
 }
 
@@ -162,14 +162,14 @@ void plat_thread_join(struct plat_thread *)
 {
 }
 
-int plat_thread_id(void)
+struct plat_tid plat_thread_id(void)
 {
-    return world()->current()->id + 1;
+    return {static_cast<uint32_t>(world()->current()->id + 1)};
 }
 
-int plat_process_id(void)
+struct plat_tid plat_main_thread(void)
 {
-    return 1;
+    return {1};
 }
 
 bool plat_thread_is_main(void)
@@ -182,9 +182,9 @@ int plat_threads_left(void)
     return -1;
 }
 
-void plat_thread_name(int thread_id, char *name, size_t size)
+void plat_thread_name(struct plat_tid thread, char *name, size_t size)
 {
-    snprintf(name, size, "%d", thread_id);
+    snprintf(name, size, "%u", thread.number);
 }
 
 void plat_own_name(char name[PLAT_THREAD_NAME])
@@ -192,9 +192,9 @@ void plat_own_name(char name[PLAT_THREAD_NAME])
     snprintf(name, PLAT_THREAD_NAME, "simulated");
 }
 
-void plat_thread_look(int thread_id, struct plat_thread_look *look)
+void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look)
 {
-    (void)thread_id;
+    (void)thread;
     look->state = '?';
     look->call = -1;
     look->address = 0;
@@ -212,13 +212,13 @@ int plat_sched_set(int priority, int nice)
     return 0;
 }
 
-int plat_sched_lift(int thread_id, int priority)
+int plat_sched_lift(struct plat_tid thread, int priority)
 {
-    world()->set_rt_priority(thread_id - 1, priority);
+    world()->set_rt_priority(static_cast<int>(thread.number) - 1, priority);
     return 0;
 }
 
-int32_t plat_sched_nice(int)
+int32_t plat_sched_nice(struct plat_tid)
 {
     return 0;
 }

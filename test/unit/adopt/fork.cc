@@ -45,12 +45,12 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
     adopt_server *server = &adopted->ordinary;
     for (uint32_t forked_by : {parents, parents + 1}) {
         bool survives = forked_by == parents;
-        plat_thread_renumber(&server->thread, parents);
+        plat_thread_renumber(&server->thread, {parents});
         server->state = DRIVE_RUNNING;
         server->serving = 1;
         server->joined_by_program = true;
-        adopt_after_fork_child(&all_, forked_by);
-        EXPECT_EQ(plat_thread_number(&server->thread), survives ? lock_thread_id() : 0);
+        adopt_after_fork_child(&all_, {forked_by});
+        EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_id().number : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? DRIVE_RUNNING : DRIVE_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_FALSE(server->joined_by_program);

@@ -35,7 +35,7 @@ class Server : public AdoptWorld
     static bool is_held_off()
     {
         return cbqueue_inbox_is_empty(&server_->queue) && rtrcu_load_acquire(&server_->sleeping) == ADOPT_AWAKE &&
-               test::is_asleep(static_cast<pid_t>(plat_thread_number(&server_->thread)));
+               test::is_asleep(static_cast<pid_t>(plat_thread_tid(&server_->thread).number));
     }
 };
 

@@ -23,7 +23,7 @@ TEST(Lock, HeldByWhoTookIt)
     EXPECT_FALSE(lock_is_mine(&lock));
     lock_acquire(&lock);
     EXPECT_TRUE(lock_is_mine(&lock));
-    EXPECT_EQ(lock.word, lock_thread_id());
+    EXPECT_EQ(lock.word, lock_thread_id().number);
     bool mine = true, taken = true;
     std::thread([&] {
         mine = lock_is_mine(&lock);
@@ -47,10 +47,10 @@ TEST(Lock, TryTakesAFreeLock)
 
 TEST(Lock, ThreadIdIsTheKernels)
 {
-    EXPECT_EQ(lock_thread_id(), static_cast<uint32_t>(plat_thread_id()));
+    EXPECT_EQ(lock_thread_id().number, plat_thread_id().number);
     uint32_t other = 0;
-    std::thread([&] { other = lock_thread_id(); }).join();
-    EXPECT_NE(other, lock_thread_id());
+    std::thread([&] { other = lock_thread_id().number; }).join();
+    EXPECT_NE(other, lock_thread_id().number);
 }
 
 TEST(Lock, HandedOverToTheWaiter)
@@ -62,7 +62,7 @@ TEST(Lock, HandedOverToTheWaiter)
     uint32_t waiter = 0;
     bool mine = false;
     std::thread thread([&] {
-        waiter = lock_thread_id();
+        waiter = lock_thread_id().number;
         lock_acquire(&lock);
         mine = lock_is_mine(&lock);
         steps.reach(1);

@@ -139,7 +139,7 @@ TEST_F(Callback, WhoComesForAClaimIsToldOfAtItsEnd)
     EXPECT_TRUE(callback_want(record));
     callback_barrier_view view;
     callback_barrier_look(record, &view);
-    EXPECT_EQ(view.invoker, 0x123u);
+    EXPECT_EQ(view.invoker.number, 0x123u);
     callback_slot(record)->queue.claim = 0;
     run = callback_invoke(cb_, record, &budget);
     EXPECT_TRUE(!run.claimed && run.done == 3 && !run.wanted);
@@ -172,11 +172,12 @@ TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
     queue_ready(record, 3);
     invoke(record, at_most(1));
     callback_slot(record)->queue.claim =
-        lock_thread_id() | CB_CLAIM_WANTED; /* as it stands in the midst of the second */
+        lock_thread_id().number | CB_CLAIM_WANTED; /* as it stands in the midst of the second */
     callback_slot(record)->queue.started++;
     (void)cbqueue_pop(&callback_slot(record)->queue.batch);
     callback_thread_ends(cb_);
-    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_id() | CB_CLAIM_WANTED) << "it is inside no callback";
+    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_id().number | CB_CLAIM_WANTED)
+        << "it is inside no callback";
     rtrcu_self.state |= READER_STATE_CALLBACK;
     callback_thread_ends(cb_);
     EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);

@@ -26,7 +26,7 @@ class CallbackFork : public CallbackWorld
         reader_after_fork_child(world_.registry(), nullptr);
         parked_after_fork_child(world_.registry());
         gp_after_fork_child(world_.gp());
-        callback_after_fork_child(cb_, old_thread_id);
+        callback_after_fork_child(cb_, {old_thread_id});
         test::let_go(world_.registry(), READER_DRIVE);
     }
     /* A thread that the child does not have stands before the first callback of what is ready. */
@@ -273,7 +273,7 @@ struct Forker {
 void fork_inside(rcu_head *head)
 {
     Forker *forker = container_of(head, Forker, head);
-    uint32_t before = lock_thread_id();
+    plat_tid before = lock_thread_id();
     EXPECT_TRUE(callback_want(forker->record));
     reader_after_fork_child(forker->cb->registry, nullptr);
     callback_after_fork_child(forker->cb, before);

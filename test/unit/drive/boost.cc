@@ -104,7 +104,7 @@ TEST_F(Boost, NotOfWhoRuns)
     std::thread runner([&] {
         EXPECT_EQ(plat_sched_set(50, 0), 0);
         running = world_.craft(1);
-        int self = static_cast<int>(lock_thread_id());
+        plat_tid self = lock_thread_id();
         auto not_run_ns = [self] { return plat_clock_now() - plat_clock_of_thread(self); };
         for (int64_t now, before = not_run_ns(); !stop; before = now) {
             now = not_run_ns();
@@ -190,7 +190,7 @@ TEST_F(Boost, OneThreadLendsAtATime)
     reader_record *record = sleeper();
     begin(GP_NORMAL);
     lend_until(GP_NORMAL, [&] { return boosts() > 0; });
-    auto is_free = [&] { return rtrcu_load_acquire(&drive_->lending.lender) == 0; };
+    auto is_free = [&] { return rtrcu_load_acquire(&drive_->lending.lender.number) == 0; };
     auto take = [&] {
         lock_acquire(&nudger_->lock);
         bool free = is_free();
@@ -211,7 +211,7 @@ TEST_F(Boost, OneThreadLendsAtATime)
     EXPECT_FALSE(is_free());
     EXPECT_EQ(boosts(), before);
     lock_acquire(&nudger_->lock);
-    drive_->lending.lender = 0;
+    drive_->lending.lender = PLAT_NOBODY;
     lock_release(&nudger_->lock);
     lend_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});

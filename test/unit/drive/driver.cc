@@ -102,7 +102,7 @@ TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
         reader_self_set(READER_STATE_DEADLINE);
         drive_start_in_call(drive_);
         EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
-        drive_->survivor = lock_thread_id() + 1;
+        drive_->survivor = {lock_thread_id().number + 1};
         plat_signals_blocked(&drive_->survivor_blocks);
         drive_start_in_call(drive_);
         EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
@@ -262,10 +262,10 @@ TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
 TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        drive_->turning[kind].watcher = 77;
+        drive_->turning[kind].watcher = {77};
         (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
         EXPECT_TRUE(drive_step(drive_, gp_kind(kind))) << "nobody reads";
-        EXPECT_EQ(drive_->turning[kind].watcher, 0u);
+        EXPECT_EQ(drive_->turning[kind].watcher.number, 0u);
     }
 }
 
@@ -291,7 +291,7 @@ TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
     drive_slot(record)->lender = 77;
     world_.withdraw(record);
     EXPECT_NE(world_.craft(0), record) << "a daemon has it";
-    drive_after_fork_child(drive_, 0);
+    drive_after_fork_child(drive_, PLAT_NOBODY);
     EXPECT_EQ(drive_slot(record)->listed, 0u);
     EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
     EXPECT_EQ(drive_slot(record)->lender, 0u) << "who lent is not there";

@@ -66,7 +66,7 @@ TEST_F(Expedited, WhoIsToldWaits)
     test::Worker waiter;
     pid_t id = 0;
     bool told = false;
-    waiter.run([&] { id = pid_t(lock_thread_id()); });
+    waiter.run([&] { id = pid_t(lock_thread_id().number); });
     waiter.start([&] { told = drive_expedited_wait(drive_, cookie, drive_->generation); });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
     EXPECT_FALSE(waiter.is_done());
@@ -85,7 +85,7 @@ TEST_F(Expedited, AForksChildWaitsForNone)
         drive_->numbers.ended[i] = 10 + i;
         drive_->numbers.waiters[i] = drive_->numbers.priority[i] = 3;
     }
-    drive_after_fork_child(drive_, 0);
+    drive_after_fork_child(drive_, PLAT_NOBODY);
     for (uint32_t i = 0; i < 4; i++) {
         EXPECT_EQ(drive_->numbers.ended[i], 11 + i);
         EXPECT_EQ(drive_->numbers.waiters[i], 0u);
@@ -198,7 +198,7 @@ TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
     EXPECT_EQ(*by_caller, 0u);
     call(strong);
     EXPECT_EQ(*by_caller, 1u);
-    ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(plat_thread_number(&worker->thread.plat))); }));
+    ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(plat_thread_tid(&worker->thread.plat).number)); }));
     rtrcu_store_relaxed(&worker->priority, 1); /* until it looks again */
     call(weak);
     EXPECT_EQ(*by_caller, 2u);

@@ -147,7 +147,7 @@ TEST_F(ForkTurn, SomeForksWaitForNoOther)
         reader_self_clear(state);
         EXPECT_EQ(drive_->forker, UINT32_MAX);
     }
-    drive_->forker = lock_thread_id();
+    drive_->forker = lock_thread_id().number;
     drive_before_fork(drive_);
     drive_after_fork_parent(drive_);
     EXPECT_EQ(drive_->forking, 0u);
@@ -158,7 +158,7 @@ TEST_F(ForkTurn, AChildOwesNobodyATurn)
 {
     drive_->aside.owed = drive_->krcud[1].owed = true;
     drive_->forker = drive_->forking = 7;
-    drive_after_fork_child(drive_, 0);
+    drive_after_fork_child(drive_, PLAT_NOBODY);
     EXPECT_FALSE(drive_->aside.owed || drive_->krcud[1].owed);
     EXPECT_EQ(drive_->forker | drive_->forking, 0u);
 }
@@ -176,7 +176,7 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     }
     drive_->threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
     drive_->urgent = drive_->progress_waiters = 1;
-    drive_after_fork_child(drive_, 0);
+    drive_after_fork_child(drive_, PLAT_NOBODY);
     for (uint32_t cpu : cpus) {
         const struct krcud &krcud = drive_->krcud[cpu];
         EXPECT_EQ(krcud.first, nullptr) << "daemon " << cpu;

@@ -119,7 +119,7 @@ TEST_F(ThreadState, WhoWasRefusedIsNotAskedForAWhile)
 TEST_F(ThreadState, OneThatHasEndedHasNoNumber)
 {
     drive_thread thread = in("RUNNING");
-    plat_thread_renumber(&thread.plat, 12345);
+    plat_thread_renumber(&thread.plat, {12345});
     rtrcu_fetch_add(&drive_->threads, DRIVE_THREADS_CHANGE + 1);
     drive_thread_ended(drive_, &thread);
     EXPECT_FALSE(drive_thread_after_fork(&thread, 12345));

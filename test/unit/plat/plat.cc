@@ -97,7 +97,7 @@ TEST(Futex, WakeSaysHowManySlept)
 
 TEST(Futex, PriorityInheritingLockTimesOutAndIsHandedOver)
 {
-    uint32_t word = static_cast<uint32_t>(plat_thread_id());
+    uint32_t word = plat_thread_id().number;
     int timed_out = 0, taken = -1;
     test::Steps steps;
     std::thread other([&] {
@@ -143,7 +143,7 @@ TEST(Futex, PriorityInheritingTimeoutRunsOnTheMonotonicClock)
     constexpr unsigned lock_pi2 = 13;
     for (auto [operation, error] : {std::pair<unsigned, unsigned>{FUTEX_LOCK_PI, EPERM}, {lock_pi2, ENOSYS}}) {
         unsigned refused = operation, with = error; /* a lambda of C++20 cannot hold a structured binding everywhere */
-        uint32_t word = static_cast<uint32_t>(plat_thread_id());
+        uint32_t word = plat_thread_id().number;
         int result = 0;
         bool filtered = false;
         std::thread([&] {
@@ -168,7 +168,7 @@ TEST(Clock, RunsForwardAndSleepsLongEnough)
 TEST(Clock, ReadsWhatAnotherThreadHasUsed)
 {
     test::Steps steps;
-    int id = 0;
+    plat_tid id = PLAT_NOBODY;
     std::thread other([&] {
         id = plat_thread_id();
         steps.reach(1);
@@ -186,7 +186,7 @@ TEST(Clock, ReadsWhatAnotherThreadHasUsed)
     }
     steps.reach(3);
     other.join();
-    EXPECT_EQ(plat_clock_of_thread(0x7ffffff), -1);
+    EXPECT_EQ(plat_clock_of_thread({0x7ffffff}), -1);
 }
 
 TEST(Cpu, NumbersAreConsistent)
@@ -247,7 +247,8 @@ TEST(Cpu, PickStaysInTheSet)
 struct Seen {
     test::Steps steps;
     sigset_t mask = {};
-    int thread_id = 0, policy = -1, nice = 0;
+    plat_tid thread = PLAT_NOBODY;
+    int policy = -1, nice = 0;
     cpu_set_t cpus = {};
 };
 
@@ -255,7 +256,7 @@ void *thread_body(void *argument)
 {
     Seen *seen = static_cast<Seen *>(argument);
     pthread_sigmask(SIG_SETMASK, nullptr, &seen->mask);
-    seen->thread_id = plat_thread_id();
+    seen->thread = plat_thread_id();
     seen->policy = sched_getscheduler(0);
     seen->nice = getpriority(PRIO_PROCESS, 0);
     (void)sched_getaffinity(0, sizeof(seen->cpus), &seen->cpus);
@@ -277,7 +278,7 @@ Seen *made_by_us(const plat_home &home, const char *name)
     thread->argument = seen;
     EXPECT_EQ(plat_thread_create(thread, &home), 0);
     seen->steps.wait(1);
-    EXPECT_EQ(thread->thread_id, static_cast<uint32_t>(seen->thread_id));
+    EXPECT_EQ(thread->thread_id, seen->thread.number);
     return seen;
 }
 
@@ -287,7 +288,7 @@ TEST(Thread, HasItsNameAndTheSignalsOfItsOwnFaultsOnly)
     plat_home_init(&home);
     Seen *seen = made_by_us(home, "some-name");
     char name[32];
-    plat_thread_name(seen->thread_id, name, sizeof(name));
+    plat_thread_name(seen->thread, name, sizeof(name));
     EXPECT_STREQ(name, "some-name");
     for (int blocked : {SIGUSR1, SIGALRM, SIGTERM, SIGPROF, SIGCHLD})
         EXPECT_EQ(sigismember(&seen->mask, blocked), TEST_ASAN ? 0 : 1) << blocked << ": its runtime sets the maker's";
@@ -335,7 +336,7 @@ TEST(Thread, WithoutAUsableCpuItRunsWhereItsMakerDoesAndAsAnOrdinaryThread)
 TEST(Thread, NameOfNobodyIsEmpty)
 {
     char name[8] = "before";
-    plat_thread_name(0x7fffffff, name, sizeof(name));
+    plat_thread_name({0x7fffffff}, name, sizeof(name));
     EXPECT_STREQ(name, "");
     char small[4];
     plat_thread_name(plat_thread_id(), small, sizeof(small));
@@ -344,8 +345,8 @@ TEST(Thread, NameOfNobodyIsEmpty)
 
 TEST(Thread, IdsAreTheKernels)
 {
-    EXPECT_EQ(plat_process_id(), getpid());
-    EXPECT_EQ(plat_thread_id(), gettid());
+    EXPECT_EQ(plat_main_thread().number, static_cast<uint32_t>(getpid()));
+    EXPECT_EQ(plat_thread_id().number, static_cast<uint32_t>(gettid()));
 }
 
 TEST(Signals, BlockedAndRestored)
@@ -458,21 +459,21 @@ TEST(Thread, LookTellsWhatAThreadDoes)
 {
     test::Steps steps;
     std::thread sleeper([&] {
-        steps.reach(plat_thread_id());
+        steps.reach(static_cast<int>(plat_thread_id().number));
         steps.wait(INT32_MAX);
     });
     while (steps.at() == 0)
         std::this_thread::yield();
     struct plat_thread_look look;
     ASSERT_TRUE(test::eventually([&] {
-        plat_thread_look(steps.at(), &look);
+        plat_thread_look({static_cast<uint32_t>(steps.at())}, &look);
         return look.state == 'S';
     }));
     /* An emulator's threads are seen in calls of the machine below, whose numbers are others. */
     EXPECT_TRUE(look.call == SYS_futex || look.call == -1 || TEST_EMULATED) << look.call;
     steps.reach(INT32_MAX);
     sleeper.join();
-    plat_thread_look(0x7fffffff, &look);
+    plat_thread_look({0x7fffffff}, &look);
     EXPECT_EQ(look.state, '?');
     EXPECT_EQ(look.call, -1);
 }
@@ -553,7 +554,7 @@ TEST(Errno, BelongsToSomebodyElse)
     (void)plat_mem_pages(SIZE_MAX / 4);
     (void)plat_cpu_current();
     char name[8];
-    plat_thread_name(0x7fffffff, name, sizeof(name));
+    plat_thread_name({0x7fffffff}, name, sizeof(name));
     EXPECT_EQ(errno, 77);
 }
 

@@ -44,7 +44,7 @@ TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
     EXPECT_TRUE(reader_arm(record)) << "the other crank";
     EXPECT_FALSE(reader_lend_confirmed(record, &armed));
     EXPECT_TRUE(reader_lend_confirmed(record, &armed));
-    reader_lend_withdraw(record, record->thread_id);
+    reader_lend_withdraw(record, {record->thread_id});
     EXPECT_EQ(record->lent, 0u);
     reader_unlock(record->leaf);
 }
