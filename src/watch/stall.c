@@ -161,29 +161,29 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns)
 /* ---- saying: holding nothing ---- */
 
 /* How a report is said. */
-struct manner {
+struct sink {
     void (*handler)(const char *line); /* NULL: standard error */
     bool may_wait;                     /* for standard error, and for the loader's lock */
 };
 
-static void __attribute__((format(printf, 2, 3))) say(const struct manner *manner, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) say(const struct sink *sink, const char *format, ...)
 {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (manner->handler)
-        manner->handler(text);
-    else if (manner->may_wait)
+    if (sink->handler)
+        sink->handler(text);
+    else if (sink->may_wait)
         plat_write(text);
     else
         plat_print("%s", text);
 }
 
-static void name_code(const struct manner *manner, uintptr_t address, char *text, size_t size)
+static void name_code(const struct sink *sink, uintptr_t address, char *text, size_t size)
 {
-    if (manner->may_wait)
+    if (sink->may_wait)
         plat_symbol(address, text, size);
     else
         snprintf(text, size, "0x%lx", (unsigned long)address);
@@ -210,76 +210,75 @@ static const char *state_name(char state)
     }
 }
 
-static void say_reader(const struct manner *manner, const struct watch_reader *reader)
+static void say_reader(const struct sink *sink, const struct watch_reader *reader)
 {
     char where[160] = "", began[160] = "";
     const struct plat_thread_look *look = &reader->look;
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
     if (look->address)
-        name_code(manner, look->address, where, sizeof(where));
-    say(manner, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
+        name_code(sink, look->address, where, sizeof(where));
+    say(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
         reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->lent ? ", is lent a priority" : "");
     if (look->call >= 0)
-        say(manner, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
+        say(sink, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
             discipline ? ": it went to sleep without rcu_thread_offline()" : "");
     if (reader->entered) {
-        name_code(manner, reader->entered, began, sizeof(began));
-        say(manner, "rtrcu:     its section began at %s\n", began);
+        name_code(sink, reader->entered, began, sizeof(began));
+        say(sink, "rtrcu:     its section began at %s\n", began);
     }
 }
 
-static void say_stall(const struct watch *watch, const struct manner *manner, const struct watch_report *report)
+static void say_stall(const struct watch *watch, const struct sink *sink, const struct watch_report *report)
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
-    say(manner, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
+    say(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
         report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
         (long long)report->age_ms, report->turner.number);
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
-        say_reader(manner, &report->reader[i]);
+        say_reader(sink, &report->reader[i]);
     if (report->readers > WATCH_READERS_NAMED)
-        say(manner, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
+        say(sink, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
     for (uint32_t i = 0; i < report->tasks && i < WATCH_TASKS_NAMED; i++)
-        say(manner, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
+        say(sink, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
     if (report->tasks > WATCH_TASKS_NAMED)
-        say(manner, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
+        say(sink, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
     if (report->anonymous)
-        say(manner, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n",
-            report->anonymous);
+        say(sink, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n", report->anonymous);
     watch_stats(watch, &stats);
-    say(manner, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
+    say(sink, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
 }
 
-static void say_barrier(const struct manner *manner, const struct watch_report *report)
+static void say_barrier(const struct sink *sink, const struct watch_report *report)
 {
-    say(manner, "rtrcu: rcu_barrier() has waited for %lld ms:\n", (long long)report->age_ms);
+    say(sink, "rtrcu: rcu_barrier() has waited for %lld ms:\n", (long long)report->age_ms);
     for (uint32_t i = 0; i < report->queues && i < WATCH_QUEUES_NAMED; i++) {
         const struct watch_queue *queue = &report->queue[i];
         char function[160] = "";
         if (queue->view.running)
-            name_code(manner, queue->view.running, function, sizeof(function));
-        say(manner, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
+            name_code(sink, queue->view.running, function, sizeof(function));
+        say(sink, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
             queue->owner.number);
         if (!plat_tid_is_nobody(queue->view.invoker))
-            say(manner, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
+            say(sink, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
                 queue->view.running ? ", and is in or behind " : "", function);
     }
     if (report->queues > WATCH_QUEUES_NAMED)
-        say(manner, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
+        say(sink, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
 }
 
-static void say_fence(const struct manner *manner, const struct watch_report *report)
+static void say_fence(const struct sink *sink, const struct watch_report *report)
 {
-    say(manner,
+    say(sink,
         "rtrcu: grace periods stand still: the kernel refuses membarrier() (error %d) and no other fence reaches all"
         " threads yet; set RTRCU_MEMBARRIER=off at start where a sandbox forbids it\n",
         -report->fence_error);
 }
 
-static void say_visit(const struct manner *manner, const struct watch_report *report)
+static void say_visit(const struct sink *sink, const struct watch_report *report)
 {
-    say(manner,
+    say(sink,
         "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
         " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
         report->turner.number, (long long)report->age_ms, report->cpu);
@@ -300,32 +299,32 @@ static bool take(struct watch *watch, struct watch_report *report)
     return found;
 }
 
-static bool say_one(struct watch *watch, const struct manner *manner)
+static bool say_one(struct watch *watch, const struct sink *sink)
 {
     struct watch_report report;
     if (!take(watch, &report))
         return false;
     if (report.subject == WATCH_BARRIER)
-        say_barrier(manner, &report);
+        say_barrier(sink, &report);
     else if (report.subject == WATCH_VISIT)
-        say_visit(manner, &report);
+        say_visit(sink, &report);
     else if (report.fence_error)
-        say_fence(manner, &report);
+        say_fence(sink, &report);
     else
-        say_stall(watch, manner, &report);
+        say_stall(watch, sink, &report);
     counter_add(&watch->stall_reports, 1);
     return true;
 }
 
 bool watch_report_say(struct watch *watch)
 {
-    struct manner manner = {.handler = rtrcu_load_acquire(&watch->handler), .may_wait = true};
-    return say_one(watch, &manner);
+    struct sink sink = {.handler = rtrcu_load_acquire(&watch->handler), .may_wait = true};
+    return say_one(watch, &sink);
 }
 
 void watch_report_say_at_once(struct watch *watch)
 {
-    static const struct manner manner = {0};
-    while (say_one(watch, &manner)) /* at most one of each kind */
+    static const struct sink sink = {0};
+    while (say_one(watch, &sink)) /* at most one of each kind */
         ;
 }

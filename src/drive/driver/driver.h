@@ -44,7 +44,7 @@ int drive_start_surely(struct drive *drive);
 
 /* One look at everything: what was queued, a grace period that is needed, ready callbacks.  True if some wait for their
  * owner. */
-bool drive_pass(struct drive *drive, const struct drive_manner *manner);
+bool drive_pass(struct drive *drive, const struct drive_turn_options *options);
 /* Is there anything that the driver has not looked at? */
 bool drive_anything_new(struct drive *drive);
 /* Sleep until somebody brings something; no longer than a tick where @ready callbacks wait for their owner, or a

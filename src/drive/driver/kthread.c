@@ -9,7 +9,7 @@
 
 static void *body(void *argument)
 {
-    static const struct drive_manner manner = {.serves = true};
+    static const struct drive_turn_options options = {.serves = true};
     struct drive *drive = argument;
     int64_t turned_ns = plat_clock_now() - drive_tick_ns(drive);
     for (;;) { /* for the life of the process */
@@ -25,7 +25,7 @@ static void *body(void *argument)
                 continue;
             }
             turned_ns = now;
-            drive_turn_if_needed(drive, GP_NORMAL, &manner);
+            drive_turn_if_needed(drive, GP_NORMAL, &options);
         }
         bool ready = drive_dispatch(drive);
         if (gp_is_needed(drive->gp, GP_NORMAL))

@@ -15,13 +15,13 @@ bool drive_anything_new(struct drive *drive)
     return callback_anything_new(drive->cb);
 }
 
-bool drive_pass(struct drive *drive, const struct drive_manner *manner)
+bool drive_pass(struct drive *drive, const struct drive_turn_options *options)
 {
     counter_add(&drive->passes, 1);
     rtrcu_exchange(&drive->urgent, 0);
     callback_collect(drive->cb);
     if (gp_is_needed(drive->gp, GP_NORMAL))
-        drive_turn_if_needed(drive, GP_NORMAL, manner);
+        drive_turn_if_needed(drive, GP_NORMAL, options);
     drive_expedited_serve(drive);
     return drive_dispatch(drive);
 }

@@ -20,12 +20,12 @@ static void wait_for_tick(struct drive *drive, int64_t *next_ns)
 
 static void *body(void *argument)
 {
-    static const struct drive_manner manner = {.never_spins = true, .serves = true};
+    static const struct drive_turn_options options = {.never_spins = true, .serves = true};
     struct drive *drive = argument;
     int64_t next_ns = 0;
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&drive->thread);
-        bool ready = drive_pass(drive, &manner);
+        bool ready = drive_pass(drive, &options);
         if (ready || drive_anything_new(drive))
             wait_for_tick(drive, &next_ns);
         else

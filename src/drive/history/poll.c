@@ -8,11 +8,11 @@
 
 static void *body(void *argument)
 {
-    static const struct drive_manner manner = {.never_sleeps = true, .serves = true};
+    static const struct drive_turn_options options = {.never_sleeps = true, .serves = true};
     struct drive *drive = argument;
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&drive->thread);
-        bool ready = drive_pass(drive, &manner);
+        bool ready = drive_pass(drive, &options);
         if (!drive_anything_new(drive))
             drive_sleep_idle(drive, event, ready);
     }

@@ -9,12 +9,12 @@
  * queued later waits for a grace period. */
 static void help(struct drive *drive)
 {
-    static const struct drive_manner manner = {.by_caller = true};
+    static const struct drive_turn_options options = {.by_caller = true};
     callback_collect(drive->cb);
     drive_dispatch(drive);
     if (callback_barrier_reached(drive->cb))
         return;
-    drive_turn_if_needed(drive, GP_NORMAL, &manner);
+    drive_turn_if_needed(drive, GP_NORMAL, &options);
     drive_dispatch(drive);
 }
 

@@ -94,13 +94,13 @@ bool drive_expedited_is_left(struct drive *drive)
 
 void drive_expedited_serve(struct drive *drive)
 {
-    static const struct drive_manner manner = {.serves = true};
+    static const struct drive_turn_options options = {.serves = true};
     if (!drive_expedited_is_left(drive))
         return;
     if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
         tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else if (drive_thread_is_me(&drive->thread))
-        drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
+        drive_turn_if_needed(drive, GP_EXPEDITED, &options);
     else /* a call of the program's, which waits for nobody: it may be in the way itself */
         drive_step(drive, GP_EXPEDITED);
 }
@@ -108,7 +108,7 @@ void drive_expedited_serve(struct drive *drive)
 /* Behind a release: what others asked for meanwhile, who relied on whoever had the machine. */
 static void look_at_asked(struct drive *drive)
 {
-    static const struct drive_manner manner = {.by_caller = true};
+    static const struct drive_turn_options options = {.by_caller = true};
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return;
     if (reader_self_is(READER_STATE_DEADLINE))
@@ -116,7 +116,7 @@ static void look_at_asked(struct drive *drive)
     else if (worker_is_there(drive))
         tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else
-        drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
+        drive_turn_if_needed(drive, GP_EXPEDITED, &options);
 }
 
 /* Does the calling thread leave all of it to the worker? */
@@ -169,7 +169,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
  * Forbidden: we sleep AND a number was asked for that nobody will tell us of.   litmus: O16 */
 static void *expedited_body(void *argument)
 {
-    static const struct drive_manner manner = {0};
+    static const struct drive_turn_options options = {0};
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
     for (;;) { /* for the life of the process */
@@ -177,7 +177,7 @@ static void *expedited_body(void *argument)
         drive_worker_settle(worker, drive_expedited_priority);
         drive_worker_appears(worker);
         if (gp_is_needed(drive->gp, GP_EXPEDITED))
-            drive_turn_if_needed(drive, GP_EXPEDITED, &manner);
+            drive_turn_if_needed(drive, GP_EXPEDITED, &options);
         else
             drive_worker_sleep(worker, event);
     }

@@ -130,17 +130,17 @@ static void tell_tasks(struct drive *drive, enum gp_kind kind)
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
-static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
-    int64_t spin_ns = manner->never_spins ? 0 : config_now(drive->config)->spin_us * 1000;
-    spin(drive, kind, spin_ns, manner->never_sleeps);
+    int64_t spin_ns = options->never_spins ? 0 : config_now(drive->config)->spin_us * 1000;
+    spin(drive, kind, spin_ns, options->never_sleeps);
     if (gp_is_clear(drive->gp, kind))
         return;
     tell_tasks(drive, kind);
     ask(drive, kind);
     drive->turning[kind].asked = true;
     if (!gp_is_clear(drive->gp, kind))
-        counter_add_alone(&drive->turning[kind].slept, !manner->never_sleeps);
+        counter_add_alone(&drive->turning[kind].slept, !options->never_sleeps);
 }
 
 /* [O9] Crank half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
@@ -182,16 +182,16 @@ static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
     if (drive->turning[kind].asked) {
         poll_readers(drive, kind, true);
         tell_tasks(drive, kind);
         report_if_old(drive, kind);
     } else {
-        watch_and_ask(drive, kind, manner);
+        watch_and_ask(drive, kind, options);
     }
-    if (manner->never_sleeps && spin(drive, kind, POLL_NS, true))
+    if (options->never_sleeps && spin(drive, kind, POLL_NS, true))
         return gp_is_clear(drive->gp, kind) ? ENDED : AGAIN;
     if (gp_is_clear(drive->gp, kind))
         return ENDED;
@@ -209,21 +209,21 @@ static void ask_for_fence(struct drive *drive, enum gp_kind kind)
 }
 
 /* Under the crank: begin, or go on with what is under way, whoever began it. */
-static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
     enum outcome outcome = ENDED;
     if (!gp_is_running(drive->gp, kind))
         begin(drive, kind);
     if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
-        if (manner->by_caller)
+        if (options->by_caller)
             ask_for_fence(drive, kind);
         rtrcu_fetch_add(&drive->turning[kind].sleeping, 1);
         return ASLEEP;
     }
     if (!gp_is_clear(drive->gp, kind))
-        outcome = look(drive, kind, manner);
+        outcome = look(drive, kind, options);
     if (outcome == ENDED)
-        end(drive, kind, manner->by_caller);
+        end(drive, kind, options->by_caller);
     return outcome;
 }
 
@@ -313,10 +313,10 @@ static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns
 }
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
-static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner,
+static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
                                      bool *watches)
 {
-    enum outcome outcome = step(drive, kind, manner);
+    enum outcome outcome = step(drive, kind, options);
     if (outcome == ENDED) {
         drive_release_crank(drive, kind);
         return outcome;
@@ -340,9 +340,9 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
 }
 
 /* A driver is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their daemon. */
-static void serve_meanwhile(struct drive *drive, const struct drive_manner *manner, int64_t *served_ns)
+static void serve_meanwhile(struct drive *drive, const struct drive_turn_options *options, int64_t *served_ns)
 {
-    int64_t now = manner->serves ? plat_clock_now() : 0;
+    int64_t now = options->serves ? plat_clock_now() : 0;
     if (now - *served_ns < drive_tick_ns(drive))
         return;
     *served_ns = now;
@@ -356,20 +356,21 @@ static void serve_meanwhile(struct drive *drive, const struct drive_manner *mann
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
-static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, const struct drive_manner *manner)
+static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
+                       const struct drive_turn_options *options)
 {
     struct drive_turning *turning = &drive->turning[kind];
-    int64_t pause_ns = 0, served_ns = manner->serves ? plat_clock_now() : 0;
+    int64_t pause_ns = 0, served_ns = options->serves ? plat_clock_now() : 0;
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
-        serve_meanwhile(drive, manner, &served_ns);
+        serve_meanwhile(drive, options, &served_ns);
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
             rtrcu_fetch_add(&turning->sleeping, 1);
         } else if (gp_reached(drive->gp, kind, cookie)) {
             drive_release_crank(drive, kind);
             return;
-        } else if (step_and_release(drive, kind, manner, &watches) != ASLEEP) {
+        } else if (step_and_release(drive, kind, options, &watches) != ASLEEP) {
             continue;
         }
         pause_ns = next_pause(drive, watches, pause_ns);
@@ -377,11 +378,11 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie, 
     }
 }
 
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner)
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
     uint64_t cookie;
     if (gp_next_needed(drive->gp, kind, &cookie))
-        turn_until(drive, kind, cookie, manner);
+        turn_until(drive, kind, cookie, options);
 }
 
 /* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
@@ -404,7 +405,7 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
 
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
-    static const struct drive_manner caller = {.by_caller = true};
+    static const struct drive_turn_options caller = {.by_caller = true};
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
     if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
         have_it_turned(drive, cookie);

@@ -42,8 +42,8 @@ struct drive_numbers {
 
 /* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
 void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie);
-/* How a grace period waits for its readers. */
-struct drive_manner {
+/* How the calling thread waits for readers while it turns. */
+struct drive_turn_options {
     bool never_spins;  /* looks once a tick */
     bool never_sleeps; /* asks at once and polls */
     bool by_caller;    /* counted */
@@ -54,7 +54,7 @@ bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
 /* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
 bool drive_turn_first(struct drive *drive, enum gp_kind kind);
 /* See what is needed to its end, at most one grace period that is not under way yet. */
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_manner *manner);
+void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options);
 /* Whoever has taken a crank and does not go on with it gives it back by this: others may sleep until then. */
 void drive_release_crank(struct drive *drive, enum gp_kind kind);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.

@@ -266,12 +266,12 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
 
 TEST_F(Turn, OnlyWhatIsNeededIsTurned)
 {
-    const drive_manner manner = {};
+    const drive_turn_options options = {};
     uint64_t before = seq();
-    drive_turn_if_needed(drive_, GP_NORMAL, &manner);
+    drive_turn_if_needed(drive_, GP_NORMAL, &options);
     EXPECT_EQ(seq(), before);
     ask();
-    drive_turn_if_needed(drive_, GP_NORMAL, &manner);
+    drive_turn_if_needed(drive_, GP_NORMAL, &options);
     EXPECT_EQ(seq(), before + SEQ_STEP);
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
 }
