@@ -8,7 +8,9 @@ name that messages and the samples of test/tidy use.
 import dataclasses
 import importlib
 
-MODULES = "heads layout bodies rooms access macros ordering invariants public mirror snippets fields symbols".split()
+MODULES = (
+    "heads layout bodies rooms access macros ordering invariants public mirror snippets fields symbols told".split()
+)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A grace period, as a page tells it.
+ */
+#define REST_NS 50000000
+#define CHILDREN 32
+
+enum kinds { KIND_NORMAL, KIND_EXPEDITED };
+
+void gp_begin(void);
