@@ -89,7 +89,7 @@ struct rtrcu_adopted {
     struct rtrcu_adopted *next;         /* constant once listed */
     struct adopt *all;
     /* Grace periods. */
-    uint64_t seq; /* atomic: written by the crank */
+    uint64_t seq; /* atomic: written by the crank's holder */
     struct lock crank;
     uint32_t event;   /* atomic: futex: counts releases of the crank */
     uint32_t waiters; /* atomic */

@@ -105,7 +105,7 @@ static void run_deferred(struct rcu_head *head)
     deferred.func(deferred.p);
 }
 
-/* Without memory to note it in, the caller waits; as it would where a ring of its own is full. */
+/* Without memory to queue it in, the caller waits; as it would where a ring of its own is full. */
 void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
     struct deferred *deferred = malloc(sizeof(*deferred));

@@ -99,7 +99,8 @@ int rtrcu_register_thread(unsigned int flags)
     if (error)
         return error;
     if (flags & RTRCU_DEADLINE)
-        drive_rouse(&rtrcu_domain.drive); /* it may sleep without a timeout, and this thread will not wake it later */
+        drive_wake_always(
+            &rtrcu_domain.drive); /* it may sleep without a timeout, and this thread will not wake it later */
     return 0;
 }
 
@@ -161,7 +162,7 @@ void rtrcu_note_entry(void)
     rtrcu_store_relaxed(&rtrcu_self.entered_ns, plat_clock_now());
 }
 
-/* Without a beginning: the lock was in a file without RTRCU_DEBUG, or a task has brought its section along. */
+/* Where the section began is not known: its lock is in a file built without RTRCU_DEBUG, or a task resumed in it. */
 void rtrcu_note_leave(void)
 {
     int64_t began_ns = rtrcu_self.entered_ns;

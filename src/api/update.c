@@ -160,7 +160,7 @@ static void push(struct domain *domain, const struct reader_record *record, enum
     /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
     drive_wake(&domain->drive, !callback_has_ready(record));
     if (pressure == CALLBACK_FULL)
-        drive_note_flood(&domain->drive);
+        drive_mark_flooded(&domain->drive);
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)

@@ -148,7 +148,7 @@ enum callback_enqueued {
     CALLBACK_DONE = 0,
     CALLBACK_FIRST = 1 << 0,     /* the inbox was empty: the driver must hear of it */
     CALLBACK_LOOK = 1 << 1,      /* the owner should look at its limits */
-    CALLBACK_NO_MEMORY = 1 << 2, /* of callback_free(): nothing is noted, but a full block may have come back */
+    CALLBACK_NO_MEMORY = 1 << 2, /* of callback_free(): nothing is queued, but a full block may have come back */
 };
 
 /* Queue @head for the calling thread.  Wait-free on a registered thread. */
@@ -169,7 +169,7 @@ static inline uint64_t callback_returned(const struct reader_record *record)
 /* The owner looks at its limits at its next call; all owners do. */
 void callback_look_again(struct reader_record *record);
 void callback_look_again_all(struct callback *cb);
-/* What became of one call above qmax, and of a pointer that could not be noted; the latter true for the first. */
+/* What became of one call above qmax, and of a pointer that could not be queued; the latter true for the first. */
 void callback_count_over_qmax(struct callback *cb);
 void callback_count_blocked(struct callback *cb);
 bool callback_count_leaked(struct callback *cb);
@@ -189,7 +189,7 @@ static inline uint32_t callback_times_ready(const struct reader_record *record)
 }
 
 /* The inbox of @record has gone from empty to not empty. */
-void callback_note_new(struct callback *cb, const struct reader_record *record);
+void callback_mark_new(struct callback *cb, const struct reader_record *record);
 
 /* ---- collection: collect.c ---- */
 
@@ -286,7 +286,7 @@ struct callback_policy {
     /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
     void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget);
-    /* The owner has run @done callbacks, and left some if @left.  NULL = nothing to note. */
+    /* The owner has run @done callbacks, and left some if @left.  NULL = the policy keeps nothing of it. */
     void (*owner_done)(struct callback *cb, struct reader_record *record, uint64_t done, bool left);
 };
 
@@ -314,7 +314,7 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 /* While rcu_barrier() is under way daemons invoke everything. */
 void callback_barrier_begin(struct callback *cb);
 void callback_barrier_end(struct callback *cb);
-/* Under the barrier lock: note for every queue the number of its last callback. */
+/* Under the barrier lock: remember for every queue the number of its last callback. */
 void callback_barrier_set(struct callback *cb);
 /* Have all of them returned? */
 bool callback_barrier_reached(struct callback *cb);

@@ -5,7 +5,7 @@
  */
 #include "callback/callback.h"
 
-void callback_note_new(struct callback *cb, const struct reader_record *record)
+void callback_mark_new(struct callback *cb, const struct reader_record *record)
 {
     struct reader_leaf *leaf = reader_leaf_of(record);
     rtrcu_fetch_or(&callback_leaf(leaf)->dirty, reader_bit(record)); /* [O27] */
@@ -26,7 +26,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     if (cbqueue_push(queue, head, orphan ? CB_ANYBODY : CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
-        callback_note_new(cb, record);
+        callback_mark_new(cb, record);
         result |= CALLBACK_FIRST;
     }
     if (__builtin_expect(rtrcu_load_relaxed(&queue->enqueued) >= rtrcu_load_relaxed(&queue->look_at), 0))

@@ -74,7 +74,7 @@ static void note_release(void *memory, size_t bytes, bool from_pages)
         free(memory);
 }
 
-/* The function may end its thread, or throw: what it was noted in goes first. */
+/* The function may end its thread, or throw: the memory that kept it goes first. */
 static void free_alone_run(struct rcu_head *head)
 {
     struct free_alone *alone = container_of(head, struct free_alone, head);
@@ -154,7 +154,7 @@ static bool tell_collector(struct callback *cb, struct reader_record *record)
     if (rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))
         return false;
     rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
-    callback_note_new(cb, record);
+    callback_mark_new(cb, record);
     return true;
 }
 

@@ -140,12 +140,12 @@ void drive_perform(struct drive *drive, enum gp_actions actions);
 void drive_wake(struct drive *drive, bool urgent);
 /* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or one
  * that waits. */
-void drive_rouse(struct drive *drive);
+void drive_wake_always(struct drive *drive);
 /* The calling thread is online again: if it is a deadline thread, which wakes nobody from now on, and the driver sleeps
  * without a timeout, it is woken.  Without a thread of the driver, it may have to be at what is left. */
 void drive_online(struct drive *drive);
 /* As drive_wake() from a thread that may not make a system call: the driver finds it at its next tick. */
-void drive_note(struct drive *drive, bool urgent);
+void drive_wake_later(struct drive *drive, bool urgent);
 
 /* ---- fork: fork.c ---- */
 

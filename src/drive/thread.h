@@ -3,9 +3,9 @@
  *
  *  sleeping  whom it says that of    who wakes it
  *  AWAKE     everybody at first      nobody needs to
- *  PACING    the driver              who is in a hurry
- *  TICKING   the driver              whoever brings something new, but deadline threads that are online
- *  IDLE      the driver              whoever brings something new; a deadline thread that comes online
+ *  PACING    the driver              who has something urgent for it
+ *  TICKING   the driver              who has something new for it, but deadline threads that are online
+ *  IDLE      the driver              who has something new for it; a deadline thread that comes online
  *  IDLE      a daemon                whoever gives it a queue
  */
 #ifndef RTRCU_DRIVE_THREAD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waking the crank and the driver, or not: a deadline thread leaves a note instead.
+/* Waking who waits for a grace period, and the driver, or not: for a deadline thread the driver looks at its next tick.
  *
  * tested by: test/api/deadline.cc
  */
@@ -26,7 +26,7 @@ void drive_perform(struct drive *drive, enum gp_actions actions)
         (void)plat_futex_unlock_pi(reader_self_lent());
 }
 
-void drive_note(struct drive *drive, bool urgent)
+void drive_wake_later(struct drive *drive, bool urgent)
 {
     if (urgent && !rtrcu_load_relaxed(&drive->urgent))
         rtrcu_store_release(&drive->urgent, 1);
@@ -46,15 +46,15 @@ static bool may_wake_driver(void)
 void drive_wake(struct drive *drive, bool urgent)
 {
     const struct drive_driver *row = drive_row(drive);
-    drive_note(drive, urgent);
-    if (row->bring)
-        row->bring(drive);
+    drive_wake_later(drive, urgent);
+    if (row->notify)
+        row->notify(drive);
     if (!may_wake_driver() || !row->body)
         return;
     rtrcu_fence_full();
     enum drive_sleep sleeping = drive_thread_sleeps(&drive->thread);
     if (sleeping >= DRIVE_TICKING || (sleeping == DRIVE_PACING && urgent))
-        drive_rouse(drive);
+        drive_wake_always(drive);
 }
 
 /* [O8] The word is changed by an update, then the flag is read; ticks_for_deadlines() is the other half. */
@@ -62,12 +62,12 @@ void drive_online(struct drive *drive)
 {
     const struct drive_driver *row = drive_row(drive);
     if (!may_wake() && drive_thread_sleeps(&drive->thread) == DRIVE_IDLE)
-        drive_rouse(drive);
-    if (row->come)
-        row->come(drive);
+        drive_wake_always(drive);
+    if (row->online)
+        row->online(drive);
 }
 
-void drive_rouse(struct drive *drive)
+void drive_wake_always(struct drive *drive)
 {
     counter_add(&drive->wakeups, 1);
     drive_thread_wake(&drive->thread);

@@ -61,7 +61,7 @@ static inline uint32_t gp_histogram_bucket(int64_t ns)
 }
 
 struct gp_machine {
-    uint64_t seq;        /* atomic: written by the crank */
+    uint64_t seq;        /* atomic: written by the crank's holder */
     uint64_t needed;     /* atomic: the latest cookie somebody asked for */
     uint32_t tasks_came; /* atomic: counts arrivals of parked tasks that it waits for */
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */

@@ -224,7 +224,7 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
 
 /* Look again which readers without a record are outside, or were.  Who enters in the turn that a group is waited for is
  * sent to the other one as soon as that is empty, so however many follow each other, each group empties in its turn.
- * [O25] Looking half; the reader's is reader_anonymous_enter(), and another crank's reader_anonymous_next().
+ * [O25] Looking half; the reader's is reader_anonymous_enter(), that of another look reader_anonymous_next().
  *  - its count first:  a look at its group behind our fence finds it;
  *  - a look first:     its pointers are read behind that, and are new, in whichever group it is counted.
  * The second turn that begins behind our first look saw the group of that look empty behind it, the third the other.
@@ -249,7 +249,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     must_hold(&machine->crank);
     poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
-    *actions |= poll.actions & ~gp_action_wake(kind); /* this crank is us: nobody to wake */
+    *actions |= poll.actions & ~gp_action_wake(kind); /* the caller turns this one: nobody to wake */
     return poll.asked;
 }
 

@@ -21,7 +21,7 @@
  *  any      reader_awake_forget()   ASLEEP AWAKE
  *
  *  reader_awake_set()     the owner in a slow path that is counted, before it can be inside, or back to fast, unseen
- *  reader_awake_leave()   the normal crank before its heavy fence, under the leaf lock
+ *  reader_awake_leave()   a normal grace period before its heavy fence, under the leaf lock
  *  reader_awake_settle()  the same behind it: asleep are those who kept still
  *  reader_awake_clear()   the owner leaves the registry, under the leaf lock
  *  reader_awake_forget()  in a fork's child
@@ -71,8 +71,8 @@ struct reader_awake {
 
 /* The node above leaf @index, with its way to the top. */
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
-/* A thread of leaf @index wakes: if nobody there is awake, the nodes above are written next, on lines that the crank
- * has; so fetch them all before the first use. */
+/* A thread of leaf @index wakes: if nobody there is awake, the nodes above are written next, on lines that the thread
+ * of the last scan has; so fetch them all before the first use. */
 void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index);
 /* In a fork's child, for so many leaves: there is no reason to look at any. */
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves);

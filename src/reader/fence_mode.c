@@ -33,8 +33,8 @@ void reader_fences_switch(struct reader_registry *registry)
         ; /* each failure means that another thread has changed it */
 }
 
-/* Only one thread at a time notes: the notes lie in the records. */
-bool reader_fences_note(struct reader_registry *registry)
+/* One thread at a time: what it remembers of each reader lies in the reader's record. */
+bool reader_fences_visit_begin(struct reader_registry *registry)
 {
     uint32_t nobody = 0;
     if (!rtrcu_compare_exchange(&registry->fence_confirmer, &nobody, lock_thread_id().number))
@@ -77,7 +77,7 @@ bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool
     return confirmed;
 }
 
-void reader_fences_forget(struct reader_registry *registry)
+void reader_fences_visit_end(struct reader_registry *registry)
 {
     rtrcu_store_release(&registry->fence_confirmer, 0);
 }

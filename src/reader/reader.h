@@ -489,8 +489,8 @@ static inline bool reader_self_is_slow(void)
 
 /* By the owner: is it one, and has it the quiescent-state discipline? */
 void reader_deadline_show(const struct reader_record *record, bool deadline, bool qsbr);
-/* Is there one that is online, or has no discipline by which it would be offline?  Whoever goes offline has shown
- * before what it brought. */
+/* Is there one that is online, or has no discipline by which it would be offline?  A thread
+ * has stored what it queued before it goes offline. */
 bool reader_deadline_is_online(struct reader_registry *registry);
 
 /* ---- lending: lend.c ----
@@ -554,13 +554,14 @@ static inline bool reader_fences_are_confirmed(const struct reader_registry *reg
 void reader_fences_start_full(struct reader_registry *registry);
 /* Begin the switch to full fences; nothing if they are in force. */
 void reader_fences_switch(struct reader_registry *registry);
-/* Before a visit to every CPU: arm every reader, and note who is.  False: another thread is at it. */
-bool reader_fences_note(struct reader_registry *registry);
-/* Does every reader fence in @mode from now on?  @visited: by what has been noted, behind a visit to every CPU since;
- * else only by what the owners have acknowledged.  Arms again those that lost the flag. */
+/* Before a visit to every CPU: arm every reader, and remember in its record how often that has been done.  False:
+ * another thread is between the two calls. */
+bool reader_fences_visit_begin(struct reader_registry *registry);
+/* Does every reader fence in @mode from now on?  @visited: by what the records remember, behind a visit to every CPU
+ * since; else only by what the owners have acknowledged.  Arms again those that lost the flag. */
 bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool visited);
-/* Who noted, and is done. */
-void reader_fences_forget(struct reader_registry *registry);
+/* Behind it, by the same thread. */
+void reader_fences_visit_end(struct reader_registry *registry);
 /* The calling thread fences from now on and says so, unless it has interrupted a slow path of its own. */
 void reader_fences_acknowledge(struct reader_registry *registry);
 /* Back to light fences: grace periods use heavy ones from now on.  Nobody may be between a fence and its scan. */

@@ -12,11 +12,11 @@ static void fence_for_interrupted(void)
     rtrcu_fence_full();
 }
 
-/* [O26] Owner half; the crank's is reader_doze(), a heavy fence, and reader_kept_still().  The owner shows that a slow
+/* [O26] Owner half; the scan's is reader_doze(), a heavy fence, and reader_kept_still().  The owner shows that a slow
  * path is under way, then looks whether it is awake.
- *  - our slow path first:  the crank sees it under way, or what it left in the word, and we stay awake;
+ *  - our slow path first:  the scan sees it under way, or what it left in the word, and we stay awake;
  *  - its fence first:      we find ourselves not awake, and wake.
- * Forbidden: the crank takes us for asleep AND we take ourselves for awake.   litmus: O26
+ * Forbidden: the scan takes us for asleep AND we take ourselves for awake.   litmus: O26
  * [O20] Whoever wakes fences fully before it reads anything. */
 void reader_wake(void)
 {
@@ -43,7 +43,7 @@ bool reader_seen(struct reader_record *record, bool inside, uint32_t scans)
     return quiet >= scans;
 }
 
-/* [O26] Crank half, before its fence: the awake bits are taken, and the flag is set. */
+/* [O26] Scan half, before its fence: the awake bits are taken, and the flag is set. */
 bool reader_doze(struct reader_leaf *leaf, uint32_t scans)
 {
     struct reader_record *record;
@@ -61,7 +61,7 @@ bool reader_doze(struct reader_leaf *leaf, uint32_t scans)
     return true;
 }
 
-/* [O26] Crank half, behind its fence.  A flag that another thread has set behind it is no proof: an update of the owner
+/* [O26] Scan half, behind its fence.  A flag that another thread has set behind it is no proof: an update of the owner
  * that is under way may swallow it. */
 bool reader_kept_still(const struct reader_record *record)
 {

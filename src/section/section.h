@@ -10,7 +10,7 @@
  *
  * The sections of a thread lie above one another: those of the thread itself, then those of each task that is mounted
  * on it, in the order in which they were mounted.  A task's base is the nesting of the thread when it was mounted; what
- * lies above is its own share, which park moves away and resume brings along.
+ * lies above is its own share, which park takes away and resume adds again.
  *
  * INV-SE1: a report is made only while the calling thread is outside, or is at a quiescent state.
  * INV-SE2: rtrcu_thread.task leads to the tasks that are mounted on the thread with a section that is listed.

@@ -78,14 +78,14 @@ static inline bool watch_has_handler(const struct watch *watch)
 /* How old what is reported may become before the next report, nanoseconds; @previous 0 for the first. */
 int64_t watch_next_report(const struct watch *watch, int64_t previous);
 
-/* Note who is in the way of the grace period of @kind, or that it stands still since no fence is to be had.  Under its
- * crank; takes leaf locks, shortly.  Nothing is noted while an earlier report of its kind has not been taken to be
+/* Gather who is in the way of the grace period of @kind, or that it stands still since no fence is to be had.  Under
+ * its crank; takes leaf locks, shortly.  Nothing is gathered while an earlier report of its kind still waits to be
  * said. */
 void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now);
 void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error);
-/* Note which queues rcu_barrier() has been waiting for, for @age_ns by now.  Under the barrier lock. */
+/* Gather which queues rcu_barrier() has been waiting for, for @age_ns by now.  Under the barrier lock. */
 void watch_barrier_gather(struct watch *watch, int64_t age_ns);
-/* Note that thread @visitor has been on its way to every CPU for @age_ns, and is to run on @cpu next. */
+/* Gather that thread @visitor has been on its way to every CPU for @age_ns, and is to run on @cpu next. */
 void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t cpu, int64_t age_ns);
 /* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
  * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */

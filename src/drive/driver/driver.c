@@ -70,7 +70,7 @@ void drive_start_in_call(struct drive *drive)
         (void)drive_start(drive);
 }
 
-void drive_note_flood(struct drive *drive)
+void drive_mark_flooded(struct drive *drive)
 {
     rtrcu_store_relaxed(&drive->flooded_ns, plat_clock_now());
 }
@@ -91,7 +91,7 @@ void drive_changed(struct drive *drive)
     if (!drive_thread_let(&drive->thread))
         return;
     (void)drive_start(drive);
-    drive_leave(drive); /* who brought something asked nobody, if the driver of before had a thread */
+    drive_leave(drive); /* where the driver before had a thread, nobody was asked to do what is left */
 }
 
 void drive_leave(struct drive *drive)

@@ -12,11 +12,11 @@
 /* A driver is a row: adding one changes nothing outside this room. */
 struct drive_driver {
     const char *name;
-    void *(*body)(void *drive);         /* of its thread, NULL = it has none */
-    void (*bring)(struct drive *drive); /* without a thread: something new is there, in the calling thread */
-    /* Likewise: the calling thread has come online, and nobody may be at what is left. */
-    void (*come)(struct drive *drive);
-    void (*leave)(struct drive *drive); /* without a thread: the calling thread goes; somebody must go on */
+    void *(*body)(void *drive); /* of its thread, NULL = it has none */
+    /* Of a driver without a thread, in the thread that calls: */
+    void (*notify)(struct drive *drive); /* it has queued a callback, or asked for a grace period */
+    void (*online)(struct drive *drive); /* it has come online: perhaps nobody does what is left to do */
+    void (*leave)(struct drive *drive);  /* it goes offline or ends: another thread must do what is left */
 };
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
@@ -24,7 +24,7 @@ const struct drive_driver *drive_driver_of(int32_t driver);
 /* ---- the driver's thread: driver.c ---- */
 
 /* A backlog is at qmax now. */
-void drive_note_flood(struct drive *drive);
+void drive_mark_flooded(struct drive *drive);
 /* Make the driver's thread, if it needs one and has none.  0: it is there or somebody is at it; or -errno. */
 int drive_start(struct drive *drive);
 /* The same for call_rcu(), which a handler may have called: in a fork's child its first thread makes the driver here, a
@@ -47,10 +47,10 @@ int drive_start_surely(struct drive *drive);
 bool drive_pass(struct drive *drive, const struct drive_turn_options *options);
 /* Is there anything that the driver has not looked at? */
 bool drive_anything_new(struct drive *drive);
-/* Sleep until somebody brings something; no longer than a tick where @ready callbacks wait for their owner, or a
- * deadline thread may bring something.  @event: the driver's futex before it last looked. */
+/* Sleep until there is something new; no longer than a tick where @ready callbacks wait for their owner, or a deadline
+ * thread, which wakes nobody, may queue something.  @event: the driver's futex before the driver last looked. */
 void drive_sleep_idle(struct drive *drive, uint32_t event, bool ready);
-/* The same, but only who is in a hurry wakes us. */
+/* The same, but only what is urgent wakes the driver. */
 void drive_sleep_pacing(struct drive *drive, uint32_t event, int64_t timeout_ns);
 
 /* ---- a driver without a thread: sched.c ---- */

@@ -3,23 +3,24 @@
  * rcu_quiescent_state(), rcu_process_callbacks() and going offline, by any thread but deadline threads.  The end of a
  * section is none of them: an unlock takes no lock and makes no grace period.
  *
- * A quiescent-state thread that brings something new asks itself (its special flag) to come by; at its next quiescent
- * state it takes one step of the crank if that is free, and asks itself again until nothing is left.  A thread that
- * leaves or goes offline passes the duty on, one that comes online looks for it.  Others come by when they call one of
- * the three.  Callbacks of threads that are gone are run by the first two, for a share of the call's time.
+ * A quiescent-state thread that queues a callback or asks for a grace period sets its own special flag; so at its next
+ * quiescent state it takes one step of a grace period, if the crank is free, and sets the flag again until nothing is
+ * left to do.  A thread that leaves or goes offline sets the flags of the others; one that comes online looks whether
+ * anything is left.  Threads of the other discipline take their step when they call one of the three.  The first two of
+ * the three also run callbacks of threads that have gone, for a share of the call's time.
  * Callers of synchronize_rcu() and rcu_barrier() do all of it themselves.
  * tested by: test/api/drivers.cc
  */
 #include "drive/drive.h"
 
-static void bring(struct drive *drive)
+static void notify(struct drive *drive)
 {
     (void)drive;
     if (reader_self() && reader_self_is(READER_STATE_QSBR) && !reader_self_is(READER_STATE_DEADLINE))
         reader_arm_self();
 }
 
-/* Callbacks of threads that are gone have nobody who comes for them. */
+/* Callbacks of threads that have gone: no quiescent state of theirs will come. */
 static bool has_orphans(struct drive *drive)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
@@ -48,11 +49,11 @@ void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
     drive_step(drive, GP_NORMAL);
     drive_expedited_serve(drive);
     drive_dispatch_within(drive, share);
-    if (row->bring && (share->left || work_is_left(drive)))
-        row->bring(drive);
+    if (row->notify && (share->left || work_is_left(drive)))
+        row->notify(drive);
 }
 
-/* Ask those of the others who pass quiescent states to go on. */
+/* Set the flags of the other online quiescent-state threads: one of them goes on. */
 static void leave(struct drive *drive)
 {
     struct reader_registry *registry = drive->registry;
@@ -69,11 +70,11 @@ static void leave(struct drive *drive)
     }
 }
 
-/* Who left passed the duty on to those who were online then, and there may have been none. */
-static void come(struct drive *drive)
+/* A thread that left set the flags of those that were online then; there may have been none. */
+static void online(struct drive *drive)
 {
     if (work_is_left(drive))
-        bring(drive);
+        notify(drive);
 }
 
-const struct drive_driver drive_driver_sched = {.name = "sched", .bring = bring, .come = come, .leave = leave};
+const struct drive_driver drive_driver_sched = {.name = "sched", .notify = notify, .online = online, .leave = leave};

@@ -24,16 +24,16 @@ static bool reach_all(struct drive *drive)
 }
 
 /* Not yet sure that every reader fences in @mode: reaching all of them is a heavy fence of its own, and may confirm it.
- * Two threads may be here at once; one of them notes, the other's is no less a fence. */
+ * Two threads may be here at once; one of them confirms by its visit, the other's is no less a fence. */
 static bool fence_by_other_means(struct drive *drive, uint32_t mode)
 {
     struct reader_registry *registry = drive->registry;
-    reader_fences_acknowledge(registry); /* who turns the crank is a reader too, and would wait for itself */
-    bool noted = reader_fences_note(registry);
+    reader_fences_acknowledge(registry); /* the calling thread is a reader too, and would wait for itself */
+    bool remembered = reader_fences_visit_begin(registry);
     bool visited = reach_all(drive);
-    bool confirmed = reader_fences_confirm(registry, mode, noted && visited);
-    if (noted)
-        reader_fences_forget(registry);
+    bool confirmed = reader_fences_confirm(registry, mode, remembered && visited);
+    if (remembered)
+        reader_fences_visit_end(registry);
     if (confirmed)
         rtrcu_fence_full();
     return visited || (confirmed && reader_fences_mode(registry) == mode);

@@ -55,7 +55,7 @@ static bool try_to_scan(struct drive *drive, enum gp_kind kind)
     return true;
 }
 
-/* Look at the readers, and wake the other kind's crank where that ends its wait too. */
+/* Look at the readers; where that ends a wait for the other kind of grace period too, wake one who waits for it. */
 static uint32_t poll_readers(struct drive *drive, enum gp_kind kind, bool arm)
 {
     enum gp_actions actions = GP_ACTION_NONE;
@@ -143,7 +143,7 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
         counter_add_alone(&drive->turning[kind].slept, !options->never_sleeps);
 }
 
-/* [O9] Crank half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
+/* [O9] Sleeping half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
  *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.

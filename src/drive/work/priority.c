@@ -38,7 +38,7 @@ static void refuse(struct drive_worker *worker, int priority, int error)
     }
 }
 
-/* From @before to @priority, under the worker's lock; @thread: nobody = the worker itself.  Returns what is in force. */
+/* From @before to @priority, under the lock; @thread: nobody = the worker itself.  Returns what is in force. */
 static int change(struct drive_worker *worker, struct plat_tid thread, int before, int priority)
 {
     if (before == priority || was_refused(worker, priority))

@@ -76,12 +76,12 @@ TEST_F(Callback, AnUnfinishedEnqueueAsksForNothing)
     reader_record *record = world_.craft(0);
     cb_queue *queue = &callback_slot(record)->queue;
     rcu_head *before = rtrcu_exchange(&queue->tail, &item()->head);
-    callback_note_new(cb_, record);
+    callback_mark_new(cb_, record);
     EXPECT_TRUE(callback_collect(cb_));
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL));
     EXPECT_EQ(callback_leaf(record->leaf)->waiting, 0u);
     rtrcu_store_release(&before->next, &items_.back().head);
-    callback_note_new(cb_, record);
+    callback_mark_new(cb_, record);
     EXPECT_TRUE(callback_collect(cb_));
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
 }

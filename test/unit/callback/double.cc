@@ -29,7 +29,7 @@ class Double : public CallbackWorld
     {
         items_[id].head.func = note;
         cbqueue_push(&callback_slot(record_)->queue, &items_[id].head, CB_OWNER);
-        callback_note_new(cb_, record_);
+        callback_mark_new(cb_, record_);
     }
     void push_all(const std::vector<size_t> &ids)
     {

@@ -55,8 +55,8 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
                                           rtrcu_store_relaxed(&gone->refused_ns, plat_clock_now());
                                           pthread_exit(nullptr);
                                       },
-                                      .bring = nullptr,
-                                      .come = nullptr,
+                                      .notify = nullptr,
+                                      .online = nullptr,
                                       .leave = nullptr};
     keep();
     config_.tick_us = 60000000;
@@ -80,8 +80,8 @@ TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
                                           begun.wait(2);
                                           return nullptr;
                                       },
-                                      .bring = nullptr,
-                                      .come = nullptr,
+                                      .notify = nullptr,
+                                      .online = nullptr,
                                       .leave = nullptr};
     keep();
     begun = 0;

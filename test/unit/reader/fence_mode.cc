@@ -34,7 +34,7 @@ TEST_F(FenceMode, ANoteArmsEverybodyAndAVisitConfirms)
         records.push_back(world_.craft(i % 3 == 0));
     reader_fences_switch(registry_);
     EXPECT_TRUE(reader_fences_are_full(registry_));
-    ASSERT_TRUE(reader_fences_note(registry_));
+    ASSERT_TRUE(reader_fences_visit_begin(registry_));
     for (reader_record *record : records)
         EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
     EXPECT_FALSE(confirm(false)) << "no fence, nobody has acknowledged";
@@ -46,12 +46,12 @@ TEST_F(FenceMode, ANoteArmsEverybodyAndAVisitConfirms)
 TEST_F(FenceMode, OneThreadNotesAtATime)
 {
     reader_fences_switch(registry_);
-    ASSERT_TRUE(reader_fences_note(registry_));
-    std::thread([&] { EXPECT_FALSE(reader_fences_note(registry_)); }).join();
-    reader_fences_forget(registry_);
+    ASSERT_TRUE(reader_fences_visit_begin(registry_));
+    std::thread([&] { EXPECT_FALSE(reader_fences_visit_begin(registry_)); }).join();
+    reader_fences_visit_end(registry_);
     std::thread([&] {
-        EXPECT_TRUE(reader_fences_note(registry_));
-        reader_fences_forget(registry_);
+        EXPECT_TRUE(reader_fences_visit_begin(registry_));
+        reader_fences_visit_end(registry_);
     }).join();
 }
 
@@ -59,13 +59,13 @@ TEST_F(FenceMode, WhoLostTheFlagIsNotConfirmedByThisVisit)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
-    ASSERT_TRUE(reader_fences_note(registry_));
+    ASSERT_TRUE(reader_fences_visit_begin(registry_));
     rtrcu_word_disarm(record->self); /* an update under way overwrote the flag */
     EXPECT_FALSE(confirm(true));
     EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "armed again";
     EXPECT_FALSE(confirm(true)) << "behind the visit: an update under way may lose it";
-    reader_fences_forget(registry_);
-    ASSERT_TRUE(reader_fences_note(registry_));
+    reader_fences_visit_end(registry_);
+    ASSERT_TRUE(reader_fences_visit_begin(registry_));
     EXPECT_TRUE(confirm(true));
 }
 
@@ -74,7 +74,7 @@ TEST_F(FenceMode, AFlagThatAnotherHasSetBehindTheVisitDoesNotConfirm)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
-    ASSERT_TRUE(reader_fences_note(registry_));
+    ASSERT_TRUE(reader_fences_visit_begin(registry_));
     rtrcu_word_disarm(record->self);
     EXPECT_TRUE(arm(record));
     EXPECT_FALSE(confirm(true));
@@ -84,7 +84,7 @@ TEST_F(FenceMode, WhoIsInsideASlowPathIsNotConfirmedByAVisit)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
-    ASSERT_TRUE(reader_fences_note(registry_));
+    ASSERT_TRUE(reader_fences_visit_begin(registry_));
     record->self->slow++;
     EXPECT_FALSE(confirm(true)) << "it may have read the old mode and may yet disarm";
     record->self->slow--;
