@@ -122,7 +122,7 @@ TEST_F(ThreadState, OneThatHasEndedHasNoNumber)
     plat_thread_renumber(&thread.plat, {12345});
     rtrcu_fetch_add(&drive_->threads, DRIVE_THREADS_CHANGE + 1);
     drive_thread_ended(drive_, &thread);
-    EXPECT_FALSE(drive_thread_after_fork(&thread, 12345));
+    EXPECT_FALSE(drive_thread_after_fork(&thread, plat_tid{12345}));
     EXPECT_EQ(state_of(thread), "NONE");
 }
 
