@@ -57,7 +57,7 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
 /*
  * rcu_task_park - the task that runs on this thread is about to be suspended.
  * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.  Only the sections that the
- *           task has opened since it was resumed, and those that it brought along, go with it: those of the thread
+ *           task has opened since it was resumed, and those with which it was resumed, go with it: those of the thread
  *           beneath it stay.  A task that was not resumed on this thread takes over what is open of the innermost task
  *           that was resumed there with a section, or, without such a task, all of the thread's.
  * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section: nothing

@@ -14,20 +14,26 @@
 
 #include "base/check.h"
 
+/* What each lock guards, and who holds it. */
 enum lock_rank {
-    /* Drive: one rcu_barrier() at a time; its holder may run callbacks, which may change the configuration. */
+    /* Drive: one rcu_barrier() at a time.  Its caller, while it waits; it may run callbacks meanwhile, which may change
+     * the configuration. */
     LOCK_RANK_BARRIER,
-    LOCK_RANK_CONFIG, /* api: one change of configuration at a time */
-    /* Gp: who turns the crank; held over a step, a heavy fence and a moment of watching included. */
+    /* Api: one change of the configuration at a time.  Who changes it, until the change is in force. */
+    LOCK_RANK_CONFIG,
+    /* Gp: one grace period of a kind.  Who waits for it, over one step, with a heavy fence and a moment of watching;
+     * ordinary threads only try, real-time threads wait for the lock. */
     LOCK_RANK_CRANK,
-    LOCK_RANK_QUEUES,  /* callback: the consumer side of a leaf's queues; what a fork holds meanwhile */
-    LOCK_RANK_LEAF,    /* reader: a leaf's records */
-    LOCK_RANK_TASKS,   /* parked: the tasks that parked on one thread */
-    LOCK_RANK_DAEMON,  /* drive: the list of queues that a krcud/N has to serve */
-    LOCK_RANK_WORKER,  /* drive: the priority of a worker */
-    LOCK_RANK_REPORT,  /* watch: reports that wait to be said */
-    LOCK_RANK_SERVERS, /* adopt: a flavour's servers */
-    LOCK_RANK_WORDS,   /* adopt: a flavour's words against their owners' exit */
+    /* Callback: the consumer side of a leaf's queues.  The driver and who runs callbacks, shortly; a fork. */
+    LOCK_RANK_QUEUES,
+    /* Reader: a leaf's records, and its threads' words against their owners' exit.  Scans, reports, exits, shortly. */
+    LOCK_RANK_LEAF,
+    LOCK_RANK_TASKS,   /* parked: tasks that parked on one thread.  Parking, promotion, a task's last unlock, shortly */
+    LOCK_RANK_DAEMON,  /* drive: the list of queues that a krcud/N has to serve.  The driver and the daemon, shortly */
+    LOCK_RANK_WORKER,  /* drive: the priority of a worker.  The worker, and who lifts it, shortly */
+    LOCK_RANK_REPORT,  /* watch: reports that wait to be said.  Who gathers one, and who says it, while it is copied */
+    LOCK_RANK_SERVERS, /* adopt: a flavour's servers.  Who makes, frees or waits for them, shortly */
+    LOCK_RANK_WORDS,   /* adopt: a flavour's words against their owners' exit.  Its grace period, exits, shortly */
 };
 
 struct lock {
