@@ -22,7 +22,7 @@ enum rtrcu_policy {
     RTRCU_POLICY_UNBOUNDED, /* the owner, everything that is ready, without a break */
 };
 
-/* What turns the grace-period crank. */
+/* Who does the work of grace periods when no thread waits for one. */
 enum rtrcu_driver {
     RTRCU_DRIVER_KTHREAD, /* a thread of its own, asleep on a futex while there is nothing to do */
     RTRCU_DRIVER_LTIMER,  /* a tick, while there is something to do, that batches everything (2002) */
@@ -42,8 +42,8 @@ enum rtrcu_blocked_lists { RTRCU_BLOCKED_LISTS_PERCPU, RTRCU_BLOCKED_LISTS_NODE 
 enum rtrcu_krcud_when { RTRCU_KRCUD_WHEN_RT, RTRCU_KRCUD_WHEN_ALWAYS };
 enum rtrcu_membarrier { RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON, RTRCU_MEMBARRIER_OFF };
 
-/* Every field has the same name in the environment, upper case, behind RTRCU_: RTRCU_TICK_US=500.  @room config, api
- */
+/* Every field has the same name in the environment, in upper case behind RTRCU_: RTRCU_TICK_US=500.
+ * @room config, api */
 struct rtrcu_config {
     uint32_t size; /* sizeof(struct rtrcu_config); set by rtrcu_config_init() */
     int32_t policy;
@@ -102,8 +102,8 @@ static inline void rtrcu_config_init(struct rtrcu_config *config)
  */
 int rtrcu_configure(const struct rtrcu_config *config);
 
-/* Why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused, or "": it was not, or there was no
- * memory to note it.  Valid until the next of these calls by this thread. */
+/* Why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused; "" where it was not, or where there
+ * was no memory to keep the reason.  Valid until the next of these calls by this thread. */
 const char *rtrcu_config_error(void);
 
 /* Set one field by its name and text, as the environment does.  0, or -EINVAL with rtrcu_config_error(): a field that

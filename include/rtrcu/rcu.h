@@ -80,8 +80,8 @@ static inline bool rcu_read_lock_held(void)
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) != 0;
 }
 
-/* A section against which call_rcu_rt() in a signal handler or a nested event of the same thread defers.  Otherwise as
- * rcu_read_lock(); counts in both disciplines. */
+/* As rcu_read_lock(), in both disciplines.  While the thread is in such a section, call_rcu_rt() in a signal handler or
+ * a nested event of that thread queues, and does not run the function at once. */
 void rtrcu_read_lock_bh(void);
 void rtrcu_read_unlock_bh(void);
 static inline void rcu_read_lock_bh(void)
@@ -102,7 +102,7 @@ void rtrcu_check_failed(const char *call, const char *condition, const char *fil
 #endif
 
 /* Sections of a quiescent-state thread: no instruction at all.  Such a thread is inside from one rcu_quiescent_state()
- * to the next.  With RTRCU_DEBUG defined, they check that the thread is online and of that discipline. */
+ * to the next.  With RTRCU_DEBUG defined, both check that the calling thread is online and has that discipline. */
 static inline void rcu_read_lock_qs(void)
 {
     RTRCU_ASSERT_QSBR("rcu_read_lock_qs");
@@ -151,7 +151,7 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 
 /* Read a pointer that updaters publish; what it points to may be used until the section ends. */
 #define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(RTRCU_POINTER_PLACE(p)))
-/* The same to look at the pointer alone: what it points to may be gone. */
+/* Read the pointer, and not what it points to, which may be gone. */
 #define rcu_access_pointer(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_relaxed(RTRCU_POINTER_PLACE(p)))
 #ifdef RTRCU_DEBUG
 #define rcu_dereference_check(p, c)                                                                                    \
@@ -179,7 +179,7 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
         RTRCU_POINTER_ONLY(*(p));                                                                                      \
         rtrcu_exchange(RTRCU_POINTER_PLACE(*(p)), rtrcu_exchanged);                                                    \
     })
-/* Without an order: NULL, or what no reader can reach yet. */
+/* Publish without an order: NULL, or where no reader can reach the pointer yet. */
 #define RCU_INIT_POINTER(p, v)                                                                                         \
     __extension__({                                                                                                    \
         __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_initial = (v);                                                       \
@@ -204,7 +204,7 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie);
  * synchronize_rcu - wait until every section that began before the call has ended.
  * Context:  any thread outside sections, in a callback too; not in signal handlers.  A quiescent-state thread without
  *           an explicit section is offline while it waits.
- * Blocks:   yes.  A caller that finds the crank idle turns it itself; others share its gp.
+ * Blocks:   yes.  A caller takes the steps of the gp itself where no other thread does; several callers share one gp.
  * Ordering: full fence before and after; a gp's usual guarantee. [O1][O2]
  * Returns:  nothing; cannot fail.  Inside a section: debug builds abort with a message; release builds print it and the
  *           stall report follows, since the call can never return.
@@ -213,14 +213,14 @@ static inline void synchronize_rcu(void)
 {
     rtrcu_synchronize();
 }
-/* As synchronize_rcu(), by the expedited gp: does not wait behind normal ones. */
+/* As synchronize_rcu(), by an expedited gp, which does not wait behind normal ones. */
 static inline void synchronize_rcu_expedited(void)
 {
     rtrcu_synchronize_expedited();
 }
 
-/* A cookie for "a full gp from now"; lock-free.  The second also asks for that gp to happen, and may make a thread; if
- * the kernel refuses it now, whoever polls tries again. */
+/* Both return a cookie for "a full gp from now"; lock-free.  The second also asks for that gp to happen, and may make a
+ * thread; if the kernel refuses the thread now, the call that polls tries again. */
 static inline unsigned long get_state_synchronize_rcu(void)
 {
     return rtrcu_get_state();
@@ -294,7 +294,7 @@ static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call(head, func);
 }
-/* As call_rcu(), but -EAGAIN, with nothing queued, where the thread's backlog has reached qmax. */
+/* As call_rcu(); but where the thread's backlog has reached qmax, nothing is queued and it returns -EAGAIN. */
 static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
 {
     return rtrcu_call_try(head, func);
@@ -312,13 +312,13 @@ static inline void call_rcu_rt(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_rt(head, func, false);
 }
-/* As call_rcu_rt(), in a signal handler: on a quiescent-state thread, whose sections are invisible, it queues, unless
- * the thread's readers use rcu_read_lock_bh(), which counts. */
+/* As call_rcu_rt(), for signal handlers.  The sections of a quiescent-state thread are invisible, so on such a thread
+ * it queues, unless the thread's readers use rcu_read_lock_bh(), which is counted. */
 static inline void call_rcu_rt_handler(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_rt(head, func, true);
 }
-/* As call_rcu(), and the gp begins now rather than at the next tick. */
+/* As call_rcu(); and the gp begins now rather than at the next tick. */
 static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_hurry(head, func);
@@ -364,8 +364,8 @@ static inline __attribute__((warn_unused_result)) int rcu_retire(void *object, v
     return rtrcu_retire(object, func);
 }
 
-/* free(@ptr) after a gp; @member is its struct rcu_head, which begins within the first 4,096 bytes: else it does not
- * compile.  As call_rcu(). */
+/* As call_rcu() with a function that frees @ptr.  @member is the object's struct rcu_head; it begins within the first
+ * 4,096 bytes, else the call does not compile. */
 #define rcu_free_head(ptr, member)                                                                                     \
     __extension__({                                                                                                    \
         __typeof__(&(ptr)->member) rtrcu_head = &(ptr)->member;                                                        \
@@ -379,9 +379,9 @@ static inline __attribute__((warn_unused_result)) int rcu_retire(void *object, v
 #define RTRCU_DEADLINE 2u /* never wakes anybody: no system call in call_rcu() and rcu_read_unlock() */
 
 /*
- * rtrcu_register_thread - register the calling thread with @flags; also makes the driver, so that signal handlers may
- * call call_rcu() from now on.  Threads register by themselves at their first section, without flags.
- * Context:  ordinary context, outside sections.
+ * rtrcu_register_thread - register the calling thread with @flags, or change its flags.
+ * Context:  ordinary context, outside sections.  It also makes the driver, so that signal handlers of the thread may
+ *           call call_rcu() from now on.  Threads register by themselves at their first section, without flags.
  * Blocks:   may make a thread.
  * Ordering: full fence.
  * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags; -EAGAIN: there is no room for the driver's thread
@@ -392,9 +392,10 @@ int rtrcu_register_thread(unsigned int flags);
 /* Unregister now rather than at thread exit; callbacks stay queued.  -EBUSY inside a section. */
 int rtrcu_unregister_thread(void);
 /*
- * rtrcu_set_exit_handler - what a thread calls that ends inside a section; NULL = nothing: it is reported and closed.
+ * rtrcu_set_exit_handler - have @handler called by a thread that ends inside a section; NULL = by none.
  * Context:  any; @handler runs in the thread that ends, before its record goes, whenever its nesting is not 0 then.  It
- *           may leave sections, or give them to tasks by rcu_task_list(); what it leaves open is closed.
+ *           may leave sections, or give them to tasks by rcu_task_list().  Sections that are open behind it, or without
+ *           a handler, are reported and closed.
  * Blocks:   never.
  * Ordering: stores before the call are visible to @handler.
  * Returns:  nothing; cannot fail.
@@ -418,9 +419,9 @@ static inline void rcu_unregister_thread(void)
     (void)rtrcu_unregister_thread();
 }
 
-/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  No effect on other threads.
- * Never blocks, but as rcu_quiescent_state() with driver=sched.  A deadline thread that was offline for 100 ticks may
- * have to wake the driver when it comes online. */
+/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  In other threads both do
+ * nothing.  Both never block, except as rcu_quiescent_state() does with driver=sched.  A deadline thread that was
+ * offline for 100 ticks may have to wake the driver when it comes online. */
 static inline void rcu_thread_offline(void)
 {
     rtrcu_thread_offline();
@@ -450,9 +451,8 @@ static inline void rcu_quiescent_state(void)
 }
 
 /*
- * rcu_process_callbacks - invoke ready callbacks of the calling thread as the policy says; where no daemon can be, also
- *           what a daemon would.
- * Context:  outside sections and callbacks.
+ * rcu_process_callbacks - invoke ready callbacks of the calling thread, as many as the policy says.
+ * Context:  outside sections and callbacks.  Where no daemon can be, it also invokes what a daemon would.
  * Blocks:   never, but for what the callbacks do, and as rcu_quiescent_state() with driver=sched.  @budget_ns: 0 = as
  *           configured, negative = no limit of time or count; a deadline that is named holds all the same.
  * Ordering: as call_rcu() promises its callbacks.
@@ -470,8 +470,8 @@ static inline void rcu_set_deadline(int64_t deadline_ns)
     rtrcu_set_deadline(deadline_ns);
 }
 
-/* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  What a
- * thread said holds for the CPU where it said so, until it takes it back, or leaves.  Never blocks. */
+/* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  It holds
+ * for the CPU where the thread said so, until the thread takes it back or ends.  Never blocks. */
 static inline void rcu_rt_awake(bool awake)
 {
     rtrcu_rt_awake(awake);

@@ -105,12 +105,12 @@ static inline bool drive_runs(const struct drive *drive)
 {
     return drive_thread_runs(&drive->thread);
 }
-/* Where threads run that are made now. */
-/* Who runs callbacks while a backlog is at qmax, as far as it may. */
+/* At which daemons run while a backlog is at qmax, where they may. */
 #define DRIVE_LIFTED_NICE -15
 /* How long blocking backpressure waits for a backlog that stands still. */
 #define DRIVE_PATIENCE_NS 100000000
 
+/* Where threads run that are made now. */
 static inline const struct plat_home *drive_home(const struct drive *drive)
 {
     return rtrcu_load_acquire(&drive->home);

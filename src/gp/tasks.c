@@ -3,7 +3,8 @@
  *
  * The flag in a leaf's word says that the boundary of that kind is set.  It is set while the leaf owes a report anyway
  * (the bit of the thread whose tasks are put behind the boundary), or by the scan that publishes the word, so a grace
- * period cannot end in between. tested by: test/unit/parked/gp_tasks.cc
+ * period cannot end in between.
+ * tested by: test/unit/parked/gp_tasks.cc
  */
 #include "gp/gp.h"
 

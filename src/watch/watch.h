@@ -36,8 +36,8 @@ struct watch_queue {
 /* A report as plain data: gathered under the crank, said by a thread that holds nothing. */
 struct watch_report {
     uint32_t subject;
-    uint32_t
-        queues; /* WATCH_BARRIER: that it waits for; more, perhaps, than are named, and nothing below but the age */
+    /* WATCH_BARRIER: how many queues it waits for, perhaps more than are named; below, the age alone holds. */
+    uint32_t queues;
     struct watch_queue queue[WATCH_QUEUES_NAMED];
     int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
     uint64_t number;         /* of the grace period */

@@ -8,14 +8,16 @@
  *   bits 24..31  flag byte: 0x80 nothing asked, 0x20 special, 0x40 not registered
  *
  * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement (on x86-64 an
- * increment that overflows is not):
+ * increment that overflows takes the slow path):
  *
- *   fast    0x80 | n   lock and unlock do nothing more.  Owner -> special: nobody else.
- *   special 0x20 | n   somebody asks (a grace period waits, callbacks are ready), the thread has only just registered,
- *                      or readers use full fences: both calls take the slow path.  Set by other threads under the leaf
- *                      lock, and by the owner; cleared by the owner alone.  Spuriously set: harmless.  Lost: only by
- *                      an update under way; see reader/.
- *   unregistered 0x40 | n   sticky: any nesting keeps it, since a signal handler may lock before registration is done.
+ *   fast          0x80   lock and unlock do nothing more.
+ *   special       0x20   both take the slow path: a grace period waits for the thread, callbacks are ready for it, it
+ *                        has only just registered, or readers use full fences.  Other threads set it under the leaf
+ *                        lock, or the owner does; the owner alone clears it.  If it is set for nothing, that costs a
+ *                        slow path.  An update of the owner that is under way can lose it.
+ *   unregistered  0x40   any nesting keeps it, since a signal handler may lock before registration is done.
+ *
+ * src/reader/word.h has the transitions from one to another.
  *
  * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a
  * word of its own.  The asm forms the thread's address anew each time: a compiler that cached it across a fiber switch

@@ -21,6 +21,7 @@ struct drive_driver {
 extern const struct drive_driver drive_driver_kthread, drive_driver_ltimer, drive_driver_sched, drive_driver_poll;
 /* NULL if there is none of that number. */
 const struct drive_driver *drive_driver_of(int32_t driver);
+
 /* ---- the driver's thread: driver.c ---- */
 
 /* A backlog is at qmax now. */
