@@ -3,8 +3,9 @@
  *
  * Knows: everything below.  Must not know: the public entry points.
  *
- * A driver turns the crank for callbacks and polled cookies; a caller of synchronize_rcu() turns it itself.  Whoever
- * waits takes one step at a time, and goes on where another has stopped.  Daemons krcud/N invoke what owners do not.
+ * A driver turns grace periods for callbacks and polled cookies; a caller of synchronize_rcu() turns its own.  A thread
+ * that waits takes one step at a time, and goes on where another has stopped.  Daemons krcud/N invoke callbacks that
+ * their owners leave.
  *
  *  thread.h          threads of ours: how one is made, sleeps and is woken
  *  turn/turn.h       turning a grace period: its steps, the fence, expedited ones, lending to readers in its way
@@ -61,7 +62,7 @@ struct drive {
     int64_t online_ns;     /* of the driver: when a deadline thread was online last, 0 = long ago */
     uint32_t urgent;       /* atomic: the next grace period begins at once */
     uint32_t turns;        /* atomic: futex: counts releases of the normal crank while some wait for it */
-    uint32_t turn_waiters; /* atomic: who leave it to the driver */
+    uint32_t turn_waiters; /* atomic: callers that leave it to the driver */
     /* Every batch looks at these, and few write them. */
     uint32_t progress __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: futex: counts batches while some wait */
     uint32_t progress_waiters;                                   /* atomic */
@@ -136,7 +137,7 @@ void drive_stats(const struct drive *drive, struct rtrcu_stats *stats);
 
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
 void drive_perform(struct drive *drive, enum gp_actions actions);
-/* The driver has something new to do; @urgent: without waiting for the tick. */
+/* The driver has something new to do; @urgent: at once, and not at its next tick. */
 void drive_wake(struct drive *drive, bool urgent);
 /* Wake it in any case, from a deadline thread too: one that registers, so that the driver ticks from now on, or one
  * that waits. */

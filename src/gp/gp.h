@@ -5,11 +5,11 @@
  * Knows: records, leaves, parked tasks.  Must not know: callbacks, sections, drivers, threads.
  * Two machines of one kind stand side by side, the normal and the expedited one, over the same leaves.
  *
- * Who turns the crank holds machine.crank for a step, which takes a grace period through one state or more; the next
- * step may be another thread's:
+ * A thread that turns a grace period holds machine.crank for one step, which takes it through one state or more; the
+ * next step may be another thread's:
  *
  *  state   entered by    leaves when                               to       then
- *  IDLE    gp_end()      somebody turns the crank                  BEGUN    no node owes a report
+ *  IDLE    gp_end()      a thread takes the first step             BEGUN    no node owes a report
  *  BEGUN   gp_begin()    the caller has fenced heavily, and scans  SCANNED  the sequence is odd, node words are old
  *  SCANNED gp_scan()     gp_is_clear()                             IDLE     every node carries the sequence
  *
@@ -30,7 +30,7 @@
 /* A set: what the caller must do once it holds no lock. */
 enum gp_actions {
     GP_ACTION_NONE = 0,
-    GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* nobody is in its way any more: one of those who wait is to look */
+    GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* no reader is in its way: one thread that waits is to look */
     GP_ACTION_WAKE_EXPEDITED = 1 << GP_EXPEDITED,
     GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must give a lent priority back */
 };
@@ -66,7 +66,7 @@ struct gp_machine {
     uint32_t tasks_came; /* atomic: counts arrivals of parked tasks that it waits for */
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
-    /* Of the crank's holder; counters are read by anybody. */
+    /* Written by the crank's holder; anybody reads the counters. */
     uint32_t leaves;         /* atomic: how many there were at the scan */
     uint32_t anonymous_busy; /* groups of readers without a record that have not been seen empty, as bits */
     uint32_t anonymous_turn; /* in which it looked first */
@@ -107,13 +107,13 @@ void gp_after_fork_child(struct gp *gp);
 
 /* The cookie of a full grace period from now.  A full fence. */
 uint64_t gp_snap(const struct gp *gp, enum gp_kind kind);
-/* Has it passed?  If so, an acquire of everything before its end, and a full fence. */
+/* Has the grace period of @cookie passed?  If so, an acquire of everything before its end, and a full fence. */
 bool gp_reached(const struct gp *gp, enum gp_kind kind, uint64_t cookie);
-/* Ask for it to happen.  True if nobody had asked: the driver must hear of it. */
+/* Ask for the grace period of @cookie.  True if nobody had asked for it: the driver must be woken. */
 bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie);
 /* Has anybody asked for a grace period that has not passed? */
 bool gp_is_needed(const struct gp *gp, enum gp_kind kind);
-/* If so, the cookie of the latest, or of a full grace period from now if that is earlier. */
+/* If so, the cookie of the latest that was asked for, or of a full grace period from now if that is earlier. */
 bool gp_next_needed(const struct gp *gp, enum gp_kind kind, uint64_t *cookie);
 
 static inline uint64_t gp_seq(const struct gp *gp, enum gp_kind kind)
@@ -141,12 +141,12 @@ static inline struct lock *gp_crank(struct gp *gp, enum gp_kind kind)
 {
     return &gp->machine[kind].crank;
 }
-/* Is one under way?  For the crank's holder. */
+/* Is a grace period under way?  For the crank's holder. */
 static inline bool gp_is_running(const struct gp *gp, enum gp_kind kind)
 {
     return seq_is_running(rtrcu_load_relaxed(&gp->machine[kind].seq));
 }
-/* When the one under way, or the last one, began. */
+/* When the grace period under way, or the last one, began. */
 static inline int64_t gp_began_ns(const struct gp *gp, enum gp_kind kind)
 {
     return gp->machine[kind].began_ns;
@@ -159,8 +159,9 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
 bool gp_pass_alone(struct gp *gp, enum gp_kind kind);
 /* After a heavy fence: find who is inside.  True if anybody is. */
 bool gp_scan(struct gp *gp, enum gp_kind kind);
-/* Look again at those who were inside; with @arm ask them to report.  Returns how many had not been asked yet.  Who is
- * outside is outside for the other kind too, whose waiters may all sleep: @actions is what is to be done for it. */
+/* Look again at the readers that were inside; with @arm ask them to report.  Returns how many were asked for the first
+ * time.  A reader that is outside by now is outside for the other kind too, for which all who wait may sleep: @actions
+ * is what the caller must do for that kind. */
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
@@ -171,11 +172,11 @@ enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cp
 
 /* ---- threads that do not read: doze.c; under the normal machine's crank ---- */
 
-/* Between begin and a heavy fence: this scan counts for those who are outside, and who has been so in the last @scans
- * of them is to leave.  0: nobody is. */
+/* Between begin and a heavy fence: the scan that follows counts, and a thread that the last @scans of them found
+ * outside is to leave those who are awake.  0: none is. */
 void gp_doze(struct gp *gp, uint32_t scans);
-/* Between fence and scan: who was to leave is asleep, or awake.  @fenced: there was a fence, and it was the kernel's
- * unless readers use full fences by now, since nobody goes back to light ones between the two. */
+/* Between fence and scan: each thread that was to leave is asleep now, or stays awake.  @fenced: there was a fence, and
+ * it was the kernel's unless readers use full fences by now, since nobody goes back to light ones between the two. */
 void gp_settle(struct gp *gp, bool fenced);
 
 /* ---- reports: report.c; lock-free, any thread ---- */

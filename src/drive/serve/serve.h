@@ -61,7 +61,7 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
 
 /* ---- batches that have been invoked: progress.c ---- */
 
-/* Tell whoever waits. */
+/* A batch has been invoked: wake the threads that wait for one. */
 void drive_progress(struct drive *drive);
 /* Wait for a batch, unless @reached; at most a tick. */
 void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turning the crank: one grace period from begin to end, step by step, by the driver and by every caller who waits.
+/* One grace period from begin to end, step by step, by the driver and by every caller that waits.
  *
  * A step is begin, fence and scan, and a moment of watching; or a later look at who is still inside.  The crank is held
  * over one step, never over a sleep, so whoever waits takes the next step itself where another is kept from its CPU.

@@ -7,7 +7,7 @@
 
 #include "drive/thread.h"
 
-/* Who lends a priority now: one thread at a time, which the nudger looks after.  Under the nudger's lock. */
+/* The thread that lends a priority now: one at a time, which the nudger looks after.  Under the nudger's lock. */
 struct drive_lending {
     struct plat_tid lender; /* nobody = nobody lends */
     int32_t priority;       /* atomic: the highest that has been lent since the nudger awoke */
@@ -16,7 +16,7 @@ struct drive_lending {
     const uint32_t *cpu_at; /* where its CPU number is to be read, NULL = nobody lends */
 };
 
-/* Of one kind of grace period: who waits for its end, and turns it meanwhile. */
+/* Of one kind of grace period: the threads that wait for its end, and turn it meanwhile. */
 struct drive_turning {
     uint32_t event;    /* atomic: futex: counts wake-ups and releases of the crank */
     uint32_t sleeping; /* atomic: how many sleep on it or are about to */
@@ -30,7 +30,7 @@ struct drive_turning {
     uint32_t tasks_told;     /* arrivals of tasks that the handler was told of */
 };
 
-/* Who waits for which expedited grace period, by the number of its end modulo 4; numbers.c. */
+/* The threads that wait for expedited grace periods, by the number of the end modulo 4; numbers.c. */
 struct drive_numbers {
     uint32_t ended[4];    /* atomic: futex: counts ends */
     uint32_t waiters[4];  /* atomic */
@@ -55,7 +55,7 @@ bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
 bool drive_turn_first(struct drive *drive, enum gp_kind kind);
 /* See what is needed to its end, at most one grace period that is not under way yet. */
 void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options);
-/* Whoever has taken a crank and does not go on with it gives it back by this: others may sleep until then. */
+/* By the holder of a crank that does not go on with the grace period: others may sleep until the crank is free. */
 void drive_release_crank(struct drive *drive, enum gp_kind kind);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
  * True if one ended. */
@@ -80,9 +80,9 @@ bool drive_expedited_is_left(struct drive *drive);
 /* If so: make the worker and tell it; or turn it here, to its end if the calling thread is the driver. */
 void drive_expedited_serve(struct drive *drive);
 
-/* ---- who waits for them: numbers.c ---- */
+/* ---- threads that wait for them: numbers.c ---- */
 
-/* One has ended: wake who waits for its number. */
+/* One has ended: wake the threads that wait for its number. */
 void drive_expedited_done(struct drive *drive);
 /* Wait until the one of @cookie has ended, whoever turns it.  False: a handler has forked since @generation, and in
  * this child nobody was told. */
@@ -91,7 +91,8 @@ bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generat
 void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority);
 /* In a fork's child nobody waits but who forked, and its handler's thread looks again. */
 void drive_numbers_after_fork_child(struct drive *drive);
-/* The priority at which expedited grace periods are turned now: the worker's own, or of who waits; 0 = ordinary. */
+/* The priority at which expedited grace periods are turned now: the worker's own, or the highest of the threads that
+ * wait; 0 = ordinary. */
 int drive_expedited_priority(struct drive *drive);
 
 /* ---- lending: boost.c ---- */

@@ -6,8 +6,9 @@
 
 #include "drive/thread.h"
 
-/* A thread for one task.  Four are real-time threads: one turns the expedited crank, one lends its priority to readers,
- * one ends the spinning of who lends, one says reports.  An ordinary one tells of parked tasks. */
+/* A thread for one task.  Four are real-time threads: one turns expedited grace periods, one lends its priority to
+ * readers, one ends the spinning of the thread that lends, one says reports.  An ordinary one calls the program's
+ * handler when parked tasks come that a grace period waits for. */
 enum {
     DRIVE_WORKER_EXPEDITED,
     DRIVE_WORKER_BOOST,
@@ -70,7 +71,7 @@ bool drive_worker_after_fork_child(struct drive_worker *worker, struct plat_tid 
 /* Make worker @index if it is not there.  0 or -errno. */
 int drive_worker_start(struct drive *drive, int index);
 void drive_worker_wake(struct drive *drive, int index);
-/* Before the worker sleeps: what it waits for has been looked at since @event was read. */
+/* The worker sleeps: it has looked for work since it read @event. */
 void drive_worker_sleep(struct drive_worker *worker, uint32_t event);
 
 /* ---- their priority: priority.c ---- */
@@ -96,9 +97,9 @@ void drive_worker_lift(struct drive *drive, int index, int priority);
 
 /* The handler from now on, NULL = none. */
 void drive_set_blocking_handler(struct drive *drive, void (*handler)(void));
-/* Have the handler told of parked tasks, by a thread that holds nothing.  False: none can be had now. */
+/* Have a thread that holds nothing call the handler, since parked tasks have come.  False: no thread can be had now. */
 bool drive_tell_handler(struct drive *drive);
-/* Have the reports that watch/ has gathered said, by a thread that holds nothing.  Under the crank; never waits. */
+/* Have a thread that holds nothing say the reports that watch/ has gathered.  Under the crank; never waits. */
 void drive_report(struct drive *drive);
 /* The calling thread is about to visit every CPU: a report says so if that takes too long.  True: drive_visit_ends() is
  * owed. */
