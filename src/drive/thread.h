@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads of the library: what each keeps of itself, how one is made, sleeps and is woken.
  *
- *  sleeping  whom it says that of    who wakes it
- *  AWAKE     everybody at first      nobody needs to
- *  PACING    the driver              who has something urgent for it
- *  TICKING   the driver              who has something new for it, but deadline threads that are online
- *  IDLE      the driver              who has something new for it; a deadline thread that comes online
- *  IDLE      a daemon                whoever gives it a queue
+ *  sleeping  of which thread         woken by
+ *  AWAKE     each at first           nobody
+ *  PACING    the driver              a thread that has something urgent for it
+ *  TICKING   the driver              a thread that has something new for it, unless it is an online deadline thread
+ *  IDLE      the driver              a thread that has something new for it; a deadline thread that comes online
+ *  IDLE      a daemon                a thread that gives it a queue
  */
 #ifndef RTRCU_DRIVE_THREAD_H
 #define RTRCU_DRIVE_THREAD_H
@@ -100,7 +100,7 @@ void drive_thread_ended(struct drive *drive, struct drive_thread *thread);
 bool drive_thread_hold(struct drive_thread *thread);
 /* True if it was asked for meanwhile: the caller must have it made. */
 bool drive_thread_let(struct drive_thread *thread);
-/* What it has been woken for by now; read before it looks what there is to do, and given to its sleep. */
+/* How often it has been woken: the thread reads it before it looks for work, and passes it to its sleep. */
 static inline uint32_t drive_thread_event(const struct drive_thread *thread)
 {
     return rtrcu_load_acquire(&thread->event);
@@ -108,12 +108,12 @@ static inline uint32_t drive_thread_event(const struct drive_thread *thread)
 /* The count makes a wake-up that comes before the sleep end it. */
 void drive_thread_wake(struct drive_thread *thread);
 void drive_thread_sleep(struct drive *drive, struct drive_thread *thread, uint32_t event, int64_t timeout_ns);
-/* Does it sleep, or is it about to, and how deep?  Behind a full fence. */
+/* Does the thread sleep, or is it about to, and how deep?  Behind a full fence. */
 static inline enum drive_sleep drive_thread_sleeps(const struct drive_thread *thread)
 {
     return (enum drive_sleep)rtrcu_load_relaxed(&thread->sleeping);
 }
-/* By the thread: it is about to sleep so, and looks once more before it does. */
+/* By the thread: it is about to sleep, and looks for work once more before it does. */
 void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how);
 void drive_thread_ticks(struct drive_thread *thread);
 void drive_thread_gets_up(struct drive_thread *thread);

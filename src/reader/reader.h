@@ -91,7 +91,7 @@ struct reader_plan {
     struct reader_leaf *(*lay_out)(void *memory);
 };
 
-/* What programs do wrong, as far as it is said and lived with. */
+/* Mistakes of programs that the library reports and goes on with. */
 enum reader_misuse {
     READER_MISUSE_UNLOCK,
     READER_MISUSE_OFFLINE,
@@ -200,14 +200,14 @@ static inline struct reader_leaf *reader_leaf_at(struct reader_registry *registr
     return rtrcu_load_acquire(&registry->leaf[index]);
 }
 
-/* The way through all leaves: the one behind @leaf, the first behind NULL; NULL behind the last. */
+/* All leaves in turn: the one behind @leaf, the first behind NULL; NULL behind the last. */
 static inline struct reader_leaf *reader_next_leaf(struct reader_registry *registry, const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? leaf->index + 1 : 0;
     return index < reader_leaf_count(registry) ? reader_leaf_at(registry, index) : NULL;
 }
 
-/* The way through the slots of @left: the next one, which is taken out of it; NULL: none is left. */
+/* All slots of @left in turn: the next one, which is taken out of @left; NULL: none is left. */
 static inline struct reader_record *reader_next(struct reader_leaf *leaf, uint32_t *left)
 {
     if (*left == 0)
@@ -333,7 +333,7 @@ static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 
 /* Children of node @index of @level, not 0, that are worth a look, as bits; of those with leaves below @leaves. */
 uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);
-/* The way through the leaves that are worth a look: the next behind @leaf, the first behind NULL; NULL: none is. */
+/* All leaves that are worth a look in turn: the next behind @leaf, the first behind NULL; NULL: none is. */
 struct reader_leaf *reader_next_awake(struct reader_registry *registry, const struct reader_leaf *leaf);
 /* Is no thread awake but the calling one, and no task on a leaf's list?  Between two full fences. */
 bool reader_self_is_alone(const struct reader_registry *registry);
@@ -365,13 +365,13 @@ static inline uint32_t reader_anonymous_groups(const struct reader_registry *reg
     return groups;
 }
 
-/* Which group those join who enter now?  By parity. */
+/* Its parity is the group that a thread joins that enters now. */
 static inline uint32_t reader_anonymous_turn(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->anonymous_turn);
 }
 
-/* [O25] From @turn on to the next, if nobody is left in its group: so the one of @turn empties. */
+/* [O25] From @turn to the next one, if nobody is left in the group of that: then the group of @turn empties. */
 static inline void reader_anonymous_next(struct reader_registry *registry, uint32_t turn)
 {
     if (rtrcu_load_acquire(&registry->anonymous_in[(turn + 1) & 1]) == 0)
@@ -391,7 +391,7 @@ static inline bool reader_anonymous_leave(struct reader_registry *registry, enum
     return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1 || last;
 }
 
-/* Tasks among them that are parked now: a fork's child keeps these. */
+/* Count tasks among them that are parked now: a fork's child keeps these. */
 static inline void reader_anonymous_parked_add(struct reader_registry *registry, enum reader_group group,
                                                int32_t amount)
 {
@@ -404,7 +404,7 @@ static inline const struct rcu_task *reader_self_next_task(const struct rcu_task
     return task ? task->below : rtrcu_load_relaxed(&rtrcu_self.task);
 }
 
-/* Of the calling thread, if it is counted; else in which it would be now. */
+/* The group of the calling thread; where it is not counted, the one that it would join now. */
 static inline enum reader_group reader_self_group(const struct reader_registry *registry)
 {
     uint32_t odd = rtrcu_self.state & READER_STATE_ODD;
@@ -415,17 +415,19 @@ static inline enum reader_group reader_self_group(const struct reader_registry *
 
 /* ---- sleep: sleep.c ---- */
 
-/* The owner is about to be inside, or to go back to fast, in a slow path that is counted: it is awake from now on. */
+/* The calling thread is awake from now on: it is about to be inside, or to go back to fast.  In a slow path that is
+ * counted. */
 void reader_wake(void);
 /* Slots of threads that never sleep, as bits. */
 static inline uint32_t reader_sleepless(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&leaf->deadline[0]) | rtrcu_load_acquire(&leaf->deadline[1]); /* [O26] */
 }
-/* A scan has found the owner inside, or not: true if it was outside @scans times in a row.  Under the leaf lock. */
+/* A scan has found the owner inside, or outside.  True if it was outside @scans times in a row.  Under the leaf lock.
+ * */
 bool reader_seen(struct reader_record *record, bool inside, uint32_t scans);
-/* Before a heavy fence: those who have been found outside @scans times in a row are to leave, and are asked.  True if
- * there are any.  Under the leaf lock. */
+/* Before a heavy fence: threads that have been found outside @scans times in a row are to leave, and are asked.  True
+ * if there are any.  Under the leaf lock. */
 bool reader_doze(struct reader_leaf *leaf, uint32_t scans);
 /* Threads that are to leave. */
 static inline uint32_t reader_leaving(const struct reader_leaf *leaf)
@@ -435,7 +437,7 @@ static inline uint32_t reader_leaving(const struct reader_leaf *leaf)
 /* Behind that fence: is the owner outside, and will its next section or quiescent state begin with waking?  Under the
  * leaf lock. */
 bool reader_kept_still(const struct reader_record *record);
-/* Of those who were to leave @asleep sleep from now on, unless they have woken.  Under the leaf lock. */
+/* Of the threads that were to leave, @asleep sleep from now on, unless they have woken.  Under the leaf lock. */
 static inline void reader_settle(struct reader_leaf *leaf, uint32_t asleep)
 {
     reader_awake_settle(&leaf->awake, asleep);
@@ -479,7 +481,7 @@ void reader_self_register_as(struct reader_registry *registry, unsigned int flag
 int reader_exit_arm(const struct reader_registry *registry);
 int reader_exit_reserve(const struct reader_registry *registry);
 
-/* It has begun a slow path that was counted and is not over. */
+/* Is the calling thread in a slow path that is counted? */
 static inline bool reader_self_is_slow(void)
 {
     return rtrcu_self.slow != 0;

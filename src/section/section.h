@@ -5,8 +5,8 @@
  * Every function acts on the calling thread and returns actions that the caller performs afterwards; none waits or
  * wakes.
  *
- * A slow path is counted in rtrcu_thread.slow while it runs: handlers nest, and the switch to full
- * fences must see it.
+ * A slow path is counted in rtrcu_thread.slow while it runs, since handlers nest, and since the switch to full fences
+ * must see it.
  *
  * The sections of a thread lie above one another: those of the thread itself, then those of each task that is mounted
  * on it, in the order in which they were mounted.  A task's base is the nesting of the thread when it was mounted; what
@@ -30,16 +30,18 @@ enum gp_actions section_unlock_slow(struct gp *gp);
 
 /* Take the flag back, report, give a lent priority back.  The calling thread is outside or at a quiescent state. */
 enum gp_actions section_report(struct gp *gp);
-/* The thread is outside and asked: what its outermost unlock does. */
+/* What an outermost unlock does: the calling thread is outside, and was asked. */
 enum gp_actions section_leave_outermost(struct gp *gp);
-/* A thread without a record, or one that entered without, is no longer counted.  Signals are blocked. */
+/* The calling thread, which has no record or entered a section without one, is no longer counted as a reader.  Signals
+ * are blocked. */
 enum gp_actions section_anonymous_leave(struct gp *gp);
 
 /* ---- unbalanced programs: repair.c ---- */
 
-/* Unlocks without locks have borrowed from what lies above the nesting: say it, and put it back.  True if so. */
+/* If unlocks without locks have borrowed from the bits above the nesting, report it and put these bits right.  True if
+ * so. */
 bool section_repair(struct gp *gp);
-/* The same behind a lock, which may only have undone an unlock too many: then it counts. */
+/* The same behind a lock: where the lock has only undone an unlock too many, its section counts. */
 void section_repair_lock(struct gp *gp);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */
@@ -64,15 +66,15 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 void section_task_resume(struct gp *gp, struct rcu_task *task);
 /* The innermost section of the calling thread becomes the task's alone: it is listed, and leaves the thread. */
 enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own_list);
-/* That section ends, on any thread. */
+/* The section that was listed ends, on any thread. */
 enum gp_actions section_task_unlist(struct gp *gp, struct rcu_task *task);
 enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task);
 /* Tasks mounted here whose outermost section has ended leave their lists. */
 enum gp_actions section_task_done(struct gp *gp);
-/* The thread ends: so do the sections of what is mounted on it. */
+/* The calling thread ends, and with it the sections of the tasks that are mounted on it. */
 enum gp_actions section_task_abandon(struct gp *gp);
 
-/* A handler that interrupted a holder of these leaves everything that takes them to later. */
+/* A handler that interrupted a holder of one of these locks leaves what needs them to a later slow path. */
 #define SECTION_LOCKS (1u << LOCK_RANK_LEAF | 1u << LOCK_RANK_TASKS)
 
 /* ---- registration: thread.c ---- */
