@@ -131,6 +131,7 @@
     X(AdoptedStale) \
     X(AdoptedBack) \
     X(AdoptedSleep) \
+    X(AdoptedFullSleep) \
     X(AdoptedRegister) \
     X(AdoptedQsbr) \
     X(AdoptedRefused) \

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Adopted flavours: readers whose word and protocol are the program's, compiled into it.
 //
-// What the readers do here is what liburcu's ABI prescribes: the word takes the generation with it, the fence is light
-// where the other side has membarrier(), and who leaves looks at the futex.  Its plain stores are said as releases,
-// which x86 makes of them; what another machine does with them, and the grace period's last fence against it, is for
-// test/litmus/arm/.
+// Its locks and unlocks are those of this library's own headers in liburcu's place, which do what liburcu's ABI
+// prescribes: the word takes the generation with it, the fence is light where the other side has membarrier(), and who
+// leaves looks at the futex.  Their relaxed stores are taken for releases, which x86 makes of them; what another
+// machine does with them, and the grace period's last fence against it, is for test/litmus/arm/.
 #include "scenarios/common.h"
+
+#pragma push_macro("rtrcu_store_relaxed")
+#undef rtrcu_store_relaxed
+#define rtrcu_store_relaxed(p, v) rtrcu_store_release(p, v)
+#include <rtrcu/detail/nesting.h>
+#pragma pop_macro("rtrcu_store_relaxed")
 
 namespace scenarios
 {
@@ -25,31 +31,15 @@ struct rtrcu_adopted_reader *self()
     return &blocks[plat_thread_id().number];
 }
 
-void reader_fence()
-{
-    if (rtrcu_load_relaxed(&light))
-        rtrcu_fence_light();
-    else
-        rtrcu_fence_full();
-}
-
-void lock_at(uint64_t loaded)
-{
-    rtrcu_store_release(&self()->word, loaded);
-    reader_fence();
-}
-
 void lock()
 {
-    lock_at(rtrcu_load_relaxed(&generation));
+    rtrcu_adopted_enter(&self()->word, &generation, &light);
 }
 
 void unlock()
 {
-    reader_fence();
-    rtrcu_store_release(&self()->word, rtrcu_load_relaxed(&self()->word) - 1);
-    reader_fence();
-    if (rtrcu_load_relaxed(&sleeper) == kAsleep) {
+    bool left = rtrcu_adopted_leave(&self()->word, &generation, &light);
+    if (left && rtrcu_load_relaxed(&sleeper) == kAsleep) {
         rtrcu_store_relaxed(&sleeper, 0);
         plat_futex_wake_shared(&sleeper, 1);
     }
@@ -153,7 +143,7 @@ void read_stale()
 {
     uint64_t loaded = rtrcu_load_relaxed(&generation);
     read_adopted();
-    lock_at(loaded);
+    rtrcu_adopted_enter(&self()->word, &loaded, &light);
     use_object();
     unlock();
 }
@@ -196,13 +186,23 @@ void come_back_setup()
 
 // ---- nobody but the reader ends the sleep ----
 
-void sleep_setup()
+void sleep_beside(uint32_t kind)
 {
-    begin(RTRCU_ADOPT_MEMB);
+    begin(kind);
     sim::no_timeouts();
     sim::as_thread(sim::thread("reader", read_adopted), join);
     sim::as_thread(sim::thread("other", read_adopted), join);
     sim::thread("updater", replace_and_wait_adopted);
+}
+
+void sleep_setup()
+{
+    sleep_beside(RTRCU_ADOPT_MEMB);
+}
+
+void full_sleep_setup()
+{
+    sleep_beside(RTRCU_ADOPT_MB);
 }
 
 // ---- readers who come and go ----
@@ -425,7 +425,8 @@ void pause_setup()
 
 extern const sim::Scenario kAdoptedFree;
 extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
-    kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer, kAdoptedPause;
+    kAdoptedFullSleep, kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer,
+    kAdoptedPause;
 
 const sim::Scenario kAdopted = {
     "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
@@ -439,6 +440,8 @@ const sim::Scenario kAdoptedBack = {
     "adopted-back", "a reader that comes back and stays", come_back_setup, nullptr, invariants, 6000};
 const sim::Scenario kAdoptedSleep = {
     "adopted-sleep", "two readers wake who sleeps", sleep_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedFullSleep = {
+    "adopted-full-sleep", "two readers with full fences wake who sleeps", full_sleep_setup, idle, invariants, 6000};
 const sim::Scenario kAdoptedRegister = {
     "adopted-register", "readers come and go", register_setup, idle, invariants, 8000};
 const sim::Scenario kAdoptedQsbr = {
