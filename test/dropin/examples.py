@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""liburcu's own examples, compiled with this library's headers in liburcu's place and run on its libraries: they do
-what they do on liburcu.
+"""liburcu's own examples, compiled with this library's headers in liburcu's place: on its libraries, and on liburcu's,
+they do what they do with liburcu's headers on liburcu.
 
 usage: examples.py LIBRARIES INCLUDE...
 LIBRARIES: the folder of the libraries that stand in for liburcu's.  Exit 77: the examples are not installed.
@@ -23,21 +23,26 @@ def libraries_of(source):
     return re.search(r"^LIBS = (.*)$", makefile, re.M).group(1).split()
 
 
-def answer(source, name, folder, options, environment):
-    """What it prints, in any order: hash tables are seeded by the clock."""
+def compiled(source, name, folder, options):
     program = pathlib.Path(folder) / f"{source.stem}-{name}"
     subprocess.run(["gcc", "-O2", "-Wall", "-Werror", *options, "-o", program, source, *libraries_of(source),
                     "-pthread"], check=True)
+    return program
+
+
+def answer(program, environment):
+    """What it prints, in any order: hash tables are seeded by the clock."""
     done = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60,
                           env={**os.environ, **environment})
     return done.returncode, sorted(re.findall(r"\S+", done.stdout)), done.stderr
 
 
 def try_one(source, folder, libraries, includes):
-    stock = answer(source, "stock", folder, [], {})
-    ours = answer(source, "ours", folder, [f"-I{include}" for include in includes] + ["-D_LGPL_SOURCE"],
-                  {"LD_LIBRARY_PATH": libraries})
-    return None if ours == stock else f"{source.stem}: {ours} here, {stock} on liburcu"
+    stock = answer(compiled(source, "stock", folder, []), {})
+    program = compiled(source, "ours", folder, [f"-I{include}" for include in includes] + ["-D_LGPL_SOURCE"])
+    ours, mixed = answer(program, {"LD_LIBRARY_PATH": libraries}), answer(program, {})
+    same = ours == stock == mixed
+    return None if same else f"{source.stem}: {ours} here, {mixed} on liburcu; with its headers {stock}"
 
 
 def main():
