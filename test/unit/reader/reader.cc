@@ -49,6 +49,15 @@ TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
     reader_unlock(record->leaf);
 }
 
+/* docs/readers.md tells it. */
+TEST_F(Reader, AThreadTakesSoManyBytes)
+{
+    constexpr size_t told_bytes = 600;
+    size_t bytes = sizeof(struct domain_leaf) / READER_FANOUT;
+    EXPECT_GT(bytes, told_bytes - 50);
+    EXPECT_LT(bytes, told_bytes + 50);
+}
+
 TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
 {
     EXPECT_EQ(reader_leaf_count(registry_), 1u);
