@@ -164,8 +164,8 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 #define rcu_dereference_protected(p, c) rcu_access_pointer(p)
 #endif
 
-/* Publish: everything stored to *v before is visible to whoever dereferences p.  In all three v is converted to p's
- * type as by an assignment, with the compiler's warnings or errors. */
+/* Publish: everything stored to *v before is visible to a reader that dereferences p.  In all three v is converted to
+ * p's type as by an assignment, with the compiler's warnings or errors. */
 #define rcu_assign_pointer(p, v)                                                                                       \
     __extension__({                                                                                                    \
         __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_assigned = (v);                                                      \

@@ -39,7 +39,7 @@ struct adopt_kind {
     uint64_t inside;  /* bits that are not 0 inside */
     uint64_t section; /* bits that differ between sections, as far as a step lies between them */
     uint64_t step;
-    bool wakes; /* readers who leave wake who sleeps on the futex */
+    bool wakes; /* a reader that leaves wakes the thread that sleeps on the futex */
 };
 extern const struct adopt_kind adopt_kinds[RTRCU_ADOPT_FLAVOURS];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Callbacks: queues by owning thread, collection, invocation within a budget, barrier goals, bulk frees, policies.
  *
- * Knows: records and leaves, cookies, settings.  Must not know: who turns the crank, daemons, how anybody is woken.
+ * Knows: records and leaves, cookies, settings.  Must not know: drivers, daemons, how threads are woken.
  *
  * The way of a callback:
  *  stage    entered by             leaves by               guarded by
@@ -67,7 +67,7 @@ struct callback_leaf {
     struct lock lock; /* the consumer side of its queues; a fork holds it, so that none is half moved in the child */
     uint32_t dirty;   /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
     uint32_t waiting; /* atomic: callbacks wait for a grace period; written under the lock */
-    uint32_t ready;   /* atomic: callbacks are ready, whoever is to run them; written under the lock */
+    uint32_t ready;   /* atomic: callbacks are ready, for the owner or a daemon; written under the lock */
     struct callback_slot slot[READER_FANOUT];
     /* Every batch counts here: by leaf, so that all threads do not write one line. */
     struct counter by_owner __attribute__((aligned(BASE_CACHE_LINE)));

@@ -49,7 +49,7 @@ struct cb_queue {
     uint64_t invoked;         /* atomic for others: written by the claim's owner, read by everybody */
     uint64_t known;           /* the claim's owner: numbers that it knows to be given out */
     uint32_t cost_ns;         /* atomic: running estimate of a callback's cost; written by the claim's owner */
-    uint32_t raised;          /* atomic: from qhimark until the backlog is at qlowmark; written by who is to invoke */
+    uint32_t raised;          /* atomic: from qhimark until the backlog is at qlowmark; written by the invoker */
     uint32_t cut;             /* atomic: the owner's last batch ended at its deadline; written by the claim's owner */
     uint64_t barrier_goal;    /* rcu_barrier() waits for this number; under the barrier lock */
 };
@@ -77,7 +77,8 @@ struct cb_chain cbqueue_take_inbox(struct cb_queue *queue);
 /* Remove the first head.  NULL: empty, or the link behind it is unfinished (come back later). */
 struct rcu_head *cbqueue_pop(struct cb_chain *chain);
 
-/* Has nobody appended anything since the inbox was taken?  Behind a full fence: who appends exchanges the tail. */
+/* Has no thread appended anything since the inbox was taken?  Behind a full fence: a thread that appends exchanges the
+ * tail. */
 static inline bool cbqueue_inbox_is_empty(const struct cb_queue *queue)
 {
     return rtrcu_load_acquire(&queue->tail) == &queue->stub;

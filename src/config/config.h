@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The settings in force: one immutable copy, read by whoever needs one, and how settings are read and checked.
+/* The settings in force: one immutable copy, read by every room that needs one, and how settings are read and checked.
  *
  * Knows: the public struct.  Must not know: any room that follows a setting.
  * A change puts another copy into force.  Old copies are never freed: a reader of one may still look at it.

@@ -16,7 +16,8 @@
  *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
- * in front of the boundary are none of its business.  So where a task is put says who waits for it (parked_place()).
+ * in front of the boundary are none of its business.  So the place of a task says which kinds wait for it: see
+ * parked_place().
  *
  * INV-BL1: a boundary points into its leaf's list, or is NULL.
  * INV-BL2: positions do not fall along the list.
@@ -98,9 +99,9 @@ void parked_add_to_thread(struct reader_record *record, struct rcu_task *task);
 /* @threads: bits PARKED_GP_THREAD, PARKED_EXP_THREAD.  Under the leaf lock.  Returns the kinds (bit 0 normal, bit 1
  * expedited) that wait for a task of this leaf now and did not before. */
 unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads);
-/* Put @task directly behind @older, which stays where it is: whoever waits for that section waits for this one.  On a
- * thread's list: false, it is not, or no longer, on one.  On its leaf's, under the leaf lock: returns the kinds that
- * wait for it, as bits PARKED_GP_THREAD, PARKED_EXP_THREAD. */
+/* Put @task directly behind @older, which stays where it is: a grace period that waits for that section waits for this
+ * one.  On a thread's list: false, it is not, or no longer, on one.  On its leaf's, under the leaf lock: returns the
+ * kinds that wait for it, as bits PARKED_GP_THREAD, PARKED_EXP_THREAD. */
 bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task);
 unsigned int parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
 /* The list of @record's slot stays as it is in between.  Under the leaf lock. */

@@ -47,7 +47,7 @@ int plat_futex_wake_shared(uint32_t *word, int count);
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns);
 int plat_futex_unlock_pi(uint32_t *word);
 
-/* ---- who: thread.c ---- */
+/* ---- thread ids: thread.c ---- */
 
 /* Value: a thread, as the kernel numbers it; 0 = nobody.  A shared word keeps the bare number. */
 struct plat_tid {

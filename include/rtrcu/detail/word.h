@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* How each machine changes the reader word, but for lock and unlock; used inside the library only, by the transitions
- * of src/reader/word.h, which says who may make which, from what to what.
+ * of src/reader/word.h, which says which thread may make which, from what to what.
  *
  * Here because the layout is the architecture's: one word on x86-64, two elsewhere (see detail/reader.h).
  */
