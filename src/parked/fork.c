@@ -56,25 +56,16 @@ static void keep_leaf_after_fork(struct parked_leaf *part)
         list_all_after_fork(part, &part->slot[slot].tasks);
         part->slot[slot].count = 0;
     }
+    lock_reset(&part->counted.lock);
+    list_all_after_fork(part, &part->counted.tasks); /* the child counts none of them: the leaf's list speaks for all */
     if (between && between->where == PARKED_NOWHERE) /* it was on no list */
         list_after_fork(part, between);
     rtrcu_store_relaxed(&part->holders, 0);
     reader_list_tasks(part->leaf, part->count != 0);
 }
 
-/* Those that are counted, and run on the thread that forked. */
-static void keep_counted(struct reader_registry *registry)
-{
-    for (const struct rcu_task *task = NULL; (task = reader_self_next_task(task));) {
-        uint32_t where = rtrcu_load_relaxed(&task->where);
-        if (parked_is_counted(where))
-            reader_anonymous_enter(registry, parked_group(where));
-    }
-}
-
 void parked_after_fork_child(struct reader_registry *registry)
 {
-    keep_counted(registry);
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         struct reader_record *record;
         keep_leaf_after_fork(parked_leaf(leaf));

@@ -16,6 +16,8 @@ void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf)
         lock_init(&part->slot[slot].lock, LOCK_RANK_TASKS);
         list_head_init(&part->slot[slot].tasks);
     }
+    lock_init(&part->counted.lock, LOCK_RANK_TASKS);
+    list_head_init(&part->counted.tasks);
     reader_leaf_join(leaf, READER_PARKED, part);
 }
 
@@ -258,6 +260,31 @@ bool parked_remove_from_thread(struct rcu_task *task)
     rtrcu_store_relaxed(&slot->count, rtrcu_load_relaxed(&slot->count) - 1);
     lock_release(&slot->lock);
     return true;
+}
+
+static struct parked_slot *counted(struct reader_registry *registry)
+{
+    return &parked_leaf(reader_leaf_at(registry, 0))->counted;
+}
+
+void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_group group)
+{
+    struct parked_slot *all = counted(registry);
+    lock_acquire(&all->lock);
+    list_insert_last(&all->tasks, &task->link);
+    rtrcu_store_relaxed(&task->where, group == READER_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
+    lock_release(&all->lock);
+}
+
+uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task)
+{
+    struct parked_slot *all = counted(registry);
+    lock_acquire(&all->lock);
+    uint32_t where = rtrcu_load_relaxed(&task->where); /* a handler may have ended its section, or forked */
+    if (parked_is_counted(where))
+        take_off(task);
+    lock_release(&all->lock);
+    return where;
 }
 
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind)

@@ -13,7 +13,8 @@
  *                 behind another's section
  *  ON_LEAF        parked_add_to_leaf(), or         its outermost unlock               the leaf lock
  *                 behind another's section
- *  COUNTED        parking without a record         its outermost unlock               the task's own thread; on no list
+ *  COUNTED        parking without a record         its outermost unlock               the lock of those; for fork, they
+ *                                                                                    have a list
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
  * in front of the boundary are none of its business.  So the place of a task says which kinds wait for it: see
@@ -28,7 +29,7 @@
 #include "reader/reader.h"
 
 struct parked_slot {
-    struct lock lock; /* the list of tasks that parked on the slot's thread */
+    struct lock lock; /* the list of tasks that parked on the slot's thread, or of those that are counted */
     uint32_t count;   /* atomic: tasks on it; written under its lock */
     struct rtrcu_link tasks;
 };
@@ -43,6 +44,7 @@ struct parked_leaf {
     int64_t first_position, last_position;
     struct rcu_task *moving; /* being promoted, perhaps on no list; for fork */
     struct parked_slot slot[READER_FANOUT];
+    struct parked_slot counted; /* of the first leaf: all that are counted; for fork */
 };
 
 void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf);
@@ -117,6 +119,10 @@ void parked_promoted(struct reader_record *record, uint32_t moved);
 bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
 /* Take @task off the thread's list it is on.  False: it is not, or no longer, on one. */
 bool parked_remove_from_thread(struct rcu_task *task);
+/* @task, on no list, is one of those that are counted, in @group; its count is the caller's business, and so it is
+ * behind the other, which returns where it was. */
+void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_group group);
+uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
 /* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
 /* The first task that a grace period of @kind waits for, and the one behind @task; NULL = none.  Under the leaf

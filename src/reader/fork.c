@@ -28,15 +28,12 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     }
 }
 
-/* The tasks that are parked, and the thread that forked; its tasks are parked/'s. */
+/* The thread that forked; tasks are parked/'s, which puts them on a list. */
 static void keep_anonymous(struct reader_registry *registry)
 {
     rtrcu_store_relaxed(&registry->anonymous, 0);
-    for (uint32_t group = 0; group < READER_GROUPS; group++) {
-        uint32_t parked = rtrcu_load_relaxed(&registry->anonymous_parked[group]);
-        rtrcu_store_relaxed(&registry->anonymous_in[group], parked);
-        rtrcu_fetch_add(&registry->anonymous, parked);
-    }
+    for (uint32_t group = 0; group < READER_GROUPS; group++)
+        rtrcu_store_relaxed(&registry->anonymous_in[group], 0);
     if (rtrcu_self.state & READER_STATE_ANONYMOUS)
         reader_anonymous_enter(registry, reader_self_group(registry));
 }

@@ -108,19 +108,18 @@ enum reader_misuse {
 enum reader_group { READER_EVEN, READER_ODD, READER_GROUPS };
 
 struct reader_registry {
-    struct reader_leaf *leaf[READER_LEAVES];  /* atomic: filled in from the front, never emptied */
-    uint32_t leaf_count;                      /* atomic: leaves in use are below it */
-    uint32_t fence_mode;                      /* atomic: odd, readers must use full fences; rises with each change */
-    uint32_t fence_confirmed;                 /* atomic: the mode in which all of them are known to */
-    uint32_t fence_confirmer;                 /* atomic: the thread that confirms by a visit, 0 = nobody */
-    uint32_t anonymous;                       /* atomic: readers inside a section without a record, tasks among them */
-    uint32_t anonymous_in[READER_GROUPS];     /* atomic: of these, by group */
-    uint32_t anonymous_turn;                  /* atomic: in which group a thread is counted that enters, by parity */
-    uint32_t anonymous_parked[READER_GROUPS]; /* atomic: tasks among them that are parked now; for fork */
-    uint32_t mount_ids;                       /* atomic: given out to threads that run tasks */
-    uint32_t registered;                      /* atomic: threads now */
-    uint32_t registered_peak;                 /* atomic, about */
-    uint32_t deadline_count;                  /* atomic: deadline threads now */
+    struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled in from the front, never emptied */
+    uint32_t leaf_count;                     /* atomic: leaves in use are below it */
+    uint32_t fence_mode;                     /* atomic: odd, readers must use full fences; rises with each change */
+    uint32_t fence_confirmed;                /* atomic: the mode in which all of them are known to */
+    uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
+    uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
+    uint32_t anonymous_in[READER_GROUPS];    /* atomic: of these, by group */
+    uint32_t anonymous_turn;                 /* atomic: in which group a thread is counted that enters, by parity */
+    uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
+    uint32_t registered;                     /* atomic: threads now */
+    uint32_t registered_peak;                /* atomic, about */
+    uint32_t deadline_count;                 /* atomic: deadline threads now */
     unsigned int exit_key;
     struct reader_plan plan; /* constant */
     struct reader_counts counts;
@@ -389,19 +388,6 @@ static inline bool reader_anonymous_leave(struct reader_registry *registry, enum
 {
     bool last = rtrcu_fetch_add(&registry->anonymous_in[group], (uint32_t)-1) == 1;
     return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1 || last;
-}
-
-/* Count tasks among them that are parked now: a fork's child keeps these. */
-static inline void reader_anonymous_parked_add(struct reader_registry *registry, enum reader_group group,
-                                               int32_t amount)
-{
-    rtrcu_fetch_add(&registry->anonymous_parked[group], (uint32_t)amount);
-}
-
-/* Tasks that run on the calling thread inside sections that are listed: the one behind @task, the first behind NULL. */
-static inline const struct rcu_task *reader_self_next_task(const struct rcu_task *task)
-{
-    return task ? task->below : rtrcu_load_relaxed(&rtrcu_self.task);
 }
 
 /* The group of the calling thread; where it is not counted, the one that it would join now. */

@@ -94,11 +94,28 @@ static uint32_t take_out(struct rcu_task *task)
     return share;
 }
 
+/* Signals are blocked: in the child of a handler that forks the task is on a list, and counts no more. */
 static void count(struct gp *gp, struct rcu_task *task, enum reader_group group)
 {
-    rtrcu_store_relaxed(&task->where, group == READER_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
-    reader_anonymous_parked_add(gp_registry(gp), group, 1);
+    sigset_t saved;
+    plat_signals_block(&saved);
+    parked_add_counted(gp_registry(gp), task, group);
     reader_anonymous_enter(gp_registry(gp), group);
+    plat_signals_restore(&saved);
+}
+
+/* Signals are blocked, as above.  False: it is not counted. */
+static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actions)
+{
+    sigset_t saved;
+    if (!parked_is_counted(rtrcu_load_relaxed(&task->where)))
+        return false;
+    plat_signals_block(&saved);
+    uint32_t where = parked_remove_counted(gp_registry(gp), task);
+    if (parked_is_counted(where))
+        *actions |= gp_report_anonymous(gp, parked_group(where));
+    plat_signals_restore(&saved);
+    return parked_is_counted(where);
 }
 
 /* Behind @older on whichever list that is, so that whoever waits for its section waits for this one.  It stays there
@@ -168,8 +185,6 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
     rtrcu_store_relaxed(&task->mounted, 0);
     if (share == 0)
         return GP_ACTION_NONE;
-    if (parked_is_counted(where))
-        reader_anonymous_parked_add(gp_registry(gp), parked_group(where), 1);
     if (where == PARKED_NOWHERE) /* else it is on its list since it parked first */
         put_on_list(gp, task, older, own_list);
     trace3(task_park, gp, task, task->name);
@@ -180,9 +195,6 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
     if (is_mounted_here(gp, task))
         return; /* it runs here already */
-    uint32_t where = rtrcu_load_relaxed(&task->where);
-    if (parked_is_counted(where))
-        reader_anonymous_parked_add(gp_registry(gp), parked_group(where), -1);
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
     if (task->nesting == 0) {
@@ -218,19 +230,13 @@ enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own
  * promoter holds.  A handler may have taken it off meanwhile. */
 static enum gp_actions take_off(struct gp *gp, struct rcu_task *task)
 {
-    uint32_t where = rtrcu_load_acquire(&task->where);
-    if (parked_is_counted(where)) {
-        rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
-        if (rtrcu_load_relaxed(&task->mounted) == 0)
-            reader_anonymous_parked_add(gp_registry(gp), parked_group(where), -1);
-        return gp_report_anonymous(gp, parked_group(where));
-    }
-    if (parked_remove_from_thread(task))
-        return GP_ACTION_NONE;
+    enum gp_actions actions = GP_ACTION_NONE;
+    if (uncount(gp, task, &actions) || parked_remove_from_thread(task))
+        return actions;
     struct reader_leaf *leaf = lock_leaf_of(task);
     if (!leaf)
         return GP_ACTION_NONE;
-    enum gp_actions actions = gp_unpark(gp, leaf, task);
+    actions = gp_unpark(gp, leaf, task);
     reader_unlock(leaf);
     return actions;
 }

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks whose threads can have no record: they are counted. */
+#include <atomic>
 #include <csignal>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
 
+#include "../../support/variant.h"
 #include "tasks.h"
 
 using namespace test;
@@ -92,9 +98,9 @@ TEST_F(NoRecord, ATaskThatExitsIsNoLongerCounted)
         rcu_task_park(&inner_);
     });
     allow();
-    EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 1u);
+    EXPECT_EQ(counted(), 1);
     rcu_task_exit(&inner_);
-    EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 0u);
+    EXPECT_EQ(counted(), 0);
     EXPECT_EQ(registry->anonymous, 0u);
 }
 
@@ -131,7 +137,7 @@ TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
         rcu_read_lock();
         rcu_task_park(&inner_);
         EXPECT_EQ(registry->anonymous, 2u) << "the task, and the thread";
-        EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 1u);
+        EXPECT_EQ(counted(), 1);
         rcu_read_unlock();
         EXPECT_EQ(registry->anonymous, 1u);
     });
@@ -139,14 +145,125 @@ TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
     EXPECT_TRUE(waits([&] {
         second_.run([&] {
             rcu_task_resume(&inner_);
-            EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 0u);
             rcu_read_lock();
             rcu_read_unlock();
             EXPECT_EQ(registry->anonymous, 1u);
             rcu_read_unlock();
             EXPECT_EQ(registry->anonymous, 0u);
+            EXPECT_EQ(counted(), 0);
         });
     }));
+}
+
+/* What the child of a fork that the calling thread makes says of itself. */
+bool child_is_right(bool (*is_right)())
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(is_right() ? 0 : 1);
+    int status = -1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+rcu_task *forked_with[3];
+
+bool nothing_is_counted_once_all_end()
+{
+    close(2); /* that tasks end inside is said */
+    for (rcu_task *task : forked_with)
+        rcu_task_exit(task);
+    return registry->anonymous == 0 && registry->anonymous_in[0] == 0 && registry->anonymous_in[1] == 0 &&
+           counted() == 0 && !parked_any(registry);
+}
+
+class ForkedNoRecord : public NoRecord
+{
+  protected:
+    rcu_task third_;
+
+    void SetUp() override
+    {
+        if (TEST_EMULATED || TEST_TSAN)
+            GTEST_SKIP() << "no threads in the child of a process with threads";
+        NoRecord::SetUp();
+        rcu_task_init(&third_, "third");
+        forked_with[0] = &outer_;
+        forked_with[1] = &inner_;
+        forked_with[2] = &third_;
+    }
+};
+
+/* A fork's child drops what is mounted on other threads, keeps what is parked, and counts neither. */
+TEST_F(ForkedNoRecord, TheChildCountsNoTaskThatItDrops)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+    });
+    second_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+    });
+    EXPECT_EQ(registry->anonymous, 2u);
+    EXPECT_TRUE(child_is_right([] {
+        return registry->anonymous == 0 && forked_with[0]->where == PARKED_ON_LEAF &&
+               forked_with[1]->where == PARKED_NOWHERE && nothing_is_counted_once_all_end();
+    }));
+    first_.run([] { rcu_read_unlock(); });
+    second_.run([&] {
+        rcu_task_resume(&outer_);
+        rcu_read_unlock();
+    });
+    allow();
+}
+
+/* What is mounted on the thread that forks goes on in the child. */
+TEST_F(ForkedNoRecord, TheChildKeepsTheForkingThreadsTask)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+        EXPECT_TRUE(child_is_right([] {
+            bool kept = forked_with[1]->where == PARKED_ON_LEAF && parked_any(registry);
+            rcu_read_unlock();
+            return kept && nothing_is_counted_once_all_end();
+        }));
+        rcu_read_unlock();
+    });
+    allow();
+}
+
+/* Other threads park, resume and end counted tasks meanwhile: each of them may be half way. */
+TEST_F(ForkedNoRecord, AForkBesideCountedTasksLeavesNoWrongCount)
+{
+    std::atomic<bool> stop{false};
+    std::atomic<int> running{0};
+    std::vector<std::thread> threads;
+    for (rcu_task *task : forked_with) {
+        threads.emplace_back([&stop, &running, task] {
+            for (running++; !stop;) {
+                rcu_read_lock();
+                rcu_task_park(task);
+                rcu_task_resume(task);
+                rcu_task_park(task);
+                rcu_task_resume(task);
+                rcu_read_unlock();
+                rcu_task_park(task);
+            }
+        });
+    }
+    while (running < 3)
+        std::this_thread::yield();
+    int wrong = 0;
+    for (int i = 0; i < 120; i++)
+        wrong += !child_is_right(nothing_is_counted_once_all_end);
+    stop = true;
+    for (std::thread &thread : threads)
+        thread.join();
+    allow();
+    EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
@@ -206,7 +323,7 @@ TEST_F(NoRecord, ATaskThatParksAgainIsCountedAgain)
         rcu_task_park(&inner_);
         rcu_task_resume(&inner_);
         rcu_task_park(&inner_);
-        EXPECT_EQ(registry->anonymous_parked[0] + registry->anonymous_parked[1], 1u);
+        EXPECT_EQ(counted(), 1);
     });
     allow();
     second_.run([&] {
