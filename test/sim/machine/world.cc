@@ -296,6 +296,7 @@ void World::run_signal()
     t.history = mix(t.history, 0x5157);
     trace("signal handler begins", "", 0);
     handler();
+    settle(); // its last plain access, before anything drains
     trace("signal handler has returned", "", 0);
 }
 
