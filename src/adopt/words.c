@@ -85,6 +85,14 @@ static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *se
     rtrcu_store_release(&record->reader, self);
 }
 
+/* The C library may allocate for a key that comes late, as it does for liburcu's own: nobody else gives the records of
+ * bp's threads back. */
+static void arm_exit(struct adopt *all)
+{
+    if (all->exit_error == 0 && plat_thread_exit_arm(all->exit_key, all) != 0)
+        (void)plat_thread_exit_reserve(all->exit_key, all);
+}
+
 /* Signals are blocked: a handler would take a second record. */
 static bool register_blocked(struct rtrcu_adopted *adopted)
 {
@@ -101,8 +109,7 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
     publish(record, self);
     if (has_own_blocks(adopted))
         adopted->flavour.be(self);
-    if (adopted->all->exit_error == 0)
-        (void)plat_thread_exit_arm(adopted->all->exit_key, adopted->all);
+    arm_exit(adopted->all);
     return true;
 }
 

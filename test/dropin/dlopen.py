@@ -52,6 +52,28 @@ def use(library, flavour):
         thread.join()
 
 
+def blocks_of_threads(library, count):
+    """Of bp, whose threads never say that they go."""
+    blocks = set()
+
+    def read():
+        library.urcu_bp_read_lock()
+        blocks.add(ctypes.c_void_p.in_dll(library, "urcu_bp_reader").value)
+        library.urcu_bp_read_unlock()
+
+    for _ in range(count):
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
+    return len(blocks)
+
+
+def take_keys(count):
+    libc = ctypes.CDLL(None)
+    for _ in range(count):
+        assert libc.pthread_key_create(ctypes.byref(ctypes.c_uint()), None) == 0
+
+
 def static_bytes(path):
     """Of thread-local storage, with what its alignment may cost."""
     text = subprocess.run(["readelf", "-lW", path], check=True, capture_output=True, text=True).stdout
@@ -61,6 +83,11 @@ def static_bytes(path):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    if sys.argv[2:3] == ["late"]:
+        take_keys(64)
+        blocks = blocks_of_threads(ctypes.CDLL(str(folder / "liburcu-bp.so.8")), 256)
+        assert blocks < 128, f"256 threads, one after the other, had {blocks} blocks"
+        return
     if len(sys.argv) > 2:
         for name in sys.argv[2:]:
             use(ctypes.CDLL(str(folder / f"lib{name}.so.8")), LIBRARIES[name])
@@ -69,7 +96,7 @@ def main():
     for name in LIBRARIES:
         both = static_bytes(folder / f"lib{name}.so.8") + own
         assert 0 < both <= MOST_STATIC, f"{name}: {both} bytes of static thread-local storage, with librtrcu's"
-    for names in [[name] for name in LIBRARIES] + [list(LIBRARIES)]:
+    for names in [[name] for name in LIBRARIES] + [list(LIBRARIES), ["late"]]:
         subprocess.run([sys.executable, __file__, str(folder), *names], check=True, timeout=60)
 
 

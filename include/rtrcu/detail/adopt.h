@@ -53,7 +53,8 @@ struct adopt_server;  /* what programs know as struct call_rcu_data */
 /* The domain of @flavour's kind: a new one the first time.  Ends the process if there is no memory for it. */
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour);
 
-/* The calling thread is a reader from now on; it may be already.  qsbr: and online.  Async-signal-safe. */
+/* The calling thread is a reader from now on; it may be already.  qsbr: and online.  Async-signal-safe, unless the
+ * library was loaded into a process that had 32 thread-specific keys: then it may allocate. */
 void rtrcu_adopt_register(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted);
 /* A reader has left and found somebody asleep. */
