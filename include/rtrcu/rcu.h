@@ -52,7 +52,7 @@ static __attribute__((always_inline)) inline void rcu_read_lock(void) /* so that
  * rcu_read_unlock - end the innermost section.
  * Context:  the thread that began it, or for a parked task the thread it resumed on.
  * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.  That of a section that
- *           was parked takes a short lock, and waits for a fork that is under way.
+ *           was parked takes a short lock.
  * Ordering: every access of the section happens before the end of a gp that waited for it. [O1]
  * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.  That of
  *           an online quiescent-state thread is reported late, by its next call that takes a slow path.  On aarch64 no
