@@ -106,7 +106,7 @@ static void forget_thread(struct adopt_server *server, struct plat_tid old_threa
 
 static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
 {
-    lock_reset(&adopted->crank);
+    lock_keep(&adopted->crank, old_thread_id);
     lock_reset(&adopted->words_lock);
     lock_reset(&adopted->servers_lock);
     /* The one under way begins again: its cookie is still ahead. */

@@ -70,10 +70,10 @@ static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
     struct plat_tid old_thread_id = lock_after_fork_child();
-    lock_reset(&domain->config_lock);
+    lock_keep(&domain->config_lock, old_thread_id);
     reader_after_fork_child(&domain->registry, reader_self());
     parked_after_fork_child(&domain->registry);
-    gp_after_fork_child(&domain->gp);
+    gp_after_fork_child(&domain->gp, old_thread_id);
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
     drive_after_fork_child(&domain->drive, old_thread_id);

@@ -7,6 +7,8 @@
 
 /* Futex words hold a thread id in their low 30 bits; see futex(2). */
 #define OWNER_MASK UINT32_C(0x3fffffff)
+/* Ranks within which a handler may fork. */
+#define KEPT (1u << LOCK_RANK_CONFIG | 1u << LOCK_RANK_CRANK)
 /* How long to leave the CPU to an owner that cannot be waited for. */
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
@@ -22,7 +24,7 @@ struct plat_tid lock_after_fork_child(void)
 {
     struct plat_tid old = {rtrcu_self.thread_id};
     rtrcu_self.thread_id = 0;
-    rtrcu_self.locks_held = 0;
+    rtrcu_self.locks_held &= KEPT;
     return old;
 }
 
@@ -36,6 +38,14 @@ void lock_init(struct lock *lock, enum lock_rank rank)
 void lock_reset(struct lock *lock)
 {
     rtrcu_store_relaxed(&lock->word, 0);
+}
+
+void lock_keep(struct lock *lock, struct plat_tid old_thread_id)
+{
+    struct plat_tid owner = {rtrcu_load_relaxed(&lock->word) & OWNER_MASK};
+    bool mine = !plat_tid_is_nobody(owner) && plat_tid_is(owner, old_thread_id);
+    check((KEPT >> lock->rank) & 1);
+    rtrcu_store_relaxed(&lock->word, mine ? lock_thread_id().number : 0);
 }
 
 bool lock_is_mine(const struct lock *lock)

@@ -17,7 +17,7 @@
  * reporter left undone is done by the next gp_poll().
  *
  * INV-GP1: while idle, no node word has a mask bit.
- * INV-GP2: a scan, a poll and an end happen while the sequence is odd.
+ * INV-GP2: the sequence is odd from a begin to its end, but in the child of a handler that forks between them.
  * INV-GP3: a grace period ends only when no node owes a report.
  */
 #ifndef RTRCU_GP_GP_H
@@ -100,8 +100,12 @@ static inline struct reader_registry *gp_registry(const struct gp *gp)
 {
     return gp->registry;
 }
-/* In a fork's child: nobody turns a crank, no node owes anything; cookies keep their meaning. */
-void gp_after_fork_child(struct gp *gp);
+/* In a fork's child: no node owes anything, and nobody turns a crank, but for the calling thread, which had
+ * @old_thread_id, if a handler interrupted it and forked; cookies keep their meaning. */
+void gp_after_fork_child(struct gp *gp, struct plat_tid old_thread_id);
+/* By that one, before it gives the crank back: what it has done since it took it, with the sequence at @seq, was for a
+ * grace period that begins anew.  Parked tasks are waited for still. */
+void gp_undo(struct gp *gp, enum gp_kind kind, uint64_t seq);
 
 /* ---- cookies: cookie.c; lock-free, any thread ---- */
 
@@ -165,6 +169,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind);
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions);
 /* Does nobody owe a report any more?  An acquire of what the reporters did. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
+/* In the child of a handler that has forked meanwhile nothing is under way, and nothing ends. */
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
 /* A set: where were registered readers that owe a report last seen?  On @cpu, or elsewhere; unknown is elsewhere. */
 enum gp_owing_where { GP_OWING_NOWHERE = 0, GP_OWING_HERE = 1 << 0, GP_OWING_ELSEWHERE = 1 << 1 };

@@ -288,19 +288,21 @@ bool gp_is_clear(const struct gp *gp, enum gp_kind kind)
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
 {
     struct gp_machine *machine = &gp->machine[kind];
+    uint64_t seq = rtrcu_load_relaxed(&machine->seq);
     must_hold(&machine->crank);
-    invariant("INV-GP2", gp_is_running(gp, kind));
+    if (!seq_is_running(seq))
+        return; /* a handler has forked: gp_undo() follows */
     invariant("INV-GP3", gp_is_clear(gp, kind));
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, 1);
     int64_t ns = now - machine->began_ns;
-    trace4(gp_end, gp, kind, rtrcu_load_relaxed(&machine->seq), ns);
+    trace4(gp_end, gp, kind, seq, ns);
     rtrcu_store_relaxed(&machine->ns_last, ns);
     counter_add_alone(&machine->ns_sum, (uint64_t)ns);
     counter_add_alone(&machine->ns_histogram[gp_histogram_bucket(ns)], 1);
     if (ns > rtrcu_load_relaxed(&machine->ns_max))
         rtrcu_store_relaxed(&machine->ns_max, ns);
-    rtrcu_store_release(&machine->seq, seq_ended(rtrcu_load_relaxed(&machine->seq))); /* [O4] */
+    rtrcu_store_release(&machine->seq, seq_ended(seq)); /* [O4] */
 }
 
 void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
@@ -314,20 +316,38 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
     stats->exp_completed = counter_read(&gp->machine[GP_EXPEDITED].completed);
 }
 
-void gp_after_fork_child(struct gp *gp)
+/* The one under way begins again: its cookie is still ahead. */
+static void begin_again(struct gp *gp, enum gp_kind kind, uint64_t seq)
+{
+    struct gp_machine *machine = &gp->machine[kind];
+    rtrcu_store_relaxed(&machine->seq, seq & ~SEQ_STATE_MASK);
+    machine->anonymous_busy = 0;
+    rtrcu_store_relaxed(&machine->top, 0);
+    for (uint32_t level = 0; level < GP_LEVELS; level++) {
+        for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)
+            gp_node_forget(gp_node_at(gp, level, i), kind, gp_stamp_of(rtrcu_load_relaxed(&machine->seq)));
+    }
+}
+
+void gp_after_fork_child(struct gp *gp, struct plat_tid old_thread_id)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
-        lock_reset(&machine->crank);
-        machine->seq &= ~SEQ_STATE_MASK; /* the one under way begins again: its cookie is still ahead */
-        machine->anonymous_busy = 0;
+        lock_keep(&machine->crank, old_thread_id);
         machine->leaving = false;
-        machine->top = 0;
-        for (uint32_t level = 0; level < GP_LEVELS; level++) {
-            for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)
-                gp_node_forget(gp_node_at(gp, level, i), kind, gp_stamp_of(rtrcu_load_relaxed(&machine->seq)));
-        }
+        begin_again(gp, kind, rtrcu_load_relaxed(&machine->seq));
     }
+}
+
+void gp_undo(struct gp *gp, enum gp_kind kind, uint64_t seq)
+{
+    must_hold(&gp->machine[kind].crank);
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(gp->registry, leaf));) {
+        reader_lock(leaf);
+        parked_undo(leaf, kind);
+        reader_unlock(leaf);
+    }
+    begin_again(gp, kind, seq);
 }
 
 static const struct inside_field fields[] = {

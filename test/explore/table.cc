@@ -116,6 +116,8 @@
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \
+    X(ForkHandler) \
+    X(ForkHandlerExpedited) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \

@@ -169,6 +169,27 @@ static void begin(struct drive *drive, enum gp_kind kind)
     drive->turning[kind].watcher = PLAT_NOBODY;
 }
 
+/* Before the calling thread gives the crank back: has a handler of its own forked since @start?  In the child the grace
+ * period begins anew, and what the thread did for it behind the fork counts as little as what it did before. */
+struct start {
+    uint32_t generation;
+    uint64_t seq;
+};
+
+static struct start start_of(const struct drive *drive, enum gp_kind kind)
+{
+    return (struct start){drive->generation, gp_seq(drive->gp, kind)};
+}
+
+static bool is_undone(struct drive *drive, enum gp_kind kind, struct start start)
+{
+    if (start.generation == drive->generation)
+        return false;
+    gp_undo(drive->gp, kind, start.seq);
+    drive_turning_after_fork_child(&drive->turning[kind]);
+    return true;
+}
+
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
 {
     if (by_caller)
@@ -208,8 +229,8 @@ static void ask_for_fence(struct drive *drive, enum gp_kind kind)
     drive_wake(drive, true);
 }
 
-/* Under the crank: begin, or go on with what is under way, whoever began it. */
-static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+/* Begin, or go on with what is under way, whoever began it. */
+static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
     enum outcome outcome = ENDED;
     if (!gp_is_running(drive->gp, kind))
@@ -227,6 +248,18 @@ static enum outcome step(struct drive *drive, enum gp_kind kind, const struct dr
     return outcome;
 }
 
+/* Under the crank. */
+static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+{
+    struct start start = start_of(drive, kind);
+    enum outcome outcome = go_on(drive, kind, options);
+    bool is_running = gp_is_running(drive->gp, kind);
+    if (is_undone(drive, kind, start))
+        return AGAIN;
+    invariant("INV-GP2", is_running == (outcome != ENDED));
+    return outcome;
+}
+
 bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
     if (!gp_nobody_reads(drive->gp) || !lock_try(gp_crank(drive->gp, kind)))
@@ -241,7 +274,7 @@ bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
     return passed && gp_reached(drive->gp, kind, cookie);
 }
 
-bool drive_turn_first(struct drive *drive, enum gp_kind kind)
+static bool turn_first(struct drive *drive, enum gp_kind kind)
 {
     bool fresh = !gp_is_running(drive->gp, kind);
     if (fresh)
@@ -256,6 +289,13 @@ bool drive_turn_first(struct drive *drive, enum gp_kind kind)
         return false;
     end(drive, kind, true);
     return true;
+}
+
+bool drive_turn_first(struct drive *drive, enum gp_kind kind)
+{
+    struct start start = start_of(drive, kind);
+    bool ended = turn_first(drive, kind);
+    return !is_undone(drive, kind, start) && ended;
 }
 
 /* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
@@ -277,6 +317,7 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     bool ended = false;
     if (!lock_try(gp_crank(drive->gp, kind)))
         return false;
+    struct start start = start_of(drive, kind);
     bool fresh = !gp_is_running(drive->gp, kind) && gp_is_needed(drive->gp, kind);
     if (fresh)
         begin(drive, kind);
@@ -290,17 +331,18 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
         end(drive, kind, false);
         ended = true;
     }
+    ended = !is_undone(drive, kind, start) && ended;
     drive_release_crank(drive, kind);
     return ended;
 }
 
-/* The calling thread, which counts as asleep, sleeps.  In the child of a handler that forks meanwhile nobody counts. */
-static void sleep_counted(struct drive *drive, uint32_t *word, uint32_t expected, uint32_t *count, int64_t timeout_ns)
+/* The calling thread, which was asleep, no longer counts as such; in the child of a handler that has forked it may not
+ * have counted. */
+static void uncount(uint32_t *count)
 {
-    uint32_t generation = drive->generation;
-    drive_sleep(drive, word, expected, timeout_ns);
-    if (generation == drive->generation)
-        rtrcu_fetch_add(count, (uint32_t)-1);
+    uint32_t seen = rtrcu_load_relaxed(count);
+    while (seen != 0 && !rtrcu_compare_exchange(count, &seen, seen - 1))
+        ; /* each failure means that another thread came or went */
 }
 
 /* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
@@ -374,7 +416,8 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
             continue;
         }
         pause_ns = next_pause(drive, watches, pause_ns);
-        sleep_counted(drive, &turning->event, event, &turning->sleeping, pause_ns);
+        drive_sleep(drive, &turning->event, event, pause_ns);
+        uncount(&turning->sleeping);
     }
 }
 
@@ -398,7 +441,8 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
         rtrcu_fetch_add(&drive->turn_waiters, 1);
         uint32_t turns = rtrcu_load_acquire(&drive->turns);
         bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
-        sleep_counted(drive, &drive->turns, turns, &drive->turn_waiters, reached ? 0 : patience_ns);
+        drive_sleep(drive, &drive->turns, turns, reached ? 0 : patience_ns);
+        uncount(&drive->turn_waiters);
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
 }

@@ -15,7 +15,7 @@ struct object *held;    // what the parked task goes on using
 uint32_t parked, ended; // the task is parked, and its section may be over
 struct object *queued;  // another thread's
 uint32_t was_queued;
-bool forking;
+bool forking, forked; // forked: by a handler, inside a step perhaps
 
 void park_in_section()
 {
@@ -72,11 +72,16 @@ void go_on_in_the_child()
     shared = nullptr;
 }
 
-void fork_and_go_on()
+void fork_here()
 {
     forking = true;
     sim::fork();
     forking = false;
+}
+
+void fork_and_go_on()
+{
+    fork_here();
     go_on_in_the_child();
 }
 
@@ -86,7 +91,7 @@ void begin(void (*parker)(), void (*ender)(), void (*updater)())
     shared = make_object();
     rtrcu_task_init(&task, "task");
     parked = ended = was_queued = 0;
-    forking = false;
+    forking = forked = false;
     held = queued = nullptr;
     sim::as_thread(sim::thread("parker", parker), register_reader);
     if (ender)
@@ -121,15 +126,87 @@ void queued_setup()
     queued = make_object();
 }
 
+// ---- a handler that forks ----
+
+// Where the library holds a short lock, it would end the program with a message.
+void fork_in_handler()
+{
+    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
+        return;
+    forked = true; // what the step has done is undone at its end
+    fork_here();
+    bool is_parked_still = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE;
+    rtrcu_store_relaxed(&ended, is_parked_still ? 0 : 1); // who was about to end it is not there
+}
+
+// By a thread of the library, also in the child.
+void end_what_is_waited_for()
+{
+    if (rtrcu_exchange(&ended, 1))
+        return;
+    rtrcu_task_resume(&task);
+    sim::expect(held->value == 42, "a parked task may use the object until its section ends");
+    rcu_read_unlock();
+}
+
+void park_here()
+{
+    register_reader();
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+    rtrcu_task_park(&task);
+    rtrcu_store_release(&parked, 1);
+}
+
+void replace_beside_the_task()
+{
+    struct object *old = replace_object();
+    synchronize_rcu();
+    sim::expect(rtrcu_load_acquire(&ended), "a task that is parked is waited for, in the child of a handler too");
+    free_object(old);
+}
+
+void expedite_beside_the_task()
+{
+    struct object *old = replace_object();
+    synchronize_rcu_expedited();
+    sim::expect(rtrcu_load_acquire(&ended), "a task that is parked is waited for, in the child of a handler too");
+    free_object(old);
+}
+
+void begin_handler(void (*updater)())
+{
+    configure();
+    shared = make_object();
+    rtrcu_task_init(&task, "task");
+    rtrcu_task_set_blocking_handler(end_what_is_waited_for);
+    parked = ended = was_queued = 0;
+    forking = forked = false;
+    held = queued = nullptr;
+    int id = sim::thread("updater", updater);
+    sim::as_thread(id, park_here);
+    sim::signal(id, fork_in_handler);
+}
+
+void handler_setup()
+{
+    begin_handler(replace_beside_the_task);
+}
+
+void handler_expedited_setup()
+{
+    begin_handler(expedite_beside_the_task);
+}
+
 void check_between_handlers()
 {
-    if (!forking)
+    if (!forking && !forked)
         check_invariants();
 }
 
 } // namespace
 
-extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued;
+extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -140,5 +217,12 @@ const sim::Scenario kForkParking = {"fork-parking",         "a fork beside a tas
 const sim::Scenario kForkQueued = {"fork-queued",          "a fork beside a callback that is collected and invoked",
                                    queued_setup,           nullptr,
                                    check_between_handlers, 12000};
+
+const sim::Scenario kForkHandler = {"fork-handler",         "a handler forks while its thread waits for a task",
+                                    handler_setup,          expect_idle,
+                                    check_between_handlers, 20000};
+const sim::Scenario kForkHandlerExpedited = {"fork-handler-expedited", "the same by an expedited grace period",
+                                             handler_expedited_setup,  nullptr,
+                                             check_between_handlers,   20000};
 
 } // namespace scenarios

@@ -113,6 +113,23 @@ TEST(Lock, ResetForgetsAnOwnerThatIsNotThere)
     lock_release(&lock);
 }
 
+/* A handler that interrupted its holder has forked: in the child the holder goes on, under another id. */
+TEST(Lock, KeptByWhoeverForkedAlone)
+{
+    struct lock lock;
+    uint32_t me = lock_thread_id().number;
+    lock_init(&lock, LOCK_RANK_CRANK);
+    lock.word = 0x12345 | FUTEX_WAITERS;
+    lock_keep(&lock, plat_tid{0x12345});
+    EXPECT_EQ(lock.word, me);
+    lock_release(&lock);
+    lock.word = 0x12345;
+    lock_keep(&lock, plat_tid{0x12346});
+    EXPECT_EQ(lock.word, 0u) << "its holder is not there";
+    lock_keep(&lock, PLAT_NOBODY);
+    EXPECT_EQ(lock.word, 0u) << "a thread that had no id yet held nothing";
+}
+
 TEST(Lock, RisingRanksMayBeNested)
 {
     struct lock outer, inner;

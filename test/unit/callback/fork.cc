@@ -25,7 +25,7 @@ class CallbackFork : public CallbackWorld
     {
         reader_after_fork_child(world_.registry(), nullptr);
         parked_after_fork_child(world_.registry());
-        gp_after_fork_child(world_.gp());
+        gp_after_fork_child(world_.gp(), PLAT_NOBODY);
         callback_after_fork_child(cb_, {old_thread_id});
         test::let_go(world_.registry(), READER_DRIVE);
     }
