@@ -21,12 +21,15 @@ fn a_thread_is_an_ordinary_one_again() {
     assert_eq!(stats().threads_deadline, 1);
     drop(turn);
     assert_eq!(stats().threads_deadline, 0);
-    let qsbr = Qsbr::register().unwrap();
+    // SAFETY: it may be called anywhere.
+    let is_online = || unsafe { rtrcu_sys::word() } & rtrcu_sys::QSBR_ONLINE != 0;
+    let mut qsbr = Qsbr::register().unwrap();
+    assert!(!qsbr.offline(is_online));
+    assert!(is_online());
     let cookie = Cookie::start();
     assert!(!cookie.is_reached());
     drop(qsbr);
-    // SAFETY: it may be called anywhere.
-    assert_eq!(unsafe { rtrcu_sys::word() } & rtrcu_sys::QSBR_ONLINE, 0);
+    assert!(!is_online());
     eventually(|| cookie.is_reached()); // though this thread says nothing any more
     let guard = read();
     assert!(Turn::register().is_err() && Qsbr::register().is_err());
