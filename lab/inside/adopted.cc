@@ -7,6 +7,7 @@ namespace lab::inside
 namespace
 {
 
+constexpr uint64_t nesting = UINT32_MAX; // the bits of a word that counts sections
 constexpr int most_flavours = 16, most_chunks = 4096, most_servers = 4096;
 
 class Flavour
@@ -24,6 +25,7 @@ class Flavour
         domain_.name = memory_.text(value(at_, "adopted.name"), 32);
         inside_ = value(value(at_, "adopted.kind"), "kind.inside");
         read_grace_periods();
+        read_counters();
         const Field *chunk = block_.find("adopted.chunk");
         uint64_t chunk_at = chunk != nullptr ? at_ + chunk->offset : 0;
         for (int count = 0; chunk_at != 0 && count < most_chunks; count++) {
@@ -52,7 +54,8 @@ class Flavour
         Batch batch(memory_);
         const uint64_t &seq = ask(batch, at_, "adopted.seq"), &began = ask(batch, at_, "adopted.began_ns"),
                        &waiters = ask(batch, at_, "adopted.waiters"), &busy = ask(batch, at_, "adopted.busy"),
-                       &completed = ask(batch, at_, "adopted.completed");
+                       &completed = ask(batch, at_, "adopted.completed"),
+                       &longest = ask(batch, at_, "adopted.longest_ns");
         batch.run();
         GracePeriods &gp = domain_.gp[normal];
         gp.running = seq % block_.seq_step != 0;
@@ -61,6 +64,19 @@ class Flavour
         gp.waiters = waiters + (gp.running ? 1 : 0); // who turns it waits too
         gp.completed = completed;
         gp.busy = busy;
+        gp.longest_ns = static_cast<int64_t>(longest);
+    }
+
+    void read_counters()
+    {
+        domain_.counters["watch.stall_reports"] = value(at_, "adopted.stalls");
+        domain_.counters["callbacks.over_qmax"] = value(at_, "adopted.over_qmax");
+        domain_.counters["callbacks.blocked_at_qmax"] = value(at_, "adopted.blocked");
+        // Of those whose word counts sections, mb has no word that says so; of the others it is 0.
+        const uint64_t light = value(at_, "adopted.light");
+        const bool is_light = light != 0 && memory_.value<uint32_t>(light).value_or(0) != 0;
+        domain_.counters["registry.fence_mode"] =
+            block_.find("adopted.light") != nullptr && inside_ == nesting && !is_light;
     }
 
     void read_readers(uint64_t chunk)
@@ -92,7 +108,6 @@ class Flavour
 
     void add_thread(int id, uint64_t word, bool owes)
     {
-        constexpr uint64_t nesting = UINT32_MAX;
         Thread thread;
         thread.id = id;
         thread.is_registered = true;
@@ -108,6 +123,7 @@ class Flavour
     void read_servers()
     {
         uint64_t server = value(at_, "adopted.servers");
+        domain_.queued = domain_.invoked = value(at_, "adopted.invoked_by_gone");
         for (int count = 0; server != 0 && count < most_servers; count++) {
             domain_.invoked += value(server, "server.invoked"); // first: never more than what was queued
             domain_.queued += value(block_.at(server, "server.queue"), "queue.queued");

@@ -42,6 +42,18 @@ static void nothing(struct rcu_head *head)
     (void)head;
 }
 
+/* A callback, and one of the barrier, are run by a server that is no more. */
+static void use_a_server(void)
+{
+    static struct rcu_head head;
+    struct adopt_server *server = rtrcu_adopt_server_create(nested, 0, -1);
+    rtrcu_adopt_server_set_thread(nested, server);
+    rtrcu_adopt_call(nested, &head, nothing);
+    rtrcu_adopt_barrier(nested);
+    rtrcu_adopt_server_set_thread(nested, NULL);
+    rtrcu_adopt_server_free(nested, server);
+}
+
 static void *read_nested(void *unused)
 {
     rtrcu_adopt_register(nested);
@@ -81,6 +93,7 @@ int main(void)
     char byte;
     nested = rtrcu_adopt(&flavours[0]);
     online = rtrcu_adopt(&flavours[1]);
+    use_a_server();
     pthread_barrier_init(&begun, NULL, 3);
     pthread_barrier_init(&end, NULL, 3);
     pthread_create(&threads[0], NULL, read_nested, NULL);

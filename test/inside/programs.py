@@ -295,24 +295,24 @@ def check_screen(root, rtrcu, subject, busy, path):
 
 def check_adopted(rtrcu, path):
     """Flavours of liburcu are domains of their own."""
-    subject = Subject(path)
+    subject = Subject(path, environment={"RTRCU_STALL_TIMEOUT_MS": "20"})
     reader, loop = subject.threads["reader"], subject.threads["loop"]
 
     def both_wait():
         rows = {(row["row"], row["domain"], row.get("thread")): row for row in rows_of(rtrcu, subject.pid)}
-        return (
-            rows
-            if all(
-                rows.get(("thread", domain, thread), {}).get("waited_for")
-                for domain, thread in (("nested", reader), ("online", loop))
-            )
-            else None
+        say_so = all(rows["domain", domain, None]["stall_reports"] for domain in ("nested", "online"))
+        wait = all(
+            rows.get(("thread", domain, thread), {}).get("waited_for")
+            for domain, thread in (("nested", reader), ("online", loop))
         )
+        return rows if say_so and wait else None
 
-    rows = until(both_wait, "both flavours wait for their readers")
+    rows = until(both_wait, "both flavours wait for their readers, and say so")
     expect(rows["thread", "nested", reader]["nesting"] == 3, "adopted: nesting", rows)
     expect(rows["thread", "online", loop]["online"], "adopted: online", rows)
-    expect(rows["domain", "nested", None]["callbacks_backlog"] == 3, "adopted: callbacks", rows)
+    row = rows["domain", "nested", None]
+    expect(row["callbacks_backlog"] == 3 and row["callbacks_invoked"] == 3, "adopted: callbacks", rows)
+    expect(row["full_fences"] == 1 and rows["domain", "online", None]["full_fences"] == 0, "adopted: fences", rows)
     text = run(rtrcu, "who", "--no-stacks", str(subject.pid))
     for pattern in (
         r"domain nested .*\n  normal grace period \d+ is under way",
