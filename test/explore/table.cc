@@ -65,10 +65,13 @@
     X(RefusedKinds) \
     X(Call) \
     X(CallTwo) \
+    X(CallKept) \
+    X(CallKeptLeaves) \
     X(CallSignal) \
     X(CallExit) \
     X(Barrier) \
     X(BarrierTwo) \
+    X(BarrierHurry) \
     X(Free) \
     X(FreeBarrier) \
     X(Retire) \
@@ -82,6 +85,7 @@
     X(DirectLeave) \
     X(DirectTask) \
     X(Ltimer) \
+    X(LtimerIdle) \
     X(DriverChanged) \
     X(DriverToSched) \
     X(DriverFromSched) \
@@ -118,6 +122,7 @@
     X(ForkQueued) \
     X(ForkHandler) \
     X(ForkHandlerExpedited) \
+    X(ForkAside) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \

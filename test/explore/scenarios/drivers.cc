@@ -35,6 +35,24 @@ void ltimer_setup()
     sim::as_thread(sim::thread("updater", call_and_wait), register_and_start_driver);
 }
 
+// Once nothing is left the driver sleeps until it is woken.
+bool driver_is_idle()
+{
+    return drive_thread_sleeps(&rtrcu_domain.drive.thread) == DRIVE_IDLE;
+}
+
+void call_and_see_it_idle()
+{
+    call_and_wait();
+    sim::until(driver_is_idle);
+}
+
+void ltimer_idle_setup()
+{
+    begin(RTRCU_DRIVER_LTIMER);
+    sim::as_thread(sim::thread("updater", call_and_see_it_idle), register_and_start_driver);
+}
+
 void poll_setup()
 {
     begin(RTRCU_DRIVER_POLL);
@@ -200,10 +218,12 @@ void daemon_refused_setup()
 
 extern const sim::Scenario kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused, kDaemonRefused;
 extern const sim::Scenario kLimitsChanged;
-extern const sim::Scenario kLtimer, kPollDriver, kSched, kSchedTwo;
+extern const sim::Scenario kLtimer, kLtimerIdle, kPollDriver, kSched, kSchedTwo;
 
 const sim::Scenario kLtimer = {
     "ltimer", "driver ltimer: one callback and a reader", ltimer_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kLtimerIdle = {
+    "ltimer-idle", "driver ltimer: it sleeps once nothing is left", ltimer_idle_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kPollDriver = {
     "poll-driver", "driver poll: one callback and a reader", poll_setup, nullptr, check_invariants, 20000};
 const sim::Scenario kSched = {

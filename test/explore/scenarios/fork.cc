@@ -198,6 +198,15 @@ void handler_expedited_setup()
     begin_handler(expedite_beside_the_task);
 }
 
+// Without a driver's thread whoever waits runs the callbacks, in the parent and in the child.
+void aside_setup()
+{
+    begin(read_once, nullptr, queue_and_wait);
+    rtrcu_domain.config.first.driver = RTRCU_DRIVER_SCHED;
+    rtrcu_domain.drive.driver = drive_driver_of(RTRCU_DRIVER_SCHED);
+    queued = make_object();
+}
+
 void check_between_handlers()
 {
     if (!forking && !forked)
@@ -206,7 +215,7 @@ void check_between_handlers()
 
 } // namespace
 
-extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited;
+extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -217,6 +226,9 @@ const sim::Scenario kForkParking = {"fork-parking",         "a fork beside a tas
 const sim::Scenario kForkQueued = {"fork-queued",          "a fork beside a callback that is collected and invoked",
                                    queued_setup,           nullptr,
                                    check_between_handlers, 12000};
+const sim::Scenario kForkAside = {
+    "fork-aside", "a fork beside one who waits, and runs the callbacks", aside_setup, nullptr, check_between_handlers,
+    12000};
 
 const sim::Scenario kForkHandler = {"fork-handler",         "a handler forks while its thread waits for a task",
                                     handler_setup,          expect_idle,
