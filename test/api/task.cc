@@ -16,6 +16,28 @@
 namespace
 {
 
+/* Nobody else reads: what the caller has parked is what its grace period waits for. */
+TEST(Task, WhoWaitsAloneWaitsForWhatItHasParked)
+{
+    rcu_task task;
+    rcu_task_init(&task, "parked");
+    std::atomic<bool> waits = false, ended = false;
+    std::thread other([&] {
+        test::eventually([&] { return waits.load(); });
+        for (int i = 0; i < 200; i++) /* a caller that does not wait has returned by then, mostly */
+            sched_yield();
+        ended = true;
+        rcu_task_resume(&task);
+        rcu_read_unlock();
+    });
+    rcu_read_lock();
+    rcu_task_park(&task);
+    waits = true;
+    synchronize_rcu();
+    EXPECT_TRUE(ended);
+    other.join();
+}
+
 TEST(Task, ASectionIsLockedOnOneThreadAndUnlockedOnAnother)
 {
     rcu_task task;

@@ -492,6 +492,19 @@ TEST_F(Callback, BarrierWaitsForTheOrphansQueueToo)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
+TEST_F(Callback, BarrierWaitsForEveryLeaf)
+{
+    reader_record *record = world_.craft(0);
+    while (record->leaf->index < 2)
+        record = world_.craft(0);
+    enqueue(record);
+    callback_barrier_set(cb_);
+    make_ready(record);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    invoke(record, everything());
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+}
+
 /* Producer and consumer at once: every callback runs once, in order. */
 TEST_F(Callback, OwnerAndInvokerAtOnce)
 {

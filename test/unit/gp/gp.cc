@@ -253,6 +253,8 @@ TEST_F(Gp, NoFenceWhereAllAreOnline)
     EXPECT_FALSE(gp_needs_fence(gp));
     world_.set_inside(second, 0);
     EXPECT_TRUE(gp_needs_fence(gp)) << "it is offline";
+    world_.set_inside(second, 1);
+    EXPECT_TRUE(gp_needs_fence(gp)) << "and its next section begins without a fence, too";
     world_.set_inside(second, RTRCU_QSBR_ONLINE);
     EXPECT_FALSE(gp_needs_fence(gp));
     world_.set_inside(first, 0);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a thread gives back when it leaves.
  */
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -40,6 +42,29 @@ TEST(Leave, ReportsLikeAnyOther)
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
     ASSERT_TRUE(crank.is_clear());
     crank.end();
+}
+
+/* More than are promoted at once: none stays on the list of a slot that another thread may take. */
+TEST(Leave, LeavesAllItsTasksToItsLeaf)
+{
+    std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
+    test::Worker reader;
+    reader.run([&] {
+        for (rcu_task &task : tasks) {
+            rcu_task_init(&task, "left");
+            rcu_read_lock();
+            (void)section_task_park(gp_, &task, true);
+        }
+        (void)section_leave(gp_, false);
+    });
+    for (const rcu_task &task : tasks)
+        EXPECT_EQ(rtrcu_load_relaxed(&task.where), static_cast<uint32_t>(PARKED_ON_LEAF));
+    reader.run([&] {
+        for (rcu_task &task : tasks) {
+            rcu_task_resume(&task);
+            rcu_read_unlock();
+        }
+    });
 }
 
 } // namespace
