@@ -59,11 +59,9 @@ static void *note_memory(size_t bytes, bool *from_pages)
 {
     int saved = errno;
     void *memory = malloc(bytes);
+    errno = saved; /* which a malloc() that finds memory at its second attempt changes too */
     *from_pages = !memory;
-    if (memory)
-        return memory;
-    errno = saved;
-    return plat_mem_pages(bytes);
+    return memory ? memory : plat_mem_pages(bytes);
 }
 
 static void note_release(void *memory, size_t bytes, bool from_pages)
