@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy daemon: krcud/N invokes everything; the owner only where it asks by rcu_process_callbacks().
+/* Policy daemon: krcud/N invokes everything; an owner's calls run nothing, rcu_process_callbacks() neither.
  *
  * tested by: test/unit/callback/policy.cc
  */

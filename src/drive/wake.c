@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waking who waits for a grace period, and the driver, or not: for a deadline thread the driver looks at its next tick.
+/* What a thread does behind a report, once it holds nothing: gives a lent priority back, wakes who waits for a grace
+ * period, and the driver.  Or wakes nobody: for a deadline thread the driver looks at its next tick.
  *
  * tested by: test/api/deadline.cc
  */
