@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy daemon: krcud/N invokes everything; an owner's calls run nothing, rcu_process_callbacks() neither.
+/* Policy daemon: krcud/N invokes everything; its owners' budgets are none.
  *
  * tested by: test/unit/callback/policy.cc
  */
