@@ -3,8 +3,8 @@
  *
  * Only the task's own share of the thread's nesting moves.  While a task with a listed section is mounted, the thread
  * remembers it: an unlock that brings the nesting back to the task's base ends that section.  Of a task that came
- * without a section the thread remembers what lies beneath it, since that may become less; it does not look into it, as
- * its memory is nobody's promise any more once it has been forgotten on a thread.
+ * without a section, or has ended its own, the thread remembers what lies beneath it, since that may become less; it
+ * does not look into it, as its memory is nobody's promise any more once it has been forgotten on a thread.
  *
  *  task.where     meaning                                          the share while parked
  *  NOWHERE        no section of it is listed                       0
@@ -36,13 +36,21 @@ static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
     return rtrcu_load_relaxed(&task->mounted) == reader_mount_id(gp_registry(gp));
 }
 
-/* The task came without a section, and runs above what the thread has open now. */
+/* The task, which has no section, runs above what the thread has open now. */
 static void put_above(struct rcu_task *task)
 {
     task->below = rtrcu_self.bare; /* to compare with, never to look into */
     task->outer_base = rtrcu_self.bare_base;
     rtrcu_self.bare = task;
     rtrcu_self.bare_base = task->base;
+}
+
+/* The task's section has ended here, and it runs on without one.  A task that came while that was open is above it
+ * still, and knows more beneath it: that one keeps its place. */
+static void keep_above(struct rcu_task *task)
+{
+    if (!rtrcu_self.bare || rtrcu_self.bare_base <= task->base)
+        put_above(task);
 }
 
 /* What lies beneath the task that runs here, which leaves. */
@@ -156,20 +164,21 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
  * left, and if that was all of it, the thread is outside.  When what is left began is not known any more. */
 static enum gp_actions give_up(struct gp *gp, uint32_t share)
 {
+    enum gp_actions actions = GP_ACTION_NONE;
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     reader_word_give(share);
-    if (rtrcu_self.bare_base > section_nesting())
-        rtrcu_self.bare_base = section_nesting(); /* it was taken from beneath the task that came without a section */
     if (rtrcu_self.entered_ns)
         rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
-    if (reader_word_is_fast(reader_self_word()) && !rtrcu_self.task)
-        return GP_ACTION_NONE;
-    reader_slow_begin();
-    enum gp_actions actions = section_task_done(gp);
-    struct reader_word word = reader_self_word();
-    if (!reader_word_is_fast(word) && reader_word_inside(word) == 0)
-        actions |= section_leave_outermost(gp);
-    reader_slow_end();
+    if (!reader_word_is_fast(reader_self_word()) || rtrcu_self.task) {
+        reader_slow_begin();
+        actions = section_task_done(gp);
+        struct reader_word word = reader_self_word();
+        if (!reader_word_is_fast(word) && reader_word_inside(word) == 0)
+            actions |= section_leave_outermost(gp);
+        reader_slow_end();
+    }
+    if (rtrcu_self.bare_base > section_nesting())
+        rtrcu_self.bare_base = section_nesting(); /* it was taken from beneath the task that has no section */
     return actions;
 }
 
@@ -195,6 +204,8 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
     if (is_mounted_here(gp, task))
         return; /* it runs here already */
+    if (rtrcu_self.bare == task)
+        rtrcu_self.bare = NULL; /* one that was forgotten here: no more is known of it, nor of those beneath */
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
     if (task->nesting == 0) {
@@ -256,8 +267,10 @@ enum gp_actions section_task_done(struct gp *gp)
             return actions;
         invariant("INV-SE2", is_mounted_here(gp, task));
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
-        if (unmount(task))
-            actions |= take_off(gp, task);
+        if (!unmount(task))
+            continue;
+        keep_above(task);
+        actions |= take_off(gp, task);
     }
 }
 

@@ -117,6 +117,7 @@
     X(TaskTakenPark) \
     X(TaskTakenAnonymous) \
     X(TaskBeneath) \
+    X(TaskBeneathEnded) \
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \

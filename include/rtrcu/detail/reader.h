@@ -69,7 +69,7 @@ struct rtrcu_thread {
     uint32_t slow;         /* atomic for others: slow paths under way; for who confirms full fences.  @room reader */
     uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room drive */
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
-    struct rcu_task *bare; /* resumed last here without a section; compared, never looked into.  @room section */
+    struct rcu_task *bare; /* runs here without a section, the innermost; compared, never looked into.  @room section */
     uint32_t bare_base;    /* what lies beneath it still.  @room section */
     int64_t entered_ns;    /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
 };

@@ -252,6 +252,25 @@ void take_from_beneath()
     stay();
 }
 
+// The same beneath a task whose section has ended here.
+void end_and_take_from_beneath()
+{
+    rcu_read_lock();
+    rtrcu_task_park(&task);
+    rcu_read_lock();
+    rtrcu_task_resume(&task);
+    rcu_read_unlock();
+    rtrcu_task_list(&second_task);
+    lock_and_park();
+    rtrcu_task_unlist(&second_task);
+    stay();
+}
+
+void ended_beneath_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, end_and_take_from_beneath, resume_and_stay);
+}
+
 void beneath_setup()
 {
     begin(RTRCU_BLOCKED_LISTS_PERCPU, take_from_beneath, resume_and_stay);
@@ -281,7 +300,7 @@ void taken_anonymous_setup()
 
 extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
     kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous,
-    kTaskBeneath;
+    kTaskBeneath, kTaskBeneathEnded;
 
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
@@ -325,5 +344,8 @@ const sim::Scenario kTaskTakenAnonymous = {
 const sim::Scenario kTaskBeneath = {"task-beneath",   "a section is taken from beneath a task that came without one",
                                     beneath_setup,    expect_idle,
                                     check_invariants, 4000};
+const sim::Scenario kTaskBeneathEnded = {"task-beneath-ended", "the same beneath a task whose section has ended there",
+                                         ended_beneath_setup,  expect_idle,
+                                         check_invariants,     4000};
 
 } // namespace scenarios

@@ -324,6 +324,94 @@ TEST_F(Task, ATaskAboveRemembersWhatLiesBeneathBoth)
     }));
 }
 
+/* The same beneath a task whose section has ended there: what it opens then goes with it, the thread is outside. */
+TEST_F(Task, WhatIsTakenFromBeneathATaskThatHasEndedIsNotItsOwn)
+{
+    rcu_task third;
+    rcu_task_init(&third, "third");
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_read_lock();
+        rcu_task_resume(&outer_);
+        rcu_read_unlock();
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+        rcu_task_list(&third);
+        EXPECT_EQ(section_nesting(), 0u);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(inner_.nesting, 1u);
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        EXPECT_EQ(outer_.nesting, 1u);
+        EXPECT_EQ(section_nesting(), 0u);
+    });
+    rcu_task_unlist(&third);
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+        rcu_task_resume(&outer_);
+        rcu_read_unlock();
+    });
+}
+
+/* A task above, which came without a section and takes its own from the one that ends so, is the innermost still. */
+TEST_F(Task, WhoTakesTheSectionOfTheTaskBeneathStaysAbove)
+{
+    rcu_task third;
+    rcu_task_init(&third, "third");
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        rcu_task_resume(&outer_);
+        rcu_task_resume(&inner_);
+        rcu_task_list(&third);
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section is the third task's";
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(inner_.nesting, 1u);
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        EXPECT_EQ(outer_.nesting, 1u);
+        EXPECT_EQ(section_nesting(), 0u);
+    });
+    rcu_task_unlist(&third);
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+        rcu_task_resume(&outer_);
+        rcu_read_unlock();
+    });
+}
+
+/* One that was forgotten behind its section comes back with another: what lay beneath it then means nothing. */
+TEST_F(Task, WhoWasForgottenComesBackAboveWhatIsThere)
+{
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+    });
+    second_.run([&] {
+        rcu_task_resume(&inner_);
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        rcu_task_park(&inner_);
+        EXPECT_EQ(section_nesting(), 1u) << "the thread's own";
+        rcu_read_unlock();
+        rcu_task_resume(&inner_);
+        rcu_read_unlock();
+    });
+}
+
 /* A scheduler may forget a task without a section on its thread and let its memory go: nobody looks into it. */
 TEST_F(Task, WhoForgetsATaskWithoutASectionIsNotLookedInto)
 {
