@@ -13,17 +13,19 @@
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
 
+/* In the child of a handler that forks behind the question the answer is old, and the child has asked anew. */
 struct plat_tid lock_thread_id(void)
 {
-    if (rtrcu_self.thread_id == 0)
-        rtrcu_self.thread_id = plat_thread_id().number;
-    return (struct plat_tid){rtrcu_self.thread_id};
+    uint32_t unknown = 0;
+    if (rtrcu_load_relaxed(&rtrcu_self.thread_id) == 0)
+        (void)rtrcu_compare_exchange(&rtrcu_self.thread_id, &unknown, plat_thread_id().number);
+    return (struct plat_tid){rtrcu_load_relaxed(&rtrcu_self.thread_id)};
 }
 
 struct plat_tid lock_after_fork_child(void)
 {
-    struct plat_tid old = {rtrcu_self.thread_id};
-    rtrcu_self.thread_id = 0;
+    struct plat_tid old = {rtrcu_load_relaxed(&rtrcu_self.thread_id)};
+    rtrcu_store_relaxed(&rtrcu_self.thread_id, 0);
     rtrcu_self.locks_held &= KEPT;
     return old;
 }
@@ -50,7 +52,12 @@ void lock_keep(struct lock *lock, struct plat_tid old_thread_id)
 
 bool lock_is_mine(const struct lock *lock)
 {
-    return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_id().number;
+    uint32_t me, owner;
+    do { /* as often as a handler forks */
+        me = lock_thread_id().number;
+        owner = rtrcu_load_relaxed(&lock->word) & OWNER_MASK;
+    } while (me != lock_thread_id().number);
+    return owner == me;
 }
 
 /* Before the lock is taken: a handler must not find it taken by its own thread and not noted.  Returns what was noted
@@ -79,10 +86,23 @@ static void taken(struct lock *lock, uint32_t before)
     lock->beside = before & UINT32_C(1) << lock->rank;
 }
 
+/* A handler that forks before the lock is taken leaves a child in which it is taken under an old id; behind that,
+ * lock_keep() has put it right. */
+static void put_right(struct lock *lock, uint32_t taken_as)
+{
+    uint32_t me = lock_thread_id().number, word = rtrcu_load_relaxed(&lock->word);
+    while (taken_as != me && (word & OWNER_MASK) == taken_as &&
+           !rtrcu_compare_exchange(&lock->word, &word, (word & ~OWNER_MASK) | me))
+        ; /* each failure means that another thread has begun to wait */
+}
+
 static bool take(struct lock *lock)
 {
-    uint32_t nobody = 0;
-    return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_id().number);
+    uint32_t nobody = 0, me = lock_thread_id().number;
+    bool took = rtrcu_compare_exchange(&lock->word, &nobody, me);
+    if (took && me != lock_thread_id().number)
+        put_right(lock, me);
+    return took;
 }
 
 /* The owner does not run on the kernel's advice: look again and again, and leave the CPU to it meanwhile.  That is what

@@ -59,7 +59,7 @@ struct rtrcu_thread {
     uint32_t state; /* owner-private bits, see reader/reader.h.  @room reader */
     uint32_t bh;    /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
     struct reader_record *record; /* NULL while not registered.  @room reader */
-    uint32_t thread_id;           /* as the kernel numbers it, 0 = not asked yet.  @room base */
+    uint32_t thread_id;           /* atomic for handlers: as the kernel has it, 0 = not asked yet.  @room base */
     uint32_t *lent;               /* the word by which it may have been lent a priority; the record's.  @room reader */
     struct rcu_task *task; /* atomic for others: the innermost here whose section is listed.  @room section, reader */
     uintptr_t entered;     /* atomic: where the outermost section began, if RTRCU_DEBUG.  @room api, reader */

@@ -83,22 +83,31 @@ int World::futex_wake(uintptr_t word, int count)
     return woken;
 }
 
+// Of those that are there now.
+Thread *World::thread_of(uint32_t number)
+{
+    for (Thread &thread : threads_) {
+        if (thread.number == number)
+            return &thread;
+    }
+    return nullptr;
+}
+
 int World::futex_lock_pi(uintptr_t word, int64_t timeout_ns)
 {
     point("futex lock", "futex_lock_pi");
     Thread &t = *current_;
     real_fence(t);
-    auto id = static_cast<uint32_t>(t.id + 1);
     uint64_t value = update_begin(word, 4, true, "futex lock");
-    if ((value & kOwnerMask) == id)
+    if ((value & kOwnerMask) == t.number)
         return -EDEADLK;
     if (value == 0) {
-        update_end(word, id, 4, true, "futex lock", "futex_lock_pi");
+        update_end(word, t.number, 4, true, "futex lock", "futex_lock_pi");
         real_fence(t);
         return 0;
     }
-    uint32_t owner = static_cast<uint32_t>(value & kOwnerMask);
-    if (owner > threads_.size() || threads_[owner - 1].waits == Waits::kFinished)
+    const Thread *owner = thread_of(static_cast<uint32_t>(value & kOwnerMask));
+    if (!owner || owner->waits == Waits::kFinished)
         return -ESRCH;
     update_end(word, value | kWaitersBit, 4, true, "futex lock: a waiter", "futex_lock_pi");
     real_fence(t);
@@ -114,7 +123,7 @@ int World::futex_unlock_pi(uintptr_t word)
     Thread &t = *current_;
     real_fence(t);
     uint64_t value = update_begin(word, 4, true, "futex unlock");
-    if ((value & kOwnerMask) != static_cast<uint32_t>(t.id + 1))
+    if ((value & kOwnerMask) != t.number)
         return -EPERM;
     Thread *heir = nullptr;
     bool more = false;
@@ -124,7 +133,7 @@ int World::futex_unlock_pi(uintptr_t word)
         more |= heir != nullptr;
         heir = heir ? heir : &thread;
     }
-    uint32_t now = heir ? static_cast<uint32_t>(heir->id + 1) | (more ? kWaitersBit : 0) : 0;
+    uint32_t now = heir ? heir->number | (more ? kWaitersBit : 0) : 0;
     update_end(word, now, 4, true, "futex unlock", "futex_unlock_pi");
     real_fence(t);
     if (heir)

@@ -45,6 +45,7 @@ World::World(const Options &options)
     : options_(options), stacks_(kMaxThreads * kStack), blocks_((kMaxThreads + 1) * kThreadBlock), heap_(kHeap)
 {
     outside_.id = 0;
+    outside_.number = 1;
     outside_.name = "outside";
     current_ = &outside_;
     the_world = this;
@@ -98,6 +99,7 @@ int World::add_thread(const char *name, void *(*body)(void *), void *argument, b
     }
     Thread &thread = threads_.emplace_back();
     thread.id = id;
+    thread.number = static_cast<uint32_t>(id + 1);
     thread.name = name;
     thread.daemon = daemon;
     thread.body = body;

@@ -41,6 +41,7 @@ enum class Waits { kNo, kFutex, kPi, kSleep, kUntil, kFinished };
 
 struct Thread {
     int id;
+    uint32_t number; // as the kernel calls it; another in a fork's child
     std::string name;
     bool daemon;
     void *(*body)(void *);
@@ -164,6 +165,7 @@ class World
         fork_prepare_();
         point("fork", "scenario");
         end_others();
+        current_->number += kMaxThreads;
         fork_child_();
     }
     void arm_exit(void *value)
@@ -171,9 +173,11 @@ class World
         current_->exit_value = value;
     }
 
-    void set_rt_priority(int id, int priority)
+    void set_rt_priority(uint32_t number, int priority)
     {
-        threads_[static_cast<size_t>(id)].rt_priority = priority;
+        Thread *thread = thread_of(number);
+        if (thread)
+            thread->rt_priority = priority;
     }
 
     Thread *current()
@@ -219,6 +223,7 @@ class World
     void drain_one(Thread &thread, size_t i);
     void drain_all(Thread &thread);
     void real_fence(Thread &thread);
+    Thread *thread_of(uint32_t number);
     void commit(Thread &owner, const BufferedStore &store);
     void yield_exclusive(const Thread &writer, uintptr_t address, size_t size);
     void order_acquire(Thread &thread);

@@ -154,7 +154,7 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
     if (world()->refuses(sim::kThreads))
         return -EAGAIN;
     int id = world()->add_thread(thread->name, thread->body, thread->argument, true);
-    thread->thread_id = static_cast<uint32_t>(id + 1);
+    thread->thread_id = static_cast<uint32_t>(id + 1); // only who forked has another number
     return 0;
 }
 
@@ -164,7 +164,7 @@ void plat_thread_join(struct plat_thread *)
 
 struct plat_tid plat_thread_id(void)
 {
-    return {static_cast<uint32_t>(world()->current()->id + 1)};
+    return {world()->current()->number};
 }
 
 struct plat_tid plat_main_thread(void)
@@ -214,7 +214,7 @@ int plat_sched_set(int priority, int nice)
 
 int plat_sched_lift(struct plat_tid thread, int priority)
 {
-    world()->set_rt_priority(static_cast<int>(thread.number) - 1, priority);
+    world()->set_rt_priority(thread.number, priority);
     return 0;
 }
 
