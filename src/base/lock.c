@@ -14,12 +14,12 @@
 #define LONGEST_PAUSE_NS 1000000
 
 /* In the child of a handler that forks behind the question the answer is old, and the child has asked anew. */
-struct plat_tid lock_thread_id(void)
+uint32_t lock_thread_number(void)
 {
     uint32_t unknown = 0;
     if (rtrcu_load_relaxed(&rtrcu_self.thread_id) == 0)
         (void)rtrcu_compare_exchange(&rtrcu_self.thread_id, &unknown, plat_thread_id().number);
-    return (struct plat_tid){rtrcu_load_relaxed(&rtrcu_self.thread_id)};
+    return rtrcu_load_relaxed(&rtrcu_self.thread_id);
 }
 
 struct plat_tid lock_after_fork_child(void)
@@ -47,16 +47,16 @@ void lock_keep(struct lock *lock, struct plat_tid old_thread_id)
     struct plat_tid owner = {rtrcu_load_relaxed(&lock->word) & OWNER_MASK};
     bool mine = !plat_tid_is_nobody(owner) && plat_tid_is(owner, old_thread_id);
     check((KEPT >> lock->rank) & 1);
-    rtrcu_store_relaxed(&lock->word, mine ? lock_thread_id().number : 0);
+    rtrcu_store_relaxed(&lock->word, mine ? lock_thread_number() : 0);
 }
 
 bool lock_is_mine(const struct lock *lock)
 {
     uint32_t me, owner;
     do { /* as often as a handler forks */
-        me = lock_thread_id().number;
+        me = lock_thread_number();
         owner = rtrcu_load_relaxed(&lock->word) & OWNER_MASK;
-    } while (me != lock_thread_id().number);
+    } while (me != lock_thread_number());
     return owner == me;
 }
 
@@ -90,7 +90,7 @@ static void taken(struct lock *lock, uint32_t before)
  * lock_keep() has put it right. */
 static void put_right(struct lock *lock, uint32_t taken_as)
 {
-    uint32_t me = lock_thread_id().number, word = rtrcu_load_relaxed(&lock->word);
+    uint32_t me = lock_thread_number(), word = rtrcu_load_relaxed(&lock->word);
     while (taken_as != me && (word & OWNER_MASK) == taken_as &&
            !rtrcu_compare_exchange(&lock->word, &word, (word & ~OWNER_MASK) | me))
         ; /* each failure means that another thread has begun to wait */
@@ -98,9 +98,9 @@ static void put_right(struct lock *lock, uint32_t taken_as)
 
 static bool take(struct lock *lock)
 {
-    uint32_t nobody = 0, me = lock_thread_id().number;
+    uint32_t nobody = 0, me = lock_thread_number();
     bool took = rtrcu_compare_exchange(&lock->word, &nobody, me);
-    if (took && me != lock_thread_id().number)
+    if (took && me != lock_thread_number())
         put_right(lock, me);
     return took;
 }
@@ -123,7 +123,7 @@ static void acquire(struct lock *lock, uint32_t before)
         if (!error)
             break;
         if (lock_is_mine(lock))
-            plat_die("rtrcu: lock of rank %u taken twice by thread %u\n", lock->rank, lock_thread_id().number);
+            plat_die("rtrcu: lock of rank %u taken twice by thread %u\n", lock->rank, lock_thread_number());
         if (error != -EINTR && error != -EAGAIN)
             look_later(&pause_ns);
     }
@@ -157,7 +157,7 @@ void lock_release(struct lock *lock)
     must_hold(lock);
     bool beside = lock->beside;
     rtrcu_tsan_release(lock);
-    uint32_t expected = lock_thread_id().number;
+    uint32_t expected = lock_thread_number();
     if (!rtrcu_compare_exchange(&lock->word, &expected, 0) && plat_futex_unlock_pi(&lock->word) != 0)
         rtrcu_exchange(&lock->word, 0);
     if (!beside)
