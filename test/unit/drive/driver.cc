@@ -165,8 +165,8 @@ TEST_F(Dispatch, TheTickIsSleptOut)
     drive_change(drive_, drive_driver_of(RTRCU_DRIVER_LTIMER), drive_->home);
     ASSERT_EQ(drive_start(drive_), 0);
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes.count) >= 2; }));
-    for (int i = 0; i < 10000; i++)
-        std::this_thread::yield();
+    auto driver = static_cast<pid_t>(plat_thread_tid(&drive_->thread.plat).number);
+    EXPECT_TRUE(test::eventually([&] { return test::is_asleep(driver) || drive_->passes.count > 2; }));
     EXPECT_EQ(rtrcu_load_acquire(&drive_->passes.count), 2u) << "the first begins the tick";
 }
 
