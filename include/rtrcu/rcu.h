@@ -341,8 +341,9 @@ static inline void rcu_barrier(void)
  * rcu_free - free(@memory) after a grace period, in bulk; memory without a head in it.
  * Context:  any thread, inside a section or not; not in signal handlers.
  * Blocks:   no longer than malloc() of one block for every 500 pointers (but see backpressure=block).  Where malloc()
- *           and the kernel have no memory left it waits for a gp; where it may not (in a section, on a deadline thread)
- *           the memory is never freed, which is said once and counted in frees_leaked.
+ *           and the kernel have no memory left it waits for a gp; where it may not (in a section, online in the
+ *           quiescent-state discipline, on a deadline thread) the memory is never freed, which is said once and counted
+ *           in frees_leaked.
  * Ordering: as call_rcu().
  * Returns:  nothing; cannot fail.  NULL does nothing.
  */

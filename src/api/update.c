@@ -147,11 +147,17 @@ static bool may_wait(void)
     return !reader_self_is(READER_STATE_DEADLINE) && section_nesting() == 0 && !interrupted;
 }
 
-/* May it wait for the backlog to fall?  Not online in the quiescent-state discipline, which is inside: call_rcu() is no
- * quiescent state. */
+/* In a call that need not wait?  Not online in the quiescent-state discipline, which is inside: neither call_rcu() nor
+ * rcu_free() is a quiescent state. */
+static bool may_wait_unasked(void)
+{
+    return may_wait() && !section_may_go_offline(&rtrcu_domain.gp);
+}
+
+/* May it wait for the backlog to fall? */
 static bool may_block(void)
 {
-    return may_wait() && !reader_self_is(READER_STATE_CALLBACK) && !section_may_go_offline(&rtrcu_domain.gp);
+    return may_wait_unasked() && !reader_self_is(READER_STATE_CALLBACK);
 }
 
 /* Have the backlog served sooner. */
@@ -270,7 +276,7 @@ static inline int note(struct callback_retired retired)
  * its own note; where waiting for them is not possible it stays for ever, which is said. */
 static __attribute__((noinline)) void free_without_note(void *memory)
 {
-    if (may_wait()) {
+    if (may_wait_unasked()) {
         rtrcu_synchronize();
         free(memory);
     } else if (callback_count_leaked(&rtrcu_domain.cb)) {

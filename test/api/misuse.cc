@@ -162,6 +162,33 @@ TEST(Misuse, AFreeInsideASectionDoesNotWaitForMemory)
     EXPECT_TRUE(result.contains("no memory to note a pointer in")) << result.output;
 }
 
+/* Inside from one quiescent state to the next: what the thread has read stays. */
+CHILD(free_without_memory_in_the_discipline)
+{
+    static void *objects[2000];
+    for (void *&each : objects)
+        each = malloc(40);
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    unsigned long read = get_state_synchronize_rcu();
+    {
+        test::NoMemory none;
+        for (void *each : objects)
+            rcu_free(each);
+    }
+    REQUIRE(!poll_state_synchronize_rcu(read));
+    REQUIRE(test::stats().frees_leaked > 0);
+    rcu_thread_offline();
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_backlog == 0);
+}
+
+TEST(Misuse, AFreeIsNoQuiescentStateWithoutMemoryEither)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_the_discipline")));
+}
+
 /* At the latest when what is there for notes is full the function runs in the call itself. */
 CHILD(defer_without_memory)
 {
