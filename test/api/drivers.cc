@@ -386,12 +386,14 @@ CHILD(going_offline_runs_no_callback)
     REQUIRE(runs == left_behind);
 }
 
+constexpr int more_than_a_turn = 10000; /* of one queue, for who is no daemon */
+
 /* Callbacks that are ready keep rcu_barrier() from returning, and not the readers of a grace period that others asked
  * for. */
 CHILD(sched_barrier_beside_a_reader)
 {
     test::Worker owner, reader;
-    owner.run([&] { queue(1); });
+    owner.run([&] { queue(more_than_a_turn); });
     rcu_process_callbacks(0); /* collects, so that the next grace period is theirs */
     synchronize_rcu();
     synchronize_rcu();
@@ -399,7 +401,7 @@ CHILD(sched_barrier_beside_a_reader)
     (void)start_poll_synchronize_rcu();
     REQUIRE(runs == 0);
     rcu_barrier();
-    REQUIRE(runs == 1);
+    REQUIRE(runs == more_than_a_turn);
     reader.run([] { rcu_read_unlock(); });
 }
 

@@ -5,11 +5,11 @@
  */
 #include "drive/drive.h"
 
-/* No thread could be made, or the driver has none: do a pass here.  What is ready comes first: perhaps only what was
- * queued later waits for a grace period. */
+/* No thread could be made, or the driver has none: do a pass here.  What is ready comes first, and goes on beside the
+ * wait for readers: perhaps only what was queued later waits for them. */
 static void help(struct drive *drive)
 {
-    static const struct drive_turn_options options = {.by_caller = true};
+    static const struct drive_turn_options options = {.by_caller = true, .serves = true, .for_barrier = true};
     callback_collect(drive->cb);
     drive_dispatch(drive);
     if (callback_barrier_reached(drive->cb))

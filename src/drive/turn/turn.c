@@ -381,14 +381,25 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
     return true;
 }
 
-/* A driver is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their daemon. */
-static void serve_meanwhile(struct drive *drive, const struct drive_turn_options *options, int64_t *served_ns)
+/* Who serves is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their daemon, or
+ * be more than one turn runs.  True: the calling thread need not wait for these readers any more. */
+static bool serve_meanwhile(struct drive *drive, const struct drive_turn_options *options, int64_t *served_ns)
 {
     int64_t now = options->serves ? plat_clock_now() : 0;
     if (now - *served_ns < drive_tick_ns(drive))
-        return;
+        return false;
     *served_ns = now;
     (void)drive_dispatch(drive);
+    return options->for_barrier && callback_barrier_reached(drive->cb);
+}
+
+/* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
+static void stop_watching(struct drive *drive, enum gp_kind kind)
+{
+    drive_take_crank(drive, kind);
+    if (plat_tid_is(drive->turning[kind].watcher, lock_thread_id()))
+        drive->turning[kind].watcher = PLAT_NOBODY;
+    drive_release_crank(drive, kind);
 }
 
 /* Turn until the grace period of @cookie has passed, together with whoever else waits.
@@ -405,7 +416,8 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
     int64_t pause_ns = 0, served_ns = options->serves ? plat_clock_now() : 0;
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
-        serve_meanwhile(drive, options, &served_ns);
+        if (serve_meanwhile(drive, options, &served_ns))
+            return stop_watching(drive, kind);
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
             rtrcu_fetch_add(&turning->sleeping, 1);

@@ -48,6 +48,7 @@ struct drive_turn_options {
     bool never_sleeps; /* asks at once and polls */
     bool by_caller;    /* counted */
     bool serves;       /* between its steps: ready callbacks do not wait for a later grace period */
+    bool for_barrier;  /* who serves is rcu_barrier(), and turns no longer than it waits */
 };
 /* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
 bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
