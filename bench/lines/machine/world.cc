@@ -76,7 +76,7 @@ void set_world(World *world)
 World::World(int cpus)
 {
     for (int id = 0; id < cpus; id++)
-        cpus_.push_back({id});
+        cpus_.push_back({id, static_cast<uint32_t>(id + 1)});
     blocks_ = static_cast<unsigned char *>(pages(static_cast<size_t>(cpus) * kThreadBlock));
     for (size_t cpu = 0; cpu < cpus_.size(); cpu++)
         sim_thread_block_init(blocks_ + cpu * kThreadBlock);

@@ -43,6 +43,7 @@ struct Contended {
 
 struct Cpu {
     int id;
+    uint32_t number; // of the thread that runs there
     int rt_priority = 0;
 };
 
@@ -129,7 +130,7 @@ class World
     {
         return static_cast<int>(cpus_.size());
     }
-    void set_rt_priority(int, int)
+    void set_rt_priority(uint32_t, int)
     {
     }
     Cpu *current()
