@@ -204,6 +204,17 @@ fn what_is_deferred_runs_once_and_may_defer() {
     assert_eq!(seen, [1, 2]);
 }
 
+// The guard is in the reference: while it lives, whoever waits for a grace period would wait for itself.
+#[test]
+fn a_reference_from_get_holds_its_section() {
+    let cell = Rcu::new(1);
+    let seen = cell.get();
+    std::panic::catch_unwind(synchronize).expect_err("inside the reference's section");
+    assert_eq!(*seen, 1);
+    drop(seen);
+    synchronize();
+}
+
 #[test]
 fn waiting_where_it_would_wait_for_itself_panics() {
     let calls: [(&str, fn()); 5] = [
