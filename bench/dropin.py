@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What a program pays that was built for liburcu: on liburcu's own libraries and on ours, in turns.
 
-usage: dropin.py BUILD [ROUNDS]
 Prints a table: nanoseconds, medians over the rounds; the ratio is the median of the rounds' ratios, with its spread.
 """
+import argparse
 import os
 import pathlib
 import platform
 import statistics
 import subprocess
-import sys
 
 # The bars: ours as a part of theirs.
 BARS = {("called", "section"): 0.5, ("inlined", "section"): 1.1, ("called", "wait-alone"): 1.0,
@@ -33,8 +32,11 @@ def cpu_model():
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path, help="with bench/ and liburcu/ in it")
+    parser.add_argument("rounds", type=int, nargs="?", default=15)
+    arguments = parser.parse_args()
+    build, rounds = arguments.build.resolve(), arguments.rounds
     print(f"{os.cpu_count()} CPUs, {cpu_model()}, Linux {platform.release()}, {rounds} rounds\n")
     print("| read side | figure | liburcu, ns | rtrcu, ns | ratio | spread | bar |")
     print("|---|---|---|---|---|---|---|")

@@ -227,8 +227,10 @@ static void test_names(void)
     static int a, b, ran;
     static int *place = &a;
     rcu_init();
-    EXPECT(rcu_cmpxchg_pointer(&place, NULL, &b) == &a && place == &a);
-    EXPECT(rcu_cmpxchg_pointer(&place, &a, &b) == &a && place == &b);
+    int *found = rcu_cmpxchg_pointer(&place, NULL, &b); /* liburcu 0.15's, compiled in, is a statement */
+    EXPECT(found == &a && place == &a);
+    found = rcu_cmpxchg_pointer(&place, &a, &b);
+    EXPECT(found == &a && place == &b);
     rcu_set_pointer(&place, &a);
     EXPECT(place == &a);
     EXPECT(!rcu_read_ongoing());
