@@ -76,7 +76,7 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
         record->owes = false;
         if (self && self->record == record) {
-            rtrcu_store_relaxed(&record->thread_id, lock_thread_id().number);
+            rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
             continue;
         }
         if (chunk->own && rtrcu_load_relaxed(&record->used))

@@ -287,7 +287,7 @@ bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call)
     if (!inside && !(self && self->in_callbacks))
         return true;
     complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
-             adopted->flavour.name, lock_thread_id().number, call, inside ? "read-side critical section" : "callback");
+             adopted->flavour.name, lock_thread_number(), call, inside ? "read-side critical section" : "callback");
     return false;
 }
 
@@ -301,7 +301,7 @@ bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
         return true;
     }
     complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a read-side critical section waits for itself",
-             adopted->flavour.name, lock_thread_id().number, call);
+             adopted->flavour.name, lock_thread_number(), call);
     return false;
 }
 

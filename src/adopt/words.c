@@ -81,7 +81,7 @@ static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_ad
  * its first section visible does the same for the record. */
 static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *self)
 {
-    rtrcu_store_relaxed(&record->thread_id, lock_thread_id().number);
+    rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
     rtrcu_store_release(&record->reader, self);
 }
 

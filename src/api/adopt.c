@@ -25,7 +25,7 @@ struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
 void rtrcu_adopt_register(struct rtrcu_adopted *adopted)
 {
     if (!adopt_register(adopted))
-        plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_id().number);
+        plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_number());
 }
 
 void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted)
@@ -132,7 +132,7 @@ struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted)
 void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     if (!adopt_server_set_thread(adopted, server))
-        plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_id().number);
+        plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_number());
 }
 
 unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)

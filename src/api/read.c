@@ -98,9 +98,8 @@ int rtrcu_register_thread(unsigned int flags)
     int error = section_register(&rtrcu_domain.gp, flags);
     if (error)
         return error;
-    if (flags & RTRCU_DEADLINE)
-        drive_wake_always(
-            &rtrcu_domain.drive); /* it may sleep without a timeout, and this thread will not wake it later */
+    if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
+        drive_wake_always(&rtrcu_domain.drive);
     return 0;
 }
 
@@ -154,7 +153,7 @@ void rtrcu_set_exit_handler(void (*handler)(void))
 void rtrcu_note_entry(void)
 {
     if (section_nesting() > RTRCU_NESTING_MAX)
-        plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_id().number,
+        plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_number(),
                  (unsigned int)RTRCU_NESTING_MAX);
     if (section_nesting() != 1)
         return;
@@ -179,7 +178,7 @@ void rtrcu_assert_qsbr(const char *call)
         plat_die(
             "rtrcu: thread %u: %s() outside the quiescent-state discipline, or offline; register with RTRCU_QSBR and"
             " go online, or use rcu_read_lock()\n",
-            lock_thread_id().number, call);
+            lock_thread_number(), call);
 }
 
 void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line)

@@ -11,10 +11,10 @@ static void refuse_inside_section(const char *call)
 {
     if (CHECK_DEBUG)
         plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself\n",
-                 lock_thread_id().number, call);
+                 lock_thread_number(), call);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
              "rtrcu: thread %u: %s() inside a read-side critical section waits for itself and will not return",
-             lock_thread_id().number, call);
+             lock_thread_number(), call);
 }
 
 bool api_wait_begin(const char *call)
@@ -217,9 +217,9 @@ static struct reader_record *own_record(void)
 static __attribute__((noinline)) void refuse_callback(const char *call)
 {
     if (CHECK_DEBUG)
-        plat_die("rtrcu: thread %u: %s() of a null function\n", lock_thread_id().number, call);
+        plat_die("rtrcu: thread %u: %s() of a null function\n", lock_thread_number(), call);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_CALLBACK),
-             "rtrcu: thread %u: %s() of a null function; refused, nothing is queued", lock_thread_id().number, call);
+             "rtrcu: thread %u: %s() of a null function; refused, nothing is queued", lock_thread_number(), call);
 }
 
 void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
@@ -283,7 +283,7 @@ static __attribute__((noinline)) void free_without_note(void *memory)
         plat_print(
             "rtrcu: thread %u: rcu_free(): no memory to note a pointer in, and no waiting here; it is never freed (said"
             " once, counted in frees_leaked)\n",
-            lock_thread_id().number);
+            lock_thread_number());
     }
 }
 

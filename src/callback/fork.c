@@ -97,7 +97,7 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
     if (!own)
         (void)cbqueue_repair(queue); /* what it cannot find is counted below */
     if (plat_tid_is(cbqueue_claimer(queue->claim), old_thread_id) && queue->claim != 0)
-        queue->claim = lock_thread_id().number; /* the fork happened inside a callback: the batch goes on */
+        queue->claim = lock_thread_number(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
         abandon_claim_after_fork(cb, record);
     if (!own)

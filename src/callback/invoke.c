@@ -106,7 +106,7 @@ static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64
         return;
     complain(&cb->said_long,
              "rtrcu: thread %u: %llu callbacks took %lld ms, the last of function %p; others wait behind them",
-             lock_thread_id().number, (unsigned long long)count, (long long)(took_ns / 1000000),
+             lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
              (const void *)rtrcu_load_relaxed(&queue->function));
 }
 
@@ -329,7 +329,7 @@ struct callback_run callback_invoke(struct callback *cb, struct reader_record *r
 {
     uint32_t nobody = 0;
     struct callback_run run = {0};
-    run.claimed = !rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_id().number);
+    run.claimed = !rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_number());
     if (!run.claimed)
         run.done = run_claimed(cb, record, budget, &run.wanted);
     if (budget->by_owner && run.done)

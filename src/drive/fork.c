@@ -17,7 +17,7 @@ static bool has_daemon(const struct krcud *krcud)
  * False: a handler interrupted the calling thread's own fork. */
 static bool become_forker(struct drive *drive)
 {
-    uint32_t me = lock_thread_id().number;
+    uint32_t me = lock_thread_number();
     for (;;) { /* ends when those who came before have forked */
         uint32_t event = rtrcu_load_acquire(&drive->fork_event), other = 0;
         if (rtrcu_compare_exchange(&drive->forker, &other, me))
@@ -30,7 +30,7 @@ static bool become_forker(struct drive *drive)
 
 static void end_forker(struct drive *drive)
 {
-    if (rtrcu_load_relaxed(&drive->forker) != lock_thread_id().number)
+    if (rtrcu_load_relaxed(&drive->forker) != lock_thread_number())
         return;
     rtrcu_store_relaxed(&drive->forked_ns, plat_clock_now());
     rtrcu_exchange(&drive->forker, 0);
@@ -101,7 +101,7 @@ void drive_before_fork(struct drive *drive)
     if (lock_any_held(
             UINT32_MAX << LOCK_RANK_QUEUES)) /* a handler interrupted its holder, and what it guards is torn */
         plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
-                 lock_thread_id().number);
+                 lock_thread_number());
     pause_invokers(drive);
     callback_before_fork(drive->cb);
 }

@@ -37,7 +37,7 @@ void reader_fences_switch(struct reader_registry *registry)
 bool reader_fences_visit_begin(struct reader_registry *registry)
 {
     uint32_t nobody = 0;
-    if (!rtrcu_compare_exchange(&registry->fence_confirmer, &nobody, lock_thread_id().number))
+    if (!rtrcu_compare_exchange(&registry->fence_confirmer, &nobody, lock_thread_number()))
         return false;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         struct reader_record *record;

@@ -48,5 +48,5 @@ void reader_after_fork_child(struct reader_registry *registry, struct reader_rec
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
         keep_survivor_after_fork(leaf, survivor);
     if (survivor)
-        survivor->thread_id = lock_thread_id().number;
+        survivor->thread_id = lock_thread_number();
 }

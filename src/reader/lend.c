@@ -44,7 +44,7 @@ bool reader_lent_release(void)
     uint32_t *word = rtrcu_self.lent;
     if (!word)
         return false;
-    uint32_t mine = lock_thread_id().number, seen = rtrcu_load_relaxed(word);
+    uint32_t mine = lock_thread_number(), seen = rtrcu_load_relaxed(word);
     if ((seen & WORD_OWNER) != mine)
         return false;
     seen = mine;

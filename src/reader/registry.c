@@ -131,7 +131,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
 {
     record->self = self;
     record->cpu = plat_cpu_address();
-    rtrcu_store_relaxed(&record->thread_id, lock_thread_id().number);
+    rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
     rtrcu_store_relaxed(&record->fence_ack, 0);
     reader_word_register(self); /* in full-fence mode it stays so [O7] */
     self->record = record;

@@ -15,7 +15,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
         if (exiting && section_nesting() != 0)
             complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
                      "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
-                     lock_thread_id().number, section_nesting());
+                     lock_thread_number(), section_nesting());
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         actions = section_task_abandon(gp);
         reader_lock(reader_leaf_of(record));

@@ -29,7 +29,7 @@ enum gp_actions section_quiescent_slow(struct gp *gp)
     if (reader_word_nesting(word) != 0) {
         if (CHECK_DEBUG && reader_word_is_online(word))
             plat_die("rtrcu: thread %u: rcu_quiescent_state() inside a read-side critical section\n",
-                     lock_thread_id().number);
+                     lock_thread_number());
         return GP_ACTION_NONE;
     }
     invariant("INV-SE1", section_nesting() == 0);
@@ -44,7 +44,7 @@ enum gp_actions section_offline(struct gp *gp)
     if (section_nesting() != 0) {
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_OFFLINE),
                  "rtrcu: thread %u: rcu_thread_offline() inside a read-side critical section; ignored",
-                 lock_thread_id().number);
+                 lock_thread_number());
         return GP_ACTION_NONE;
     }
     rtrcu_tsan_release(rtrcu_read_unlock_slow);

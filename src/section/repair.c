@@ -28,7 +28,7 @@ static void repair(struct gp *gp, uint32_t nesting)
 {
     uint32_t base = discipline_of(reader_self_word());
     complain(reader_misuse(gp_registry(gp), READER_MISUSE_UNLOCK),
-             "rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored", lock_thread_id().number);
+             "rtrcu: thread %u: rcu_read_unlock() without rcu_read_lock(); ignored", lock_thread_number());
     reader_word_repair(reader_self() != NULL, base + nesting);
 }
 

@@ -229,7 +229,7 @@ enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own
     bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
     if (listed || section_nesting() == 0) {
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_LIST),
-                 "rtrcu: thread %u: rcu_task_list() %s; ignored", lock_thread_id().number,
+                 "rtrcu: thread %u: rcu_task_list() %s; ignored", lock_thread_number(),
                  listed ? "of a task that is listed" : "outside a read-side critical section");
         return GP_ACTION_NONE;
     }
@@ -281,7 +281,7 @@ enum gp_actions section_task_abandon(struct gp *gp)
     while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* as many as are mounted here */
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed",
-                 lock_thread_id().number, task->name ? task->name : "");
+                 lock_thread_number(), task->name ? task->name : "");
         if (unmount(task))
             actions |= take_off(gp, task);
     }

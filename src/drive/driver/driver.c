@@ -56,7 +56,7 @@ static void hold_back(struct drive *drive)
             "rtrcu: thread %u: in this fork's child callbacks wait for a driver, and calls with more signals blocked"
             " than at the fork make none, since they may be a handler's; call rtrcu_register_thread() (said"
             " once)\n",
-            lock_thread_id().number);
+            lock_thread_number());
 }
 
 void drive_start_in_call(struct drive *drive)

@@ -63,7 +63,7 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
         return false;
     if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
         return false; /* it makes the flood: what it needs is daemons, not time */
-    if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_id().number))
+    if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_number()))
         return false;
     if (rtrcu_load_relaxed(&drive_slot(record)->lent_gp) != seq) {
         rtrcu_store_relaxed(&drive_slot(record)->lent_ns, 0);
@@ -278,7 +278,7 @@ static bool lend(struct drive *drive, struct reader_record *record, struct plat_
     int64_t began = plat_clock_now();
     int error = plat_futex_lock_pi(reader_lent_word(record), SLICE_NS);
     if (error == 0) {
-        uint32_t mine = lock_thread_id().number;
+        uint32_t mine = lock_thread_number();
         if (!rtrcu_compare_exchange(reader_lent_word(record), &mine, 0))
             (void)plat_futex_unlock_pi(reader_lent_word(record));
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {

@@ -17,7 +17,7 @@ void drive_worker_begins(struct drive_worker *worker, int priority)
 
 void drive_worker_appears(struct drive_worker *worker)
 {
-    rtrcu_store_release(&worker->thread_id, lock_thread_id().number);
+    rtrcu_store_release(&worker->thread_id, lock_thread_number());
 }
 
 static bool was_refused(const struct drive_worker *worker, int priority)

@@ -22,7 +22,7 @@ bool drive_visit_begins(struct drive *drive)
 {
     struct drive_visit *visit = &drive->visit;
     uint32_t nobody = 0;
-    if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_id().number))
+    if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_number()))
         return false;
     rtrcu_store_release(&visit->began_ns, plat_clock_now());
     if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)

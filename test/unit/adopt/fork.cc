@@ -50,7 +50,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->serving = 1;
         server->joined_by_program = true;
         adopt_after_fork_child(&all_, {forked_by});
-        EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_id().number : 0);
+        EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? DRIVE_RUNNING : DRIVE_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_FALSE(server->joined_by_program);

@@ -23,7 +23,7 @@ TEST(Lock, HeldByWhoTookIt)
     EXPECT_FALSE(lock_is_mine(&lock));
     lock_acquire(&lock);
     EXPECT_TRUE(lock_is_mine(&lock));
-    EXPECT_EQ(lock.word, lock_thread_id().number);
+    EXPECT_EQ(lock.word, lock_thread_number());
     bool mine = true, taken = true;
     std::thread([&] {
         mine = lock_is_mine(&lock);
@@ -47,10 +47,10 @@ TEST(Lock, TryTakesAFreeLock)
 
 TEST(Lock, ThreadIdIsTheKernels)
 {
-    EXPECT_EQ(lock_thread_id().number, plat_thread_id().number);
+    EXPECT_EQ(lock_thread_number(), plat_thread_id().number);
     uint32_t other = 0;
-    std::thread([&] { other = lock_thread_id().number; }).join();
-    EXPECT_NE(other, lock_thread_id().number);
+    std::thread([&] { other = lock_thread_number(); }).join();
+    EXPECT_NE(other, lock_thread_number());
 }
 
 TEST(Lock, HandedOverToTheWaiter)
@@ -62,7 +62,7 @@ TEST(Lock, HandedOverToTheWaiter)
     uint32_t waiter = 0;
     bool mine = false;
     std::thread thread([&] {
-        waiter = lock_thread_id().number;
+        waiter = lock_thread_number();
         lock_acquire(&lock);
         mine = lock_is_mine(&lock);
         steps.reach(1);
@@ -117,7 +117,7 @@ TEST(Lock, ResetForgetsAnOwnerThatIsNotThere)
 TEST(Lock, KeptByWhoeverForkedAlone)
 {
     struct lock lock;
-    uint32_t me = lock_thread_id().number;
+    uint32_t me = lock_thread_number();
     lock_init(&lock, LOCK_RANK_CRANK);
     lock.word = 0x12345 | FUTEX_WAITERS;
     lock_keep(&lock, plat_tid{0x12345});

@@ -172,12 +172,11 @@ TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
     queue_ready(record, 3);
     invoke(record, at_most(1));
     callback_slot(record)->queue.claim =
-        lock_thread_id().number | CB_CLAIM_WANTED; /* as it stands in the midst of the second */
+        lock_thread_number() | CB_CLAIM_WANTED; /* as it stands in the midst of the second */
     callback_slot(record)->queue.started++;
     (void)cbqueue_pop(&callback_slot(record)->queue.batch);
     callback_thread_ends(cb_);
-    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_id().number | CB_CLAIM_WANTED)
-        << "it is inside no callback";
+    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_number() | CB_CLAIM_WANTED) << "it is inside no callback";
     rtrcu_self.state |= READER_STATE_CALLBACK;
     callback_thread_ends(cb_);
     EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);

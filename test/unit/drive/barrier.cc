@@ -23,7 +23,7 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     config_.tick_us = 3600000000;
     uint32_t flag = 0, id = 0;
     test::Worker waiter;
-    waiter.run([&] { id = lock_thread_id().number; });
+    waiter.run([&] { id = lock_thread_number(); });
     waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
     ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->progress_waiters) == 1; }));
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(id)); }));
@@ -43,7 +43,7 @@ TEST_F(Progress, BehindAForkNobodyIsCountedOut)
     uint32_t flag = 0;
     pid_t id = 0;
     test::Worker waiter;
-    waiter.run([&] { id = pid_t(lock_thread_id().number); });
+    waiter.run([&] { id = pid_t(lock_thread_number()); });
     waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
     ASSERT_TRUE(
         test::eventually([&] { return rtrcu_load_acquire(&drive_->progress_waiters) == 1 && test::is_asleep(id); }));

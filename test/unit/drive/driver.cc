@@ -102,7 +102,7 @@ TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
         reader_self_set(READER_STATE_DEADLINE);
         drive_start_in_call(drive_);
         EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
-        drive_->survivor = {lock_thread_id().number + 1};
+        drive_->survivor = {lock_thread_number() + 1};
         plat_signals_blocked(&drive_->survivor_blocks);
         drive_start_in_call(drive_);
         EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));

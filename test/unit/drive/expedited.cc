@@ -66,7 +66,7 @@ TEST_F(Expedited, WhoIsToldWaits)
     test::Worker waiter;
     pid_t id = 0;
     bool told = false;
-    waiter.run([&] { id = pid_t(lock_thread_id().number); });
+    waiter.run([&] { id = pid_t(lock_thread_number()); });
     waiter.start([&] { told = drive_expedited_wait(drive_, cookie, drive_->generation); });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
     EXPECT_FALSE(waiter.is_done());

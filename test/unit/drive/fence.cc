@@ -39,7 +39,7 @@ TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
     std::thread([&] { EXPECT_FALSE(drive_visit_begins(drive_)) << "one is told of"; }).join();
     rtrcu_store_release(&drive_->visit.next_cpu, 77);
     EXPECT_TRUE(test::eventually([&] { return errors.contains("run on CPU 77"); })) << errors.text();
-    EXPECT_TRUE(errors.contains("thread " + std::to_string(lock_thread_id().number))) << errors.text();
+    EXPECT_TRUE(errors.contains("thread " + std::to_string(lock_thread_number()))) << errors.text();
     EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->watch->stall_reports) > 1; })) << "and again";
     drive_visit_ends(drive_);
     uint32_t event = drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread);

@@ -147,7 +147,7 @@ TEST_F(ForkTurn, SomeForksWaitForNoOther)
         reader_self_clear(state);
         EXPECT_EQ(drive_->forker, UINT32_MAX);
     }
-    drive_->forker = lock_thread_id().number;
+    drive_->forker = lock_thread_number();
     drive_before_fork(drive_);
     drive_after_fork_parent(drive_);
     EXPECT_EQ(drive_->forking, 0u);

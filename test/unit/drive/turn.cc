@@ -175,7 +175,7 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     waiter.run([&] {
         rcu_read_lock();
         rcu_read_unlock();
-        id = pid_t(lock_thread_id().number);
+        id = pid_t(lock_thread_number());
     });
     bool away = true;
     waiter.start([&] {
@@ -198,7 +198,7 @@ TEST_F(Turn, BehindAForkNobodyIsCountedOut)
     test::Worker holder, caller;
     holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
     pid_t id = 0;
-    caller.run([&] { id = pid_t(lock_thread_id().number); });
+    caller.run([&] { id = pid_t(lock_thread_number()); });
     caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 1 && test::is_asleep(id); }));
     fork_in_a_handler();
@@ -217,7 +217,7 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker first, second;
     uint32_t id = 0;
-    first.run([&] { id = lock_thread_id().number; });
+    first.run([&] { id = lock_thread_number(); });
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher.number, *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
@@ -251,8 +251,8 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker first, second;
     uint32_t one = 0, other = 0;
-    first.run([&] { one = lock_thread_id().number; });
-    second.run([&] { other = lock_thread_id().number; });
+    first.run([&] { one = lock_thread_number(); });
+    second.run([&] { other = lock_thread_number(); });
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
     second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });

@@ -75,7 +75,7 @@ TEST_F(Worker, IsLiftedAndNeverLowered)
     struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
     test::Worker thread;
     pid_t id = 0;
-    thread.run([&] { id = static_cast<pid_t>(lock_thread_id().number); });
+    thread.run([&] { id = static_cast<pid_t>(lock_thread_number()); });
     drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 3);
     EXPECT_EQ(worker->priority, 0) << "it does not run yet";
     worker->thread_id = static_cast<uint32_t>(id);
@@ -147,11 +147,11 @@ TEST_F(Worker, OneAtATimeChangesThePriority)
     struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
     test::Worker holder, settler, lifter;
     std::atomic<pid_t> settles{0}, lifts{0};
-    worker->thread_id = lock_thread_id().number; /* it runs */
+    worker->thread_id = lock_thread_number(); /* it runs */
     wanted_priority = 0;
     holder.run([&] { lock_acquire(&worker->lock); });
-    settler.run([&] { settles = pid_t(lock_thread_id().number); });
-    lifter.run([&] { lifts = pid_t(lock_thread_id().number); });
+    settler.run([&] { settles = pid_t(lock_thread_number()); });
+    lifter.run([&] { lifts = pid_t(lock_thread_number()); });
     settler.start([&] { drive_worker_settle(worker, wanted); });
     lifter.start([&] { drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 0); });
     EXPECT_TRUE(test::eventually([&] { return settler.is_done() || test::is_asleep(settles); }));

@@ -468,7 +468,7 @@ TEST_F(Task, WhoParksGivesALentPriorityBack)
     first_.run([&] {
         rcu_read_lock();
         reader_record *record = rtrcu_self.record;
-        rtrcu_store_relaxed(&record->lent, lock_thread_id().number | UINT32_C(1) << 31); /* and somebody sleeps on it */
+        rtrcu_store_relaxed(&record->lent, lock_thread_number() | UINT32_C(1) << 31); /* and somebody sleeps on it */
         reader_arm_self();
         gp_actions actions = section_task_park(gp_, &inner_, true);
         EXPECT_TRUE(actions & GP_ACTION_UNLOCK_PI);

@@ -21,7 +21,7 @@ TEST(Leave, GivesALentPriorityBack)
         reader.run([&] {
             reader_record *record = section_record(gp_);
             ASSERT_NE(record, nullptr);
-            rtrcu_store_relaxed(&record->lent, lock_thread_id().number | waiters);
+            rtrcu_store_relaxed(&record->lent, lock_thread_number() | waiters);
             gp_actions actions = section_leave(gp_, false);
             EXPECT_EQ((actions & GP_ACTION_UNLOCK_PI) != 0, waiters != 0);
             EXPECT_EQ(rtrcu_load_relaxed(&record->lent) != 0, waiters != 0);

@@ -76,7 +76,7 @@ TEST_F(Watch, NoTimeoutNoReport)
 TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
 {
     reader_record *inside = world_.craft(3), *outside = world_.craft(0), *qs = world_.craft(RTRCU_QSBR_ONLINE | 2);
-    inside->thread_id = lock_thread_id().number;
+    inside->thread_id = lock_thread_number();
     outside->thread_id = 1111;
     qs->thread_id = 2222;
     char name[32];
@@ -84,7 +84,7 @@ TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
     std::string text = report(5000000);
     EXPECT_NE(text.find("normal grace period"), std::string::npos) << text;
     EXPECT_NE(text.find("for 5 ms"), std::string::npos) << text;
-    EXPECT_NE(text.find("thread " + std::to_string(lock_thread_id().number) + " \"" + name + "\": preemptible"),
+    EXPECT_NE(text.find("thread " + std::to_string(lock_thread_number()) + " \"" + name + "\": preemptible"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("nesting 3"), std::string::npos) << text;
