@@ -341,21 +341,10 @@ TEST_F(Task, WhatIsTakenFromBeneathATaskThatHasEndedIsNotItsOwn)
         rcu_read_unlock();
         rcu_task_list(&third);
         EXPECT_EQ(section_nesting(), 0u);
-        rcu_read_lock();
-        rcu_task_park(&inner_);
-        EXPECT_EQ(inner_.nesting, 1u);
-        rcu_read_lock();
-        rcu_task_park(&outer_);
-        EXPECT_EQ(outer_.nesting, 1u);
-        EXPECT_EQ(section_nesting(), 0u);
+        park_both();
     });
     rcu_task_unlist(&third);
-    second_.run([&] {
-        rcu_task_resume(&inner_);
-        rcu_read_unlock();
-        rcu_task_resume(&outer_);
-        rcu_read_unlock();
-    });
+    end_both();
 }
 
 /* A task above, which came without a section and takes its own from the one that ends so, is the innermost still. */
@@ -370,21 +359,10 @@ TEST_F(Task, WhoTakesTheSectionOfTheTaskBeneathStaysAbove)
         rcu_task_resume(&inner_);
         rcu_task_list(&third);
         EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section is the third task's";
-        rcu_read_lock();
-        rcu_task_park(&inner_);
-        EXPECT_EQ(inner_.nesting, 1u);
-        rcu_read_lock();
-        rcu_task_park(&outer_);
-        EXPECT_EQ(outer_.nesting, 1u);
-        EXPECT_EQ(section_nesting(), 0u);
+        park_both();
     });
     rcu_task_unlist(&third);
-    second_.run([&] {
-        rcu_task_resume(&inner_);
-        rcu_read_unlock();
-        rcu_task_resume(&outer_);
-        rcu_read_unlock();
-    });
+    end_both();
 }
 
 /* One that was forgotten behind its section comes back with another: what lay beneath it then means nothing. */

@@ -57,6 +57,26 @@ class Task : public testing::Test
         rcu_task_init(&outer_, "outer");
         rcu_task_init(&inner_, "inner");
     }
+    /* The calling thread opens a section in each and parks it, which leaves the thread outside. */
+    void park_both()
+    {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+        EXPECT_EQ(inner_.nesting, 1u);
+        rcu_read_lock();
+        rcu_task_park(&outer_);
+        EXPECT_EQ(outer_.nesting, 1u);
+        EXPECT_EQ(section_nesting(), 0u);
+    }
+    void end_both()
+    {
+        second_.run([&] {
+            rcu_task_resume(&inner_);
+            rcu_read_unlock();
+            rcu_task_resume(&outer_);
+            rcu_read_unlock();
+        });
+    }
     void TearDown() override
     {
         first_.finish();
