@@ -47,12 +47,12 @@ else
 	python3 bench/report/scale_html.py out/bench.json out/lines.json out/scale.html && exit $$bars
 endif
 
-torture: ## about 10 minutes: every torture scenario, then the broken twins, which must all be caught
+torture: ## about 10 minutes: every torture scenario, then the mutants, which must all be caught
 	@tools/setup library program bench check
 	@tools/build release
 	build/release/lab/rtrcu torture $(or $(ARGS),--seconds 12)
-	@cd build/release && ctest -j $$(nproc) --no-label-summary -R '^torture_(twin_|matrix)' --output-on-failure
-	@python3 test/torture/matrix.py test/torture/twins build/release/test/torture/matrix
+	@cd build/release && ctest -j $$(nproc) --no-label-summary -R '^torture_(mutant_|matrix)' --output-on-failure
+	@python3 test/torture/matrix.py test/torture/mutants build/release/test/torture/matrix
 
 explore: ## many interleavings of small scenarios, over the library's own source
 	@tools/setup library program check

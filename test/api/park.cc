@@ -133,7 +133,7 @@ TEST_F(Park, ACoroutineUnlocksTheThreadItRunsOn)
     coroutine.handle.destroy();
 }
 
-TEST_F(Park, TheBrokenTwinIsCaught)
+TEST_F(Park, TheMutantIsCaught)
 {
     Fiber fiber([] { park_body_broken(park_current); });
     current = &fiber;

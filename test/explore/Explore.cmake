@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# How the explored source is compiled, and how programs with a change in it (twins) are made.
+# How the explored source is compiled, and how programs with a change in it (mutants) are made.
 set(SIM ${CMAKE_SOURCE_DIR}/test/sim)
-set(EXPLORE_APPLY ${CMAKE_CURRENT_LIST_DIR}/twins/apply.py)
+set(EXPLORE_APPLY ${CMAKE_CURRENT_LIST_DIR}/mutants/apply.py)
 
 add_library(explore_flags INTERFACE)
 target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
@@ -49,14 +49,14 @@ function(explore_subject layout)
     target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE PLAT_CPU_MAX=64 ${ARGN})
 endfunction()
 
-# explore_changed_library(<out: objects> <name> <layout> <twin.twin>): library and scenarios with a twin's fault.
+# explore_changed_library(<out: objects> <name> <layout> <mutant.mutant>): library and scenarios with a mutant's fault.
 # Changed sources replace their objects; a changed header makes everything anew, the scenarios too, which hold inline
 # functions.
-function(explore_changed_library out name layout twin)
+function(explore_changed_library out name layout mutant)
     set(folder ${CMAKE_BINARY_DIR}/explore/${name})
     set(library $<TARGET_OBJECTS:explore_${layout}_library>)
     set(scenarios $<TARGET_OBJECTS:explore_${layout}_scenarios>)
-    explore_edit(changed ${twin} ${folder})
+    explore_edit(changed ${mutant} ${folder})
     set(sources ${changed})
     list(FILTER sources INCLUDE REGEX "\\.c$")
     foreach(copy ${sources})
@@ -83,7 +83,7 @@ function(explore_changed_library out name layout twin)
     set(${out} ${library} ${scenarios} $<TARGET_OBJECTS:${name}_changed> PARENT_SCOPE)
 endfunction()
 
-# explore_program(<name> <layout> [twin.twin]): the explorer, or one over a library with a fault.
+# explore_program(<name> <layout> [mutant.mutant]): the explorer, or one over a library with a fault.
 function(explore_program name layout)
     set(library $<TARGET_OBJECTS:explore_${layout}_library> $<TARGET_OBJECTS:explore_${layout}_scenarios>)
     if(ARGC GREATER 2)
@@ -96,9 +96,9 @@ function(explore_program name layout)
     add_dependencies(explore-programs ${name})
 endfunction()
 
-# explore_twin_test(<program> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the twin's fault shows there within so many
+# explore_mutant_test(<program> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the mutant's fault shows there within so many
 # schedules; `missed:`, it does not in so many.  Never a time: a busy machine must not explore less.
-function(explore_twin_test program line)
+function(explore_mutant_test program line)
     if(NOT line MATCHES "^(found|missed): ([^ ]+) ([^ ]+) ([^ ]+) ([0-9]+)$")
         message(FATAL_ERROR "${program}: \"${line}\" is not `found: SCENARIO MEMORY STRATEGY SCHEDULES`")
     endif()

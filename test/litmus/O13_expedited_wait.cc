@@ -20,7 +20,7 @@ void worker()
     wakes = rtrcu_load_relaxed(&waiters);
 }
 
-// The broken twin reads the count behind the sequence, and may sleep on a count that changes no more.
+// The mutant reads the count behind the sequence, and may sleep on a count that changes no more.
 void waiter()
 {
     rtrcu_fetch_add(&waiters, 1);

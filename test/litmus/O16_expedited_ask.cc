@@ -17,7 +17,7 @@ void asker()
     rtrcu_fetch_add(&event, 1);
 }
 
-// The broken twin reads the count behind the look, and may sleep on a count that changes no more.
+// The mutant reads the count behind the look, and may sleep on a count that changes no more.
 void worker()
 {
     slept_on = broken ? 0 : rtrcu_load_acquire(&event);

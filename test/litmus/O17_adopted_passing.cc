@@ -22,7 +22,7 @@ void reader()
     rtrcu_fence_light();
 }
 
-// Two grace periods; the second one has unlinked.  The twin flips first, and lets pass who has the bit in force.
+// Two grace periods; the second one has unlinked.  The mutant flips first, and lets pass who has the bit in force.
 void updater()
 {
     rtrcu_store_release(&generation, 1);

@@ -12,7 +12,7 @@ bool broken;
 uint32_t node = 1, sleeping;
 uint32_t seen_sleeping, seen_node;
 
-// The broken twin has an exclusive pair without the fence behind it.
+// The mutant has an exclusive pair without the fence behind it.
 void reporter()
 {
     uint32_t expected = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A litmus test as the table holds it: a few threads, the outcome that an ordering forbids, a broken twin.
+// A litmus test as the table holds it: a few threads, the outcome that an ordering forbids, a mutant.
 #pragma once
 
 namespace litmus
@@ -8,7 +8,7 @@ namespace litmus
 struct Test {
     const char *name;
     const char *what;
-    const char *shows; // the weakest model that is needed to see the broken twin fail: sc, tso, pso
+    const char *shows; // the weakest model that is needed to see the mutant fail: sc, tso, pso
     bool *broken;
     bool (*forbidden)();
     void (*threads[3])(); // the last may be null

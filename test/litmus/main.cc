@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu-litmus: every order of every litmus test on the explorer's model, and the broken twins, which must fail.
+// rtrcu-litmus: every order of every litmus test on the explorer's model, and the mutants, which must fail.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -105,7 +105,7 @@ int run_all()
     for (const Test *test : all)
         wrong += check(*test);
     fmt::print("{}\n", wrong ? fmt::format("{} outcomes are not as they must be", wrong)
-                             : "no forbidden outcome, and every broken twin shows its own");
+                             : "no forbidden outcome, and every mutant shows its own");
     return wrong ? 1 : 0;
 }
 

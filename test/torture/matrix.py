@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The matrix of twins and the checkers that caught them: python3 matrix.py TWINS_FOLDER RESULTS_FOLDER.
+"""The matrix of mutants and the checkers that caught them: python3 matrix.py MUTANTS_FOLDER RESULTS_FOLDER.
 
-Exit 1 if a twin was not caught, or a checker that a twin can set off caught none.
+Exit 1 if a mutant was not caught, or a checker that a mutant can set off caught none.
 """
 
 import json
 import pathlib
 import sys
 
-# Set off by what no twin does: a machine out of memory, say.
+# Set off by what no mutant does: a machine out of memory, say.
 CHECKS = ("age mark canary census cookie early twice lost barrier litmus leak progress late boost stall fork configure"
           " hang crash").split()
 
 
 def read(results, name):
-    """The row of the twin's run, or None."""
+    """The row of the mutant's run, or None."""
     try:
         return json.loads((results / f"{name}.json").read_text(encoding="utf-8"))["rows"][0]
     except (OSError, ValueError, KeyError, IndexError):
         return None
 
 
-def main(twins_folder, results_folder):
+def main(mutants_folder, results_folder):
     results = pathlib.Path(results_folder)
-    names = sorted(path.stem for path in pathlib.Path(twins_folder).glob("*.twin"))
+    names = sorted(path.stem for path in pathlib.Path(mutants_folder).glob("*.mutant"))
     width = max(map(len, names))
     good, caught_by_any = True, set()
-    print(f"{'twin':{width}}  {'scenario':12} {'after s':>8}  caught by")
+    print(f"{'mutant':{width}}  {'scenario':12} {'after s':>8}  caught by")
     for name in names:
         row = read(results, name)
         checks = row["failed_checks"] if row else []
@@ -39,11 +39,11 @@ def main(twins_folder, results_folder):
     for check in CHECKS:
         if check not in caught_by_any:
             good = False
-            print(f"checker {check} caught no twin: it proves nothing; add a twin for it")
+            print(f"checker {check} caught no mutant: it proves nothing; add a mutant for it")
     return 0 if good else 1
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        sys.exit("usage: matrix.py TWINS_FOLDER RESULTS_FOLDER")
+        sys.exit("usage: matrix.py MUTANTS_FOLDER RESULTS_FOLDER")
     sys.exit(main(*sys.argv[1:]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Named faults and the unit test that kills each: test/mutants/*.twin, the format of the torture twins with a line
+"""Named faults and the unit test that kills each: test/mutants/*.mutant, the format of the torture mutants with a line
 
     killed: PROGRAM TEST
 """
@@ -13,9 +13,9 @@ from mutation.checks import run_program
 LIMIT = 60.0
 
 
-def make_twin(root):
+def make_mutant(root):
     sys.path.insert(0, str(root / "test" / "torture"))
-    import make_twin as module  # noqa: E402
+    import make_mutant as module  # noqa: E402
     return module
 
 
@@ -27,14 +27,14 @@ def is_killed(run, program, test, changed):
 
 def check(run):
     """What is wrong: faults that their test does not see, or that fit the source no more."""
-    twins = make_twin(run.build.root)
+    mutants = make_mutant(run.build.root)
     wrong = []
-    specs = sorted((run.build.root / "test" / "mutants").glob("*.twin"))
+    specs = sorted((run.build.root / "test" / "mutants").glob("*.mutant"))
     for spec in specs:
         try:
-            keys, edits = twins.parse(spec.read_text(encoding="utf-8"))
-            texts = twins.patched(edits, run.build.root / "src")
-        except twins.SpecError as error:
+            keys, edits = mutants.parse(spec.read_text(encoding="utf-8"))
+            texts = mutants.patched(edits, run.build.root / "src")
+        except mutants.SpecError as error:
             wrong.append(f"{spec.name}: {error}")
             continue
         program, test = keys["killed"].split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Ordering tags: both halves in the source, a row in the ledger, a litmus test with a broken twin; all agree.
+"""Ordering tags: both halves in the source, a row in the ledger, a litmus test with a mutant; all agree.
 
 A place carries a tag when a comment inside it, or directly above it, holds `[On]`.  In a public block the tags of the
 line `Ordering:` only refer to an ordering; they make no place.
@@ -77,7 +77,7 @@ def litmus_tests(tree):
     return tests
 
 
-def has_broken_twin(tree, paths):
+def has_mutant(tree, paths):
     return any("broken" in path for path in paths) or any("broken" in tree.by_path[path].text for path in paths)
 
 
@@ -133,12 +133,12 @@ def check_names(tree, places):
 def check_litmus(tree, tag, tests, gaps):
     where = (GAPS, gaps[tag]) if tag in gaps else (LEDGER, 1)
     if tag not in tests and tag not in gaps:
-        message = f"[{tag}] has no test {LITMUS}{tag}*; write it with its broken twin, or list it in {GAPS}"
+        message = f"[{tag}] has no test {LITMUS}{tag}*; write it with its mutant, or list it in {GAPS}"
         yield Finding(*where, message)
     elif tag in tests and tag in gaps:
         yield Finding(*where, f"{tag} has a litmus test now; delete this line")
-    elif tag in tests and not has_broken_twin(tree, tests[tag]):
-        yield Finding(tests[tag][0], 1, f"{tag} has no broken twin; a test that cannot fail proves nothing")
+    elif tag in tests and not has_mutant(tree, tests[tag]):
+        yield Finding(tests[tag][0], 1, f"{tag} has no mutant; a test that cannot fail proves nothing")
 
 
 def ordering(tree):

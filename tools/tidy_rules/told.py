@@ -13,7 +13,7 @@ from tidy_rules.rooms import ROOMS
 NUMBERS = "docs/numbers.txt"
 PORTING = "docs/porting.md"  # names what the kernel and other libraries have
 LINK = re.compile(r"\]\(([^)\s:]*?)(?:#([^)\s]*))?\)")
-PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.(?:c|h|cc|hpp|py|md|rs|txt|sh|pml|twin))`")
+PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.(?:c|h|cc|hpp|py|md|rs|txt|sh|pml|mutant))`")
 CALL = re.compile(rf"`((?:rtrcu|rcu|cbqueue|cbchain|{'|'.join(ROOMS)})_\w+)\(\)`")
 WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 NUMBER = rf"0x[0-9a-f]+|[0-9]+(?:[,'][0-9]{{3}})+|[0-9]+|{'|'.join(WORDS)}"

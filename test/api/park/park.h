@@ -23,7 +23,7 @@ enum { PARK_ROUNDS = 4 };
 /* Lock, @park(), unlock, @park(), PARK_ROUNDS times. */
 void park_body(void (*park)(void), struct park_seen *seen);
 
-/* The broken twin: keeps the address of the word over the park, as a compiler might. */
+/* The mutant: keeps the address of the word over the park, as a compiler might. */
 void park_body_broken(void (*park)(void));
 
 #ifdef __cplusplus

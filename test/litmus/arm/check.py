@@ -98,13 +98,13 @@ def check_shape(root, shape):
 
 
 def check_ledger(root, tags):
-    """Each tag has a shape, and the twins that the ledger names exist."""
+    """Each tag has a shape, and the mutants that the ledger names exist."""
     ledger = (root / "docs/memory-ordering.md").read_text(encoding="utf-8")
     wrong = [f"{tag} has no shape" for tag in sorted(set(re.findall(r"^\| (O\d+) ", ledger, re.M)) - tags)]
-    for tag, twins in re.findall(r"^\| (O\d+) \|([^|]*)\|[^|]*\|$", ledger, re.M):
-        for twin in re.findall(r"`([a-z-]+)`", twins):
-            if not (root / f"test/explore/twins/{twin}.twin").exists():
-                wrong.append(f"{tag}: the ledger names a twin {twin}, which does not exist")
+    for tag, mutants in re.findall(r"^\| (O\d+) \|([^|]*)\|[^|]*\|$", ledger, re.M):
+        for mutant in re.findall(r"`([a-z-]+)`", mutants):
+            if not (root / f"test/explore/mutants/{mutant}.mutant").exists():
+                wrong.append(f"{tag}: the ledger names a mutant {mutant}, which does not exist")
     for text in wrong:
         print(text)
     return len(wrong)

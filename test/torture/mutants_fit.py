@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Says which twins no longer fit the source: twins_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture and
+"""Says which mutants no longer fit the source: mutants_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture and
 test/mutants.  Exit 1 if one does not."""
 
 import pathlib
@@ -8,23 +8,23 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import make_twin  # noqa: E402
+import make_mutant  # noqa: E402
 
 
 def main(source_root, specs):
     misfits = 0
     for spec in specs:
         try:
-            _, edits = make_twin.parse(pathlib.Path(spec).read_text(encoding="utf-8"))
-            make_twin.patched(edits, pathlib.Path(source_root))
-        except (OSError, make_twin.SpecError) as error:
+            _, edits = make_mutant.parse(pathlib.Path(spec).read_text(encoding="utf-8"))
+            make_mutant.patched(edits, pathlib.Path(source_root))
+        except (OSError, make_mutant.SpecError) as error:
             print(f"{spec}: {error}", file=sys.stderr)
             misfits += 1
-    print(f"{len(specs)} twins, {misfits} do not fit the source")
+    print(f"{len(specs)} mutants, {misfits} do not fit the source")
     return 1 if misfits or not specs else 0
 
 
 if __name__ == "__main__":
     tree = pathlib.Path(__file__).resolve().parents[2]
-    every = sorted((tree / "test").glob("torture/twins/*.twin")) + sorted((tree / "test").glob("mutants/*.twin"))
+    every = sorted((tree / "test").glob("torture/mutants/*.mutant")) + sorted((tree / "test").glob("mutants/*.mutant"))
     sys.exit(main(sys.argv[1], sys.argv[2:]) if sys.argv[1:] else main(tree / "src", every))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Make the changed copies of a .twin file: apply.py SPEC ROOT OUTPUT.
+"""Make the changed copies of a .mutant file: apply.py SPEC ROOT OUTPUT.
 
-The format is that of the torture twins (test/torture/make_twin.py), with keys of the explorer:
+The format is that of the torture mutants (test/torture/make_mutant.py), with keys of the explorer:
 
     found: SCENARIO MEMORY STRATEGY SCHEDULES     the explorer must find the fault there within so many schedules
     missed: SCENARIO MEMORY STRATEGY SCHEDULES    and must not there
@@ -14,9 +14,9 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "torture"))
-import make_twin  # noqa: E402
+import make_mutant  # noqa: E402
 
-make_twin.KEYS |= {"found", "missed", "layout"}
+make_mutant.KEYS |= {"found", "missed", "layout"}
 
 
 def main(arguments):
@@ -25,7 +25,7 @@ def main(arguments):
         return 2
     spec, root, output = arguments
     (pathlib.Path(output) / "src").mkdir(parents=True, exist_ok=True)
-    return make_twin.main(spec, pathlib.Path(root) / "src", pathlib.Path(output) / "src")
+    return make_mutant.main(spec, pathlib.Path(root) / "src", pathlib.Path(output) / "src")
 
 
 if __name__ == "__main__":

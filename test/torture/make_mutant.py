@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Make the patched source files of a broken twin: python3 make_twin.py SPEC SOURCE_ROOT OUTPUT_ROOT.
+"""Make the patched source files of a mutant: python3 make_mutant.py SPEC SOURCE_ROOT OUTPUT_ROOT.
 
 A spec has lines `key: value` and edits:
 
@@ -13,7 +13,7 @@ A spec has lines `key: value` and edits:
     what stands there instead
     --- end
 
-Anything else than exactly one place is an error: the twin no longer breaks what it says.
+Anything else than exactly one place is an error: the mutant no longer breaks what it says.
 """
 
 import pathlib
@@ -56,7 +56,7 @@ def patched(edits, source_root):
         count = text.count(find)
         if count != 1:
             raise SpecError(f"src/{name} has the text to replace {count} times, it must be once:\n{find}\n"
-                            "The source has moved on: adapt the twin, so that it still breaks what it says.")
+                            "The source has moved on: adapt the mutant, so that it still breaks what it says.")
         texts[name] = text.replace(find, replace)
     return texts
 
@@ -77,5 +77,5 @@ def main(spec_name, source_root, output_root):
 
 if __name__ == "__main__":
     if len(sys.argv) != 4:
-        sys.exit("usage: make_twin.py SPEC SOURCE_ROOT OUTPUT_ROOT")
+        sys.exit("usage: make_mutant.py SPEC SOURCE_ROOT OUTPUT_ROOT")
     sys.exit(main(*sys.argv[1:]))
