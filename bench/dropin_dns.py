@@ -38,7 +38,7 @@ FIGURES = {
 COUNTED = re.compile(r"(\d+) grace periods, (\d+) of them waited for readers, the longest (\d+) us"
                      r".*; (\d+) callbacks queued")
 NOT_TO_EXPECT = """\
-Grace periods beside readers that lost their CPU are no shorter on rtrcu: nothing is lent to a reader that was compiled
+Grace periods beside readers that lost their CPU are no shorter on rtrcu: nobody boosts a reader that was compiled
 into the program, or called as liburcu's is.  liburcu counts no callbacks; the server queues as many on it."""
 
 

@@ -52,10 +52,10 @@ struct rtrcu_config {
     int32_t exp_worker;
     int32_t blocked_lists;
     int32_t membarrier;
-    int32_t boost;            /* 0 or 1: lend priority to readers that hold up a grace period */
+    int32_t boost;            /* 0 or 1: boost readers that hold up a grace period */
     int32_t normal;           /* 0 or 1: expedited calls become normal ones */
     int32_t expedited;        /* 0 or 1: normal calls become expedited ones */
-    int32_t kthread_prio;     /* SCHED_FIFO priority of the threads that expedite, lend and report, 0 = SCHED_OTHER */
+    int32_t kthread_prio;     /* SCHED_FIFO priority of the threads that expedite, boost and report, 0 = SCHED_OTHER */
     int32_t krcud_nice;       /* nice value of krcud/N, -20 .. 19 */
     int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER */
     int32_t bhlimit;          /* what the owner runs of one grace period's callbacks, 0 = no daemon (policy krcud) */
@@ -151,10 +151,10 @@ struct rtrcu_stats {
     uint64_t callbacks_direct;       /* run by call_rcu_rt() at once */
     uint64_t direct_refused;         /* call_rcu_rt() that had to queue */
     uint64_t limit_stops;            /* owner's batches that ended at bhlimit or maxbatch */
-    uint64_t boosts;                 /* times a reader was lent a priority */
+    uint64_t boosts;                 /* times a reader was boosted */
     uint64_t boost_ns;               /* for how long in all, nanoseconds */
     uint64_t boost_ns_max;           /* the longest single time */
-    uint64_t boost_refused;          /* lending that the kernel refused, or without real-time permission */
+    uint64_t boost_refused;          /* boosts that the kernel refused, or without real-time permission */
     uint64_t boost_given_up;         /* readers that used up their share and were left to the stall report */
     uint64_t krcud_given;            /* queues handed to a daemon */
     /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us,

@@ -123,9 +123,9 @@ void judge_counts(const Plan &plan, Verdicts &verdicts)
                         fmt::format("{} calls, {} expedited grace periods", calls, ended)});
     verdicts.push_back(
         {judged(true, boosts_off == 0 && boosts_on != 0),
-         "readers were lent a priority where boosting is on and they outnumber the CPUs, and nowhere else",
+         "readers were boosted where boosting is on and they outnumber the CPUs, and nowhere else",
          fmt::format("{} times with 16 readers and more, {} times with boosting off", boosts_on, boosts_off)});
-    verdicts.push_back({judged(true, refused == 0), "the kernel refused no real-time scheduling and no lending",
+    verdicts.push_back({judged(true, refused == 0), "the kernel refused no real-time scheduling and no boosting",
                         fmt::format("{} refusals", refused)});
 }
 

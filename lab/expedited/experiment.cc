@@ -119,7 +119,7 @@ void Expedited::print_results()
                                           : "Nothing runs beside the experiment",
                    document_table(plan_, which, durations), document_table(plan_, which, ranges));
     fmt::print("Busy readers on {} CPUs, synchronize_rcu_expedited() beside liburcu-memb's synchronize_rcu() "
-               "(unfinished: cut short by the end of the experiment; lent: times)\n\n{}\n",
+               "(unfinished: cut short by the end of the experiment; boosts: times)\n\n{}\n",
                machine.cpus_allowed.size(),
                table_text<BusyRow>(0, busy_rows(plan_), [](const BusyRow &row) { return whole(row.readers); }));
     fmt::print("What readers got done while grace periods were asked for, and not waited for, 1,000 times a second\n\n"

@@ -21,7 +21,7 @@ struct BusyRow : Fields {
     Number p50_ns{*this, "p50_ns", {0, "p50 µs", nullptr, 1e-3}};
     Number p99_ns{*this, "p99_ns", {0, "p99 µs", nullptr, 1e-3}}; // from 1,000 samples up
     Number max_ns{*this, "max_ns", {0, "max µs", nullptr, 1e-3}};
-    Count boosts{*this, "boosts", {0, "lent"}};
+    Count boosts{*this, "boosts", {0, "boosts"}};
 };
 
 // What readers got done.
@@ -34,7 +34,7 @@ struct ThroughputRow : Fields {
     Number spread_pct{*this, "spread_pct", {0, "+-%"}};                // half the distance of its quartiles
     Number requests_per_s{*this, "requests_per_s", {0, "requests/s"}};
     Number grace_periods_per_s{*this, "grace_periods_per_s", {0, "gps/s"}};
-    Number boosts_per_s{*this, "boosts_per_s", {0, "lent/s"}};
+    Number boosts_per_s{*this, "boosts_per_s", {0, "boosts/s"}};
     // Of the boosted run: of each pair of neighbours in time, median.
     Number ratio{*this, "ratio", {0, "with/without", "{:.1f}%", 100}};
 };

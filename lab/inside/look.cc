@@ -84,7 +84,7 @@ class Asker
 struct Slot {
     uint32_t leaf, slot;
     uint64_t record, callback, parked;
-    const uint64_t *self, *thread_id, *lent, *slow_calls, *queued, *invoked, *free_queued, *free_done, *oldest,
+    const uint64_t *self, *thread_id, *boosted, *slow_calls, *queued, *invoked, *free_queued, *free_done, *oldest,
         *waiting, *batch, *oldest_ready, *ready, *invoker, *function, *longest, *longest_function, *parked_count;
     const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *entered_ns = nullptr, *self_again = nullptr;
 };
@@ -232,7 +232,7 @@ class Looker
         slot.parked = block_.at(leaf.parked, "parked.slot", index);
         slot.self = &asker.word(slot.record, "record.self");
         slot.thread_id = &asker.word(slot.record, "record.thread_id");
-        slot.lent = &asker.word(slot.record, "record.lent");
+        slot.boosted = &asker.word(slot.record, "record.boost");
         slot.slow_calls = &asker.word(slot.record, "record.slow_calls");
         // What has returned first: never more than what was queued.
         slot.invoked = &asker.word(slot.callback, "slot.invoked");
@@ -334,7 +334,7 @@ class Looker
         const Leaf &leaf = leaves_[slot.leaf];
         thread.nesting = *slot.word & nesting_mask;
         thread.is_quiescent_state = (*slot.word & online) != 0;
-        thread.is_lent = *slot.lent != 0;
+        thread.is_boosted = *slot.boosted != 0;
         thread.entered = thread.nesting != 0 ? *slot.entered : 0;
         thread.entered_ns = thread.nesting != 0 ? static_cast<int64_t>(*slot.entered_ns) : 0;
         for (unsigned kind = 0; kind < kinds; kind++)

@@ -36,7 +36,7 @@ struct Thread {
     bool has_deadline = false;
     uint32_t nesting = 0;
     bool is_quiescent_state = false; // online
-    bool is_lent = false;
+    bool is_boosted = false;
     std::array<bool, kinds> is_waited_for{};
     uint64_t entered = 0;   // where its section began, in programs built with RTRCU_DEBUG
     int64_t entered_ns = 0; // when, 0: not known

@@ -12,7 +12,7 @@ import plot
 from page_html import figure_text, machine_text, rows_of, table, verdict_list
 
 COLOURS = {"node-spin": "red", "node": "orange", "percpu": "blue", "none": "floor"}
-NAMES = {"node-spin": "node, spinning (RFC 2026)", "node": "node, lending priority", "percpu": "per CPU",
+NAMES = {"node-spin": "node, spinning (RFC 2026)", "node": "node, boosting", "percpu": "per CPU",
          "none": "no sections"}
 
 

@@ -99,7 +99,7 @@ def busy_table(data):
              figure_text(r["count"]), figure_text(r["unfinished"])]
             + [figure_text(r[k] / 1000 if r[k] is not None else None) for k in ("p50_ns", "p99_ns", "max_ns")]
             + [figure_text(r["boosts"])] for r in rows_of(data, "busy_readers")]
-    return table(["busy readers", "", "samples", "unfinished", "p50, µs", "p99, µs", "max, µs", "lent"], rows, 2)
+    return table(["busy readers", "", "samples", "unfinished", "p50, µs", "p99, µs", "max, µs", "boosts"], rows, 2)
 
 
 def throughput_table(data):
@@ -107,7 +107,7 @@ def throughput_table(data):
             + [figure_text(r[k]) for k in ("sections_per_s", "spread_pct", "requests_per_s", "grace_periods_per_s",
                                            "boosts_per_s")]
             + [f"{100 * r['ratio']:.1f} %" if r["ratio"] else ""] for r in rows_of(data, "throughput")]
-    return table(["busy readers", "", "sections/s", "± %", "requests/s", "grace periods/s", "lent/s", "with/without"],
+    return table(["busy readers", "", "sections/s", "± %", "requests/s", "grace periods/s", "boosts/s", "with/without"],
                  rows, 2)
 
 
@@ -146,8 +146,8 @@ def plots(data):
 def page(data):
     intro = (
         "<p>A SCHED_FIFO thread waits for expedited grace periods while ordinary threads keep the CPUs busy. Who turns "
-        "the crank of the grace period, and whether readers that were preempted inside their sections are lent a "
-        "priority, decides how long it waits.</p>"
+        "the crank of the grace period, and whether readers that were preempted inside their sections are boosted, "
+        "decides how long it waits.</p>"
         f"<p class='note'>{machine_text(data)}</p>")
     return page_html.page_text("expedited", "Who runs the expedited grace period", [
         page_html.conclusion(data, conclusion(data)), intro, plots(data),

@@ -109,7 +109,8 @@ struct ThreadRow : Fields {
     Text process{*this, "process"}, object{*this, "object"}, domain{*this, "domain"};
     Whole thread{*this, "thread"};
     Text name{*this, "name"};
-    Flag registered{*this, "registered"}, online{*this, "online"}, deadline{*this, "deadline"}, lent{*this, "lent"};
+    Flag registered{*this, "registered"}, online{*this, "online"}, deadline{*this, "deadline"},
+        boosted{*this, "boosted"};
     Whole nesting{*this, "nesting"};
     Number inside_ms{*this, "inside_ms"}; // where the program was built with RTRCU_DEBUG
     Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
@@ -210,7 +211,7 @@ ThreadRow row_of(const View &view, const Thread &thread)
     row.registered = thread.is_registered;
     row.online = thread.is_quiescent_state;
     row.deadline = thread.has_deadline;
-    row.lent = thread.is_lent;
+    row.boosted = thread.is_boosted;
     row.nesting = thread.nesting;
     if (view.now.inside_ns(thread) != 0)
         row.inside_ms = static_cast<double>(view.now.inside_ns(thread)) / 1e6;
@@ -400,10 +401,10 @@ void threads(Metrics &metrics)
     metrics.gauge("tasks_parked", "Tasks parked inside a section.", &DomainRow::parked);
     metrics.gauge("section_max_seconds", "The longest section, where it is measured.", &DomainRow::section_ns_max,
                   seconds);
-    metrics.counter("boosts_total", "Times a reader was lent a priority.", &DomainRow::boosts);
+    metrics.counter("boosts_total", "Times a reader was boosted.", &DomainRow::boosts);
     metrics.counter("boost_seconds_total", "For how long in all.", &DomainRow::boost_ns, seconds);
     metrics.gauge("boost_max_seconds", "The longest time of these.", &DomainRow::boost_ns_max, seconds);
-    metrics.counter("boost_refused_total", "Lending that the kernel refused.", &DomainRow::boost_refused);
+    metrics.counter("boost_refused_total", "Boosting that the kernel refused.", &DomainRow::boost_refused);
     metrics.counter("boost_given_up_total", "Readers that used up their share.", &DomainRow::boost_given_up);
     metrics.counter("driver_wakeups_total", "Wake-ups sent to the driver.", &DomainRow::driver_wakeups);
     metrics.counter("driver_passes_total", "Turns of the driver's loop.", &DomainRow::driver_passes);

@@ -269,8 +269,8 @@ std::string state_text(const View &view, const Thread &thread)
         if (thread.is_waited_for[kind])
             add(fmt::format("{} waited for since {}", kind == expedited ? "expedited:" : "is",
                             duration(static_cast<double>(view.gp_age_ns(kind)))));
-    if (thread.is_lent)
-        add("lent a priority");
+    if (thread.is_boosted)
+        add("boosted");
     if (thread.has_deadline)
         add("deadline");
     if (thread.parked != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Boosting: a reader that a real-time thread keeps from its CPU holds up a grace period; it must be lent a priority, so
+// Boosting: a reader that a real-time thread keeps from its CPU holds up a grace period; it must be boosted, so
 // that the grace period ends while that thread still runs.
 #include <thread>
 

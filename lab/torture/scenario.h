@@ -61,7 +61,7 @@ struct Scenario {
     int64_t litmus_online = 0;   // of these, how many readers go online and offline instead of locking
     int64_t tasks = 0;           // sections that are parked and go on in other threads
     int64_t carriers = 0;        // threads that run these
-    int64_t boost_test = 0;      // 1: a reader kept from its CPU by a real-time thread must be lent a priority
+    int64_t boost_test = 0;      // 1: a reader kept from its CPU by a real-time thread must be boosted
     int64_t churn = 0;           // threads that make short-lived threads
     int64_t churn_threads = 0;   // at most so many at once
 

@@ -31,7 +31,7 @@ enum class Check : uint32_t {
     leak,      // memory or elements missing at the end
     progress,  // grace periods or callbacks did not go on
     late,      // grace periods ended long after their readers
-    boost,     // a reader that held up a grace period was not lent a priority
+    boost,     // a reader that held up a grace period was not boosted
     stall,     // a stall was not reported
     fork,      // a forked child did not pass its check
     configure, // a configuration was refused or did not come into force

@@ -208,7 +208,7 @@ class Report
                    thread.is_quiescent_state ? "online, has not said rcu_quiescent_state()"
                                              : fmt::format("inside a section, nesting {}", thread.nesting),
                    is_in_the_way(thread) ? age(domain, kind) + (target_.is_core ? "" : " or longer") : "",
-                   thread.is_lent ? ", is lent a priority" : "");
+                   thread.is_boosted ? ", is boosted" : "");
         if (!target_.is_core) {
             row.waits_in = waits_in(target_.process.pid, thread.id);
             fmt::print("      {}\n", static_cast<const std::string &>(row.waits_in));

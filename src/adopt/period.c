@@ -251,7 +251,7 @@ static void release(struct rtrcu_adopted *adopted)
         plat_futex_wake(&adopted->event, INT32_MAX);
 }
 
-/* A real-time thread lends the holder its priority. */
+/* A real-time thread boosts the holder. */
 static bool take_crank(struct rtrcu_adopted *adopted)
 {
     if (lock_try(&adopted->crank))

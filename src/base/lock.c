@@ -118,7 +118,7 @@ static void look_later(int64_t *pause_ns)
 static void acquire(struct lock *lock, uint32_t before)
 {
     int64_t pause_ns = FIRST_PAUSE_NS;
-    while (!take(lock)) { /* ends when the owner releases; the kernel lends it our priority meanwhile */
+    while (!take(lock)) { /* ends when the owner releases; the kernel boosts the owner meanwhile */
         int error = plat_futex_lock_pi(&lock->word, PLAT_FOREVER);
         if (!error)
             break;

@@ -6,7 +6,7 @@
  * rank are held together in two places only: a fork takes all queues locks, and those of adopt/, in the order of their
  * numbers, and a change of configuration takes the normal and then the expedited crank.
  * What a thread holds or is about to take is noted for its signal handlers, which keep away from these ranks.
- * Where the kernel refuses the futex, or cannot serve it, waiters look again and again, without lending their priority.
+ * Where the kernel refuses the futex, or cannot serve it, waiters look again and again, without boosting the holder.
  * The word is 0 or the owner's thread id; the kernel adds its waiters bit.
  */
 #ifndef RTRCU_BASE_LOCK_H

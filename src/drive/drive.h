@@ -8,7 +8,7 @@
  * their owners leave.
  *
  *  thread.h          threads of ours: how one is made, sleeps and is woken
- *  turn/turn.h       turning a grace period: its steps, the fence, expedited ones, lending to readers in its way
+ *  turn/turn.h       turning a grace period: its steps, the fence, expedited ones, boosting readers in its way
  *  serve/serve.h     serving callbacks: to whom ready ones go, daemons, waiting for them
  *  driver/driver.h   what turns and serves when nobody waits
  *  work/work.h       threads for one task: what a driver or a caller cannot wait for
@@ -24,9 +24,9 @@
 struct drive_slot {
     struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
     uint32_t listed;                  /* atomic: on a daemon's list or being served */
-    uint32_t lender;                  /* atomic: thread id of the one thread that lends to it now, 0 = nobody */
-    uint64_t lent_gp;                 /* atomic: grace period that lent_ns belongs to; written by the lender */
-    int64_t lent_ns;                  /* atomic: time lent in it; likewise */
+    uint32_t booster;                 /* atomic: thread id of the one thread that boosts its owner now, 0 = nobody */
+    uint64_t boosted_gp;              /* atomic: grace period that boosted_ns belongs to; written by the booster */
+    int64_t boosted_ns;               /* atomic: for how long it was boosted in it; likewise */
     int64_t looked_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
 };
 
@@ -69,13 +69,13 @@ struct drive {
     struct drive_turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct drive_numbers numbers;
     struct drive_worker worker[DRIVE_WORKERS];
-    struct drive_lending lending;
+    struct drive_boosting boosting;
     struct drive_visit visit;
     void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
     uint64_t boost_ns_max; /* atomic */
-    int64_t share_ns;      /* constant: at most so long is lent to one reader in one grace period */
+    int64_t share_ns;      /* constant: at most so long one reader is boosted in one grace period */
     struct counter wakeups, passes, rt_refused, fence_refused, krcud_given;
     uint32_t forking;    /* atomic: threads between prepare and parent handler: nobody begins a callback */
     uint32_t forker;     /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */

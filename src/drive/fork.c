@@ -112,7 +112,7 @@ void drive_after_fork_parent(struct drive *drive)
     resume_invokers(drive);
 }
 
-/* No daemon of the child has a queue, and nobody lends. */
+/* No daemon of the child has a queue, and nobody boosts. */
 static void forget_leaf(struct reader_leaf *leaf)
 {
     struct reader_record *record;
@@ -158,7 +158,7 @@ void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id)
     for (int kind = 0; kind < GP_KINDS; kind++)
         drive_turning_after_fork_child(&drive->turning[kind]);
     drive_numbers_after_fork_child(drive);
-    drive->lending = (struct drive_lending){0};
+    drive->boosting = (struct drive_boosting){0};
     drive->visit = (struct drive_visit){0};
     drive->urgent = drive->progress_waiters = 0;
     drive->aside.serving = drive->forking = 0;

@@ -132,7 +132,7 @@ bool drive_anybody_owed(struct drive *drive, bool forgive);
 /* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
 void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
 /* Take a lock whose holder may keep it for whole grace periods (barrier_lock, config_lock) or for a step (a crank);
- * lends the holder our priority.  Away meanwhile. */
+ * boosts the holder.  Away meanwhile. */
 void drive_take_long(struct drive *drive, struct lock *lock);
 void drive_take_crank(struct drive *drive, enum gp_kind kind);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a thread does behind a report, once it holds nothing: gives a lent priority back, wakes who waits for a grace
+/* What a thread does behind a report, once it holds nothing: ends its boost, wakes who waits for a grace
  * period, and the driver.  Or wakes nobody: for a deadline thread the driver looks at its next tick.
  *
  * tested by: test/api/deadline.cc
@@ -23,8 +23,8 @@ void drive_perform(struct drive *drive, enum gp_actions actions)
         rtrcu_fetch_add(&turning->event, 1);
         plat_futex_wake(&turning->event, 1);
     }
-    if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been lent a priority, which ends here */
-        (void)plat_futex_unlock_pi(reader_self_lent());
+    if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been boosted, which ends here */
+        (void)plat_futex_unlock_pi(reader_self_boost_word());
 }
 
 void drive_wake_later(struct drive *drive, bool urgent)

@@ -32,7 +32,7 @@ enum gp_actions {
     GP_ACTION_NONE = 0,
     GP_ACTION_WAKE_NORMAL = 1 << GP_NORMAL, /* no reader is in its way: one thread that waits is to look */
     GP_ACTION_WAKE_EXPEDITED = 1 << GP_EXPEDITED,
-    GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must give a lent priority back */
+    GP_ACTION_UNLOCK_PI = 1 << GP_KINDS, /* the calling thread must end its boost */
 };
 
 /* The wake-up that is due to @kind. */

@@ -204,7 +204,7 @@ unsigned int parked_promote(struct reader_record *record, unsigned int threads, 
         rtrcu_fence_light();
         list_remove(&task->link);
         /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which we hold and
-         * which lends us its priority; it must not spin until we run again. */
+         * which boosts us; it must not spin until we run again. */
         rtrcu_store_relaxed(&task->leaf, leaf);
         rtrcu_store_release(&task->record, NULL);
         fresh |= parked_add_to_leaf(leaf, task, threads);

@@ -20,7 +20,7 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     for (int room = 0; room < READER_ROOMS; room++)
         leaf->held[room] = leaf->draining;
     for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
-        record->lent = 0;
+        record->boost = 0;
         if (record == survivor)
             continue;
         record->self = NULL;

@@ -62,7 +62,7 @@ struct reader_record {
     uint32_t fence_ack;        /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
     uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
-    uint32_t lent;             /* atomic: PI futex locked on the owner's behalf; see reader_lend() */
+    uint32_t boost;            /* atomic: PI futex locked on the owner's behalf; see reader_boost() */
     uint32_t quiet;            /* scans in a row that found the owner outside; under the leaf lock */
     uint32_t left_armed;       /* `armed` when the owner was made to leave; under the leaf lock */
     struct counter slow_calls; /* written by the owner */
@@ -481,40 +481,40 @@ void reader_deadline_show(const struct reader_record *record, bool deadline, boo
  * has stored what it queued before it goes offline. */
 bool reader_deadline_is_online(struct reader_registry *registry);
 
-/* ---- lending: lend.c ----
+/* ---- boosting: boost.c ----
  *
- *  record.lent       by             when
- *  0 -> owner's id   reader_lend()  before the flag; by compare-and-swap, since the kernel adds a waiters bit
+ *  record.boost       by             when
+ *  0 -> owner's id   reader_boost()  before the flag; by compare-and-swap, since the kernel adds a waiters bit
  *  id -> 0           the owner      its slow path, after its report; with the waiters bit set by FUTEX_UNLOCK_PI
- *  id -> 0           the lender     it finds the owner outside, or gives up
+ *  id -> 0           the booster     it finds the owner outside, or gives up
  */
 
 /* Put the owner's id into the word and ask for the slow path.  False: the word is in use.  Under the leaf lock.
- * @armed: what reader_lend_confirmed() compares. */
-bool reader_lend(struct reader_record *record, uint32_t *armed);
+ * @armed: what reader_boost_confirmed() compares. */
+bool reader_boost(struct reader_record *record, uint32_t *armed);
 /* Is the flag still there, so that the owner's unlock will release the word?  Asks again if not.  A flag that another
  * thread has set since the last look counts as lost: no fence stands behind it yet.  Under the leaf lock, behind a
  * heavy fence since the last look. */
-bool reader_lend_confirmed(struct reader_record *record, uint32_t *armed);
-/* The lender takes the word back, if the owner has not released it. */
-void reader_lend_withdraw(struct reader_record *record, struct plat_tid owner);
-/* Is the owner lent a priority now?  A hint. */
-static inline bool reader_is_lent(const struct reader_record *record)
+bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed);
+/* The booster takes the word back, if the owner has not released it. */
+void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner);
+/* Is the owner boosted now?  A hint. */
+static inline bool reader_is_boosted(const struct reader_record *record)
 {
-    return rtrcu_load_relaxed(&record->lent) != 0;
+    return rtrcu_load_relaxed(&record->boost) != 0;
 }
-/* The word that the lender locks, and the owner unlocks. */
-static inline uint32_t *reader_lent_word(struct reader_record *record)
+/* The word that the booster locks, and the owner unlocks. */
+static inline uint32_t *reader_boost_word(struct reader_record *record)
 {
-    return &record->lent;
+    return &record->boost;
 }
 /* That of the calling thread, if it has one. */
-static inline uint32_t *reader_self_lent(void)
+static inline uint32_t *reader_self_boost_word(void)
 {
-    return rtrcu_self.lent;
+    return rtrcu_self.boost;
 }
-/* The owner gives a lent priority back.  True: the word needs FUTEX_UNLOCK_PI. */
-bool reader_lent_release(void);
+/* The owner ends its boost.  True: the word needs FUTEX_UNLOCK_PI. */
+bool reader_boost_release(void);
 
 /* ---- full-fence mode: fence_mode.c ---- */
 

@@ -135,7 +135,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     rtrcu_store_relaxed(&record->fence_ack, 0);
     reader_word_register(self); /* in full-fence mode it stays so [O7] */
     self->record = record;
-    self->lent = &record->lent;
+    self->boost = &record->boost;
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
     if (now > rtrcu_load_relaxed(&registry->registered_peak))
         rtrcu_store_relaxed(&registry->registered_peak, now);
@@ -211,7 +211,7 @@ static const struct inside_field fields[] = {
     INSIDE_ARRAY("leaf.record", struct reader_leaf, record),
     INSIDE_FIELD("record.self", struct reader_record, self),
     INSIDE_FIELD("record.thread_id", struct reader_record, thread_id),
-    INSIDE_FIELD("record.lent", struct reader_record, lent),
+    INSIDE_FIELD("record.boost", struct reader_record, boost),
     INSIDE_FIELD("record.slow_calls", struct reader_record, slow_calls),
     INSIDE_FIELD("thread.word", struct rtrcu_thread, word),
     INSIDE_FIELD("thread.state", struct rtrcu_thread, state),

@@ -27,7 +27,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
         reader_withdraw(gp_registry(gp), record);
         reader_self_clear(READER_STATE_NAMED);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
-        if (reader_lent_release())
+        if (reader_boost_release())
             actions |= GP_ACTION_UNLOCK_PI;
         reader_let_go(record, READER_PARKED); /* by promotion */
         reader_unlock(reader_leaf_of(record));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a thread does that is outside and was asked: it takes the flag back, reports, gives a lent priority back.
+/* What a thread does that is outside and was asked: it takes the flag back, reports, ends its boost.
  *
  * tested by: test/unit/section/slow.cc
  */
@@ -40,7 +40,7 @@ enum gp_actions section_report(struct gp *gp)
     reader_disarm(gp_registry(gp)); /* a full fence: what was read before is read before the report */
     if (tasks_permit_report(gp, record, &actions))
         actions |= gp_report(gp, record);
-    if (reader_lent_release()) /* behind the report: until then the priority is needed */
+    if (reader_boost_release()) /* behind the report: until then the priority is needed */
         actions |= GP_ACTION_UNLOCK_PI;
     return actions;
 }

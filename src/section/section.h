@@ -28,7 +28,7 @@ enum gp_actions section_unlock_slow(struct gp *gp);
 
 /* ---- reports: report.c; inside a slow path ---- */
 
-/* Take the flag back, report, give a lent priority back.  The calling thread is outside or at a quiescent state. */
+/* Take the flag back, report, end its boost.  The calling thread is outside or at a quiescent state. */
 enum gp_actions section_report(struct gp *gp);
 /* What an outermost unlock does: the calling thread is outside, and was asked. */
 enum gp_actions section_leave_outermost(struct gp *gp);

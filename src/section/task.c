@@ -215,7 +215,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     trace3(task_resume, gp, task, task->name);
     (void)section_record(gp); /* a thread that ends with it mounted closes its section */
     reader_slow_begin();
-    reader_wake(); /* the task's list is looked at; but who runs it may need to be lent a priority */
+    reader_wake(); /* the task's list is looked at; but who runs it may need to be boosted */
     /* First: a handler's unlock must not find the task at its base. */
     reader_word_take(task->nesting);
     task->nesting = 0; /* from here on the word tells */

@@ -50,7 +50,7 @@ static void add_reader(struct watch_report *report, const struct reader_record *
     if (report->readers < WATCH_READERS_NAMED)
         report->reader[report->readers] = (struct watch_reader){.thread = reader_thread_id(record),
                                                                 .inside = reader_inside(record),
-                                                                .lent = reader_is_lent(record),
+                                                                .boosted = reader_is_boosted(record),
                                                                 .entered = reader_entered(record)};
     report->readers++;
 }
@@ -220,7 +220,7 @@ static void say_reader(const struct sink *sink, const struct watch_reader *reade
     say(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
-        reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->lent ? ", is lent a priority" : "");
+        reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->boosted ? ", is boosted" : "");
     if (look->call >= 0)
         say(sink, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
             discipline ? ": it went to sleep without rcu_thread_offline()" : "");

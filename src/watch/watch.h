@@ -21,7 +21,7 @@ enum { WATCH_BARRIER = GP_KINDS, WATCH_VISIT, WATCH_SUBJECTS };
 /* What is said of one reader. */
 struct watch_reader {
     struct plat_tid thread;
-    uint32_t inside, lent;
+    uint32_t inside, boosted;
     uintptr_t entered;
     struct plat_thread_look look; /* what it was doing */
     char name[32];

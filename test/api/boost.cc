@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers that hold up a grace period are lent a priority, and give it back; where none may be lent, all goes on
+/* Readers that hold up a grace period are boosted until they leave; where none may be boosted, all goes on
  * without.
  *
  * The reader computes without end below a hog of real-time priority on the only CPU of both, so that its section can
- * end only when it is lent a higher one.
+ * end only when it is boosted to a higher one.
  */
 #include <atomic>
 #include <cstring>
@@ -38,7 +38,7 @@ void bind_to(int cpu)
     REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
 }
 
-/* What the scheduler goes by, with what others lend: 0 and more for ordinary threads, negative for real-time ones. */
+/* What the scheduler goes by, with boosts: 0 and more for ordinary threads, negative for real-time ones. */
 int priority_in_force()
 {
     char text[512] = "";
@@ -162,26 +162,26 @@ void with_a_preempted_reader(void (*wait_for_it)(), std::chrono::milliseconds wo
 }
 
 /* The kernel gives ordinary threads a twentieth of each second beside real-time hogs too, in one piece of 50 ms.  A
- * section that computes for longer cannot end in it, whenever it comes; a few readers, since another may have been lent
- * nothing because it was seen running in that piece. */
+ * section that computes for longer cannot end in it, whenever it comes; a few readers, since another may not have been
+ * boosted because it was seen running in that piece. */
 constexpr std::chrono::milliseconds MORE_THAN_THE_KERNEL_GIVES{100};
 
-void until_one_is_lent(void (*wait_for_it)())
+void until_one_is_boosted(void (*wait_for_it)())
 {
     for (int i = 0; i < 10 && test::stats().boosts == 0; i++)
         with_a_preempted_reader(wait_for_it, MORE_THAN_THE_KERNEL_GIVES);
     REQUIRE(test::stats().boosts > 0);
 }
 
-CHILD(expedited_lends_at_once)
+CHILD(expedited_boosts_at_once)
 {
     if (!real_time_allowed())
         _exit(3);
-    until_one_is_lent(synchronize_rcu_expedited);
+    until_one_is_boosted(synchronize_rcu_expedited);
 }
 
-/* The reader runs on another CPU than its lender all the time that it is lent a priority: the kernel would spin for it
- * on the lender's CPU, past the slice. */
+/* The reader runs on another CPU than its booster all the time that it is boosted: the kernel would spin for it
+ * on the booster's CPU, past the slice. */
 CHILD(a_slice_is_a_slice)
 {
     if (!real_time_allowed())
@@ -206,7 +206,7 @@ long sleeps_of(const char *name)
     return -1;
 }
 
-bool caller_has_lent;
+bool caller_has_boosted;
 
 void call_in_real_time()
 {
@@ -215,20 +215,20 @@ void call_in_real_time()
     REQUIRE(set_priority(20));
     synchronize_rcu_expedited();
     REQUIRE(set_priority(0));
-    caller_has_lent |= test::stats().boosts > boosts && slept > 0 && sleeps_of("rtrcu-boost") == slept;
+    caller_has_boosted |= test::stats().boosts > boosts && slept > 0 && sleeps_of("rtrcu-boost") == slept;
 }
 
 /* It would only wait for a worker that does the same.  The section ends within a slice: what is left behind one is the
  * worker's.  So a few readers, since one may end its section in what the kernel gives ordinary threads. */
-CHILD(a_real_time_caller_lends)
+CHILD(a_real_time_caller_boosts)
 {
     if (!real_time_allowed())
         _exit(3);
     synchronize_rcu_expedited();
     REQUIRE(test::eventually([] { return sleeps_of("rtrcu-boost") > 0 && sleeps_of("rtrcu-nudge") > 0; }));
-    for (int i = 0; i < 20 && !caller_has_lent; i++)
+    for (int i = 0; i < 20 && !caller_has_boosted; i++)
         with_a_preempted_reader(call_in_real_time);
-    REQUIRE(caller_has_lent);
+    REQUIRE(caller_has_boosted);
 }
 
 CHILD(a_slice_of_a_caller)
@@ -240,11 +240,11 @@ CHILD(a_slice_of_a_caller)
     REQUIRE(test::stats().boost_ns_max < 150000000); /* the kernel may give ordinary threads 50 ms meanwhile */
 }
 
-CHILD(normal_lends_after_its_delay)
+CHILD(normal_boosts_after_its_delay)
 {
     if (!real_time_allowed())
         _exit(3);
-    until_one_is_lent(synchronize_rcu);
+    until_one_is_boosted(synchronize_rcu);
 }
 
 class Boost : public testing::Test
@@ -264,23 +264,23 @@ class Boost : public testing::Test
     std::string said_;
 };
 
-TEST_F(Boost, AnExpeditedGracePeriodLendsAtOnce)
+TEST_F(Boost, AnExpeditedGracePeriodBoostsAtOnce)
 {
-    expect_works("expedited_lends_at_once", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("expedited_boosts_at_once", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-TEST_F(Boost, ARealTimeCallerLendsItself)
+TEST_F(Boost, ARealTimeCallerBoostsItself)
 {
-    expect_works("a_real_time_caller_lends", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("a_real_time_caller_boosts", {"RTRCU_KTHREAD_PRIO=10"});
     expect_works("a_slice_of_a_caller", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-TEST_F(Boost, ANormalOneLendsAfterItsDelay)
+TEST_F(Boost, ANormalOneBoostsAfterItsDelay)
 {
-    expect_works("normal_lends_after_its_delay", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_BOOST_DELAY_US=1000"});
+    expect_works("normal_boosts_after_its_delay", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_BOOST_DELAY_US=1000"});
 }
 
-TEST_F(Boost, OneLendingEndsWithItsSlice)
+TEST_F(Boost, OneBoostEndsWithItsSlice)
 {
     expect_works("a_slice_is_a_slice", {"RTRCU_KTHREAD_PRIO=10"});
 }
@@ -303,7 +303,7 @@ void hold_the_lock(Waiting &waiting)
     waiting.steps.reach(1);
     while (!waiting.hog.is_running())
         ;
-    pthread_mutex_unlock(&waiting.mutex); /* only when it is lent a priority, or the hog stops */
+    pthread_mutex_unlock(&waiting.mutex); /* only when it is boosted, or the hog stops */
 }
 
 void read_and_wait_for_the_lock(Waiting &waiting)
@@ -342,7 +342,7 @@ bool with_a_reader_that_waits(int protocol, void (*wait_for_it)())
     return waiting.left_before_the_hog;
 }
 
-CHILD(lends_through_a_pi_lock)
+CHILD(boosts_through_a_pi_lock)
 {
     REQUIRE(with_a_reader_that_waits(PTHREAD_PRIO_INHERIT, synchronize_rcu_expedited));
 }
@@ -358,7 +358,7 @@ CHILD(waits_for_another_lock)
 
 TEST_F(Boost, PassesOnThroughALockThatInherits)
 {
-    expect_works("lends_through_a_pi_lock", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("boosts_through_a_pi_lock", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 TEST_F(Boost, AnotherLockIsNamedByTheStallReport)
@@ -370,9 +370,9 @@ TEST_F(Boost, AnotherLockIsNamedByTheStallReport)
     }
 }
 
-/* ---- what is lent is given back ---- */
+/* ---- a boost ends ---- */
 
-CHILD(lent_and_given_back)
+CHILD(boosted_and_given_back)
 {
     if (!real_time_allowed())
         _exit(3);
@@ -407,12 +407,12 @@ CHILD(lent_and_given_back)
 
 TEST_F(Boost, IsGivenBack)
 {
-    expect_works("lent_and_given_back", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("boosted_and_given_back", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 constexpr uint64_t share_ns = 200000000; /* on one reader in one grace period */
 
-/* A reader that sleeps is lent a bounded share, and others are not delayed by it for ever. */
+/* A reader that sleeps is boosted for a bounded share, and others are not delayed by it for ever. */
 CHILD(a_sleeping_reader)
 {
     if (!real_time_allowed())
@@ -429,7 +429,7 @@ CHILD(a_sleeping_reader)
     REQUIRE(given_up == 0 || test::stats().boost_ns >= share_ns); /* read in this order: it only grows */
     REQUIRE(test::eventually([] { return test::stats().boost_given_up >= 1; }));
     REQUIRE(test::stats().boost_ns >= share_ns);
-    REQUIRE(!done); /* it is not lent to for ever, but waited for */
+    REQUIRE(!done); /* it is not boosted for ever, but waited for */
     sleeper.run([] { rcu_read_unlock(); });
     updater.join();
 }
@@ -441,7 +441,7 @@ TEST_F(Boost, ASleepingReaderIsGivenUp)
 
 /* ---- and where it is off, or refused ---- */
 
-CHILD(no_lending)
+CHILD(no_boosting)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -452,10 +452,10 @@ CHILD(no_lending)
     updater.join();
 }
 
-TEST_F(Boost, NothingIsLentWhereItIsOff)
+TEST_F(Boost, NobodyIsBoostedWhereItIsOff)
 {
-    expect_works("no_lending", {"RTRCU_BOOST=0", "RTRCU_STALL_TIMEOUT_MS=30"});
-    expect_works("no_lending", {"RTRCU_KTHREAD_PRIO=0", "RTRCU_STALL_TIMEOUT_MS=30"});
+    expect_works("no_boosting", {"RTRCU_BOOST=0", "RTRCU_STALL_TIMEOUT_MS=30"});
+    expect_works("no_boosting", {"RTRCU_KTHREAD_PRIO=0", "RTRCU_STALL_TIMEOUT_MS=30"});
 }
 
 CHILD(refused)

@@ -212,7 +212,7 @@ CHILD(makes_no_thread)
     REQUIRE(threads_of_this_process() == before);
 }
 
-/* Expedited grace periods, lending and reports do without a thread of ours too. */
+/* Expedited grace periods, boosting and reports do without a thread of ours too. */
 CHILD(makes_no_worker)
 {
     test::Worker reader;

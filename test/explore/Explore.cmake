@@ -96,8 +96,8 @@ function(explore_program name layout)
     add_dependencies(explore-programs ${name})
 endfunction()
 
-# explore_mutant_test(<program> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the mutant's fault shows there within so many
-# schedules; `missed:`, it does not in so many.  Never a time: a busy machine must not explore less.
+# explore_mutant_test(<program> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the mutant's fault shows there within so
+# many schedules; `missed:`, it does not in so many.  Never a time: a busy machine must not explore less.
 function(explore_mutant_test program line)
     if(NOT line MATCHES "^(found|missed): ([^ ]+) ([^ ]+) ([^ ]+) ([0-9]+)$")
         message(FATAL_ERROR "${program}: \"${line}\" is not `found: SCENARIO MEMORY STRATEGY SCHEDULES`")

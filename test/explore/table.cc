@@ -55,7 +55,7 @@
     X(ExpeditedAsk) \
     X(ExpeditedAlone) \
     X(BothKinds) \
-    X(Lend) \
+    X(Boost) \
     X(Refused) \
     X(RefusedBoth) \
     X(RefusedNewcomer) \
@@ -128,7 +128,7 @@
     X(CallCookies) \
     X(Hurry) \
     X(ShareUsed) \
-    X(LendByCaller) \
+    X(BoostByCaller) \
     X(FullAnonymous) \
     X(Spin) \
     X(Told) \

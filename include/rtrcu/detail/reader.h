@@ -60,7 +60,7 @@ struct rtrcu_thread {
     uint32_t bh;    /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
     struct reader_record *record; /* NULL while not registered.  @room reader */
     uint32_t thread_id;           /* atomic for handlers: as the kernel has it, 0 = not asked yet.  @room base */
-    uint32_t *lent;               /* the word by which it may have been lent a priority; the record's.  @room reader */
+    uint32_t *boost;              /* the word by which it may have been boosted; the record's.  @room reader */
     struct rcu_task *task; /* atomic for others: the innermost here whose section is listed.  @room section, reader */
     uintptr_t entered;     /* atomic: where the outermost section began, if RTRCU_DEBUG.  @room api, reader */
     uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread.  @room callback */

@@ -11,7 +11,7 @@
 namespace lab::blocked
 {
 
-// All threads of the library are ordinary ones and lend nothing: the virtual CPUs of 2026 all belong to a guest that
+// All threads of the library are ordinary ones and boost nobody: the virtual CPUs of 2026 all belong to a guest that
 // knows nothing of the priorities of its host.
 void prepare_library(Lists lists)
 {

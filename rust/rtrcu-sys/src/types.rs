@@ -253,13 +253,13 @@ stats! {
     direct_refused,
     /// Owner's batches that ended at `bhlimit` or `maxbatch`.
     limit_stops,
-    /// Times a reader was lent a priority.
+    /// Times a reader was boosted.
     boosts,
     /// For how long in all, nanoseconds.
     boost_ns,
     /// The longest single time.
     boost_ns_max,
-    /// Lending that the kernel refused.
+    /// Boosting that the kernel refused.
     boost_refused,
     /// Readers that used up their share.
     boost_given_up,

@@ -39,7 +39,7 @@ pub fn synchronize() {
     unsafe { rtrcu_sys::rtrcu_synchronize() }
 }
 
-/// As [`synchronize`], at once: by an expedited grace period, which lends its readers a real-time priority.
+/// As [`synchronize`], at once: by an expedited grace period, which boosts its readers.
 ///
 /// # Panics
 ///

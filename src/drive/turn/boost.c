@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lending a real-time priority to readers that hold up a grace period: a round looks twice for who stands still, puts
+/* Boosting readers that hold up a grace period: a round looks twice for who stands still, puts
  * each one's word in place, fences once, and then locks one word after the other, so that each reader in turn runs at
- * the lender's priority until it unlocks.
+ * the booster's priority until it unlocks.
  *
- * A worker lends, or a real-time caller who would only have to wait for it; one thread at a time.  A reader that runs
+ * A worker boosts, or a real-time caller who would only have to wait for it; one thread at a time.  A reader that runs
  * needs nothing.  One that sleeps delays the worker's next by one slice, and a caller stops there; one that never ends
- * its section is lent a bounded share, in slices with rests, and is then left to the stall report.
+ * its section is boosted for a bounded share of time, in slices with rests, and is then left to the stall report.
  * tested by: test/api/boost.cc
  */
 #include "drive/drive.h"
 
 #define SLICE_NS 1000000 /* at most this long on one reader */
 #define ROOM_NS 100000   /* between the worker's two looks at a reader's CPU time */
-#define ROUNDS 10        /* of looks, each time that lending is asked for */
-#define LENDER_MAX 98    /* priority of the lender */
-#define NUDGE_NS 200000  /* at most this long the kernel spins for a reader that runs, and was lent a slice before */
+#define ROUNDS 10        /* of looks, each time that boosting is asked for */
+#define BOOSTER_MAX 98   /* priority of the booster */
+#define NUDGE_NS                                                                                                       \
+    200000 /* at most this long the kernel spins for a reader that runs, and was boosted for a slice before */
 #define NET_NS 10000000  /* likewise for any other: rare, and most sections end sooner */
 #define NETS_IDLE 2      /* the thread that ends the spinning looks so often in vain before it sleeps */
 #define NUDGER_LOOKS 100 /* for that thread, in one round */
@@ -31,7 +32,7 @@ bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
     return flood || now - gp_began_ns(drive->gp, kind) >= config->boost_delay_us * 1000;
 }
 
-/* Readers of one leaf that the round lends to. */
+/* Readers of one leaf that the round boosts. */
 struct round {
     struct reader_leaf *leaf;
     uint32_t chosen; /* their bits */
@@ -49,11 +50,11 @@ static bool stands_still(struct plat_tid thread, int64_t looked_cpu_ns)
 /* In the grace period of @seq? */
 static bool has_had_its_share(const struct drive *drive, const struct drive_slot *slot, uint64_t seq)
 {
-    return rtrcu_load_acquire(&slot->lent_gp) == seq && rtrcu_load_relaxed(&slot->lent_ns) >= drive->share_ns;
+    return rtrcu_load_acquire(&slot->boosted_gp) == seq && rtrcu_load_relaxed(&slot->boosted_ns) >= drive->share_ns;
 }
 
-/* May the calling thread lend to @record in this grace period? */
-static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
+/* May the calling thread boost @record in this grace period? */
+static bool may_boost(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
 {
     uint64_t seq = gp_seq(drive->gp, kind);
     uint32_t nobody = 0;
@@ -63,15 +64,15 @@ static bool may_lend(struct drive *drive, enum gp_kind kind, struct reader_recor
         return false;
     if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
         return false; /* it makes the flood: what it needs is daemons, not time */
-    if (!rtrcu_compare_exchange(&drive_slot(record)->lender, &nobody, lock_thread_number()))
+    if (!rtrcu_compare_exchange(&drive_slot(record)->booster, &nobody, lock_thread_number()))
         return false;
-    if (rtrcu_load_relaxed(&drive_slot(record)->lent_gp) != seq) {
-        rtrcu_store_relaxed(&drive_slot(record)->lent_ns, 0);
-        rtrcu_store_release(&drive_slot(record)->lent_gp, seq);
+    if (rtrcu_load_relaxed(&drive_slot(record)->boosted_gp) != seq) {
+        rtrcu_store_relaxed(&drive_slot(record)->boosted_ns, 0);
+        rtrcu_store_release(&drive_slot(record)->boosted_gp, seq);
     }
-    bool allowed = !has_had_its_share(drive, drive_slot(record), seq) && reader_lend(record, armed);
+    bool allowed = !has_had_its_share(drive, drive_slot(record), seq) && reader_boost(record, armed);
     if (!allowed)
-        rtrcu_store_release(&drive_slot(record)->lender, 0);
+        rtrcu_store_release(&drive_slot(record)->booster, 0);
     return allowed;
 }
 
@@ -84,7 +85,7 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
     uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
     while ((record = reader_next(leaf, &left))) {
         uint32_t slot = reader_slot(record);
-        if (!may_lend(drive, kind, record, &round->armed[slot]))
+        if (!may_boost(drive, kind, record, &round->armed[slot]))
             continue;
         round->chosen |= reader_bit(record);
         round->owner[slot] = reader_thread_id(record);
@@ -95,8 +96,8 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
 
 static void let_go(struct reader_record *record, struct plat_tid owner)
 {
-    reader_lend_withdraw(record, owner);
-    rtrcu_store_release(&drive_slot(record)->lender, 0);
+    reader_boost_withdraw(record, owner);
+    rtrcu_store_release(&drive_slot(record)->booster, 0);
 }
 
 /* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
@@ -112,7 +113,7 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
         uint32_t slot = reader_slot(record);
         bool same = (owing & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
         if (same && reader_inside(record)) {
-            again |= !reader_lend_confirmed(record, &round->armed[slot]);
+            again |= !reader_boost_confirmed(record, &round->armed[slot]);
         } else {
             round->chosen &= ~reader_bit(record);
             let_go(record, round->owner[slot]);
@@ -122,119 +123,119 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
     return again;
 }
 
-static void count(struct drive *drive, struct reader_record *record, struct plat_tid owner, int64_t lent_ns)
+static void count(struct drive *drive, struct reader_record *record, struct plat_tid owner, int64_t boosted_ns)
 {
-    int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->lent_ns) + lent_ns;
-    rtrcu_store_relaxed(&drive_slot(record)->lent_ns, all_ns);
-    trace3(boost, drive->gp, owner.number, lent_ns);
+    int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->boosted_ns) + boosted_ns;
+    rtrcu_store_relaxed(&drive_slot(record)->boosted_ns, all_ns);
+    trace3(boost, drive->gp, owner.number, boosted_ns);
     counter_add(&drive->boosts, 1);
-    counter_add(&drive->boost_ns, (uint64_t)lent_ns);
-    if ((uint64_t)lent_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
-        rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)lent_ns);
+    counter_add(&drive->boost_ns, (uint64_t)boosted_ns);
+    if ((uint64_t)boosted_ns > rtrcu_load_relaxed(&drive->boost_ns_max))
+        rtrcu_store_relaxed(&drive->boost_ns_max, (uint64_t)boosted_ns);
     if (all_ns >= drive->share_ns)
         counter_add(&drive->boost_given_up, 1);
 }
 
 /* Its own, or what an expedited grace period is waited for at; one is left above it for the nudge. */
-static int lender_priority(struct drive *drive)
+static int booster_priority(struct drive *drive)
 {
     int own = config_now(drive->config)->kthread_prio, waits = own ? drive_expedited_priority(drive) : 0;
     int highest = waits > own ? waits : own;
-    return highest < LENDER_MAX ? highest : LENDER_MAX;
+    return highest < BOOSTER_MAX ? highest : BOOSTER_MAX;
 }
 
 /* ---- the nudge ----
  * A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
  * stops running, past its timeout too.  At real-time priority it would hold its CPU for the rest of the section.  What
  * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should.  There is
- * one such thread, so one thread lends at a time.
+ * one such thread, so one thread boosts at a time.
  *
  * A reader that stood still just before is seen to spin for if it came to run within a microsecond, so this is rare;
- * a wake-up for each lending would cost more than most lendings take, and preempt readers.  So there is a net below all
- * lendings, and a tight one only below a reader that did not leave within its first slice. */
+ * a wake-up for each boost would cost more than most boosts take, and preempt readers.  So there is a net below all
+ * boosts, and a tight one only below a reader that did not leave within its first slice. */
 
 static struct drive_worker *nudger_of(struct drive *drive)
 {
     return &drive->worker[DRIVE_WORKER_NUDGE];
 }
 
-/* Above who lends, or has lent since it awoke.  Under its lock, or as a floor. */
+/* Above who boosts, or has boosted since it awoke.  Under its lock, or as a floor. */
 static int nudger_priority(struct drive *drive)
 {
-    int own = lender_priority(drive), lends = rtrcu_load_relaxed(&drive->lending.priority);
-    return (lends > own ? lends : own) + 1;
+    int own = booster_priority(drive), boosts = rtrcu_load_relaxed(&drive->boosting.priority);
+    return (boosts > own ? boosts : own) + 1;
 }
 
-static void end_lending(struct drive *drive)
+static void end_boosting(struct drive *drive)
 {
     lock_acquire(&nudger_of(drive)->lock);
-    drive->lending.lender = PLAT_NOBODY;
-    drive->lending.cpu_at = NULL; /* it may go with the calling thread */
+    drive->boosting.booster = PLAT_NOBODY;
+    drive->boosting.cpu_at = NULL; /* it may go with the calling thread */
     lock_release(&nudger_of(drive)->lock);
 }
 
-/* False: another thread lends. */
-static bool claim_lending(struct drive *drive, int priority)
+/* False: another thread boosts. */
+static bool claim_boosting(struct drive *drive, int priority)
 {
-    struct drive_lending *lending = &drive->lending;
+    struct drive_boosting *boosting = &drive->boosting;
     lock_acquire(&nudger_of(drive)->lock);
-    bool free = plat_tid_is_nobody(lending->lender);
+    bool free = plat_tid_is_nobody(boosting->booster);
     if (free) {
-        lending->lender = lock_thread_id();
-        if (priority > rtrcu_load_relaxed(&lending->priority))
-            rtrcu_store_relaxed(&lending->priority, priority);
-        lending->cpu_at = plat_cpu_address() ? plat_cpu_address() : &lending->cpu;
+        boosting->booster = lock_thread_id();
+        if (priority > rtrcu_load_relaxed(&boosting->priority))
+            rtrcu_store_relaxed(&boosting->priority, priority);
+        boosting->cpu_at = plat_cpu_address() ? plat_cpu_address() : &boosting->cpu;
     }
     lock_release(&nudger_of(drive)->lock);
     return free;
 }
 
-/* The calling thread lends at @priority, its own.  False: another does, or the nudger is not there or not above it.
+/* The calling thread boosts at @priority, its own.  False: another does, or the nudger is not there or not above it.
  * The nudger lowers itself no further than the claim says, so it is lifted behind that. */
-static bool begin_lending(struct drive *drive, int priority)
+static bool begin_boosting(struct drive *drive, int priority)
 {
     const struct drive_worker *nudger = nudger_of(drive);
-    if (!claim_lending(drive, priority))
+    if (!claim_boosting(drive, priority))
         return false;
     drive_worker_lift(drive, DRIVE_WORKER_NUDGE, priority + 1);
     if (drive_worker_has_appeared(nudger) && drive_worker_priority(nudger) > priority)
         return true;
-    end_lending(drive);
+    end_boosting(drive);
     return false;
 }
 
-/* Before the calling thread, who lends, waits for a reader; @tightly: that had its first slice. */
+/* Before the calling thread, who boosts, waits for a reader; @tightly: that had its first slice. */
 static void have_nudged(struct drive *drive, bool tightly)
 {
-    struct drive_lending *lending = &drive->lending;
+    struct drive_boosting *boosting = &drive->boosting;
     int64_t nap_ns = tightly ? NUDGE_NS : NET_NS;
     lock_acquire(&nudger_of(drive)->lock);
-    bool too_late = lending->nap_ns == 0 || lending->nap_ns > nap_ns;
+    bool too_late = boosting->nap_ns == 0 || boosting->nap_ns > nap_ns;
     if (too_late)
-        lending->nap_ns = nap_ns;
-    rtrcu_store_relaxed(&lending->cpu, (uint32_t)plat_cpu_current());
+        boosting->nap_ns = nap_ns;
+    rtrcu_store_relaxed(&boosting->cpu, (uint32_t)plat_cpu_current());
     lock_release(&nudger_of(drive)->lock);
     if (too_late)
         drive_worker_wake(drive, DRIVE_WORKER_NUDGE);
 }
 
-/* The nudger looks: where does whoever lends run, UINT32_MAX = nobody lends, and how long may it sleep?  Behind the
- * longest sleep whoever lends next wakes it. */
-static uint32_t look_at_lender(struct drive *drive, uint32_t *idle, int64_t *nap_ns)
+/* The nudger looks: where does whoever boosts run, UINT32_MAX = nobody boosts, and how long may it sleep?  Behind the
+ * longest sleep whoever boosts next wakes it. */
+static uint32_t look_at_booster(struct drive *drive, uint32_t *idle, int64_t *nap_ns)
 {
-    struct drive_lending *lending = &drive->lending;
+    struct drive_boosting *boosting = &drive->boosting;
     uint32_t cpu = UINT32_MAX;
     lock_acquire(&nudger_of(drive)->lock);
-    if (!plat_tid_is_nobody(lending->lender)) {
-        cpu = rtrcu_load_relaxed(lending->cpu_at);
+    if (!plat_tid_is_nobody(boosting->booster)) {
+        cpu = rtrcu_load_relaxed(boosting->cpu_at);
         *idle = 0;
-    } else if (lending->nap_ns != 0) {
-        lending->nap_ns = *idle < NETS_IDLE ? NET_NS : 0;
+    } else if (boosting->nap_ns != 0) {
+        boosting->nap_ns = *idle < NETS_IDLE ? NET_NS : 0;
         ++*idle;
     }
-    if (lending->nap_ns == 0)
-        rtrcu_store_relaxed(&lending->priority, 0);
-    *nap_ns = lending->nap_ns ? lending->nap_ns : PLAT_FOREVER;
+    if (boosting->nap_ns == 0)
+        rtrcu_store_relaxed(&boosting->priority, 0);
+    *nap_ns = boosting->nap_ns ? boosting->nap_ns : PLAT_FOREVER;
     lock_release(&nudger_of(drive)->lock);
     return cpu;
 }
@@ -249,7 +250,7 @@ static void *nudge_body(void *argument)
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, nudger_priority);
         drive_worker_appears(worker);
-        uint32_t there = look_at_lender(drive, &idle, &nap_ns);
+        uint32_t there = look_at_booster(drive, &idle, &nap_ns);
         if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
             here = there;
         drive_thread_sleep(drive, &worker->thread, event, nap_ns);
@@ -269,18 +270,18 @@ static bool nudger_comes(struct drive *drive)
     return true;
 }
 
-/* ---- lending ---- */
+/* ---- the boost of one reader ---- */
 
-/* Sleep on the reader's word: the kernel lends it our priority until it unlocks.  True if the slice ran out. */
-static bool lend(struct drive *drive, struct reader_record *record, struct plat_tid owner)
+/* Sleep on the reader's word: the kernel boosts the reader until it unlocks.  True if the slice ran out. */
+static bool boost_one(struct drive *drive, struct reader_record *record, struct plat_tid owner)
 {
-    have_nudged(drive, rtrcu_load_relaxed(&drive_slot(record)->lent_ns) > 0);
+    have_nudged(drive, rtrcu_load_relaxed(&drive_slot(record)->boosted_ns) > 0);
     int64_t began = plat_clock_now();
-    int error = plat_futex_lock_pi(reader_lent_word(record), SLICE_NS);
+    int error = plat_futex_lock_pi(reader_boost_word(record), SLICE_NS);
     if (error == 0) {
         uint32_t mine = lock_thread_number();
-        if (!rtrcu_compare_exchange(reader_lent_word(record), &mine, 0))
-            (void)plat_futex_unlock_pi(reader_lent_word(record));
+        if (!rtrcu_compare_exchange(reader_boost_word(record), &mine, 0))
+            (void)plat_futex_unlock_pi(reader_boost_word(record));
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
         counter_add(&drive->boost_refused, 1);
     }
@@ -303,7 +304,7 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
         uint32_t slot = reader_slot(record);
         bool owes = gp_owing(drive->gp, kind, leaf) & reader_bit(record);
         if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.looked_cpu_ns[slot]))
-            slow |= lend(drive, record, round.owner[slot]);
+            slow |= boost_one(drive, record, round.owner[slot]);
         else
             let_go(record, round.owner[slot]);
     }
@@ -338,7 +339,7 @@ static bool may_help(struct drive *drive, enum gp_kind kind)
 }
 
 /* One round, behind the first look.  True if a slice ran out. */
-static bool lend_round(struct drive *drive, enum gp_kind kind, bool goes_on)
+static bool boost_round(struct drive *drive, enum gp_kind kind, bool goes_on)
 {
     bool slow = false;
     for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = gp_next_owing(drive->gp, kind, leaf));)
@@ -346,33 +347,34 @@ static bool lend_round(struct drive *drive, enum gp_kind kind, bool goes_on)
     return slow;
 }
 
-/* Look, leave room, look again, lend to those that stood still. */
+/* Look, leave room, look again, boost those that stood still. */
 static void boost(struct drive *drive, enum gp_kind kind)
 {
     for (int round = 0; round < ROUNDS && may_help(drive, kind); round++) {
         look(drive, kind);
         plat_clock_sleep(ROOM_NS);
-        if (!begin_lending(drive, drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST])))
+        if (!begin_boosting(drive, drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST])))
             continue; /* a caller is at it */
-        bool slow = lend_round(drive, kind, true);
-        end_lending(drive);
+        bool slow = boost_round(drive, kind, true);
+        end_boosting(drive);
         if (slow)
-            plat_clock_sleep(SLICE_NS); /* half the time at most is lent: the rest of the program goes on */
+            plat_clock_sleep(
+                SLICE_NS); /* somebody is boosted for half the time at most: the rest of the program goes on */
     }
 }
 
-/* Whoever was preempted by the calling thread goes on only when that sleeps, as it does while it lends.  So no room is
+/* Whoever was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no room is
  * left: it would be waited for, and the two looks tell who runs on another CPU. */
 bool drive_boost_here(struct drive *drive, enum gp_kind kind)
 {
     int own = plat_sched_rt_priority();
-    if (own == 0 || own > LENDER_MAX || config_now(drive->config)->kthread_prio == 0 || own < lender_priority(drive))
+    if (own == 0 || own > BOOSTER_MAX || config_now(drive->config)->kthread_prio == 0 || own < booster_priority(drive))
         return false;
-    if (!drive_boost_is_due(drive, kind) || !begin_lending(drive, own))
+    if (!drive_boost_is_due(drive, kind) || !begin_boosting(drive, own))
         return false;
     look(drive, kind);
-    bool slow = lend_round(drive, kind, false);
-    end_lending(drive);
+    bool slow = boost_round(drive, kind, false);
+    end_boosting(drive);
     return !slow;
 }
 
@@ -384,11 +386,11 @@ void drive_boost(struct drive *drive, enum gp_kind kind)
     if (drive_worker_start(drive, DRIVE_WORKER_BOOST) != 0)
         return; /* the next look tries again */
     drive_worker_lift(drive, DRIVE_WORKER_NUDGE, nudger_priority(drive));
-    drive_worker_lift(drive, DRIVE_WORKER_BOOST, lender_priority(drive));
+    drive_worker_lift(drive, DRIVE_WORKER_BOOST, booster_priority(drive));
     drive_worker_wake(drive, DRIVE_WORKER_BOOST);
 }
 
-/* May the worker lend?  A nudger that is not above it was refused. */
+/* May the worker boost?  A nudger that is not above it was refused. */
 static bool is_able(struct drive *drive)
 {
     int own = drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST]);
@@ -402,7 +404,7 @@ static void *boost_body(void *argument)
     drive_worker_appears(worker);
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
-        drive_worker_settle(worker, lender_priority);
+        drive_worker_settle(worker, booster_priority);
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
         bool able = is_able(drive);
         for (int kind = 0; kind < GP_KINDS && able; kind++) {
@@ -416,7 +418,7 @@ static void *boost_body(void *argument)
     return NULL;
 }
 
-static int first_lender_priority(const struct rtrcu_config *config)
+static int first_booster_priority(const struct rtrcu_config *config)
 {
     return config->kthread_prio;
 }
@@ -426,5 +428,5 @@ static int first_nudger_priority(const struct rtrcu_config *config)
     return config->kthread_prio ? config->kthread_prio + 1 : 0;
 }
 
-const struct drive_job drive_job_boost = {"rtrcu-boost", boost_body, first_lender_priority};
+const struct drive_job drive_job_boost = {"rtrcu-boost", boost_body, first_booster_priority};
 const struct drive_job drive_job_nudge = {"rtrcu-nudge", nudge_body, first_nudger_priority};

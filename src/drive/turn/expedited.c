@@ -2,9 +2,9 @@
 /* Expedited grace periods: a machine of their own (2022).
  *
  * A caller turns the first step itself: begin, fence, scan, and a moment of watching; most grace periods end there.  A
- * real-time caller lends its priority to readers that stand still, and looks again, a few times.  What is left, readers
+ * real-time caller boosts readers that stand still, and looks again, a few times.  What is left, readers
  * inside, goes to a real-time worker.  A caller that finds the machine taken asks for its number,
- * wakes the worker, and blocks on the machine's priority-inheriting lock, which lends its priority to whoever holds it.
+ * wakes the worker, and blocks on the machine's priority-inheriting lock, which boosts whoever holds it.
  *
  *  word                  says                                           set by
  *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): who hands over, who only asks
@@ -17,9 +17,9 @@
  */
 #include "drive/drive.h"
 
-/* A caller lends so many times before it hands over: readers that stood still at one look have run at the next, or
+/* A caller boosts so many times before it hands over: readers that stood still at one look have run at the next, or
  * others were preempted. */
-#define LENDS_OF_CALLER 4
+#define BOOSTS_OF_CALLER 4
 
 static struct drive_worker *worker_of(struct drive *drive)
 {
@@ -144,8 +144,8 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
         return;
     }
     bool left = leaves_it(drive);
-    int lends = 0;
-    while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* the one under way and the next, and the lends */
+    int boosts = 0;
+    while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* the one under way and the next, and the boosts */
         if (!lock_try(crank)) {
             hand_over(drive, cookie);
             drive_take_crank(drive, GP_EXPEDITED);
@@ -153,7 +153,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
         left = !gp_reached(drive->gp, GP_EXPEDITED, cookie) && !drive_turn_first(drive, GP_EXPEDITED);
         drive_release_crank(drive, GP_EXPEDITED);
         look_at_asked(drive);
-        if (left && lends++ < LENDS_OF_CALLER)
+        if (left && boosts++ < BOOSTS_OF_CALLER)
             left = !drive_boost_here(drive, GP_EXPEDITED);
     }
     if (left) {

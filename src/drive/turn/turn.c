@@ -5,8 +5,7 @@
  * over one step, never over a sleep, so whoever waits takes the next step itself where another is kept from its CPU.
  *
  *  waits for the end       finds the crank taken    between its steps
- *  a real-time thread      lends the holder its     asleep on turning.event, at most a tick
- *                          priority
+ *  a real-time thread      boosts the holder        asleep on turning.event, at most a tick
  *  who watches             asleep on turning.event  the same
  *  others                  the same                 the same, but longer and longer
  *  one of low priority     has the driver do it     asleep on drive.turns
@@ -118,7 +117,7 @@ static void ask(struct drive *drive, enum gp_kind kind)
     }
 }
 
-/* A parked task cannot be lent a CPU, but whoever schedules it can run it first: its handler is told by a thread that
+/* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
  * holds nothing, whenever tasks have come that the grace period waits for. */
 static void tell_tasks(struct drive *drive, enum gp_kind kind)
 {

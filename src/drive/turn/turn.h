@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turning a grace period: its steps, by the driver and by whoever waits; the fence; expedited ones; lending to readers
+/* Turning a grace period: its steps, by the driver and by whoever waits; the fence; expedited ones; boosting readers
  * that are in its way.
  */
 #ifndef RTRCU_DRIVE_TURN_H
@@ -7,13 +7,13 @@
 
 #include "drive/thread.h"
 
-/* The thread that lends a priority now: one at a time, which the nudger looks after.  Under the nudger's lock. */
-struct drive_lending {
-    struct plat_tid lender; /* nobody = nobody lends */
-    int32_t priority;       /* atomic: the highest that has been lent since the nudger awoke */
-    int64_t nap_ns;         /* the nudger looks again after so long, 0 = it has to be woken */
-    uint32_t cpu;           /* atomic: where the lender began to wait, if the kernel does not tell where it runs */
-    const uint32_t *cpu_at; /* where its CPU number is to be read, NULL = nobody lends */
+/* The thread that boosts readers now: one at a time, which the nudger looks after.  Under the nudger's lock. */
+struct drive_boosting {
+    struct plat_tid booster; /* nobody = nobody boosts */
+    int32_t priority;        /* atomic: the highest to which readers were boosted since the nudger awoke */
+    int64_t nap_ns;          /* the nudger looks again after so long, 0 = it has to be woken */
+    uint32_t cpu;            /* atomic: where the booster began to wait, if the kernel does not tell where it runs */
+    const uint32_t *cpu_at;  /* where its CPU number is to be read, NULL = nobody boosts */
 };
 
 /* Of one kind of grace period: the threads that wait for its end, and turn it meanwhile. */
@@ -96,14 +96,14 @@ void drive_numbers_after_fork_child(struct drive *drive);
  * wait; 0 = ordinary. */
 int drive_expedited_priority(struct drive *drive);
 
-/* ---- lending: boost.c ---- */
+/* ---- boosting: boost.c ---- */
 
-/* Should readers of this grace period be lent a priority by now? */
+/* Should readers of this grace period be boosted by now? */
 bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
-/* Have the boost worker lend to the readers in the way that stand still, for about a tick.  Does not wait. */
+/* Have the boost worker boost the readers in the way that stand still, for about a tick.  Does not wait. */
 void drive_boost(struct drive *drive, enum gp_kind kind);
-/* The calling thread, if it is a real-time thread no lower than the worker, lends its own priority to them, each for a
- * slice at most.  False: it may not, another lends, or a slice ran out: the worker is needed. */
+/* The calling thread, if it is a real-time thread no lower than the worker, boosts them to its own priority, each for a
+ * slice at most.  False: it may not, another boosts, or a slice ran out: the worker is needed. */
 bool drive_boost_here(struct drive *drive, enum gp_kind kind);
 
 #endif

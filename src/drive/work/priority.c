@@ -31,10 +31,9 @@ static void refuse(struct drive_worker *worker, int priority, int error)
     worker->refused = priority;
     worker->refused_ns = plat_clock_now();
     if (counter_add(&worker->drive->rt_refused, 1) == 0) {
-        plat_print(
-            "rtrcu: real-time scheduling is refused (error %d): expedited grace periods and priority lending work at"
-            " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",
-            -error);
+        plat_print("rtrcu: real-time scheduling is refused (error %d): expedited grace periods and boosting work at"
+                   " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",
+                   -error);
     }
 }
 

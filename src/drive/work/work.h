@@ -6,8 +6,8 @@
 
 #include "drive/thread.h"
 
-/* A thread for one task.  Four are real-time threads: one turns expedited grace periods, one lends its priority to
- * readers, one ends the spinning of the thread that lends, one says reports.  An ordinary one calls the program's
+/* A thread for one task.  Four are real-time threads: one turns expedited grace periods, one boosts
+ * readers, one ends the spinning of the thread that boosts, one says reports.  An ordinary one calls the program's
  * handler when parked tasks come that a grace period waits for. */
 enum {
     DRIVE_WORKER_EXPEDITED,
@@ -47,7 +47,7 @@ struct drive_worker {
     struct drive *drive;
     const struct drive_job *job; /* constant */
     struct drive_thread thread;
-    uint32_t wanted;    /* atomic: boost: bit a kind, lend to readers of that grace period; tell: tasks have come */
+    uint32_t wanted;    /* atomic: boost: bit a kind, boost readers of that grace period; tell: tasks have come */
     uint32_t thread_id; /* atomic: 0 = ABSENT; written by itself */
     struct lock lock;   /* the priority: held over the look at who waits and the change */
     int32_t priority;   /* atomic: in force, 0 = SCHED_OTHER; written under the lock */

@@ -211,44 +211,44 @@ void both_kinds_setup()
     sim::thread("other", rtrcu_synchronize);
 }
 
-// The worker is a real-time thread and lends its priority by a word locked on the reader's behalf.
-const uint32_t *lent;
+// The worker is a real-time thread and boosts the reader by a word locked on the reader's behalf.
+const uint32_t *boost_word;
 
-bool lent_is_free()
+bool boost_is_free()
 {
-    return *lent == 0;
+    return *boost_word == 0;
 }
 
-bool lent_is_taken()
+bool boost_is_taken()
 {
-    return *lent != 0 || updaters == 0;
+    return *boost_word != 0 || updaters == 0;
 }
 
-// Inside until somebody lends, if anybody waits for this reader at all.
+// Inside until somebody boosts, if anybody waits for this reader at all.
 void read_and_give_back()
 {
-    lent = rtrcu_self.lent;
+    boost_word = rtrcu_self.boost;
     rcu_read_lock();
     use_object();
-    sim::until(lent_is_taken);
+    sim::until(boost_is_taken);
     rcu_read_unlock();
     uint32_t before = sim::timeouts();
-    sim::until(lent_is_free);
-    sim::expect(sim::timeouts() == before, "the lender has its word back without waiting for the end of its slice");
+    sim::until(boost_is_free);
+    sim::expect(sim::timeouts() == before, "the booster has its word back without waiting for the end of its slice");
     stay();
 }
 
-void lend_setup()
+void boost_setup()
 {
     struct rtrcu_config *config = begin();
     config->kthread_prio = 50;
     config->boost = 1;
-    sim::early_timeouts(0); // lending is tried again at the crank's tick
+    sim::early_timeouts(0); // boosting is tried again at the crank's tick
     sim::as_thread(sim::thread("reader", read_and_give_back), register_reader);
     sim::thread("updater", exchange_and_expedite);
 }
 
-// A real-time caller lends its own priority, once it has the threads that help it.
+// A real-time caller boosts readers itself, once it has the threads that help it.
 bool helpers_are_there()
 {
     const struct drive *drive = &rtrcu_domain.drive;
@@ -264,7 +264,7 @@ void urgent_updater()
     exchange_and_expedite();
 }
 
-void lend_by_caller_setup()
+void boost_by_caller_setup()
 {
     struct rtrcu_config *config = begin();
     config->kthread_prio = 50;
@@ -304,12 +304,12 @@ void share_used_setup()
     config->kthread_prio = 50;
     config->boost = 1;
     has_waited = false;
-    sim::early_timeouts(12); // the lender rests while the reader goes on
+    sim::early_timeouts(12); // the booster rests while the reader goes on
     sim::as_thread(sim::thread("reader", read_past_share), register_reader);
     sim::thread("updater", wait_and_say);
 }
 
-// Cranks spin before they sleep, and lend.
+// Cranks spin before they sleep, and boost.
 void spin_setup()
 {
     struct rtrcu_config *config = begin();
@@ -376,7 +376,7 @@ void told_setup()
 } // namespace
 
 extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk,
-    kExpeditedAlone, kBothKinds, kLend, kLendByCaller, kShareUsed, kSpin, kTold;
+    kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -400,15 +400,15 @@ const sim::Scenario kExpeditedAlone = {"expedited-alone",     "one who asks, and
 const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited grace period wait for one reader",
                                   both_kinds_setup, nullptr,
                                   check_invariants, 6000};
-const sim::Scenario kLend = {
-    "lend", "a reader is lent a priority while it leaves", lend_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kBoost = {"boost", "a reader is boosted while it leaves", boost_setup, nullptr, check_invariants,
+                              6000};
 
-const sim::Scenario kLendByCaller = {"lend-by-caller",     "a real-time caller lends its own priority",
-                                     lend_by_caller_setup, nullptr,
-                                     check_invariants,     8000};
+const sim::Scenario kBoostByCaller = {"boost-by-caller",     "a real-time caller boosts readers itself",
+                                      boost_by_caller_setup, nullptr,
+                                      check_invariants,      8000};
 const sim::Scenario kShareUsed = {
-    "share-used", "a reader outstays its share of lent priority", share_used_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kSpin = {"spin", "both kinds spin and lend", spin_setup, nullptr, check_invariants, 8000};
+    "share-used", "a reader outstays its share of boosting", share_used_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kSpin = {"spin", "both kinds spin and boost", spin_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kTold = {"told", "a handler is told of a parked task", told_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lending, to readers that a test makes of threads that sleep: who is lent to, and what is counted.
+/* Boosting readers that a test makes of threads that sleep: who is boosted, and what is counted.
  */
 #include <linux/futex.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ class Boost : public DriveWorld
     std::deque<test::Worker> sleepers_;
 
   protected:
-    struct drive_worker *lender_ = &drive_->worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *booster_ = &drive_->worker[DRIVE_WORKER_BOOST];
     struct drive_worker *nudger_ = &drive_->worker[DRIVE_WORKER_NUDGE];
 
     /* A reader whose thread stands still inside its section. */
@@ -42,15 +42,15 @@ class Boost : public DriveWorld
         test::Crank crank(world_.gp(), kind);
         ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     }
-    /* Lend until @enough. */
-    template <typename Condition> void lend_until(gp_kind kind, Condition enough)
+    /* Boost until @enough. */
+    template <typename Condition> void boost_until(gp_kind kind, Condition enough)
     {
         EXPECT_TRUE(test::eventually([&] {
             drive_boost(drive_, kind);
             return enough();
         }));
     }
-    /* Its readers leave, and the grace period ends; on return nobody lends any more. */
+    /* Its readers leave, and the grace period ends; on return nobody boosts any more. */
     void end(gp_kind kind, std::initializer_list<reader_record *> readers)
     {
         for (reader_record *record : readers)
@@ -62,8 +62,8 @@ class Boost : public DriveWorld
         for (reader_record *record : readers) {
             reader_lock(record->leaf); /* who chose it before has said so */
             reader_unlock(record->leaf);
-            EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->lender) == 0; }));
-            EXPECT_EQ(rtrcu_load_acquire(reader_lent_word(record)), 0u);
+            EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->booster) == 0; }));
+            EXPECT_EQ(rtrcu_load_acquire(reader_boost_word(record)), 0u);
         }
     }
     uint64_t boosts()
@@ -81,11 +81,11 @@ TEST_F(Boost, IsCountedAsLongAsItLasts)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
+    boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
     end(GP_NORMAL, {record});
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->lent_gp), seq);
-    EXPECT_EQ(static_cast<uint64_t>(rtrcu_load_acquire(&drive_slot(record)->lent_ns)),
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->boosted_gp), seq);
+    EXPECT_EQ(static_cast<uint64_t>(rtrcu_load_acquire(&drive_slot(record)->boosted_ns)),
               rtrcu_load_acquire(&drive_->boost_ns.count));
     EXPECT_GT(drive_->boost_ns_max, 0u);
     EXPECT_LE(drive_->boost_ns_max, drive_->boost_ns.count);
@@ -114,16 +114,16 @@ TEST_F(Boost, NotOfWhoRuns)
     EXPECT_TRUE(test::eventually([&] { return running.load() != nullptr; }));
     reader_record *asleep = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    uint64_t lent_gp = rtrcu_load_acquire(&drive_slot(running)->lent_gp);
-    int64_t lent_ns = rtrcu_load_acquire(&drive_slot(running)->lent_ns);
+    boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
+    uint64_t boosted_gp = rtrcu_load_acquire(&drive_slot(running)->boosted_gp);
+    int64_t boosted_ns = rtrcu_load_acquire(&drive_slot(running)->boosted_ns);
     stop = true;
     runner.join();
     end(GP_NORMAL, {running, asleep});
     if (paused_ns > 50000) /* by the kernel's bound on real-time threads, or by who shares the machine */
         GTEST_SKIP() << "it did not run all the time, but stood for " << paused_ns << " ns";
-    EXPECT_EQ(lent_gp, 0u);
-    EXPECT_EQ(lent_ns, 0);
+    EXPECT_EQ(boosted_gp, 0u);
+    EXPECT_EQ(boosted_ns, 0);
 }
 
 /* What it needs is daemons, not time; an expedited grace period does not ask. */
@@ -133,12 +133,13 @@ TEST_F(Boost, NotOfWhoMakesTheFlood)
     queue(flooder, 4);
     queue(other, 3);
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->lent_gp), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->lent_ns), 0);
+    boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->boosted_gp), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->boosted_ns), 0);
     begin(GP_EXPEDITED);
-    lend_until(GP_EXPEDITED,
-               [&] { return rtrcu_load_acquire(&drive_slot(flooder)->lent_gp) == gp_seq(world_.gp(), GP_EXPEDITED); });
+    boost_until(GP_EXPEDITED, [&] {
+        return rtrcu_load_acquire(&drive_slot(flooder)->boosted_gp) == gp_seq(world_.gp(), GP_EXPEDITED);
+    });
     end(GP_EXPEDITED, {flooder, other});
     end(GP_NORMAL, {});
 }
@@ -148,55 +149,55 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() >= 1; });
+    boost_until(GP_NORMAL, [&] { return boosts() >= 1; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up.count) > 0; });
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->lent_gp), seq);
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up.count) > 0; });
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->boosted_gp), seq);
     uint64_t before = boosts();
-    uint32_t woken = drive_thread_event(&lender_->thread);
+    uint32_t woken = drive_thread_event(&booster_->thread);
     for (int i = 0; i < 20; i++)
         drive_boost(drive_, GP_NORMAL);
-    EXPECT_EQ(drive_thread_event(&lender_->thread), woken) << "there is nothing left for it to do";
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lender_->wanted) == 0; }));
+    EXPECT_EQ(drive_thread_event(&booster_->thread), woken) << "there is nothing left for it to do";
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     EXPECT_EQ(boosts(), before);
     end(GP_NORMAL, {record});
     EXPECT_EQ(drive_->boost_given_up.count, 1u);
     test::World::set_inside(record, 1);
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() > before; });
+    boost_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});
 }
 
-/* Behind a slice that ran out nobody is lent to for as long, whatever became of those after it. */
+/* Behind a slice that ran out nobody is boosted for as long, whatever became of those after it. */
 TEST_F(Boost, RestsBehindASliceThatRanOut)
 {
     constexpr uint64_t rounds = 20;
     constexpr int64_t slice_ns = 1000000;
     reader_record *record = sleeper(), *gone = sleeper();
-    finish_last_sleeper(); /* nobody can be lent to there: what is found out comes to nothing at once */
+    finish_last_sleeper(); /* nobody can be boosted there: what is found out comes to nothing at once */
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() >= 2; });
+    boost_until(GP_NORMAL, [&] { return boosts() >= 2; });
     uint64_t before = boosts();
-    int64_t began = plat_clock_now(), lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count));
-    lend_until(GP_NORMAL, [&] { return boosts() >= before + 2 * rounds; });
-    lent_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count)) - lent_ns;
-    EXPECT_GE(plat_clock_now() - began, lent_ns - slice_ns + int64_t(rounds - 1) * slice_ns);
+    int64_t began = plat_clock_now(), boosted_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count));
+    boost_until(GP_NORMAL, [&] { return boosts() >= before + 2 * rounds; });
+    boosted_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count)) - boosted_ns;
+    EXPECT_GE(plat_clock_now() - began, boosted_ns - slice_ns + int64_t(rounds - 1) * slice_ns);
     end(GP_NORMAL, {record, gone});
 }
 
-/* One thread wakes those who lend: two of them might spin at once, on CPUs that it does not wake. */
-TEST_F(Boost, OneThreadLendsAtATime)
+/* One thread wakes those who boost: two of them might spin at once, on CPUs that it does not wake. */
+TEST_F(Boost, OneThreadBoostsAtATime)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return boosts() > 0; });
-    auto is_free = [&] { return rtrcu_load_acquire(&drive_->lending.lender.number) == 0; };
+    boost_until(GP_NORMAL, [&] { return boosts() > 0; });
+    auto is_free = [&] { return rtrcu_load_acquire(&drive_->boosting.booster.number) == 0; };
     auto take = [&] {
         lock_acquire(&nudger_->lock);
         bool free = is_free();
         if (free) {
-            drive_->lending.lender = lock_thread_id();
-            drive_->lending.cpu_at = &drive_->lending.cpu;
+            drive_->boosting.booster = lock_thread_id();
+            drive_->boosting.cpu_at = &drive_->boosting.cpu;
         }
         lock_release(&nudger_->lock);
         return free;
@@ -204,25 +205,25 @@ TEST_F(Boost, OneThreadLendsAtATime)
     ASSERT_TRUE(test::eventually(take));
     uint64_t before = boosts();
     for (int i = 0; i < 3; i++) {
-        uint32_t woken = drive_thread_event(&lender_->thread);
-        lend_until(GP_NORMAL, [&] { return drive_thread_event(&lender_->thread) != woken; });
-        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lender_->wanted) == 0; }));
+        uint32_t woken = drive_thread_event(&booster_->thread);
+        boost_until(GP_NORMAL, [&] { return drive_thread_event(&booster_->thread) != woken; });
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_FALSE(is_free());
     EXPECT_EQ(boosts(), before);
     lock_acquire(&nudger_->lock);
-    drive_->lending.lender = PLAT_NOBODY;
+    drive_->boosting.booster = PLAT_NOBODY;
     lock_release(&nudger_->lock);
-    lend_until(GP_NORMAL, [&] { return boosts() > before; });
+    boost_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});
 }
 
 /* It can only keep those from spinning who run where it does. */
-TEST_F(Boost, TheNudgerGoesWhereTheLenderRuns)
+TEST_F(Boost, TheNudgerGoesWhereTheBoosterRuns)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] {
+    boost_until(GP_NORMAL, [&] {
         cpu_set_t allowed;
         auto id = pid_t(rtrcu_load_acquire(&nudger_->thread_id));
         return id != 0 && sched_getaffinity(id, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
@@ -234,24 +235,24 @@ TEST_F(Boost, FollowsItsPriorityDownToo)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&lender_->priority) == 3 && boosts() > 0; });
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&booster_->priority) == 3 && boosts() > 0; });
     EXPECT_GT(rtrcu_load_acquire(&nudger_->priority), 3);
     others_[0] = config_;
     others_[0].kthread_prio = 1;
     configure(others_[0]);
-    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&lender_->priority) == 1; });
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&booster_->priority) == 1; });
     end(GP_NORMAL, {record});
 }
 
-/* Where the lender may not be a real-time thread nothing is lent, and each round that was asked for is counted. */
+/* Where the booster may not be a real-time thread nothing is boosted, and each round that was asked for is counted. */
 TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
 {
     config_.kthread_prio = 0;
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    lend_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused.count) >= 1; });
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused.count) >= 1; });
     EXPECT_EQ(boosts(), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->lender), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->booster), 0u);
     end(GP_NORMAL, {record});
 }
 

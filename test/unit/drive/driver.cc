@@ -213,9 +213,9 @@ TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
     EXPECT_EQ(words()[2], before[2]);
 }
 
-/* The lender asks for the thread that it needs until there is one: whoever was making it may have been refused.
+/* The booster asks for the thread that it needs until there is one: whoever was making it may have been refused.
  * Before the next test, whose driver allows no worker. */
-TEST(Lending, AsksAgainForItsNudger)
+TEST(Boosting, AsksAgainForItsNudger)
 {
     struct drive *drive = &rtrcu_domain.drive;
     struct drive_thread *nudger = &drive->worker[DRIVE_WORKER_NUDGE].thread;
@@ -288,13 +288,13 @@ TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
     reader_record *record = world_.craft(0);
     drive_slot(record)->listed = 1;
     drive_slot(record)->next_ready = record;
-    drive_slot(record)->lender = 77;
+    drive_slot(record)->booster = 77;
     world_.withdraw(record);
     EXPECT_NE(world_.craft(0), record) << "a daemon has it";
     drive_after_fork_child(drive_, PLAT_NOBODY);
     EXPECT_EQ(drive_slot(record)->listed, 0u);
     EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
-    EXPECT_EQ(drive_slot(record)->lender, 0u) << "who lent is not there";
+    EXPECT_EQ(drive_slot(record)->booster, 0u) << "who boosted is not there";
     EXPECT_EQ(world_.craft(0), record);
 }
 

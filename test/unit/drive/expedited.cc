@@ -134,7 +134,7 @@ TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
     EXPECT_TRUE(reached(cookie));
 }
 
-TEST_F(Expedited, WhatLendsIsMadeBeforehand)
+TEST_F(Expedited, WhatBoostsIsMadeBeforehand)
 {
     keep();
     config_.kthread_prio = 2;
@@ -149,7 +149,7 @@ TEST_F(Expedited, WhatLendsIsMadeBeforehand)
     EXPECT_EQ(drive_->numbers.told, cookie);
 }
 
-TEST_F(Expedited, NothingLendsWhereThatIsOff)
+TEST_F(Expedited, NothingBoostsWhereThatIsOff)
 {
     keep();
     config_.kthread_prio = 2;

@@ -31,21 +31,21 @@ class Reader : public test::Records
     }
 };
 
-/* An update under way loses the lender's flag, and another crank sets one: that one may be lost to an update that
- * began since, so the lender looks again behind another fence. */
-TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmALending)
+/* An update under way loses the booster's flag, and another crank sets one: that one may be lost to an update that
+ * began since, so the booster looks again behind another fence. */
+TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmABoost)
 {
     reader_record *record = world_.craft(0);
     uint32_t armed = 0;
     world_.set_inside(record, 1);
     reader_lock(record->leaf);
-    EXPECT_TRUE(reader_lend(record, &armed));
+    EXPECT_TRUE(reader_boost(record, &armed));
     rtrcu_word_disarm(record->self); /* lost */
     EXPECT_TRUE(reader_arm(record)) << "the other crank";
-    EXPECT_FALSE(reader_lend_confirmed(record, &armed));
-    EXPECT_TRUE(reader_lend_confirmed(record, &armed));
-    reader_lend_withdraw(record, {record->thread_id});
-    EXPECT_EQ(record->lent, 0u);
+    EXPECT_FALSE(reader_boost_confirmed(record, &armed));
+    EXPECT_TRUE(reader_boost_confirmed(record, &armed));
+    reader_boost_withdraw(record, {record->thread_id});
+    EXPECT_EQ(record->boost, 0u);
     reader_unlock(record->leaf);
 }
 
@@ -305,7 +305,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
         for (reader_record *record : {gone, survivor})
-            record->lent = 77;
+            record->boost = 77;
         reader_lock(survivor->leaf); /* as fork holds it */
         rtrcu_self.locks_held = 0;
         reader_after_fork_child(registry_, survivor);
@@ -320,7 +320,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(survivor->self, &rtrcu_self);
         EXPECT_EQ(survivor->leaf->lock.word, 0u);
         for (const reader_record *record : {gone, survivor})
-            EXPECT_EQ(record->lent, 0u) << "who lent is not there, and nobody waits for it";
+            EXPECT_EQ(record->boost, 0u) << "who boosted is not there, and nobody waits for it";
     });
 }
 

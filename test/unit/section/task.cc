@@ -440,17 +440,17 @@ TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
     EXPECT_TRUE(errors.contains("rcu_task_list() of a task that is listed; ignored"));
 }
 
-/* A thread that parks all that it has open is outside, as behind an unlock: a lent priority goes back. */
-TEST_F(Task, WhoParksGivesALentPriorityBack)
+/* A thread that parks all that it has open is outside, as behind an unlock: its boost ends. */
+TEST_F(Task, WhoParksEndsItsBoost)
 {
     first_.run([&] {
         rcu_read_lock();
         reader_record *record = rtrcu_self.record;
-        rtrcu_store_relaxed(&record->lent, lock_thread_number() | UINT32_C(1) << 31); /* and somebody sleeps on it */
+        rtrcu_store_relaxed(&record->boost, lock_thread_number() | UINT32_C(1) << 31); /* and somebody sleeps on it */
         reader_arm_self();
         gp_actions actions = section_task_park(gp_, &inner_, true);
         EXPECT_TRUE(actions & GP_ACTION_UNLOCK_PI);
-        rtrcu_store_relaxed(&record->lent, 0u);
+        rtrcu_store_relaxed(&record->boost, 0u);
         rcu_task_resume(&inner_);
         rcu_read_unlock();
     });
@@ -550,7 +550,7 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
     rcu_barrier();
 }
 
-/* Its grace periods wait for the task; but they lend only to threads at which they look. */
+/* Its grace periods wait for the task; but they boost only threads at which they look. */
 TEST_F(Task, WhoRunsATaskIsAwake)
 {
     first_.run([&] {

@@ -14,18 +14,18 @@ namespace
 struct gp *const gp_ = &rtrcu_domain.gp;
 
 /* With nobody asleep on the word, its owner's release alone gives the priority back; else the kernel has to. */
-TEST(Leave, GivesALentPriorityBack)
+TEST(Leave, EndsItsBoost)
 {
     for (uint32_t waiters : {0u, UINT32_C(1) << 31}) {
         test::Worker reader;
         reader.run([&] {
             reader_record *record = section_record(gp_);
             ASSERT_NE(record, nullptr);
-            rtrcu_store_relaxed(&record->lent, lock_thread_number() | waiters);
+            rtrcu_store_relaxed(&record->boost, lock_thread_number() | waiters);
             gp_actions actions = section_leave(gp_, false);
             EXPECT_EQ((actions & GP_ACTION_UNLOCK_PI) != 0, waiters != 0);
-            EXPECT_EQ(rtrcu_load_relaxed(&record->lent) != 0, waiters != 0);
-            rtrcu_store_relaxed(&record->lent, 0u);
+            EXPECT_EQ(rtrcu_load_relaxed(&record->boost) != 0, waiters != 0);
+            rtrcu_store_relaxed(&record->boost, 0u);
         });
     }
 }

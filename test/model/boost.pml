@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Model of lending: the PI word that is locked on a reader's behalf, its way back, exit, late lenders.
+/* Model of boosting: the PI word that is locked on a reader's behalf, its way back, exit, late boosters.
  *
  * The names are those of the source; README.md says which function stands for which, and what is assumed.
  * A fault is chosen by spin -a -DFAULT=5, or by FAULT in the environment of pan; sizes by -DSECTIONS=2 and the like.
  */
-#ifndef LENDERS
-#define LENDERS 2 /* the worker and a caller, for a grace period each */
+#ifndef BOOSTERS
+#define BOOSTERS 2 /* the worker and a caller, for a grace period each */
 #endif
 #ifndef OWNERS
 #define OWNERS 2 /* threads that have the slot one after the other */
@@ -14,13 +14,13 @@
 #define SECTIONS 2 /* of each owner */
 #endif
 #ifndef GPS
-#define GPS 1 /* of each lender */
+#define GPS 1 /* of each booster */
 #endif
 #ifndef HANDLERS
 #define HANDLERS 1 /* signals that interrupt an owner's slow path and read */
 #endif
 #ifndef TIMEOUTS
-#define TIMEOUTS 1 /* 0: a lender sleeps until it is given the word */
+#define TIMEOUTS 1 /* 0: a booster sleeps until it is given the word */
 #endif
 #ifndef SAME_ID
 #define SAME_ID 0 /* 1: the second owner has the id of the first, which is gone */
@@ -30,16 +30,16 @@
 #define F_PLAIN_RELEASE 1        /* the owner stores 0 into the word instead of exchanging it */
 #define F_WAITERS_NOT_WOKEN 2    /* it leaves a word with the waiters bit as it is: the priority is never dropped */
 #define F_NEVER_RELEASED 3       /* the slow path does not look at the word */
-#define F_NOT_CONFIRMED 4        /* the lender sleeps without looking for its flag again */
+#define F_NOT_CONFIRMED 4        /* the booster sleeps without looking for its flag again */
 #define F_NO_FENCE 5             /* it looks again without the fence */
 #define F_CONFIRMED_OUTSIDE 6    /* it looks for the flag, not for whether the owner is still inside */
-#define F_TWO_LENDERS 7          /* no claim on the record */
+#define F_TWO_BOOSTERS 7          /* no claim on the record */
 #define F_EXIT_KEEPS 8           /* a thread goes without releasing its word */
-#define F_LENDER_KEEPS 9         /* the lender that was given the word keeps it */
+#define F_BOOSTER_KEEPS 9         /* the booster that was given the word keeps it */
 #define F_NOT_WITHDRAWN 10       /* it gives up, and leaves the owner's id in the word */
 #define F_STALE_BIT_RESPECTED 11 /* it gives up, and withdraws only a word without the waiters bit */
 #define F_FLAG_BEFORE_WORD 12    /* the flag, then the word */
-#define F_PLAIN_LEND 13          /* the lender stores the id instead of exchanging it */
+#define F_PLAIN_BOOST 13          /* the booster stores the id instead of exchanging it */
 #define F_OTHER_THREAD 14        /* it does not compare the thread ids when it looks again */
 #define F_ARMED_BY_ANOTHER 15    /* it takes a flag that the other crank has set meanwhile for its own, fenced one */
 #ifndef FAULT
@@ -48,7 +48,7 @@
 local byte fault = FAULT; /* the environment's FAULT takes its place */
 
 #define ID(n) ((n) == 1 && SAME_ID -> 1 : (n) + 1)
-#define LENDER_ID(l) (10 + (l))
+#define BOOSTER_ID(l) (10 + (l))
 
 /* The record and its owner's word. */
 bool registered, flag;
@@ -56,21 +56,21 @@ byte nesting, thread_id;
 bool under_way; /* an increment or decrement of the word: it writes back the flag that it read */
 bool slot_taken, leaf_lock;
 bool owes[2];
-byte claim; /* record.lender */
-bool armed_since[2]; /* record.armed has changed since this lender looked */
+byte claim; /* record.booster */
+bool armed_since[2]; /* record.armed has changed since this booster looked */
 
-/* record.lent, and what the kernel knows of it. */
+/* record.boost, and what the kernel knows of it. */
 byte word;
 bool waiters;
 bool sleeps[2];
-byte lent_to[2]; /* whose priority the sleeping lender raises */
+byte boosted[2]; /* whose priority the sleeping booster raises */
 bool handed[2];
 
 /* Ghost: the id is of a thread that is in a section, or in the slow path behind one. */
 bool busy[4];
 bool alive[4];
 
-#define LENT(id) ((sleeps[0] && lent_to[0] == (id)) || (sleeps[1] && lent_to[1] == (id)))
+#define BOOSTED(id) ((sleeps[0] && boosted[0] == (id)) || (sleeps[1] && boosted[1] == (id)))
 
 /* reader_arm(), under the leaf lock */
 inline arm()
@@ -87,9 +87,9 @@ inline arm()
 inline hand_over()
 {
     if
-    :: sleeps[0] -> word = LENDER_ID(0); waiters = true; sleeps[0] = false; handed[0] = true; lent_to[0] = 0;
-        lent_to[1] = (sleeps[1] -> word : 0)
-    :: !sleeps[0] && sleeps[1] -> word = LENDER_ID(1); waiters = true; sleeps[1] = false; handed[1] = true; lent_to[1] = 0
+    :: sleeps[0] -> word = BOOSTER_ID(0); waiters = true; sleeps[0] = false; handed[0] = true; boosted[0] = 0;
+        boosted[1] = (sleeps[1] -> word : 0)
+    :: !sleeps[0] && sleeps[1] -> word = BOOSTER_ID(1); waiters = true; sleeps[1] = false; handed[1] = true; boosted[1] = 0
     :: else -> word = 0; waiters = false
     fi
 }
@@ -107,8 +107,8 @@ inline unlock_pi(me)
 
 /* ---- the owner ---- */
 
-/* reader_lent_release() and what drive_perform() does behind it */
-inline lent_release(me)
+/* reader_boost_release() and what drive_perform() does behind it */
+inline boost_release(me)
 {
     if
     :: atomic { word != me || fault == F_NEVER_RELEASED -> skip }
@@ -135,7 +135,7 @@ inline unlock_slow(me)
     owes[0] = false;
     owes[1] = false;
     must_unlock = false;
-    lent_release(me);
+    boost_release(me);
     if
     :: must_unlock && fault != F_WAITERS_NOT_WOKEN -> unlock_pi(me)
     :: else
@@ -167,7 +167,7 @@ inline unlock_slow_interrupted(me)
     owes[0] = false;
     owes[1] = false;
     must_unlock = false;
-    lent_release(me);
+    boost_release(me);
     handler(me);
     if
     :: must_unlock && fault != F_WAITERS_NOT_WOKEN -> unlock_pi(me)
@@ -185,7 +185,7 @@ inline leave(me)
     owes[1] = false;
     must_unlock = false;
     if
-    :: fault != F_EXIT_KEEPS -> lent_release(me)
+    :: fault != F_EXIT_KEEPS -> boost_release(me)
     :: else
     fi;
     atomic { leaf_lock = false; slot_taken = false }
@@ -213,19 +213,19 @@ proctype owner(byte me; byte number)
         :: seen_flag -> unlock_slow_interrupted(me)
         :: else
         fi;
-        atomic { assert(!LENT(me)); busy[me] = false; seen_flag = false } /* a lent priority ends with the section */
+        atomic { assert(!BOOSTED(me)); busy[me] = false; seen_flag = false } /* a boost ends with the section */
     od;
     leave(me);
     atomic {
-        assert(!LENT(me) && word != me); /* and an id that is free again stands in no word */
+        assert(!BOOSTED(me) && word != me); /* and an id that is free again stands in no word */
         busy[me] = false;
         alive[me] = false
     }
 }
 
-/* ---- the lender ---- */
+/* ---- the booster ---- */
 
-/* let_go(), reader_lend_withdraw() */
+/* let_go(), reader_boost_withdraw() */
 inline let_go(id)
 {
     atomic {
@@ -239,13 +239,13 @@ inline let_go(id)
     claim = 0
 }
 
-/* choose(), may_lend(), reader_lend() */
+/* choose(), may_boost(), reader_boost() */
 inline choose(l)
 {
     atomic { !leaf_lock -> leaf_lock = true }
     if
     :: atomic {
-        owes[l] && registered && nesting > 0 && (claim == 0 || fault == F_TWO_LENDERS) ->
+        owes[l] && registered && nesting > 0 && (claim == 0 || fault == F_TWO_BOOSTERS) ->
             claim = l + 1;
             id = thread_id
        }
@@ -254,8 +254,8 @@ inline choose(l)
         :: else
         fi;
         if
-        :: atomic { word == 0 && !waiters && fault != F_PLAIN_LEND -> word = id; chosen = true }
-        :: atomic { word == 0 && fault == F_PLAIN_LEND -> chosen = true }
+        :: atomic { word == 0 && !waiters && fault != F_PLAIN_BOOST -> word = id; chosen = true }
+        :: atomic { word == 0 && fault == F_PLAIN_BOOST -> chosen = true }
             atomic { word = id; waiters = false }
         :: atomic { word != 0 || waiters -> claim = 0; id = 0 }
         fi;
@@ -312,31 +312,31 @@ inline lock_pi(l)
     d_step {
         handed[l] = false;
         if
-        :: word == 0 && !sleeps[1 - l] -> word = LENDER_ID(l); handed[l] = true
+        :: word == 0 && !sleeps[1 - l] -> word = BOOSTER_ID(l); handed[l] = true
         :: word != 0 && word < 10 && alive[word] ->
             waiters = true;
             sleeps[l] = true;
-            lent_to[l] = word;
-            assert(busy[word]) /* nobody is lent to outside a section */
-        :: word >= 10 && word != LENDER_ID(l) -> waiters = true; sleeps[l] = true; lent_to[l] = word
+            boosted[l] = word;
+            assert(busy[word]) /* nobody is boosted outside a section */
+        :: word >= 10 && word != BOOSTER_ID(l) -> waiters = true; sleeps[l] = true; boosted[l] = word
         :: else
         fi
     }
     if
     :: !sleeps[l]
-    :: atomic { TIMEOUTS && sleeps[l] -> sleeps[l] = false; lent_to[l] = 0 }
+    :: atomic { TIMEOUTS && sleeps[l] -> sleeps[l] = false; boosted[l] = 0 }
     fi
 }
 
-/* lend() */
-inline lend(l)
+/* boost_one() */
+inline boost_one(l)
 {
     lock_pi(l);
     if
-    :: handed[l] && fault != F_LENDER_KEEPS ->
+    :: handed[l] && fault != F_BOOSTER_KEEPS ->
         if
-        :: atomic { word == LENDER_ID(l) && !waiters -> word = 0 }
-        :: word != LENDER_ID(l) || waiters -> unlock_pi(LENDER_ID(l))
+        :: atomic { word == BOOSTER_ID(l) && !waiters -> word = 0 }
+        :: word != BOOSTER_ID(l) || waiters -> unlock_pi(BOOSTER_ID(l))
         fi
     :: else
     fi;
@@ -349,7 +349,7 @@ inline boost(l)
     choose(l);
     confirm(l);
     if
-    :: chosen && owes[l] -> lend(l)
+    :: chosen && owes[l] -> boost_one(l)
     :: chosen && !owes[l] -> let_go(id)
     :: !chosen
     fi;
@@ -368,7 +368,7 @@ inline poll(l)
     leaf_lock = false
 }
 
-proctype lender(byte l)
+proctype booster(byte l)
 {
     byte gps = GPS, id;
     bool chosen;
@@ -395,11 +395,11 @@ init
         for (n : 0 .. OWNERS - 1) {
             run owner(ID(n), n)
         }
-        for (n : 0 .. LENDERS - 1) {
-            run lender(n)
+        for (n : 0 .. BOOSTERS - 1) {
+            run booster(n)
         }
     }
-    /* Every run comes here: a lender that sleeps for ever is a state from which nothing moves. */
+    /* Every run comes here: a booster that sleeps for ever is a state from which nothing moves. */
     atomic {
         _nr_pr == 1;
         assert(word == 0 && !waiters && claim == 0)
@@ -407,6 +407,6 @@ init
 }
 
 #ifdef LIVENESS
-ltl lenders_wake { [] (sleeps[0] -> <> !sleeps[0]) }
+ltl boosters_wake { [] (sleeps[0] -> <> !sleeps[0]) }
 ltl grace_periods_end { [] (owes[0] -> <> !owes[0]) }
 #endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The word by which a reader that holds up a grace period is boosted: a PI futex that looks as if the reader
+ * had locked it, so that whoever locks it boosts the reader until that unlocks.
+ *
+ * The owner releases it in its slow path, so the booster must not sleep on it before the flag is known to be there.
+ * tested by: test/api/boost.cc
+ */
+#include "reader/reader.h"
+
+/* See futex(2). */
+#define WORD_OWNER UINT32_C(0x3fffffff)
+
+/* [O3] What is asked, then the flag: the owner's slow path disarms, then reads the word. */
+bool reader_boost(struct reader_record *record, uint32_t *armed)
+{
+    uint32_t nobody = 0;
+    reader_must_hold(record->leaf);
+    if (!rtrcu_compare_exchange(&record->boost, &nobody, reader_thread_id(record).number))
+        return false;
+    reader_arm(record);
+    *armed = record->armed;
+    return true;
+}
+
+bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed)
+{
+    reader_arm(record);
+    bool untouched = record->armed == *armed;
+    *armed = record->armed;
+    return untouched;
+}
+
+/* No thread but the booster ever waits on the word, so once it has given up a stale waiters bit means nothing. */
+void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner)
+{
+    uint32_t word = rtrcu_load_relaxed(&record->boost);
+    while ((word & WORD_OWNER) == owner.number && !rtrcu_compare_exchange(&record->boost, &word, 0))
+        ;
+}
+
+/* Re-entrant: a handler may release it first, and then nothing is left to do. */
+bool reader_boost_release(void)
+{
+    uint32_t *word = rtrcu_self.boost;
+    if (!word)
+        return false;
+    uint32_t mine = lock_thread_number(), seen = rtrcu_load_relaxed(word);
+    if ((seen & WORD_OWNER) != mine)
+        return false;
+    seen = mine;
+    return !rtrcu_compare_exchange(word, &seen, 0);
+}
