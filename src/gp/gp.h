@@ -41,9 +41,7 @@ static inline enum gp_actions gp_action_wake(enum gp_kind kind)
     return (enum gp_actions)(GP_ACTION_WAKE_NORMAL << kind);
 }
 
-static_assert(PARKED_EXP_TASKS == PARKED_GP_TASKS << GP_EXPEDITED && PARKED_EXP_THREAD == PARKED_GP_THREAD
-                                                                                              << GP_EXPEDITED,
-              "the placement table numbers the kinds as we do");
+static_assert(GP_NORMAL == 0 && GP_EXPEDITED == 1, "the placement table numbers the kinds so");
 
 /* Durations are counted in buckets, four to an octave: 0 to 3 ns have one each; number 4 * k + i, with i below 4 and k
  * above 0, begins at (4 + i) << (k - 1) ns and ends where the next one begins.  The last, from half an hour on, has no
@@ -208,7 +206,7 @@ bool gp_needs_fence(struct gp *gp);
 /* ---- parked tasks: tasks.c; under the leaf lock ---- */
 
 /* Bits of the placement table: which kinds wait for the thread of @record now.  A hint without the lock. */
-unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
+struct reader_kinds gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
 void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task);
 /* Put it behind @older, which is on the list of @leaf: its section was that task's. */

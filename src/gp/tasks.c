@@ -8,38 +8,38 @@
  */
 #include "gp/gp.h"
 
-unsigned int gp_waits_for_thread(const struct gp *gp, const struct reader_record *record)
+struct reader_kinds gp_waits_for_thread(const struct gp *gp, const struct reader_record *record)
 {
-    unsigned int threads = 0;
+    struct reader_kinds waits = {0};
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         if (gp_owing(gp, kind, reader_leaf_of(record)) & reader_bit(record))
-            threads |= (unsigned int)PARKED_GP_THREAD << kind;
+            reader_kinds_add(&waits, kind);
     }
-    return threads;
+    return waits;
 }
 
-static void set_flags(struct gp *gp, struct reader_leaf *leaf, unsigned int kinds)
+static void set_flags(struct gp *gp, struct reader_leaf *leaf, struct reader_kinds kinds)
 {
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
-        if (kinds & 1u << kind)
+        if (reader_kinds_has(kinds, kind))
             gp_node_park(gp_leaf_node(gp, leaf), kind);
     }
 }
 
-/* Tasks are on the leaf's list now of which the grace periods of @threads wait. */
-static void count_arrival(struct gp *gp, unsigned int threads)
+/* Tasks are on the leaf's list now of which the grace periods of @kinds wait. */
+static void count_arrival(struct gp *gp, struct reader_kinds kinds)
 {
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
-        if (threads & (unsigned int)PARKED_GP_THREAD << kind)
+        if (reader_kinds_has(kinds, kind))
             rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     }
 }
 
 void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
 {
-    unsigned int threads = gp_waits_for_thread(gp, record);
-    set_flags(gp, reader_leaf_of(record), parked_add_to_leaf(reader_leaf_of(record), task, threads));
-    count_arrival(gp, threads);
+    struct reader_kinds waits = gp_waits_for_thread(gp, record);
+    set_flags(gp, reader_leaf_of(record), parked_add_to_leaf(reader_leaf_of(record), task, waits));
+    count_arrival(gp, waits);
 }
 
 /* The flags of the leaf's word stand already where @older is waited for. */
@@ -54,12 +54,12 @@ bool gp_promote_parked(struct gp *gp, struct reader_record *record)
     parked_hold_list(record);
     /* Not before: the thread may clear its bit while nothing is on its list, and then park a task there that nobody
      * waits for.  While there is any, it leaves its bit to us. */
-    unsigned int threads = gp_waits_for_thread(gp, record);
-    unsigned int kinds = parked_promote(record, threads, &moved);
+    struct reader_kinds waits = gp_waits_for_thread(gp, record);
+    struct reader_kinds fresh = parked_promote(record, waits, &moved);
     parked_let_list_go(record);
-    set_flags(gp, reader_leaf_of(record), kinds);
+    set_flags(gp, reader_leaf_of(record), fresh);
     if (moved)
-        count_arrival(gp, threads);
+        count_arrival(gp, waits);
     parked_promoted(record, moved);
     return parked_on_thread(record) == 0;
 }
@@ -68,10 +68,10 @@ enum gp_actions gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_ta
 {
     enum gp_actions actions = GP_ACTION_NONE;
     struct gp_node *node = gp_leaf_node(gp, leaf);
-    unsigned int last = parked_remove_from_leaf(leaf, task);
+    struct reader_kinds last = parked_remove_from_leaf(leaf, task);
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct gp_stamp stamp = gp_word_stamp(gp_node_word(node, kind));
-        if ((last & 1u << kind) && gp_node_unpark(node, kind, stamp)) /* [O4] */
+        if (reader_kinds_has(last, kind) && gp_node_unpark(node, kind, stamp)) /* [O4] */
             actions |= gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);
     }
     return actions;

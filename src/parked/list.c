@@ -145,33 +145,37 @@ static void arrive_on_leaf(struct parked_leaf *part, struct rcu_task *task)
     rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) + 1);
 }
 
-unsigned int parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
+struct reader_kinds parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
 {
     struct parked_leaf *part = parked_leaf(leaf);
-    unsigned int waits = 0;
+    struct reader_kinds waits = {0};
     reader_must_hold(leaf);
     put_behind(task, older);
     arrive_on_leaf(part, task);
-    for (unsigned int kind = 0; kind < READER_KINDS; kind++)
-        waits |= waits_for(part, kind, task) ? (unsigned int)PARKED_GP_THREAD << kind : 0;
+    for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
+        if (waits_for(part, kind, task))
+            reader_kinds_add(&waits, kind);
+    }
     return waits;
 }
 
-unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads)
+struct reader_kinds parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, struct reader_kinds thread)
 {
     struct parked_leaf *part = parked_leaf(leaf);
-    unsigned int state = threads, fresh = 0;
+    struct reader_kinds tasks = {0}, fresh = {0};
     reader_must_hold(leaf);
-    state |= part->boundary[0] ? PARKED_GP_TASKS : 0;
-    state |= part->boundary[1] ? PARKED_EXP_TASKS : 0;
+    for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
+        if (part->boundary[kind])
+            reader_kinds_add(&tasks, kind);
+    }
     reader_list_tasks(leaf, true); /* [O21] */
-    put(part, task, parked_place(state));
+    put(part, task, parked_place(tasks, thread));
     arrive_on_leaf(part, task);
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
-        if (part->boundary[kind] || !(threads & (unsigned int)PARKED_GP_THREAD << kind))
+        if (reader_kinds_has(tasks, kind) || !reader_kinds_has(thread, kind))
             continue;
         set_boundary(part, kind, task);
-        fresh |= 1u << kind;
+        reader_kinds_add(&fresh, kind);
     }
     return fresh;
 }
@@ -191,11 +195,11 @@ void parked_let_list_go(struct reader_record *record)
  * on it.
  *  - the list first, then the word (parking); the word first, then the list (here).
  * Forbidden: the word is 0, AND the list does not show the task whose section began before.   litmus: O14 */
-unsigned int parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
+struct reader_kinds parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved)
 {
     struct reader_leaf *leaf = reader_leaf_of(record);
     struct parked_slot *slot = parked_slot(record);
-    unsigned int fresh = 0;
+    struct reader_kinds fresh = {0};
     reader_must_hold(leaf);
     *moved = 0;
     while (!list_is_empty(&slot->tasks) && *moved < PARKED_PROMOTE_MAX) {
@@ -207,7 +211,7 @@ unsigned int parked_promote(struct reader_record *record, unsigned int threads, 
          * which boosts us; it must not spin until we run again. */
         rtrcu_store_relaxed(&task->leaf, leaf);
         rtrcu_store_release(&task->record, NULL);
-        fresh |= parked_add_to_leaf(leaf, task, threads);
+        reader_kinds_join(&fresh, parked_add_to_leaf(leaf, task, thread));
         ++*moved;
     }
     rtrcu_fence_light();
@@ -304,10 +308,10 @@ struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task)
     return task->link.next == &parked_leaf(leaf)->tasks ? NULL : task_of(task->link.next);
 }
 
-unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task)
+struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task)
 {
     struct parked_leaf *part = parked_leaf(leaf);
-    unsigned int last = 0;
+    struct reader_kinds last = {0};
     reader_must_hold(leaf);
     struct rcu_task *behind = parked_next(leaf, task);
     invariant("INV-BL2", !behind || behind->position >= task->position);
@@ -315,7 +319,8 @@ unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *
         if (part->boundary[kind] != task)
             continue;
         set_boundary(part, kind, behind);
-        last |= behind ? 0 : 1u << kind;
+        if (!behind)
+            reader_kinds_add(&last, kind);
     }
     take_off(task);
     rtrcu_store_relaxed(&task->leaf, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks that are parked inside a read-side critical section.  Their lists, their place, their promotion.
  *
- * Knows: records and leaves, and which kinds of grace period wait (as bits).  Must not know: sequences, node words,
+ * Knows: records and leaves, and which kinds of grace period wait.  Must not know: sequences, node words,
  * sections.
  *
  * A task is on the list of the thread where it parked, or on that thread's leaf list.  Promotion moves it to the
@@ -74,15 +74,6 @@ static inline enum reader_group parked_group(uint32_t where)
     return where == PARKED_COUNTED_ODD ? READER_ODD : READER_EVEN;
 }
 
-/* Inputs of the placement table: for each kind, whether the leaf has tasks that it waits for, and whether it waits
- * for the thread that parks.  The order of the kinds is that of gp.h: normal, expedited. */
-enum {
-    PARKED_GP_TASKS = 1 << 0,
-    PARKED_EXP_TASKS = 1 << 1,
-    PARKED_GP_THREAD = 1 << 2,
-    PARKED_EXP_THREAD = 1 << 3,
-};
-
 enum parked_place {
     PARKED_AT_HEAD,   /* in front of every boundary: nobody under way waits, or only by accident of the order */
     PARKED_AT_TAIL,   /* behind every boundary */
@@ -90,22 +81,22 @@ enum parked_place {
     PARKED_AFTER_GP,  /* right behind the normal boundary */
 };
 
-/* The table of 16 rows. */
-enum parked_place parked_place(unsigned int state);
+/* The table of 16 rows: which kinds wait for tasks of the leaf, and which for the thread that parks. */
+enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds thread);
 
 /* ---- lists: list.c ---- */
 
 #define PARKED_PROMOTE_MAX (CHECK_DEBUG ? 2 : 256)
 
 void parked_add_to_thread(struct reader_record *record, struct rcu_task *task);
-/* @threads: bits PARKED_GP_THREAD, PARKED_EXP_THREAD.  Under the leaf lock.  Returns the kinds (bit 0 normal, bit 1
- * expedited) that wait for a task of this leaf now and did not before. */
-unsigned int parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, unsigned int threads);
+/* @thread: the kinds that wait for the thread that parks.  Under the leaf lock.  Returns those that wait for a task of
+ * this leaf now and did not before. */
+struct reader_kinds parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, struct reader_kinds thread);
 /* Put @task directly behind @older, which stays where it is: a grace period that waits for that section waits for this
  * one.  On a thread's list: false, it is not, or no longer, on one.  On its leaf's, under the leaf lock: returns the
- * kinds that wait for it, as bits PARKED_GP_THREAD, PARKED_EXP_THREAD. */
+ * kinds that wait for it. */
 bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task);
-unsigned int parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
+struct reader_kinds parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
 /* The list of @record's slot stays as it is in between.  Under the leaf lock. */
 void parked_hold_list(struct reader_record *record);
 void parked_let_list_go(struct reader_record *record);
@@ -113,7 +104,7 @@ void parked_let_list_go(struct reader_record *record);
  * locks.  Under the leaf lock.  Returns as parked_add_to_leaf().  The slot goes on saying that @moved tasks are parked
  * until parked_promoted(): its thread, which clears its bit without the lock, must not find "none" before the leaf's
  * word says that tasks are waited for. */
-unsigned int parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved);
+struct reader_kinds parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved);
 void parked_promoted(struct reader_record *record, uint32_t moved);
 /* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */
 bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
@@ -126,7 +117,7 @@ bool parked_remove_from_thread(struct rcu_task *task);
 void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_group group);
 uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
 /* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
-unsigned int parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
+struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
 /* The first task that a grace period of @kind waits for, and the one behind @task; NULL = none.  Under the leaf
  * lock. */
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);

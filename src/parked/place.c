@@ -8,13 +8,16 @@
  */
 #include "parked/parked.h"
 
-#define GT PARKED_GP_TASKS
-#define ET PARKED_EXP_TASKS
-#define GW PARKED_GP_THREAD
-#define EW PARKED_EXP_THREAD
+/* The order of the kinds is that of gp.h: normal, expedited. */
+#define GT (1u << 0) /* normal: waits for tasks of the leaf */
+#define ET (1u << 1) /* expedited: likewise */
+#define GW (1u << 2) /* normal: waits for the thread that parks */
+#define EW (1u << 3) /* expedited: likewise */
 
-enum parked_place parked_place(unsigned int state)
+enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds thread)
 {
+    unsigned int state = (reader_kinds_has(tasks, 0) ? GT : 0) | (reader_kinds_has(tasks, 1) ? ET : 0) |
+                         (reader_kinds_has(thread, 0) ? GW : 0) | (reader_kinds_has(thread, 1) ? EW : 0);
     switch (state) {
     /* Nobody waits for the thread, or the first to block the normal kind without blocking the expedited one. */
     case 0:

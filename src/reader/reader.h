@@ -33,6 +33,31 @@
 
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
 
+/* Some of these kinds. */
+struct reader_kinds {
+    unsigned int bits; /* 1 << kind */
+};
+
+static inline bool reader_kinds_any(struct reader_kinds kinds)
+{
+    return kinds.bits != 0;
+}
+
+static inline bool reader_kinds_has(struct reader_kinds kinds, unsigned int kind)
+{
+    return kinds.bits & 1u << kind;
+}
+
+static inline void reader_kinds_add(struct reader_kinds *kinds, unsigned int kind)
+{
+    kinds->bits |= 1u << kind;
+}
+
+static inline void reader_kinds_join(struct reader_kinds *kinds, struct reader_kinds others)
+{
+    kinds->bits |= others.bits;
+}
+
 /* Owner-private bits of rtrcu_thread.state. */
 enum {
     READER_STATE_DEADLINE = 1 << 0,  /* never wakes anybody */

@@ -21,7 +21,7 @@ static bool tasks_permit_report(struct gp *gp, struct reader_record *record, enu
 {
     if (parked_on_thread(record) == 0) /* [O15] */
         return true;
-    if (!gp_waits_for_thread(gp, record))
+    if (!reader_kinds_any(gp_waits_for_thread(gp, record)))
         return false;
     reader_lock(reader_leaf_of(record));
     bool all = gp_promote(gp, record);

@@ -151,7 +151,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
         /* In the thread's group: another may have been seen empty before the task comes to it. */
         count(gp, task, reader_self_group(gp_registry(gp)));
-    } else if (own_list && !gp_waits_for_thread(gp, record)) {
+    } else if (own_list && !reader_kinds_any(gp_waits_for_thread(gp, record))) {
         parked_add_to_thread(record, task);
     } else {
         reader_lock(reader_leaf_of(record));

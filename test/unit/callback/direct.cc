@@ -78,7 +78,7 @@ TEST_F(Direct, AParkedTaskMayHoldIt)
         EXPECT_FALSE(direct()) << "on the thread's own list";
         EXPECT_TRUE(parked_remove_from_thread(&task));
         reader_lock(leaf);
-        parked_add_to_leaf(leaf, &task, 0);
+        parked_add_to_leaf(leaf, &task, {0});
         EXPECT_FALSE(direct()) << "on the leaf's list";
         parked_remove_from_leaf(leaf, &task);
         reader_unlock(leaf);

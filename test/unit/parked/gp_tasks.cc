@@ -19,7 +19,7 @@ class GpTasks : public testing::Test
     /* As section_task_park() does it for a thread that is inside with nesting 1. */
     void park(rcu_task *task)
     {
-        if (!gp_waits_for_thread(gp_, record_)) {
+        if (!reader_kinds_any(gp_waits_for_thread(gp_, record_))) {
             parked_add_to_thread(record_, task);
         } else {
             reader_lock(record_->leaf);

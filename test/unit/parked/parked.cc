@@ -2,6 +2,7 @@
 /* Lists of parked tasks: the placement table row by row, boundaries that move, promotion that keeps who waits for
  * whom.
  */
+#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,26 +17,20 @@ struct Row {
     enum parked_place place;
 };
 
-unsigned int bits(const char *state)
+constexpr reader_kinds NONE = {0}, NORMAL = {1}, EXPEDITED = {2}, BOTH = {3};
+
+/* The kinds that @state has by the letters @normal and @expedited. */
+reader_kinds kinds(const char *state, char normal, char expedited)
 {
-    unsigned int result = 0;
-    for (const char *at = state; *at; at++) {
-        switch (*at) {
-        case 'G':
-            result |= PARKED_GP_TASKS;
-            break;
-        case 'E':
-            result |= PARKED_EXP_TASKS;
-            break;
-        case 't':
-            result |= PARKED_GP_THREAD;
-            break;
-        case 'x':
-            result |= PARKED_EXP_THREAD;
-            break;
-        }
-    }
-    return result;
+    return {(strchr(state, normal) ? 1u : 0u) | (strchr(state, expedited) ? 2u : 0u)};
+}
+reader_kinds tasks(const Row &row)
+{
+    return kinds(row.state, 'G', 'E');
+}
+reader_kinds thread(const Row &row)
+{
+    return kinds(row.state, 't', 'x');
 }
 
 /* All sixteen, said again here in other words than the switch says them. */
@@ -50,8 +45,8 @@ TEST(Place, HasEveryRowOnce)
 {
     unsigned int seen = 0;
     for (const Row &row : rows) {
-        EXPECT_EQ(parked_place(bits(row.state)), row.place) << "row {" << row.state << "}";
-        seen |= 1u << bits(row.state);
+        EXPECT_EQ(parked_place(tasks(row), thread(row)), row.place) << "row {" << row.state << "}";
+        seen |= 1u << (tasks(row).bits | thread(row).bits << 2);
     }
     EXPECT_EQ(seen, 0xffffu);
 }
@@ -81,10 +76,10 @@ class Parked : public testing::Test
     struct parked_leaf *part_ = ::parked_leaf(leaf_);
     rcu_task task_[8] = {};
 
-    unsigned int promote(unsigned int threads, uint32_t *moved)
+    unsigned int promote(reader_kinds thread, uint32_t *moved)
     {
         parked_hold_list(record_);
-        unsigned int fresh = parked_promote(record_, threads, moved);
+        unsigned int fresh = parked_promote(record_, thread, moved).bits;
         parked_let_list_go(record_);
         return fresh;
     }
@@ -111,51 +106,50 @@ class Parked : public testing::Test
 
 TEST_F(Parked, NobodyWaitsForATaskThatParksWhileNothingGoesOn)
 {
-    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], 0), 0u);
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], NONE).bits, 0u);
     EXPECT_FALSE(waited(0));
     EXPECT_EQ(part_->count, 1u);
 }
 
 TEST_F(Parked, ABeginWaitsForAllThatAreThereAndForNoneThatComeLater)
 {
-    parked_add_to_leaf(leaf_, &task_[0], 0);
-    parked_add_to_leaf(leaf_, &task_[1], 0);
+    parked_add_to_leaf(leaf_, &task_[0], NONE);
+    parked_add_to_leaf(leaf_, &task_[1], NONE);
     EXPECT_TRUE(parked_begin(leaf_, 0));
-    parked_add_to_leaf(leaf_, &task_[2], 0);
+    parked_add_to_leaf(leaf_, &task_[2], NONE);
     EXPECT_TRUE(waited(0) && waited(1));
     EXPECT_FALSE(waited(2));
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]), 0u);
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 1u) << "the last one that the normal kind waited for";
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]).bits, 0u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 1u) << "the last one that the normal kind waited for";
     EXPECT_EQ(part_->boundary[0], nullptr);
     EXPECT_EQ(order(), std::vector<int>{2});
 }
 
 TEST_F(Parked, ATaskOfAThreadThatIsWaitedForIsWaitedForWithIt)
 {
-    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], PARKED_GP_THREAD), 1u);
-    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[1], PARKED_GP_THREAD), 0u) << "the boundary stands already";
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], NORMAL).bits, 1u);
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[1], NORMAL).bits, 0u) << "the boundary stands already";
     EXPECT_TRUE(waited(0) && waited(1));
-    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[2], PARKED_EXP_THREAD), 2u);
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[2]), 2u);
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 0u);
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]), 1u);
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[2], EXPEDITED).bits, 2u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[2]).bits, 2u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 0u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]).bits, 1u);
 }
 
 /* Every row: what a grace period must wait for, it waits for, whatever was on the list before. */
 TEST_F(Parked, NoRowMissesAKindThatWaitsForTheThread)
 {
     for (const Row &row : rows) {
-        unsigned int state = bits(row.state), threads = state & (PARKED_GP_THREAD | PARKED_EXP_THREAD);
         rcu_task before[2] = {}, task = {};
-        if (state & PARKED_GP_TASKS)
-            parked_add_to_leaf(leaf_, &before[0], PARKED_GP_THREAD);
-        if (state & PARKED_EXP_TASKS)
-            parked_add_to_leaf(leaf_, &before[1], PARKED_EXP_THREAD);
-        parked_add_to_leaf(leaf_, &task, threads);
-        if (threads & PARKED_GP_THREAD) {
+        if (reader_kinds_has(tasks(row), 0))
+            parked_add_to_leaf(leaf_, &before[0], NORMAL);
+        if (reader_kinds_has(tasks(row), 1))
+            parked_add_to_leaf(leaf_, &before[1], EXPEDITED);
+        parked_add_to_leaf(leaf_, &task, thread(row));
+        if (reader_kinds_has(thread(row), 0)) {
             EXPECT_GE(task.position, part_->boundary_position[0]) << row.state;
         }
-        if (threads & PARKED_EXP_THREAD) {
+        if (reader_kinds_has(thread(row), 1)) {
             EXPECT_GE(task.position, part_->boundary_position[1]) << row.state;
         }
         parked_remove_from_leaf(leaf_, &task);
@@ -175,7 +169,7 @@ TEST_F(Parked, PromotionEmptiesTheThreadsList)
     EXPECT_EQ(parked_slot(record_)->count, 3u);
     while (parked_slot(record_)->count) {
         uint32_t moved = 0, before = parked_slot(record_)->count;
-        EXPECT_EQ(promote(0, &moved), 0u);
+        EXPECT_EQ(promote(NONE, &moved), 0u);
         EXPECT_GE(moved, 1u);
         EXPECT_LE(moved, static_cast<uint32_t>(PARKED_PROMOTE_MAX)) << "one hold of the lock";
         parked_promoted(record_, moved);
@@ -192,10 +186,10 @@ TEST_F(Parked, PromotionOfAThreadThatIsWaitedForSetsTheBoundary)
 {
     parked_add_to_thread(record_, &task_[0]);
     uint32_t moved = 0;
-    EXPECT_EQ(promote(PARKED_GP_THREAD | PARKED_EXP_THREAD, &moved), 3u);
+    EXPECT_EQ(promote(BOTH, &moved), 3u);
     parked_promoted(record_, moved);
     EXPECT_TRUE(waited(0));
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 3u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 3u);
 }
 
 /* The owner clears its bit without the leaf lock if its record says "none parked".  Said too early, before the leaf's
@@ -204,13 +198,13 @@ TEST_F(Parked, TheRecordSaysNoneParkedOnlyWhenTheFlagsAreSet)
 {
     uint32_t moved = 0;
     parked_add_to_thread(record_, &task_[0]);
-    EXPECT_EQ(promote(PARKED_GP_THREAD, &moved), 1u);
+    EXPECT_EQ(promote(NORMAL, &moved), 1u);
     EXPECT_EQ(parked_slot(record_)->count, 1u) << "whoever promotes has not set the flag yet";
     parked_add_to_thread(record_, &task_[1]);
     parked_promoted(record_, moved);
     EXPECT_EQ(parked_slot(record_)->count, 1u) << "parked meanwhile";
     EXPECT_TRUE(parked_remove_from_thread(&task_[1]));
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 1u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 1u);
 }
 
 TEST_F(Parked, ATaskOnTheThreadsListLeavesItAlone)
@@ -225,8 +219,8 @@ TEST_F(Parked, ATaskOnTheThreadsListLeavesItAlone)
 
 TEST_F(Parked, AForksChildDropsWhatIsMountedElsewhere)
 {
-    parked_add_to_leaf(leaf_, &task_[0], PARKED_GP_THREAD);
-    parked_add_to_leaf(leaf_, &task_[1], 0);
+    parked_add_to_leaf(leaf_, &task_[0], NORMAL);
+    parked_add_to_leaf(leaf_, &task_[1], NONE);
     parked_add_to_thread(record_, &task_[2]);
     task_[0].mounted = 4711;
     task_[2].mounted = 17;
@@ -245,14 +239,14 @@ TEST_F(Parked, AForksChildDropsWhatIsMountedElsewhere)
 /* The child's grace periods look at a leaf again for as many as there are. */
 TEST_F(Parked, AForksChildListsWhatStays)
 {
-    parked_add_to_leaf(leaf_, &task_[0], 0);
+    parked_add_to_leaf(leaf_, &task_[0], NONE);
     reader_unlock(leaf_);
     leaf_->awake.listed = 0; /* the registry has forgotten it */
     parked_after_fork_child(world_.registry());
     EXPECT_EQ(part_->count, 1u);
     EXPECT_TRUE(leaf_->awake.listed);
     reader_lock(leaf_);
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]), 0u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 0u);
     reader_unlock(leaf_);
     parked_after_fork_child(world_.registry());
     EXPECT_FALSE(leaf_->awake.listed);
