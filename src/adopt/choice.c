@@ -43,7 +43,7 @@ int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
     return 0;
 }
 
-/* Who is about to queue to one found it inside a section. */
+/* A thread that is about to queue to one found it inside a section. */
 void adopt_servers_free_all(struct rtrcu_adopted *adopted)
 {
     struct adopt_server *gone[PLAT_CPU_MAX];

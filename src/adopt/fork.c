@@ -162,7 +162,7 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
         (void)adopt_server_start(server);
 }
 
-/* One pair for all hash tables: who registers it again is counted. */
+/* One pair for all hash tables: a copy that registers it again is counted. */
 void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     lock_acquire(&adopted->servers_lock);

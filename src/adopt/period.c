@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One grace period of an adopted flavour, turned by whoever waits for it.
+/* One grace period of an adopted flavour, turned by the threads that wait for it.
  *
  * tested by: test/explore/scenarios/adopted.cc, test/dropin/readers.c
  */
@@ -7,7 +7,7 @@
 
 /* Polls per clock reading while spinning. */
 #define POLLS_A_CLOCK 8
-/* Who sleeps until readers wake it looks all the same after so long, later and later. */
+/* A thread that sleeps until readers wake it looks all the same after so long, later and later. */
 #define LONGEST_SLEEP_NS 100000000
 /* Where readers never wake anybody, the first look and the last. */
 #define FIRST_NAP_NS 50000
@@ -160,8 +160,8 @@ static bool spin(struct rtrcu_adopted *adopted)
     return poll_readers(adopted) == 0;
 }
 
-/* [O18] Who sleeps; the reader's half is the unlock that programs have compiled in, and adopt_offline(): it stores the
- * word, then looks at the futex.
+/* [O18] The sleeper's half; the reader's half is the unlock that programs have compiled in, and adopt_offline(): it
+ * stores the word, then looks at the futex.
  *  - the futex first:  the reader sees it, and wakes us; the kernel looks at it once more when we go to sleep;
  *  - the word first:   the fence makes it visible, and the look behind it finds the reader gone.
  * Forbidden: we sleep AND the reader that we wait for has left without waking us.   litmus: O18 */

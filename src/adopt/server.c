@@ -18,7 +18,7 @@
 /* Looks at a link that its producer has not finished yet before the CPU is left to it. */
 #define LINK_LOOKS 64
 #define LINK_NAP_NS 50000
-/* Who queues looks at the limits once in so many. */
+/* A thread that queues looks at the limits once in so many. */
 #define LOOK_EVERY 64
 
 static void wake(struct adopt_server *server)
@@ -74,7 +74,8 @@ static bool has_work(const struct adopt_server *server)
     return !cbqueue_inbox_is_empty(&server->queue) || is_polled_for(server) || rtrcu_load_acquire(&server->stop);
 }
 
-/* [O8] The server's half, as drive_sleep_idle(); who queues has exchanged the inbox's tail, then looks at the flag. */
+/* [O8] The server's half, as drive_sleep_idle(); a thread that queues has exchanged the inbox's tail, then looks at
+ * the flag. */
 static void sleep_idle(struct adopt_server *server, uint32_t event)
 {
     rtrcu_exchange(&server->sleeping, ADOPT_ASLEEP);
@@ -104,7 +105,7 @@ static void end_batch(struct adopt_server *server)
     }
 }
 
-/* A fork's prepare handler waits until no callback is under way; true: one may be begun.  Whoever forks and saw us
+/* A fork's prepare handler waits until no callback is under way; true: one may be begun.  A forker that saw us
  * meanwhile is told as behind a batch. */
 static bool begin_batch(struct adopt_server *server)
 {
@@ -218,7 +219,7 @@ static void *server_body(void *argument)
     return NULL;
 }
 
-/* ---- who queues ---- */
+/* ---- threads that queue ---- */
 
 bool adopt_server_start(struct adopt_server *server)
 {
@@ -291,7 +292,7 @@ static __attribute__((noinline)) void call_slow(struct adopt_server *server, boo
 }
 
 /* [O8] The producer's half: cbqueue_push() exchanges the tail, a full fence, and the inbox is not empty from there on;
- * who made it so looks whether the server sleeps. */
+ * the thread that made it so looks whether the server sleeps. */
 void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
 {
     head->func = func;

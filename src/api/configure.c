@@ -67,7 +67,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
         return error;
     drive_take_crank(drive, GP_NORMAL);
     drive_take_crank(drive, GP_EXPEDITED);
-    /* Held for a moment only, behind the wait for the cranks: whoever registers waits for it. */
+    /* Held for a moment only, behind the wait for the cranks: a thread that registers waits for it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
     bool may = !changes_driver || drive_hold(drive);
     error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Layouts and numbers that programs are compiled against: whoever changes one breaks every program that is installed.
+/* Layouts and numbers that programs are compiled against: changing one breaks every program that is installed.
  *
  * A struct may grow at its end, as far as its comment says so: then the size here grows too.
  */

@@ -81,7 +81,7 @@ uint64_t rtrcu_start_poll_expedited(void)
     return cookie;
 }
 
-/* Somebody has asked for grace periods, and the driver may have been refused then: who polls tries again. */
+/* Somebody has asked for grace periods, and the driver may have been refused then: a thread that polls tries again. */
 static bool poll_state(enum gp_kind kind, uint64_t cookie)
 {
     struct drive *drive = &rtrcu_domain.drive;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counters: raised by whoever has something to count, read by anybody; late, but never torn.
+/* Counters: raised by the threads that have something to count, read by anybody; late, but never torn.
  */
 #ifndef RTRCU_BASE_COUNTER_H
 #define RTRCU_BASE_COUNTER_H

@@ -3,7 +3,7 @@
  *
  * A note of the object that contains the library says where the block is; the block leads to tables, one a room; an
  * entry of a table names a field, and says at which offset of its struct it lies.  Nothing here is ever written, so it
- * costs the program nothing; who reads needs no help of the program, and does not stop it.  docs/inside.md has the
+ * costs the program nothing; a reader of it needs no help of the program, and does not stop it.  docs/inside.md has the
  * format, and what each name means.
  */
 #ifndef RTRCU_BASE_INSIDE_H

@@ -19,10 +19,11 @@ enum lock_rank {
     /* Drive: one rcu_barrier() at a time.  Its caller, while it waits; it may run callbacks meanwhile, which may change
      * the configuration. */
     LOCK_RANK_BARRIER,
-    /* Api: one change of the configuration at a time.  Who changes it, until the change is in force. */
+    /* Api: one change of the configuration at a time.  Held by the thread that changes it, until the change is in
+     * force. */
     LOCK_RANK_CONFIG,
-    /* Gp: one grace period of a kind.  Who waits for it, over one step, with a heavy fence and a moment of watching;
-     * ordinary threads only try, real-time threads wait for the lock. */
+    /* Gp: one grace period of a kind.  Held by a thread that waits for it, over one step, with a heavy fence and a
+     * moment of watching; ordinary threads only try, real-time threads wait for the lock. */
     LOCK_RANK_CRANK,
     /* Callback: the consumer side of a leaf's queues.  The driver and who runs callbacks, shortly; a fork. */
     LOCK_RANK_QUEUES,
@@ -31,8 +32,8 @@ enum lock_rank {
     LOCK_RANK_TASKS,   /* parked: tasks that parked on one thread.  Parking, promotion, a task's last unlock, shortly */
     LOCK_RANK_DAEMON,  /* drive: the list of queues that a krcud/N has to serve.  The driver and the daemon, shortly */
     LOCK_RANK_WORKER,  /* drive: the priority of a worker.  The worker, and who lifts it, shortly */
-    LOCK_RANK_REPORT,  /* watch: reports that wait to be said.  Who gathers one, and who says it, while it is copied */
-    LOCK_RANK_SERVERS, /* adopt: a flavour's servers.  Who makes, frees or waits for them, shortly */
+    LOCK_RANK_REPORT,  /* watch: reports that wait to be said.  To gather one or say it, while it is copied */
+    LOCK_RANK_SERVERS, /* adopt: a flavour's servers.  To make, free or wait for them, shortly */
     LOCK_RANK_WORDS,   /* adopt: a flavour's words against their owners' exit.  Its grace period, exits, shortly */
 };
 

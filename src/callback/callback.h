@@ -253,8 +253,8 @@ struct callback_run {
 /* Invoke what is ready. */
 struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
                                     const struct callback_budget *budget);
-/* Who has the claim tells the driver when it lets go.  False: nobody has it.  A claim that ends by an exception or with
- * its thread is told of by nobody: the driver's tick finds the queue. */
+/* The thread that has the claim tells the driver when it lets go.  False: nobody has it.  A claim that ends by an
+ * exception or with its thread is told of by nobody: the driver's tick finds the queue. */
 bool callback_want(struct reader_record *record);
 /* At the end of a thread: a callback in its hands has ended it. */
 void callback_thread_ends(struct callback *cb);

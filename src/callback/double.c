@@ -83,5 +83,6 @@ void callback_write_off(struct callback *cb, struct reader_record *record, uint6
              "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
              (unsigned long long)lost, reader_thread_id(record).number);
     rtrcu_store_release(&queue->started, queue->invoked + lost);
-    rtrcu_store_release(&queue->invoked, queue->started); /* last: who waits for them finds them said and counted */
+    rtrcu_store_release(&queue->invoked,
+                        queue->started); /* last: a thread that waits for them finds them said and counted */
 }

@@ -68,7 +68,7 @@ static enum callback_pressure look_by(const struct rtrcu_config *config, struct 
     return CALLBACK_CALM;
 }
 
-/* Whoever changes the limits has owners look again behind that; we see by which we have looked behind our next look.
+/* A change of the limits has owners look again behind that; we see by which we have looked behind our next look.
  *  - our store first:  the other's comes behind it, and we look at our next call;
  *  - its store first:  the new limits are in force, and we look again here.
  * Forbidden: the next look is put off by the old limits AND the new ones are not seen. */

@@ -220,7 +220,7 @@ void callback_free_one(struct reader_record *record)
     if (number == block->end)
         drop_first(&slot->queue);
     retired.function(retired.object);
-    rtrcu_store_release(&slot->free_done, number); /* whoever waits for it comes behind the free */
+    rtrcu_store_release(&slot->free_done, number); /* a thread that waits for it comes behind the free */
 }
 
 void callback_free_drop_spent(struct reader_record *record)

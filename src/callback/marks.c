@@ -13,8 +13,8 @@ static uint64_t bit_of(uint32_t index)
 /* [O27] Producer half, behind its bit in the leaf; the collector's half is callback_collect().
  *  - our bit first:     the collector, which takes the mark and then looks at the leaf, finds the bit;
  *  - its taking first:  we find no mark, and set it.
- * Whoever looks begins at the count, which is raised before the mark: so a producer that finds the mark set finds the
- * count raised too, though another has set both.
+ * A thread that looks begins at the count, which is raised before the mark: so a producer that finds the mark set
+ * finds the count raised too, though another has set both.
  * Forbidden: the mark is taken, or the count not seen, AND nobody has seen the bit.   litmus: O27 */
 void callback_mark(struct callback_marks *marks, const struct reader_leaf *leaf)
 {

@@ -111,7 +111,7 @@ bool cbqueue_is_broken(const struct cb_queue *queue)
     return rtrcu_load_acquire(&first->next) == NULL;
 }
 
-/* The same for a number: who has taken one by now and is not under way has a head in a chain. */
+/* The same for a number: a thread that has taken one by now and is not under way has a head in a chain. */
 uint64_t cbqueue_lost(const struct cb_queue *queue)
 {
     uint64_t numbers = rtrcu_load_acquire(&queue->enqueued) - queue->invoked;

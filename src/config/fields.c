@@ -208,7 +208,7 @@ static const char *value_of(const char *entry, const char *name)
 static void take_entry(struct rtrcu_config *config, const char *entry)
 {
     struct config_message why;
-    bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* of whoever tests a program, ourselves too */
+    bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* of a program's tests, ours too */
     if (strncmp(entry, "RTRCU_", 6) != 0 || of_tests)
         return;
     for (size_t i = 0; i < FIELDS; i++) {

@@ -83,7 +83,7 @@ struct drive {
     uint32_t fork_event; /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
     struct counter fork_given_up;
     uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
-    struct plat_tid survivor; /* who forked this process, nobody = it was not forked; likewise */
+    struct plat_tid survivor; /* the thread that forked this process, nobody = it was not forked; likewise */
     sigset_t survivor_blocks; /* signals that it blocked then; likewise */
     struct counter held_back; /* calls that made no driver, since they may have been a handler's */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */

@@ -12,7 +12,7 @@ static bool has_daemon(const struct krcud *krcud)
 }
 
 /* One thread forks at a time, so that the next one, which could not have the locks yet, does not hold invokers off.  It
- * is waited for as the locks are: whoever is the forker waits for nothing but callbacks, not for long, before it has
+ * is waited for as the locks are: the forker waits for nothing but callbacks, not for long, before it has
  * them.  The count is read before the attempt: a release behind it counts, and the sleep does not begin or ends.
  * False: a handler interrupted the calling thread's own fork. */
 static bool become_forker(struct drive *drive)

@@ -165,7 +165,8 @@ static void watch_end(struct drive *drive)
     (void)make(drive, thread, &(struct drive_thread_spec){.name = "rtrcu-end", .body = end_body, .argument = drive});
 }
 
-/* The flag is stored, then the number is read; who makes a thread counts it, then reads the flag: both by updates. */
+/* The flag is stored, then the number is read; the maker of a thread counts it, then reads the flag: both by updates.
+ * */
 void drive_main_ends(struct drive *drive)
 {
     rtrcu_exchange(&drive->main_ended, 1);

@@ -30,7 +30,7 @@ enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKE
  *  STARTING   drive_thread_hold()           STARTING
  *  ASKED      drive_thread_hold()           ASKED
  *  RUNNING    drive_thread_hold()           RUNNING
- *  STARTING   drive_thread_make()           RUNNING NONE               made; refused: who needs it asks again
+ *  STARTING   drive_thread_make()           RUNNING NONE               made; refused: a later need asks again
  *  ASKED      drive_thread_make()           RUNNING NONE
  *  STARTING   drive_thread_let()            NONE                       changed
  *  ASKED      drive_thread_let()            NONE                       changed, and its holder makes it now
@@ -56,7 +56,7 @@ struct drive_thread {
     uint32_t event;    /* atomic: futex: counts what wakes it */
     uint32_t sleeping; /* atomic: enum drive_sleep; written by itself */
     struct plat_thread plat;
-    const struct plat_home *home; /* where it begins; by who makes it, NULL = where all do now */
+    const struct plat_home *home; /* where it begins; by its maker, NULL = where all do now */
 };
 
 /* Value: what a thread is made of. */
@@ -68,7 +68,7 @@ struct drive_thread_spec {
     const struct plat_home *home; /* NULL = where all begin now */
 };
 
-/* Never freed: who makes a thread may still look at it.  So there is one of each list of CPUs. */
+/* Never freed: a maker of a thread may still look at it.  So there is one of each list of CPUs. */
 struct drive_home {
     struct drive_home *older;
     struct plat_home home;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that have not read for a while leave, so that later grace periods cost by who reads and not by who exists.
+/* Threads that have not read for a while leave, so that later grace periods cost by the threads that read and not by
+ * those that exist.
  *
  * Only the normal machine does this, around a heavy fence, which is what proves that a thread is outside and will say
  * so before it is inside again.  Where there was none, or one that readers make themselves, nobody falls asleep.

@@ -200,7 +200,7 @@ struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const 
  * is no reader's any more. */
 bool gp_nobody_reads(const struct gp *gp);
 /* Is there a reader, besides the calling thread, whose sections are hidden without a heavy fence?  Behind the full
- * fence of gp_begin(), by whoever scans next. */
+ * fence of gp_begin(), by the next scan. */
 bool gp_needs_fence(struct gp *gp);
 
 /* ---- parked tasks: tasks.c; under the leaf lock ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One grace period, turned by whoever holds the crank: begin, scan, poll, end.
+/* One grace period, turned by the holder of the crank: begin, scan, poll, end.
  *
  * tested by: test/unit/gp/gp.cc
  */
@@ -43,7 +43,7 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     invariant("INV-GP1", !gp_is_running(gp, kind) && gp_is_clear(gp, kind));
     machine->began_ns = now;
     machine->idle_scans = 0;
-    rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for who reads this number in place of the end's [O4] */
+    rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for reads of this number in place of the end's [O4] */
     rtrcu_fence_full();
     trace3(gp_begin, gp, kind, seq);
 }
@@ -176,7 +176,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 /* Value: one look at everybody who owes. */
 struct poll {
     bool arm;
-    uint32_t asked;          /* who had not been asked */
+    uint32_t asked;          /* those that had not been asked */
     enum gp_actions actions; /* for the other kind */
 };
 
@@ -215,15 +215,16 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
     struct reader_leaf *leaf = level == 0 ? reader_leaf_at(gp->registry, index) : NULL;
     uint32_t below = leaf ? 0 : gp_word_children(gp_node_word(node, kind));
     while (leaf && gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
-        ; /* who may be waited for parks on the leaf's list, so the threads' lists only get shorter */
+        ; /* a thread that may be waited for parks on the leaf's list, so the threads' lists only get shorter */
     for (; below; below &= below - 1)
         poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
     if (!gp_word_owes(gp_node_word(node, kind)))
         gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
 
-/* Look again which readers without a record are outside, or were.  Who enters in the turn that a group is waited for is
- * sent to the other one as soon as that is empty, so however many follow each other, each group empties in its turn.
+/* Look again which readers without a record are outside, or were.  A reader that enters in the turn that a group is
+ * waited for is sent to the other one as soon as that is empty, so however many follow each other, each group empties
+ * in its turn.
  * [O25] Looking half; the reader's is reader_anonymous_enter(), that of another look reader_anonymous_next().
  *  - its count first:  a look at its group behind our fence finds it;
  *  - a look first:     its pointers are read behind that, and are new, in whichever group it is counted.

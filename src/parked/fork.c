@@ -28,7 +28,7 @@ static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
     list_insert_last(&part->tasks, &task->link);
 }
 
-/* Whoever was changing the list is not there: the way forward is whole, the way back may be torn. */
+/* The thread that was changing the list is not there: the way forward is whole, the way back may be torn. */
 static void list_all_after_fork(struct parked_leaf *part, struct rtrcu_link *head)
 {
     struct rtrcu_link *link = head->next, *next;

@@ -190,7 +190,7 @@ void parked_let_list_go(struct reader_record *record)
     lock_release(&parked_slot(record)->lock);
 }
 
-/* [O14] Promotion half; the parking half is section_task_park().  Whoever is about to count a thread as outside has
+/* [O14] Promotion half; the parking half is section_task_park().  A scan that is about to count a thread as outside has
  * read its word as 0 with an acquire, and only then looks at its list: a task that parked before the word became 0 is
  * on it.
  *  - the list first, then the word (parking); the word first, then the list (here).

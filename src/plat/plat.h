@@ -125,7 +125,7 @@ struct plat_thread {
     void *argument;
     int32_t priority; /* SCHED_FIFO from its start, where that is allowed; 0 = SCHED_OTHER */
     int32_t nice;
-    bool joinable;         /* not detached: whoever knows the handle joins it */
+    bool joinable;         /* not detached: the holder of the handle joins it */
     unsigned long pthread; /* its handle; written by the thread before its id */
     uint32_t thread_id;    /* atomic: written by the thread, 0 = not yet running */
 };
@@ -146,7 +146,7 @@ static inline void plat_thread_prepare(struct plat_thread *thread, const char *n
     thread->joinable = false;
     rtrcu_store_relaxed(&thread->thread_id, 0);
 }
-/* Behind that: whoever knows the handle joins it. */
+/* Behind that: the holder of the handle joins it. */
 static inline void plat_thread_prepare_joinable(struct plat_thread *thread)
 {
     thread->joinable = true;
@@ -215,7 +215,7 @@ void plat_signals_home(const struct plat_home *home);
 /* Those that the calling thread blocks now. */
 void plat_signals_blocked(sigset_t *now);
 /* Does it block one that is not in @before, and that has a handler?  A handler does, as a rule; others are blocked for
- * who waits for them by signalfd() or sigwait(). */
+ * a thread that waits for them by signalfd() or sigwait(). */
 bool plat_signals_added(const sigset_t *before);
 
 /* pthread_atfork().  -errno */
@@ -250,7 +250,7 @@ char **plat_environment(void);
 
 /* Format and write to standard error in one go, at most 1,023 bytes.  Never waits and never raises SIGPIPE: where
  * standard error has no room for it now (a full pipe, a terminal that was stopped) or nobody reads it, the message is
- * lost.  That is as far as poll() knows: whoever else writes there may take the room in between. */
+ * lost.  That is as far as poll() knows: another writer there may take the room in between. */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The caller's stack, a line a frame, as plat_print() does.  Takes no lock and allocates nothing; says nothing in a
  * program that has no unwinder. */

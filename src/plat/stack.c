@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stack of whoever calls, for messages: where in the program a mistake was made.
+/* The stack of the calling thread, for messages: where in the program a mistake was made.
  *
  * tested by: test/unit/base/complaint.cc
  */

@@ -97,7 +97,7 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 
 void plat_home_init(struct plat_home *home)
 {
-    long process = (long)plat_main_thread().number; /* who calls may be bound to a CPU of its own */
+    long process = (long)plat_main_thread().number; /* the calling thread may be bound to a CPU of its own */
     memset(&home->cpus, 0, sizeof(home->cpus));
     if (plat_syscall(SYS_sched_getaffinity, process, sizeof(home->cpus), (long)&home->cpus, 0, 0, 0) <= 0)
         memset(&home->cpus, 0xff, sizeof(home->cpus));

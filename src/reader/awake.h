@@ -47,8 +47,9 @@
 
 /* A node above the leaves. */
 struct reader_count {
-    uint32_t reasons;           /* atomic: to look below it */
-    struct reader_count *above; /* atomic: written by who hangs a leaf below, the same for all; NULL = the top */
+    uint32_t reasons; /* atomic: to look below it */
+    struct reader_count
+        *above; /* atomic: written by threads that hang a leaf below, the same for all; NULL = the top */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 struct reader_counts {

@@ -118,7 +118,7 @@ void reader_disarm(struct reader_registry *registry)
     if (!away)
         reader_away_interrupted();
     uint32_t mode = away ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
-    reader_wake(); /* whoever goes back to fast says no more */
+    reader_wake(); /* a thread that goes back to fast says no more */
     invariant("INV-RD4", !record || (reader_awake_slots(record->leaf) & reader_bit(record)));
     if (!(mode & 1)) {
         reader_word_disarm(); /* [O3] */

@@ -52,7 +52,7 @@ static bool hang(struct reader_registry *registry, uint32_t index, void *pages)
     return hung;
 }
 
-/* Threads that find everything taken at once hang one leaf, not one each: who loses looks into the winner's. */
+/* Threads that find everything taken at once hang one leaf, not one each: the loser looks into the winner's. */
 struct reader_record *reader_slot_take(struct reader_registry *registry)
 {
     struct reader_record *record = NULL;
@@ -84,7 +84,7 @@ static void show_discipline(const struct reader_record *record, bool quiescent)
         rtrcu_fetch_and(slots, ~bit);
 }
 
-/* Deadline threads do not sleep: whoever puts threads to sleep looks at what is shown behind its fence.  [O26] */
+/* Deadline threads do not sleep: the scan that puts threads to sleep looks at what is shown behind its fence.  [O26] */
 static void show_deadline(bool deadline, bool qsbr)
 {
     reader_deadline_show(reader_self(), deadline, qsbr);

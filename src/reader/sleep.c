@@ -17,7 +17,7 @@ static void fence_for_interrupted(void)
  *  - our slow path first:  the scan sees it under way, or what it left in the word, and we stay awake;
  *  - its fence first:      we find ourselves not awake, and wake.
  * Forbidden: the scan takes us for asleep AND we take ourselves for awake.   litmus: O26
- * [O20] Whoever wakes fences fully before it reads anything. */
+ * [O20] A thread that wakes fences fully before it reads anything. */
 void reader_wake(void)
 {
     const struct reader_record *record = rtrcu_self.record;

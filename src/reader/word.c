@@ -22,7 +22,7 @@ uint32_t reader_inside(const struct reader_record *record)
  * What is asked (a bit in the leaf's node word, a ready callback) is stored before the flag.
  *  - our flag first:     the owner's disarm overwrites it, and what it reads then includes what we asked;
  *  - its disarm first:   our flag stays, and its next slow path finds it.
- * An increment or decrement under way may lose the flag: whoever depends on it looks again behind a heavy fence.
+ * An increment or decrement under way may lose the flag: a thread that depends on it looks again behind a heavy fence.
  * Forbidden: the flag is gone AND the owner has not seen what was asked.   litmus: O3 */
 bool reader_arm(struct reader_record *record)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The stall report: a grace period that does not end, who is in its way, and what waits behind it.
  *
- * Whoever turns the crank gathers it as plain data; a thread that holds nothing says it, line by line, to the handler
+ * The holder of the crank gathers it as plain data; a thread that holds nothing says it, line by line, to the handler
  * that the program set, or to standard error.
  * tested by: test/api/stall.cc
  */

@@ -83,7 +83,7 @@ struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, in
 int rtrcu_adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server);
 struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
-/* Its thread as pthread_t; whoever asks joins it, and rtrcu_adopt_server_free() does no more. */
+/* Its thread as pthread_t; the caller that asks joins it, and rtrcu_adopt_server_free() does no more. */
 unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
 int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
 void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted);

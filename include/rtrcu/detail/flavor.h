@@ -39,7 +39,7 @@ struct rtrcu_flavor {
     void (*unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
 };
 
-/* Since 0.15; who was built for an older one knows the beginning alone.  @room api */
+/* Since 0.15; a program that was built for an older one knows the beginning alone.  @room api */
 struct rtrcu_flavor_0_15 {
     struct rtrcu_flavor first;
     struct rtrcu_flavor_cookie (*update_start_poll_synchronize_rcu)(void);

@@ -66,7 +66,8 @@ struct rtrcu_thread {
     uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread.  @room callback */
     uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true).  @room callback */
     uint32_t locks_held;   /* atomic for others: ranks of locks that it holds or is taking, as bits.  @room base */
-    uint32_t slow;         /* atomic for others: slow paths under way; for who confirms full fences.  @room reader */
+    uint32_t
+        slow; /* atomic for others: slow paths under way; for the thread that confirms full fences.  @room reader */
     uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room drive */
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
     struct rcu_task *bare; /* runs here without a section, the innermost; compared, never looked into.  @room section */

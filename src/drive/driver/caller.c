@@ -8,8 +8,8 @@
 
 #define CALLS 16 /* a look serves so many */
 
-/* The process may have changed its mind since it began: its main thread says what is ordinary in it now.  Who made the
- * driver may have passed its niceness on to it: it would hand over to itself. */
+/* The process may have changed its mind since it began: its main thread says what is ordinary in it now.  The thread
+ * that made the driver may have passed its niceness on to it: it would hand over to itself. */
 static bool is_weak(const struct drive *drive)
 {
     int32_t ordinary = rtrcu_load_acquire(&drive->home)->nice, own = plat_sched_nice(lock_thread_id());

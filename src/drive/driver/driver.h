@@ -34,11 +34,11 @@ int drive_start(struct drive *drive);
 void drive_start_in_call(struct drive *drive);
 /* Keep others from making the driver's thread; false: it runs, or somebody is at it. */
 bool drive_hold(struct drive *drive);
-/* Behind drive_hold() and perhaps a change of the row: whoever needed a driver meanwhile gets one. */
+/* Behind drive_hold() and perhaps a change of the row: a thread that needed a driver meanwhile gets one. */
 void drive_changed(struct drive *drive);
 /* The calling thread goes, or is not to go on: whatever is left needs somebody else. */
 void drive_leave(struct drive *drive);
-/* As drive_start(), and wait for who is at it: 0 = it is there. */
+/* As drive_start(), and wait for the thread that is at it: 0 = it is there. */
 int drive_start_surely(struct drive *drive);
 
 /* ---- what every driver does: pass.c ---- */

@@ -51,7 +51,7 @@ static void rest(struct krcud *krcud, uint32_t generation)
     krcud->owed = false;
     lock_release(&krcud->lock);
     if (!owed && !rtrcu_load_relaxed(&drive->forking))
-        return; /* who forks has raised it before it took the lock and saw us */
+        return; /* the forker has raised it before it took the lock and saw us */
     rtrcu_fetch_add(&drive->fork_event, 1);
     plat_futex_wake(&drive->fork_event, INT32_MAX);
 }

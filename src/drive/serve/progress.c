@@ -23,7 +23,7 @@ void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, vo
 {
     uint32_t generation = drive->generation;
     drive_wake_later(drive, true);
-    drive_wake_always(drive); /* who waits may make a system call, a deadline thread too */
+    drive_wake_always(drive); /* a thread that waits may make a system call, a deadline thread too */
     rtrcu_fetch_add(&drive->progress_waiters, 1);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))

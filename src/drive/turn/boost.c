@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Boosting readers that hold up a grace period: a round looks twice for who stands still, puts
+/* Boosting readers that hold up a grace period: a round looks twice for those that stand still, puts
  * each one's word in place, fences once, and then locks one word after the other, so that each reader in turn runs at
  * the booster's priority until it unlocks.
  *
@@ -262,7 +262,7 @@ static void *nudge_body(void *argument)
 static bool nudger_comes(struct drive *drive)
 {
     for (int look = 0; !drive_worker_has_appeared(nudger_of(drive)); look++) {
-        /* Whoever was at it may have been refused, so ask each time; the next round begins again. */
+        /* The thread that was at it may have been refused, so ask each time; the next round begins again. */
         if (look == NUDGER_LOOKS || drive_worker_start(drive, DRIVE_WORKER_NUDGE) != 0)
             return false;
         plat_clock_sleep(ROOM_NS);
@@ -363,8 +363,8 @@ static void boost(struct drive *drive, enum gp_kind kind)
     }
 }
 
-/* Whoever was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no room is
- * left: it would be waited for, and the two looks tell who runs on another CPU. */
+/* A thread that was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no
+ * room is left: it would be waited for, and the two looks tell who runs on another CPU. */
 bool drive_boost_here(struct drive *drive, enum gp_kind kind)
 {
     int own = plat_sched_rt_priority();

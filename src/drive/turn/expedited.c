@@ -7,9 +7,9 @@
  * wakes the worker, and blocks on the machine's priority-inheriting lock, which boosts whoever holds it.
  *
  *  word                  says                                           set by
- *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): who hands over, who only asks
+ *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): callers that hand over or ask
  *  numbers.told          told: the worker was woken for those up to it  tell(), never by a caller's own turn
- *  numbers.priority[]    the highest priority that waits for a number   who hands over or blocks; its end clears it
+ *  numbers.priority[]    the highest priority that waits for a number   callers that hand over or block; at its end 0
  *
  * exp_worker says who turns.  kthread: callers, and a worker at SCHED_FIFO; workqueue: a worker at SCHED_OTHER alone.
  * Where there is no worker, callers turn to the end, and the driver does what was only asked for.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who waits for which expedited grace period: asleep until its number is reached, and at what priority.
+/* Threads that wait for an expedited grace period: asleep until its number is reached, and at what priority.
  *
  * For each number that is waited for there is the highest priority that waits, so that nothing that is done for it
  * falls below, nor stays above for ever.

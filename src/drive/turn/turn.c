@@ -6,11 +6,11 @@
  *
  *  waits for the end       finds the crank taken    between its steps
  *  a real-time thread      boosts the holder        asleep on turning.event, at most a tick
- *  who watches             asleep on turning.event  the same
+ *  the watcher             asleep on turning.event  the same
  *  others                  the same                 the same, but longer and longer
  *  one of low priority     has the driver do it     asleep on drive.turns
  *
- * Who watches is the first who has to wait for readers; it looks once a tick.
+ * The watcher is the first thread that has to wait for readers; it looks once a tick.
  * tested by: test/api/synchronize.cc
  */
 #include "drive/drive.h"
@@ -19,7 +19,8 @@
 #define SPIN_POLLS 8
 /* How long poll watches before it lets others have the crank. */
 #define POLL_NS 50000
-/* Who only helps, or has the driver turn, looks again after a tick, then later and later, at last after so long. */
+/* A thread that only helps, or has the driver turn, looks again after a tick, then later and later, at last after so
+ * long. */
 #define LONGEST_REST_NS 100000000
 
 /* Grace periods stand still without a fence, and say so. */
@@ -105,9 +106,10 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
     drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
 }
 
-/* Ask those in the way.  Whoever was asked just now, by the scan, the other kind or for its callbacks as well, may have
- * lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep asks again.
- * A grace period that needed no fence makes none for this either.  It ends when all who are left kept the flag. */
+/* Ask those in the way.  A reader that was asked just now, by the scan, the other kind or for its callbacks as well,
+ * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
+ * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
+ * flag. */
 static void ask(struct drive *drive, enum gp_kind kind)
 {
     poll_readers(drive, kind, true);
@@ -380,8 +382,8 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
     return true;
 }
 
-/* Who serves is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their daemon, or
- * be more than one turn runs.  True: the calling thread need not wait for these readers any more. */
+/* A thread that serves is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their
+ * daemon, or be more than one turn runs.  True: the calling thread need not wait for these readers any more. */
 static bool serve_meanwhile(struct drive *drive, const struct drive_turn_options *options, int64_t *served_ns)
 {
     int64_t now = options->serves ? plat_clock_now() : 0;
@@ -404,7 +406,7 @@ static void stop_watching(struct drive *drive, enum gp_kind kind)
 /* Turn until the grace period of @cookie has passed, together with whoever else waits.
  *
  * [O10] Waiter half; drive_release_crank() is the other.  The count is read before the crank is tried.
- *  - our attempt first:  who holds the crank releases it later and counts, or sleeps and looks again itself; so our
+ *  - our attempt first:  the holder of the crank releases it later and counts, or sleeps and looks again itself; so our
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */

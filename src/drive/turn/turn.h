@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turning a grace period: its steps, by the driver and by whoever waits; the fence; expedited ones; boosting readers
- * that are in its way.
+/* Turning a grace period: its steps, by the driver and by threads that wait; the fence; expedited ones; boosting
+ * readers that are in its way.
  */
 #ifndef RTRCU_DRIVE_TURN_H
 #define RTRCU_DRIVE_TURN_H
@@ -25,7 +25,7 @@ struct drive_turning {
     bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */
     bool fenced;             /* its scan came behind a heavy fence */
     bool asked;              /* those in the way have been asked to report */
-    struct plat_tid watcher; /* who looks once a tick, nobody = nobody has had to wait */
+    struct plat_tid watcher; /* the thread that looks once a tick, nobody = nobody has had to wait */
     int64_t report_ns;       /* age at which it is reported next */
     uint32_t tasks_told;     /* arrivals of tasks that the handler was told of */
 };
@@ -48,7 +48,7 @@ struct drive_turn_options {
     bool never_sleeps; /* asks at once and polls */
     bool by_caller;    /* counted */
     bool serves;       /* between its steps: ready callbacks do not wait for a later grace period */
-    bool for_barrier;  /* who serves is rcu_barrier(), and turns no longer than it waits */
+    bool for_barrier;  /* the one that serves is rcu_barrier(), and turns no longer than it waits */
 };
 /* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
 bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);

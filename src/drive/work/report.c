@@ -90,7 +90,7 @@ bool drive_tell_handler(struct drive *drive)
     if (drive_worker_start(drive, DRIVE_WORKER_TELL) != 0)
         return false;
     drive_worker_wake(drive, DRIVE_WORKER_TELL);
-    return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* who is at it may yet be refused */
+    return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* its maker may yet be refused */
 }
 
 static void *tell_body(void *argument)
