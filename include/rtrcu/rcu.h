@@ -396,7 +396,8 @@ int rtrcu_unregister_thread(void);
  * rtrcu_set_exit_handler - have @handler called by a thread that ends inside a section; NULL = by none.
  * Context:  any; @handler runs in the thread that ends, before its record goes, whenever its nesting is not 0 then.  It
  *           may leave sections, or give them to tasks by rcu_task_list().  Sections that are open behind it, or without
- *           a handler, are reported and closed.
+ *           a handler, are reported and closed.  Not so in a thread that has neither record nor exit hook, for want of
+ *           memory, nor a section that begins behind the hook, in a later destructor: grace periods wait for it.
  * Blocks:   never.
  * Ordering: stores before the call are visible to @handler.
  * Returns:  nothing; cannot fail.

@@ -11,11 +11,12 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
     enum gp_actions actions = GP_ACTION_NONE;
     plat_signals_block(&saved);
     struct reader_record *record = reader_self();
+    bool open = exiting && section_nesting() != 0;
+    if (open)
+        complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
+                 "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
+                 lock_thread_number(), section_nesting());
     if (record) {
-        if (exiting && section_nesting() != 0)
-            complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
-                     "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
-                     lock_thread_number(), section_nesting());
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         actions = section_task_abandon(gp);
         reader_lock(reader_leaf_of(record));
@@ -31,8 +32,12 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
             actions |= GP_ACTION_UNLOCK_PI;
         reader_let_go(record, READER_PARKED); /* by promotion */
         reader_unlock(reader_leaf_of(record));
-        actions |= section_anonymous_leave(gp);
+    } else if (open) {
+        rtrcu_tsan_release(rtrcu_read_unlock_slow);
+        actions = section_task_abandon(gp);
+        reader_word_unregister(&rtrcu_self);
     }
+    actions |= section_anonymous_leave(gp);
     if (exiting)
         reader_self_set(READER_STATE_GONE); /* the hook may not run again: from now on counted without a record */
     plat_signals_restore(&saved);

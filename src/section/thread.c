@@ -11,9 +11,10 @@ static void register_without_signals(struct gp *gp)
     if (reader_self() || reader_self_is(READER_STATE_GONE))
         return;
     struct reader_record *record = reader_slot_take(gp_registry(gp));
+    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: a section may be left open */
     if (!record)
         return;
-    if (reader_exit_arm(gp_registry(gp)) != 0) {
+    if (!armed) {
         /* Without the hook the record would outlive the thread's memory. */
         reader_slot_return(record);
         return;

@@ -42,6 +42,23 @@ class NoRecord : public Task
     }
 };
 
+/* Nobody could end it any more. */
+TEST_F(NoRecord, AThreadThatEndsInsideIsNoLongerCounted)
+{
+    static std::atomic<uint32_t> handled;
+    handled = 0;
+    rtrcu_set_exit_handler([] { handled++; });
+    std::thread([&] {
+        rcu_read_lock();
+        EXPECT_EQ(rtrcu_self.record, nullptr);
+        EXPECT_EQ(registry->anonymous, 1u);
+    }).join();
+    rtrcu_set_exit_handler(nullptr);
+    EXPECT_EQ(handled, 1u);
+    EXPECT_EQ(registry->anonymous, 0u);
+    allow();
+}
+
 TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
 {
     first_.run([&] {
