@@ -53,7 +53,7 @@ static inline void *rtrcu_list_object_or_null(const void *node, size_t offset)
 #define RTRCU_LIST_CHECK(call, ...)                                                                                    \
     ((RTRCU_LIST_CONDITION(__VA_ARGS__, 0, 0) || rcu_read_lock_held())                                                 \
          ? (void)0                                                                                                     \
-         : rtrcu_check_failed(call, #__VA_ARGS__, __FILE__, __LINE__))
+         : rtrcu_check_held(call, #__VA_ARGS__, __FILE__, __LINE__))
 #else
 #define RTRCU_LIST_CHECK(call, ...) ((void)0)
 #endif

@@ -74,7 +74,8 @@ void rtrcu_read_unlock(void);
 bool rtrcu_read_lock_held(void);
 void rtrcu_quiescent_state(void);
 
-/* Is the calling thread inside a section, or an online quiescent-state thread?  Never blocks. */
+/* Is the calling thread inside a section, or an online quiescent-state thread?  It knows nothing of tasks that
+ * rcu_task_list() listed.  Never blocks. */
 static inline bool rcu_read_lock_held(void)
 {
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) != 0;
@@ -94,6 +95,9 @@ static inline void rcu_read_unlock_bh(void)
 }
 
 void rtrcu_assert_qsbr(const char *call);
+/* The calling thread is outside, and @condition is false: end the program, but for one that has parked or listed tasks.
+ * What runs may be one of these, of which its thread need not know. */
+void rtrcu_check_held(const char *call, const char *condition, const char *file, int line);
 void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line) __attribute__((noreturn));
 #ifdef RTRCU_DEBUG
 #define RTRCU_ASSERT_QSBR(call) rtrcu_assert_qsbr(call)
@@ -155,7 +159,7 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 #define rcu_access_pointer(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_relaxed(RTRCU_POINTER_PLACE(p)))
 #ifdef RTRCU_DEBUG
 #define rcu_dereference_check(p, c)                                                                                    \
-    (((c) || rcu_read_lock_held()) ? (void)0 : rtrcu_check_failed("rcu_dereference_check", #c, __FILE__, __LINE__),    \
+    (((c) || rcu_read_lock_held()) ? (void)0 : rtrcu_check_held("rcu_dereference_check", #c, __FILE__, __LINE__),      \
      rcu_dereference(p))
 #define rcu_dereference_protected(p, c)                                                                                \
     ((c) ? (void)0 : rtrcu_check_failed("rcu_dereference_protected", #c, __FILE__, __LINE__), rcu_access_pointer(p))

@@ -96,6 +96,8 @@ static inline void rcu_task_exit(struct rcu_task *task)
  *           for the first poll and listed when the task is pending.  @task is not parked or resumed besides.
  * Blocks:   as rcu_task_park().
  * Ordering: the section goes on wherever the task runs; later polls do not touch their threads. [O14]
+ *           So rcu_read_lock_held() is false in them, and while any task is listed or parked, programs built with
+ *           RTRCU_DEBUG do not check that rcu_dereference_check() and the walks of lists are inside a section.
  * Returns:  nothing; cannot fail.  One nesting of the thread is given back.
  */
 static inline void rcu_task_list(struct rcu_task *task)

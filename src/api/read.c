@@ -181,6 +181,12 @@ void rtrcu_assert_qsbr(const char *call)
             lock_thread_number(), call);
 }
 
+void rtrcu_check_held(const char *call, const char *condition, const char *file, int line)
+{
+    if (!parked_anywhere(&rtrcu_domain.registry))
+        rtrcu_check_failed(call, condition, file, line);
+}
+
 void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line)
 {
     plat_die("rtrcu: %s: neither inside a read-side critical section nor \"%s\" (%s:%d)\n", call, condition, file,

@@ -37,6 +37,19 @@ bool parked_any(struct reader_registry *registry)
     return false;
 }
 
+bool parked_anywhere(struct reader_registry *registry)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
+        if (parked_on_leaf(leaf) != 0)
+            return true;
+        for (uint32_t slots = parked_holders(leaf); slots;) {
+            if (parked_on_thread(reader_next(leaf, &slots)) != 0)
+                return true;
+        }
+    }
+    return reader_anonymous(registry) != 0;
+}
+
 static struct rcu_task *task_of(struct rtrcu_link *link)
 {
     return container_of(link, struct rcu_task, link);

@@ -139,6 +139,8 @@ void parked_holds_nothing(struct reader_record *record);
 /* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  A
  * thread that has left promoted its own before it was uncounted. */
 bool parked_any(struct reader_registry *registry);
+/* May any task of the process be parked or listed?  A hint, which looks at all leaves. */
+bool parked_anywhere(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint: without a lock. */
 bool parked_is_waited_for(const struct rcu_task *task);
 /* In a fork's child, which may find a list half changed: tasks mounted in threads that are not there are dropped;

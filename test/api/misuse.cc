@@ -416,6 +416,31 @@ CHILD(too_deep)
     rcu_read_lock();
 }
 
+/* What runs may be a task of which its thread knows nothing. */
+CHILD(dereference_beside_a_listed_task)
+{
+    static int value = 7;
+    static int *place = &value;
+    rcu_task task;
+    rcu_task_init(&task, "polled");
+    rcu_read_lock();
+    rcu_task_list(&task);
+    REQUIRE(!rcu_read_lock_held());
+    REQUIRE(*rcu_dereference_check(place, false) == 7);
+    rcu_task_unlist(&task);
+    fprintf(stderr, "polled\n");
+    REQUIRE(*rcu_dereference_check(place, false) == 7);
+}
+
+TEST(Misuse, DebugBuildsDoNotCheckBesideAListedTask)
+{
+    if (!TEST_DEBUG)
+        GTEST_SKIP() << "release builds do not look";
+    test::ChildResult result = test::run_child("dereference_beside_a_listed_task");
+    EXPECT_TRUE(result.contains("polled"));
+    EXPECT_TRUE(aborted(result, "rcu_dereference_check: neither inside")) << "and do again behind it";
+}
+
 TEST(Misuse, DebugBuildsCheckDereferencesAndDisciplines)
 {
     if (!TEST_DEBUG)

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // usage: used - everything that the C++17 headers offer, used once; for used.sh, which builds it by every compiler
-// here, in each standard, with more warnings than the tests' own programs have.
+// here, in each standard, with more warnings than the tests' own programs have.  used stray - a snapshot strays to
+// another thread, which the checks of the headers must see.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <ucontext.h>
 #include <vector>
 
 #include <rtrcu/cell.hpp>
 #include <rtrcu/guard.hpp>
 #include <rtrcu/loop.hpp>
 #include <rtrcu/rcu.hpp>
+#include <rtrcu/task.h>
 
 namespace
 {
@@ -131,10 +135,78 @@ void publish_pointers()
     moved.end();
 }
 
+// A fiber that begins on one thread and goes on on another.
+class Fiber
+{
+  public:
+    explicit Fiber(void (*body)()) : stack_(256 * 1024)
+    {
+        getcontext(&own_);
+        own_.uc_stack.ss_sp = stack_.data();
+        own_.uc_stack.ss_size = stack_.size();
+        own_.uc_link = &thread_;
+        makecontext(&own_, body, 0);
+    }
+    void go_on()
+    {
+        swapcontext(&thread_, &own_);
+    }
+    void suspend()
+    {
+        swapcontext(&own_, &thread_);
+    }
+
+  private:
+    std::vector<char> stack_;
+    ucontext_t own_, thread_;
+};
+rtrcu::cell<int> seven(std::make_unique<int>(7));
+Fiber *fiber;
+
+// The fiber's code.
+void read_on_two_threads()
+{
+    auto now = seven.read();
+    REQUIRE(*now == 7);
+    fiber->suspend();
+    REQUIRE(*now == 7);
+}
+
+// Its scheduler tells the library of it: its snapshot may end elsewhere.
+void read_in_a_task()
+{
+    rcu_task task;
+    rcu_task_init(&task, "fiber");
+    Fiber own(read_on_two_threads);
+    fiber = &own;
+    rcu_task_resume(&task);
+    fiber->go_on();
+    rcu_task_park(&task);
+    std::thread([&] {
+        rcu_task_resume(&task);
+        fiber->go_on();
+        rcu_task_exit(&task);
+    }).join();
+}
+
+// And one that does not.
+void stray()
+{
+    Fiber own(read_on_two_threads);
+    fiber = &own;
+    fiber->go_on();
+    std::thread([] { fiber->go_on(); }).join();
+}
+
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
+    if (argc == 2 && std::strcmp(argv[1], "stray") == 0) {
+        stray();
+        return 0;
+    }
+    read_in_a_task();
     use_cells();
     retire_objects();
     std::thread(run_loops).join();

@@ -112,24 +112,39 @@ struct scoped_section {
 };
 
 #ifdef RTRCU_DEBUG
-// Where a snapshot began.  A parked task's may end elsewhere.
-class thread_check
+// A fiber may go on on another thread, and compilers take it for granted that pthread_self() and the place of what is
+// thread_local stay as they are within a function.  So they are asked for in functions that are never part of another.
+[[gnu::noinline]] inline pthread_t this_thread()
 {
-  public:
-    ~thread_check()
+    __asm__ volatile("" ::: "memory");
+    return pthread_self();
+}
+[[gnu::noinline]] inline bool is_in_task()
+{
+    __asm__ volatile("" ::: "memory");
+    return rtrcu_self.task != nullptr;
+}
+
+// Where a snapshot began.  A parked task's may end elsewhere.
+class snapshot_check
+{
+  protected:
+    // Before the section ends: a task that has none left is no longer known to the thread.
+    void ends() const
     {
-        if (!pthread_equal(began_, pthread_self()) && !rtrcu_self.task)
+        if (!pthread_equal(began_, this_thread()) && !is_in_task())
             misuse("a snapshot ends on another thread than the one where it began");
     }
 
   private:
-    pthread_t began_ = pthread_self();
+    pthread_t began_ = this_thread();
 };
-using snapshot_check = thread_check;
 #else
-struct no_check {
+struct snapshot_check {
+    void ends() const noexcept
+    {
+    }
 };
-using snapshot_check = no_check;
 #endif
 
 } // namespace detail
@@ -152,6 +167,7 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
     snapshot &operator=(const snapshot &) = delete;
     ~snapshot()
     {
+        this->ends();
         detail::section_end();
     }
     static void *operator new(std::size_t) = delete;
