@@ -33,6 +33,10 @@
 #define CALLBACK_FREE_POINTERS (CHECK_DEBUG ? 3 : 500)
 #define CALLBACK_FREE_RETIRED (CHECK_DEBUG ? 2 : 250)
 
+/* Bit of slot.free_block: the owner has its blocks out, and nobody else touches them.  Set and cleared by the owner; a
+ * fork's child clears it for an owner that it does not have. */
+#define CALLBACK_FREE_OUT ((uintptr_t)1)
+
 /* An owner of whose ready callbacks none returns for so long loses them to a daemon. */
 #define CALLBACK_OWNER_LATE_NS 100000000
 
@@ -49,7 +53,7 @@ struct callback_slot {
     uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; likewise */
     uint32_t quota;          /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
     uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the queues lock */
-    void *free_block;        /* atomic: rcu_free()'s newest block, NULL while the owner has them out */
+    void *free_block;        /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
     uint64_t free_queued;    /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
     uint64_t free_look_at;   /* atomic: as queue.look_at, of pointers */
     uint64_t free_done;      /* atomic: of these, freed; written by the claim's owner */
@@ -349,6 +353,8 @@ void callback_free_one(struct reader_record *record);
 callback_retire_t callback_free_next(const struct reader_record *record);
 /* In a fork's child: a thread that is not there had freed the last pointer of the block at the head of the batch. */
 void callback_free_drop_spent(struct reader_record *record);
+/* In a fork's child: a thread that is not there had its blocks out. */
+void callback_free_repair(struct reader_record *record);
 /* Pointers not begun in the block of @head, and in the blocks not collected. */
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
 uint64_t callback_free_count_open(const struct reader_record *record);

@@ -53,7 +53,7 @@ static uint64_t not_above(uint64_t number, uint64_t last)
     return (int64_t)(number - last) > 0 ? last : number;
 }
 
-/* The missing thread may have numbered a head that is in no chain, and had its blocks of pointers out: let the numbers
+/* The missing thread may have numbered a head that is in no chain, or a pointer that is in no block: let the numbers
  * say what is there, and count the difference. */
 static void recount_after_fork(struct callback *cb, struct reader_record *record)
 {
@@ -94,8 +94,10 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     bool own = record == reader_self();
-    if (!own)
+    if (!own) {
         (void)cbqueue_repair(queue); /* what it cannot find is counted below */
+        callback_free_repair(record);
+    }
     if (plat_tid_is(cbqueue_claimer(queue->claim), old_thread_id) && queue->claim != 0)
         queue->claim = lock_thread_number(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)

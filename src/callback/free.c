@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* rcu_free() and rcu_retire(): pointers gathered in blocks, which wait for their grace period like callbacks.
  *
- * A thread's blocks form a ring; record.free_block is the newest, and its link the oldest.  The thread takes the ring
- * out by exchange, adds to it, and puts it back; the collector takes it out for good and appends it to what waits.  So
- * neither waits for the other, no block gets a pointer after the cookie of its segment was taken, and blocks wait in
- * the order in which they were filled.
+ * A thread's blocks form a ring; slot.free_block is the newest, and its link the oldest.  The thread marks the word to
+ * have the ring out, adds to it, and puts it back; the collector takes a ring that is not out for good and appends it
+ * to what waits.  So neither waits for the other, no block gets a pointer after the cookie of its segment was taken,
+ * and blocks wait in the order in which they were filled.
+ * A fork's child finds the ring that a thread which is not there has out.  So each store leaves it whole: a pointer's
+ * number is given out first, the pointer is in its place before the block's end says so, and a further block is linked
+ * with its first pointer in it.
  * Pointers are numbered as callbacks are (free_queued, free_started, free_done), apart from them, since the collector
  * says where a block stands among the callbacks.  A block knows the numbers of its pointers, and the pointers of a
  * queue are freed in the order of these, one at a time: a budget may end between any two.
@@ -16,8 +19,9 @@
 #include "callback/callback.h"
 
 struct free_block {
-    struct rcu_head head; /* next: the next newer of the ring; then the link of the queue */
-    uint64_t first, end;  /* holds the pointers numbered first + 1 to end */
+    struct rcu_head head; /* atomic while it is in a ring, for fork; next: the next newer; then the link of the queue */
+    uint64_t first;       /* holds the pointers numbered first + 1 to end */
+    uint64_t end;         /* atomic while it is in a ring, for fork */
     bool from_pages;
     bool has_functions;
     union {
@@ -92,29 +96,34 @@ static enum callback_enqueued free_without_record(struct callback *cb, struct ca
     return callback_enqueue(cb, NULL, &alone->head, free_alone_run);
 }
 
-static void put_back(struct reader_record *record, struct free_block *newest)
+/* ---- the ring, by its owner: not in signal handlers ---- */
+
+static bool is_out(const void *word)
 {
-    rtrcu_tsan_release(&callback_slot(record)->free_block);
-    void *other = rtrcu_exchange(&callback_slot(record)->free_block, newest);
-    check(other == NULL); /* not in signal handlers */
-    (void)other;
+    return (uintptr_t)word & CALLBACK_FREE_OUT;
 }
 
-/* Append an empty block to the ring, which is not out meanwhile: the collector may have taken it. */
-static struct free_block *grow(struct reader_record *record, bool has_functions)
+static struct free_block *newest_of(void *word)
 {
-    bool from_pages;
-    struct free_block *block = note_memory(sizeof(*block), &from_pages);
-    if (!block)
+    return (struct free_block *)((char *)word - ((uintptr_t)word & CALLBACK_FREE_OUT));
+}
+
+/* NULL: there is none.  One attempt is enough: if it fails, the collector has taken the ring. */
+static struct free_block *take_out(struct callback_slot *slot)
+{
+    void **word = &slot->free_block, *newest = rtrcu_load_relaxed(word);
+    check(!is_out(newest));
+    if (!newest || !rtrcu_compare_exchange(word, &newest, (char *)newest + CALLBACK_FREE_OUT))
         return NULL;
-    struct free_block *newest = rtrcu_exchange(&callback_slot(record)->free_block, NULL);
-    block->head = (struct rcu_head){.next = newest ? newest->head.next : &block->head, .func = free_block_mark};
-    if (newest)
-        newest->head.next = &block->head;
-    block->first = block->end = rtrcu_load_relaxed(&callback_slot(record)->free_queued);
-    block->from_pages = from_pages;
-    block->has_functions = has_functions;
-    return block;
+    return newest;
+}
+
+static void put_back(struct callback_slot *slot, struct free_block *newest)
+{
+    rtrcu_tsan_release(&slot->free_block);
+    void *other = rtrcu_exchange(&slot->free_block, newest); /* [O5] as cbqueue_push() */
+    check(other == NULL || is_out(other));
+    (void)other;
 }
 
 static bool has_room(const struct free_block *block, bool for_function)
@@ -124,26 +133,47 @@ static bool has_room(const struct free_block *block, bool for_function)
     return !for_function && block->end - block->first < CALLBACK_FREE_POINTERS;
 }
 
-/* The block that has room for one more, taken out.  NULL: no memory, and nothing is out. */
-static struct free_block *take_out(struct reader_record *record, bool for_function)
+static void add(struct callback_slot *slot, struct free_block *block, struct callback_retired retired)
 {
-    struct free_block *newest = rtrcu_exchange(&callback_slot(record)->free_block, NULL);
-    if (newest && has_room(newest, for_function))
-        return newest;
-    if (newest)
-        put_back(record, newest);
-    return grow(record, for_function);
-}
-
-static void add(struct reader_record *record, struct free_block *block, struct callback_retired retired)
-{
-    uint64_t at = block->end++ - block->first;
+    uint64_t number = block->end + 1, at = block->end - block->first;
+    rtrcu_store_relaxed(&slot->free_queued, number); /* first: no block has more than was given out */
     if (block->has_functions)
         block->retired[at] = retired;
     else
         block->pointer[at] = retired.object;
-    rtrcu_store_release(&callback_slot(record)->free_queued, block->end); /* before the block can be collected */
-    put_back(record, block);                                              /* [O5] as cbqueue_push() */
+    rtrcu_store_release(&block->end, number);
+}
+
+/* An empty block to stand behind the newest, which is out from here on.  It was not while memory was asked for: the
+ * collector may have taken the ring.  NULL: there is no memory, and nothing is out. */
+static struct free_block *new_block(struct callback_slot *slot, bool has_functions, struct free_block **newest)
+{
+    bool from_pages;
+    struct free_block *block = note_memory(sizeof(*block), &from_pages);
+    if (!block)
+        return NULL;
+    *newest = take_out(slot);
+    block->head = (struct rcu_head){.next = *newest ? (*newest)->head.next : &block->head, .func = free_block_mark};
+    block->first = block->end = rtrcu_load_relaxed(&slot->free_queued);
+    block->from_pages = from_pages;
+    block->has_functions = has_functions;
+    return block;
+}
+
+/* False: there is no memory. */
+static bool note(struct callback_slot *slot, struct callback_retired retired)
+{
+    struct free_block *newest = take_out(slot), *block = newest;
+    bool fits = newest && has_room(newest, retired.function != free);
+    if (!fits && newest)
+        put_back(slot, newest);
+    if (!fits && !(block = new_block(slot, retired.function != free, &newest)))
+        return false;
+    add(slot, block, retired);
+    if (!fits && newest)
+        rtrcu_store_release(&newest->head.next, &block->head);
+    put_back(slot, block);
+    return true;
 }
 
 /* [O8] The collector may have looked while the blocks were out: the bit is set again behind the exchange. */
@@ -161,15 +191,12 @@ enum callback_enqueued callback_free(struct callback *cb, struct reader_record *
     enum callback_enqueued result = CALLBACK_DONE;
     if (!record)
         return free_without_record(cb, retired);
-    struct free_block *block = take_out(record, retired.function != free);
-    if (block)
-        add(record, block, retired);
-    else
+    struct callback_slot *slot = callback_slot(record);
+    if (!note(slot, retired))
         result |= CALLBACK_NO_MEMORY;
     if (tell_collector(cb, record))
         result |= CALLBACK_FIRST;
-    if (rtrcu_load_relaxed(&callback_slot(record)->free_queued) >=
-        rtrcu_load_relaxed(&callback_slot(record)->free_look_at))
+    if (rtrcu_load_relaxed(&slot->free_queued) >= rtrcu_load_relaxed(&slot->free_look_at))
         result |= CALLBACK_LOOK;
     return result;
 }
@@ -177,10 +204,11 @@ enum callback_enqueued callback_free(struct callback *cb, struct reader_record *
 struct cb_chain callback_free_collect(struct reader_record *record)
 {
     must_hold(&callback_leaf(reader_leaf_of(record))->lock);
-    struct free_block *newest = rtrcu_exchange(&callback_slot(record)->free_block, NULL);
-    if (!newest)
-        return (struct cb_chain){NULL, NULL};
-    rtrcu_tsan_acquire(&callback_slot(record)->free_block);
+    void **word = &callback_slot(record)->free_block, *seen = rtrcu_load_relaxed(word);
+    if (!seen || is_out(seen) || !rtrcu_compare_exchange(word, &seen, NULL))
+        return (struct cb_chain){NULL, NULL}; /* who has it out tells us when it is back */
+    rtrcu_tsan_acquire(word);
+    struct free_block *newest = seen;
     struct cb_chain chain = {newest->head.next, &newest->head};
     newest->head.next = NULL;
     return chain;
@@ -236,6 +264,16 @@ uint64_t callback_free_count(const struct reader_record *record, const struct rc
     const struct free_block *block = block_at(head);
     uint64_t begun = rtrcu_load_relaxed(&callback_slot(record)->free_started);
     return block->end - (begun > block->first ? begun : block->first);
+}
+
+/* A further block may be linked and not shown yet: then it stands behind the newest, in the place of the oldest. */
+void callback_free_repair(struct reader_record *record)
+{
+    void **word = &callback_slot(record)->free_block;
+    if (!is_out(*word))
+        return;
+    struct free_block *newest = newest_of(*word), *behind = block_of(newest->head.next);
+    *word = behind->first > newest->first ? behind : newest;
 }
 
 uint64_t callback_free_count_open(const struct reader_record *record)

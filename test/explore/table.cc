@@ -124,6 +124,7 @@
     X(ForkHandler) \
     X(ForkHandlerExpedited) \
     X(ForkAside) \
+    X(ForkBlocks) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \

@@ -207,6 +207,50 @@ void aside_setup()
     queued = make_object();
 }
 
+// ---- a thread that gathers pointers in blocks, in a second one too ----
+
+constexpr uint32_t kRetired = 4;
+uint32_t noted, called[kRetired];
+
+void count_call(void *at)
+{
+    rtrcu_fetch_add(static_cast<uint32_t *>(at), 1);
+}
+
+void retire_all()
+{
+    for (uint32_t i = 0; i < kRetired; i++) {
+        (void)rcu_retire(&called[i], count_call);
+        rtrcu_store_release(&noted, i + 1);
+    }
+}
+
+// One function that was begun is lost with its thread, and one call that had not returned.
+void fork_beside_blocks()
+{
+    fork_here();
+    uint32_t before = rtrcu_load_acquire(&noted), missing = 0;
+    rcu_barrier();
+    for (uint32_t i = 0; i < before; i++) {
+        uint32_t calls = rtrcu_load_acquire(&called[i]);
+        sim::expect(calls <= 1, "what was retired is called once");
+        missing += calls == 0;
+    }
+    sim::expect(missing <= 1, "what was retired before the fork is called by parent or child");
+    sim::expect(rtrcu_domain.cb.lost_at_fork.count <= 2, "no more is lost than was under way");
+}
+
+void blocks_setup()
+{
+    configure();
+    noted = 0;
+    for (uint32_t &calls : called)
+        calls = 0;
+    forking = forked = false;
+    sim::as_thread(sim::thread("owner", retire_all), register_reader);
+    sim::as_thread(sim::thread("forker", fork_beside_blocks), register_reader);
+}
+
 void check_between_handlers()
 {
     if (!forking && !forked)
@@ -215,7 +259,8 @@ void check_between_handlers()
 
 } // namespace
 
-extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside;
+extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
+    kForkBlocks;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -229,6 +274,9 @@ const sim::Scenario kForkQueued = {"fork-queued",          "a fork beside a call
 const sim::Scenario kForkAside = {
     "fork-aside", "a fork beside one who waits, and runs the callbacks", aside_setup, nullptr, check_between_handlers,
     12000};
+
+const sim::Scenario kForkBlocks = {
+    "fork-blocks", "a fork beside a thread that retires objects", blocks_setup, nullptr, check_between_handlers, 12000};
 
 const sim::Scenario kForkHandler = {"fork-handler",         "a handler forks while its thread waits for a task",
                                     handler_setup,          expect_idle,

@@ -53,16 +53,10 @@ class CallbackFork : public CallbackWorld
         callback_slot(record_)->free_done = done;
         callback_slot(record_)->queue.claim = missing_thread;
     }
-    /* The blocks that the owner had out. */
-    void release_blocks(void *newest)
+    /* The owner, which the child does not have, stands in a call, behind its taking out of the ring of @newest. */
+    void have_out(void *newest)
     {
-        cb_queue *queue = &callback_slot(record_)->queue;
-        callback_slot(record_)->free_block = newest;
-        callback_queues_lock(record_->leaf);
-        queue->batch = callback_free_collect(record_);
-        callback_queues_unlock(record_->leaf);
-        for (callback_slot(record_)->free_done = 0; queue->batch.first;)
-            callback_free_one(record_);
+        callback_slot(record_)->free_block = static_cast<char *>(newest) + CALLBACK_FREE_OUT;
     }
     /* The queue is the forking thread's own. */
     void fork_by_the_owner()
@@ -164,10 +158,9 @@ TEST_F(CallbackFork, ABarrierWaitsForNoNumberThatIsLost)
 {
     enqueue(record_);
     free_pointers(1);
-    void *blocks = callback_slot(record_)->free_block;
     callback_slot(record_)->queue.enqueued++;
     callback_slot(record_)->queue.enqueuing = &item()->head;
-    callback_slot(record_)->free_block = nullptr; /* its owner has them out */
+    callback_slot(record_)->free_queued++; /* another pointer has its number, and nothing more */
     callback_barrier_set(cb_);
     fork();
     EXPECT_EQ(cb_->lost_at_fork.count, 2u);
@@ -177,8 +170,6 @@ TEST_F(CallbackFork, ABarrierWaitsForNoNumberThatIsLost)
     }
     EXPECT_TRUE(callback_barrier_reached(cb_));
     EXPECT_EQ(order_, numbers(0, 1));
-    callback_slot(record_)->free_queued++;
-    release_blocks(blocks);
 }
 
 TEST_F(CallbackFork, BetweenExchangeAndLink)
@@ -365,20 +356,52 @@ TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
 
 TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
 {
-    free_pointers(2 * CALLBACK_FREE_POINTERS);
-    void *newest = rtrcu_exchange(&callback_slot(record_)->free_block, nullptr);
+    free_pointers(2 * CALLBACK_FREE_POINTERS + 1);
+    have_out(callback_slot(record_)->free_block);
     fork();
-    EXPECT_EQ(cb_->lost_at_fork.count, 2u * CALLBACK_FREE_POINTERS);
+    EXPECT_EQ(callback_pending(record_), 2 * CALLBACK_FREE_POINTERS + 1u);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
-    release_blocks(newest);
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
+}
+
+/* At every block: one that is linked and not shown yet comes with the others, in order. */
+TEST_F(CallbackFork, WhileTheOwnerHasLinkedABlockThatIsNotShown)
+{
+    for (int full = 1; full <= 3; full++) {
+        free_pointers(full * CALLBACK_FREE_POINTERS);
+        void *shown = callback_slot(record_)->free_block;
+        free_pointers(1);
+        ASSERT_NE(callback_slot(record_)->free_block, shown);
+        have_out(shown);
+        fork();
+        EXPECT_EQ(callback_pending(record_), full * CALLBACK_FREE_POINTERS + 1u);
+        expect_barrier_ends();
+        EXPECT_EQ(callback_pending(record_), 0u);
+        EXPECT_EQ(cb_->lost_at_fork.count, 0u);
+        drive_let_go(record_);
+        ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
+    }
+}
+
+/* The owner has the ring out, and a pointer's number and nothing more. */
+TEST_F(CallbackFork, WhileTheOwnerAddsAPointer)
+{
+    free_pointers(CALLBACK_FREE_POINTERS - 1);
+    have_out(callback_slot(record_)->free_block);
+    callback_slot(record_)->free_queued++;
+    fork();
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
+    EXPECT_EQ(callback_pending(record_), CALLBACK_FREE_POINTERS - 1u);
+    expect_barrier_ends();
+    EXPECT_EQ(callback_pending(record_), 0u);
 }
 
 TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
 {
-    free_pointers(1);
-    void *newest = rtrcu_exchange(&callback_slot(record_)->free_block, nullptr);
+    callback_slot(record_)->free_queued++;
     fork();
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
     ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
     free_pointers(1);
@@ -387,7 +410,6 @@ TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
     make_ready(record_);
     invoke(record_, everything());
     EXPECT_TRUE(callback_barrier_reached(cb_));
-    release_blocks(newest);
 }
 
 /* The forking thread is in a callback of a queue whose owner is not in the child, and stood in the midst of a call. */
