@@ -477,7 +477,8 @@ static inline void rcu_set_deadline(int64_t deadline_ns)
 }
 
 /* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  It holds
- * for the CPU where the thread said so, until the thread takes it back or ends.  Never blocks. */
+ * for the CPU where the thread said so, until the thread takes it back, unregisters or ends.  A thread whose exit hook
+ * has run, or that can have none, says nothing.  Never blocks. */
 static inline void rcu_rt_awake(bool awake)
 {
     rtrcu_rt_awake(awake);

@@ -126,8 +126,13 @@ void rtrcu_thread_offline(void)
         drive_leave(&rtrcu_domain.drive);
 }
 
+/* It holds until the thread ends, of which a thread that does not read must be told too. */
 void rtrcu_rt_awake(bool awake)
 {
+    if (awake && reader_self_is(READER_STATE_GONE))
+        return;
+    if (awake && !reader_self() && reader_exit_reserve(&rtrcu_domain.registry) != 0)
+        return;
     callback_rt_awake(&rtrcu_domain.cb, awake);
 }
 

@@ -381,37 +381,6 @@ CHILD(moved_by_hand)
     }
 }
 
-/* What a thread said of its CPU ends with the thread, or with its registration. */
-CHILD(rt_awake_and_gone)
-{
-    struct rtrcu_config config;
-    rtrcu_config_get(&config);
-    config.policy = RTRCU_POLICY_KRCUD;
-    config.bhlimit = 1;
-    REQUIRE(rtrcu_configure(&config) == 0);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
-    for (bool unregister : {false, true}) {
-        std::thread([&] {
-            REQUIRE(rcu_register_thread() == 0);
-            rtrcu_rt_awake(true);
-            if (unregister)
-                REQUIRE(rtrcu_unregister_thread() == 0);
-        }).join();
-    }
-    uint64_t stopped = test::stats().limit_stops;
-    for (long i = 1; i <= 20; i++) {
-        queue(10);
-        REQUIRE(test::eventually([&] {
-            rcu_process_callbacks(0);
-            return runs == 10 * i;
-        }));
-    }
-    REQUIRE(test::stats().limit_stops == stopped);
-}
-
 /* ---- a thread that reads for the first time when it is nearly gone ---- */
 
 pthread_key_t last_words;
@@ -552,11 +521,6 @@ TEST(Threads, StayOnTheCpusOfTheProcess)
         GTEST_SKIP() << "the emulator has threads of its own";
     EXPECT_TRUE(exited_well(test::run_child("bind_and_begin")));
     EXPECT_TRUE(exited_well(test::run_child("moved_by_hand")));
-}
-
-TEST(Threads, LimitNoCpuBehindTheirEnd)
-{
-    EXPECT_TRUE(exited_well(test::run_child("rt_awake_and_gone")));
 }
 
 TEST(Threads, StayOnTheCpusOfTheSetting)
