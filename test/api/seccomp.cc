@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -314,6 +315,30 @@ CHILD(locks_refused_in_mid_run)
     work(&readers);
 }
 
+/* Threads learn their number otherwise than from the kernel. */
+CHILD(work_without_numbers)
+{
+    Readers readers;
+    for (int round = 0; round < 3; round++)
+        work(&readers);
+    std::thread([] { rcu_free(malloc(8)); }).join();
+    rcu_barrier();
+    pid_t child = fork();
+    if (child == 0) {
+        rcu_free(malloc(8));
+        rcu_barrier();
+        _exit(0);
+    }
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+}
+
+CHILD(numbers_refused_before_start)
+{
+    REQUIRE(test::refuse({{SYS_gettid, EPERM}}));
+    test::become_child("work_without_numbers");
+}
+
 /* Driver sched: while no fence is to be had, a quiescent state leaves the grace period where it stands. */
 CHILD(quiescent_states_without_a_fence)
 {
@@ -387,8 +412,8 @@ TEST_P(Sandbox, GracePeriodsGoOn)
 INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
                          testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
                                          "caller_is_a_reader", "callers_wait_for_each_other",
-                                         "locks_refused_in_mid_run", "forked_into_a_sandbox",
-                                         "one_thread_in_a_sandbox"),
+                                         "locks_refused_in_mid_run", "numbers_refused_before_start",
+                                         "forked_into_a_sandbox", "one_thread_in_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 
 TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)
