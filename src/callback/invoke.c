@@ -246,7 +246,7 @@ void callback_let_go(struct reader_record *record)
         return;
     if (cbqueue_pending(&slot->queue) != 0 || rtrcu_load_acquire(&slot->queue.claim) != 0)
         return;
-    if (!reader_is_registered(record)) { /* what the slot's next thread says counts */
+    if (reader_is_draining(record)) { /* what the slot's next thread says counts, which takes it without our lock */
         callback_set_deadline(record, 0);
         rtrcu_store_relaxed(&slot->plugged_ns, 0);
     }

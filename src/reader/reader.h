@@ -298,9 +298,14 @@ static inline uint32_t reader_used(const struct reader_leaf *leaf)
     return rtrcu_load_acquire(&leaf->used);
 }
 
+/* Is the slot a thread's; is it still that of one that has gone?  The latter under the leaf lock. */
 static inline bool reader_is_registered(const struct reader_record *record)
 {
     return reader_registered(record->leaf) & reader_bit(record);
+}
+static inline bool reader_is_draining(const struct reader_record *record)
+{
+    return record->leaf->draining & reader_bit(record);
 }
 
 /* The leaf lock. */

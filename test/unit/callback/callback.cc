@@ -382,6 +382,20 @@ TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
     EXPECT_NE(world_.craft(0), record);
 }
 
+/* The slot's next thread has taken it, and is not registered yet for who looks without its lock. */
+TEST_F(Callback, ALateDaemonLeavesTheDeadlineOfTheSlotsNextThread)
+{
+    reader_record *record = world_.craft(0);
+    callback_set_deadline(record, 5);
+    world_.withdraw(record);
+    drive_let_go(record);
+    EXPECT_EQ(callback_deadline(record), 0);
+    ASSERT_EQ(reader_slot_take(world_.registry()), record);
+    callback_set_deadline(record, 7);
+    drive_let_go(record);
+    EXPECT_EQ(callback_deadline(record), 7);
+}
+
 /* ---- limits ---- */
 
 TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
