@@ -172,7 +172,7 @@ static inline void plat_thread_renumber(struct plat_thread *thread, struct plat_
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home);
 /* Wait for the end of one that is joinable and has run. */
 void plat_thread_join(struct plat_thread *thread);
-struct plat_tid plat_thread_id(void); /* asks the kernel */
+struct plat_tid plat_thread_id(void); /* asks the kernel, or the C library where that refuses to tell */
 struct plat_tid plat_main_thread(void);
 bool plat_thread_is_main(void);
 void plat_thread_name(struct plat_tid thread, char *name, size_t size);

@@ -44,10 +44,10 @@ static void report_if_old(struct barrier *barrier)
 }
 
 /* Also where a callback throws that the caller runs himself.  One that forks goes on in a child, whose locks and counts
- * are new. */
+ * are new; one that unregisters the caller leaves the slot to another thread. */
 static void end_barrier(struct barrier *barrier)
 {
-    if (barrier->own)
+    if (barrier->own && barrier->own == reader_self())
         callback_set_deadline(barrier->own, barrier->deadline_ns);
     if (barrier->generation != barrier->drive->generation)
         return;

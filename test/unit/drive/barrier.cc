@@ -60,6 +60,24 @@ TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
     EXPECT_EQ(drive_->progress, 0u);
 }
 
+/* A callback has unregistered the caller, and another thread has its slot. */
+TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
+{
+    keep();
+    static rtrcu_thread *caller;
+    static reader_record *slot;
+    caller = &rtrcu_self;
+    slot = rtrcu_self.record = world_.craft(0);
+    callback_set_deadline(slot, 5);
+    queue(world_.craft(0), 1, [](rcu_head *) {
+        caller->record = nullptr;
+        callback_set_deadline(slot, 7);
+    });
+    drive_barrier(drive_);
+    EXPECT_EQ(rtrcu_self.record, nullptr);
+    EXPECT_EQ(callback_deadline(slot), 7);
+}
+
 /* ---- reports ---- */
 
 std::atomic<int> reported;
