@@ -470,7 +470,8 @@ static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
 }
 
 /* Name the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: with policy inline no callback of
- * its own calls begins after a clock check that saw it.  0 = none.  Makes the calling thread a deadline thread. */
+ * its own calls begins after a clock check that saw it.  0 = none.  Makes the calling thread a deadline thread, as
+ * rtrcu_register_thread() does; where that is refused, as inside a section, nothing is named. */
 static inline void rcu_set_deadline(int64_t deadline_ns)
 {
     rtrcu_set_deadline(deadline_ns);

@@ -220,6 +220,25 @@ TEST(Deadline, NamingADeadlineMakesADeadlineThread)
     EXPECT_EQ(test::stats().threads_deadline, 0u);
 }
 
+TEST(Deadline, InsideASectionAThreadBecomesNoDeadlineThread)
+{
+    test::Worker loop;
+    loop.run([] {
+        rcu_read_lock();
+        rcu_set_deadline(12345);
+        rcu_read_unlock();
+    });
+    EXPECT_EQ(test::stats().threads_deadline, 0u);
+    loop.run([] { rcu_set_deadline(12345); });
+    EXPECT_EQ(test::stats().threads_deadline, 1u);
+    loop.run([] {
+        rcu_read_lock();
+        rcu_set_deadline(54321); /* it is one already */
+        rcu_read_unlock();
+    });
+    EXPECT_EQ(test::stats().threads_deadline, 1u);
+}
+
 TEST(Deadline, AQuiescentStateThreadKeepsItsDiscipline)
 {
     test::Worker loop;
