@@ -39,9 +39,10 @@ bool drive_thread_hold(struct drive_thread *thread)
 
 bool drive_thread_let(struct drive_thread *thread)
 {
-    uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
-    invariant("INV-DR2", before & DRIVE_STARTING);
-    return before & DRIVE_ASKED;
+    uint32_t seen = DRIVE_STARTING;
+    while ((seen & DRIVE_STARTING) && !rtrcu_compare_exchange(&thread->state, &seen, DRIVE_NONE))
+        ; /* a second turn finds it ASKED for */
+    return seen & DRIVE_ASKED;
 }
 
 int drive_thread_claim(struct drive *drive, struct drive_thread *thread)
@@ -160,9 +161,14 @@ static void *end_body(void *argument)
 static void watch_end(struct drive *drive)
 {
     struct drive_thread *thread = &drive->end;
-    if (!rtrcu_load_relaxed(&drive->main_ended) || drive_thread_claim(drive, thread) <= 0)
+    sigset_t saved;
+    if (!rtrcu_load_relaxed(&drive->main_ended))
         return;
-    (void)make(drive, thread, &(struct drive_thread_spec){.name = "rtrcu-end", .body = end_body, .argument = drive});
+    plat_signals_block(&saved);
+    if (drive_thread_claim(drive, thread) > 0)
+        (void)make(drive, thread,
+                   &(struct drive_thread_spec){.name = "rtrcu-end", .body = end_body, .argument = drive});
+    plat_signals_restore(&saved);
 }
 
 /* The flag is stored, then the number is read; the maker of a thread counts it, then reads the flag: both by updates.
@@ -184,8 +190,13 @@ int drive_thread_make(struct drive *drive, struct drive_thread *thread, const st
 
 int drive_thread_start(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
 {
-    int claimed = drive_thread_claim(drive, thread);
-    return claimed <= 0 ? claimed : drive_thread_make(drive, thread, start);
+    sigset_t saved;
+    plat_signals_block(&saved);
+    int error = drive_thread_claim(drive, thread);
+    if (error > 0)
+        error = drive_thread_make(drive, thread, start);
+    plat_signals_restore(&saved);
+    return error;
 }
 
 void drive_thread_ended(struct drive *drive, struct drive_thread *thread)

@@ -48,7 +48,7 @@ enum drive_state { DRIVE_NONE, DRIVE_STARTING = 1, DRIVE_RUNNING = 2, DRIVE_ASKE
  *
  * A fork's child begins anew: see drive_thread_after_fork().
  *
- * INV-DR2: a thread is made, let or ended only while it is STARTING, or runs.
+ * INV-DR2: a thread is made or ended only while it is STARTING, or runs.
  * INV-DR3: a thread lies down awake, and ticks idle.
  */
 struct drive_thread {
@@ -86,7 +86,9 @@ static inline bool drive_thread_runs(const struct drive_thread *thread)
 {
     return rtrcu_load_acquire(&thread->state) == DRIVE_RUNNING;
 }
-/* 1: the caller makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less than a tick ago. */
+/* 1: the caller makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less than a tick ago.
+ * From here to the end of drive_thread_make() signals are blocked: a handler might fork, whose child knows of no maker,
+ * and would have two threads where the caller goes on to make one. */
 int drive_thread_claim(struct drive *drive, struct drive_thread *thread);
 /* By who has claimed it: 0; or -errno: there is no room for a thread now. */
 int drive_thread_make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
@@ -98,7 +100,8 @@ bool drive_thread_is_me(const struct drive_thread *thread);
 void drive_thread_ended(struct drive *drive, struct drive_thread *thread);
 /* Keep others from making it; false: it runs, or somebody is at it. */
 bool drive_thread_hold(struct drive_thread *thread);
-/* True if it was asked for meanwhile: the caller must have it made. */
+/* True if it was asked for meanwhile: the caller must have it made.  In the child of a handler that has forked nothing
+ * is held any more. */
 bool drive_thread_let(struct drive_thread *thread);
 /* How often it has been woken: the thread reads it before it looks for work, and passes it to its sleep. */
 static inline uint32_t drive_thread_event(const struct drive_thread *thread)

@@ -31,7 +31,7 @@ static void *run(void *drive)
 }
 
 /* The row is read behind the claim, which drive_change() needs too: so the body is that of the driver in force. */
-int drive_start(struct drive *drive)
+static int claim_and_make(struct drive *drive)
 {
     int claimed = drive_thread_claim(drive, &drive->thread);
     if (claimed <= 0)
@@ -39,6 +39,17 @@ int drive_start(struct drive *drive)
     struct drive_thread_spec start = {
         .name = "rtrcu-gp", .body = drive_row(drive)->body ? run : NULL, .argument = drive};
     return drive_thread_make(drive, &drive->thread, &start);
+}
+
+int drive_start(struct drive *drive)
+{
+    sigset_t saved;
+    if (drive_thread_runs(&drive->thread))
+        return 0;
+    plat_signals_block(&saved);
+    int error = claim_and_make(drive);
+    plat_signals_restore(&saved);
+    return error;
 }
 
 /* The first thread of a fork's child: is this a handler?  Only a thread that has registered by its call queues in

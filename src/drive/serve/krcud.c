@@ -212,7 +212,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
+static int claim_and_make(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
 {
     char name[16];
     int claimed = drive_thread_claim(krcud->drive, &krcud->thread);
@@ -222,6 +222,17 @@ static int start(struct krcud *krcud, const struct rtrcu_config *settings, const
     krcud->settings = settings;
     struct drive_thread_spec start = {.name = name, .body = body, .argument = krcud, .home = home};
     return drive_thread_make(krcud->drive, &krcud->thread, &start);
+}
+
+static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
+{
+    sigset_t saved;
+    if (drive_thread_runs(&krcud->thread))
+        return 0;
+    plat_signals_block(&saved);
+    int error = claim_and_make(krcud, settings, home);
+    plat_signals_restore(&saved);
+    return error;
 }
 
 /* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
