@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/seq.h"
+#include "base/tally.h"
 #include "base/trace.h"
 
 #endif

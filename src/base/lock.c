@@ -163,3 +163,15 @@ void lock_release(struct lock *lock)
     if (!beside)
         unnote(rtrcu_self.locks_held & ~(UINT32_C(1) << lock->rank));
 }
+
+/* A handler that forks between any two of these leaves a word that is nobody's, or another's: neither an update nor the
+ * kernel, which looks at the owner, changes it then. */
+void lock_release_if_mine(struct lock *lock)
+{
+    uint32_t mine = lock_thread_number(), seen = mine;
+    rtrcu_tsan_release(lock);
+    if (!rtrcu_compare_exchange(&lock->word, &seen, 0) && (seen & OWNER_MASK) == mine &&
+        plat_futex_unlock_pi(&lock->word) != 0)
+        (void)rtrcu_compare_exchange(&lock->word, &seen, 0);
+    unnote(rtrcu_self.locks_held & ~(UINT32_C(1) << lock->rank));
+}

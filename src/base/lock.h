@@ -65,6 +65,10 @@ void lock_reset(struct lock *lock);
  * @old_thread_id, keeps it. */
 void lock_keep(struct lock *lock, struct plat_tid old_thread_id);
 
+/* Release one that lock_reset() may have taken from the calling thread, in the child of a handler of its own: then
+ * nothing is done. */
+void lock_release_if_mine(struct lock *lock);
+
 static inline void must_hold(const struct lock *lock)
 {
     check(lock_is_mine(lock));

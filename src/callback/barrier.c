@@ -7,14 +7,14 @@
  */
 #include "callback/callback.h"
 
-void callback_barrier_begin(struct callback *cb)
+struct tally_ticket callback_barrier_begin(struct callback *cb)
 {
-    rtrcu_fetch_add(&cb->barriers, 1);
+    return tally_raise(&cb->barriers);
 }
 
-void callback_barrier_end(struct callback *cb)
+void callback_barrier_end(struct callback *cb, struct tally_ticket ticket)
 {
-    rtrcu_fetch_add(&cb->barriers, (uint32_t)-1);
+    (void)tally_lower(&cb->barriers, ticket);
 }
 
 void callback_barrier_set(struct callback *cb)

@@ -84,7 +84,7 @@ struct callback {
     const struct config *config;
     struct callback_marks dirty_leaves;   /* leaves that may have dirty inboxes [O27] */
     struct callback_marks working_leaves; /* where callbacks may wait or be ready; under the queues locks */
-    uint32_t barriers;                    /* atomic: rcu_barrier() calls under way */
+    struct tally barriers;                /* rcu_barrier() calls under way */
     struct counter over_qmax;
     struct counter blocked_at_qmax;
     struct counter limit_raised;
@@ -245,7 +245,7 @@ struct callback_budget {
     int64_t deadline_ns; /* as end_ns; counted apart */
     bool may_wait;       /* for the queues lock; a deadline thread may not */
     bool by_owner;
-    const uint32_t *stop; /* begin no callback once this word, which is atomic, is not 0; NULL = nobody stops us */
+    const struct tally *stop; /* begin no callback once it is not 0; NULL = nobody stops us */
 };
 
 /* Value: what came of one invocation. */
@@ -316,8 +316,8 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 /* ---- barrier: barrier.c ---- */
 
 /* While rcu_barrier() is under way daemons invoke everything. */
-void callback_barrier_begin(struct callback *cb);
-void callback_barrier_end(struct callback *cb);
+struct tally_ticket callback_barrier_begin(struct callback *cb);
+void callback_barrier_end(struct callback *cb, struct tally_ticket ticket);
 /* Under the barrier lock: remember for every queue the number of its last callback. */
 void callback_barrier_set(struct callback *cb);
 /* Have all of them returned? */

@@ -84,7 +84,7 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
     bool owner_helps = config_now(cb->config)->backpressure == RTRCU_BACKPRESSURE_HELP &&
                        !rtrcu_load_relaxed(&callback_slot(record)->queue.cut);
     bool push = full && !owner_helps;
-    if (!policy->owner_runs || !reader_is_registered(record) || rtrcu_load_relaxed(&cb->barriers) || push)
+    if (!policy->owner_runs || !reader_is_registered(record) || tally_read(&cb->barriers) || push)
         return CALLBACK_DAEMON;
     return CALLBACK_OWNER;
 }

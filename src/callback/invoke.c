@@ -178,7 +178,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     int64_t begin_ns = timed ? 0 : plat_clock_now();
     uint64_t done = 0;
     trace3(batch_begin, cb->gp, reader_thread_id(record).number, budget->count_max);
-    while (done < budget->count_max && !(budget->stop && rtrcu_load_relaxed(budget->stop))) {
+    while (done < budget->count_max && !(budget->stop && tally_read(budget->stop))) {
         bool look = timed && (is_of_another_kind(record, &inv) || inv.since_check >= inv.interval);
         if (look && time_is_up(cb, slot, &inv))
             break;

@@ -57,15 +57,15 @@ struct drive {
     struct drive_thread end;           /* of the one that ends the process */
     int64_t refused_ns;                /* atomic: when a thread was refused last, 0 = never */
     struct counter threads_refused;
-    uint64_t threads;      /* atomic: those of ours now, and above 32 bits how often that has changed */
-    uint32_t main_ended;   /* atomic: the process's main thread has called pthread_exit() */
-    int64_t online_ns;     /* of the driver: when a deadline thread was online last, 0 = long ago */
-    uint32_t urgent;       /* atomic: the next grace period begins at once */
-    uint32_t turns;        /* atomic: futex: counts releases of the normal crank while some wait for it */
-    uint32_t turn_waiters; /* atomic: callers that leave it to the driver */
+    uint64_t threads;          /* atomic: those of ours now, and above 32 bits how often that has changed */
+    uint32_t main_ended;       /* atomic: the process's main thread has called pthread_exit() */
+    int64_t online_ns;         /* of the driver: when a deadline thread was online last, 0 = long ago */
+    uint32_t urgent;           /* atomic: the next grace period begins at once */
+    uint32_t turns;            /* atomic: futex: counts releases of the normal crank while some wait for it */
+    struct tally turn_waiters; /* callers that leave it to the driver */
     /* Every batch looks at these, and few write them. */
     uint32_t progress __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: futex: counts batches while some wait */
-    uint32_t progress_waiters;                                   /* atomic */
+    struct tally progress_waiters;
     struct drive_turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct drive_numbers numbers;
     struct drive_worker worker[DRIVE_WORKERS];
@@ -77,10 +77,10 @@ struct drive {
     uint64_t boost_ns_max; /* atomic */
     int64_t share_ns;      /* constant: at most so long one reader is boosted in one grace period */
     struct counter wakeups, passes, rt_refused, fence_refused, krcud_given;
-    uint32_t forking;    /* atomic: threads between prepare and parent handler: nobody begins a callback */
-    uint32_t forker;     /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */
-    int64_t forked_ns;   /* atomic: when the last fork was through */
-    uint32_t fork_event; /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
+    struct tally forking; /* threads between prepare and parent handler: nobody begins a callback */
+    uint32_t forker;      /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */
+    int64_t forked_ns;    /* atomic: when the last fork was through */
+    uint32_t fork_event;  /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
     struct counter fork_given_up;
     uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
     struct plat_tid survivor; /* the thread that forked this process, nobody = it was not forked; likewise */

@@ -17,11 +17,14 @@ static bool has_daemon(const struct krcud *krcud)
  * False: a handler interrupted the calling thread's own fork. */
 static bool become_forker(struct drive *drive)
 {
-    uint32_t me = lock_thread_number();
     for (;;) { /* ends when those who came before have forked */
-        uint32_t event = rtrcu_load_acquire(&drive->fork_event), other = 0;
-        if (rtrcu_compare_exchange(&drive->forker, &other, me))
+        uint32_t event = rtrcu_load_acquire(&drive->fork_event), other = 0, me = lock_thread_number();
+        if (rtrcu_compare_exchange(&drive->forker, &other, me)) {
+            uint32_t now = lock_thread_number();
+            if (now != me) /* as put_right() in base/lock.c */
+                (void)rtrcu_compare_exchange(&drive->forker, &me, now);
             return true;
+        }
         if (other == me)
             return false;
         drive_sleep(drive, &drive->fork_event, event, PLAT_FOREVER);
@@ -54,39 +57,43 @@ static void give_turns(struct drive *drive, int64_t wait_ns)
 }
 
 /* The flag is raised before their locks are taken, and they look at it under them. */
-static void hold_off(struct drive *drive, int64_t wait_ns)
+static struct tally_ticket hold_off(struct drive *drive, int64_t wait_ns)
 {
     int64_t now = plat_clock_now(), until = now + wait_ns;
-    rtrcu_fetch_add(&drive->forking, 1);
+    struct tally_ticket ticket = tally_raise(&drive->forking);
     for (; now < until; now = plat_clock_now()) {
         uint32_t event = rtrcu_load_acquire(&drive->fork_event);
         if (!drive_anybody_at_work(drive))
-            return;
+            return ticket;
         plat_futex_wait(&drive->fork_event, event, until - now);
     }
     if (wait_ns && drive_anybody_at_work(drive) && counter_add(&drive->fork_given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
                    " (said once)\n");
+    return ticket;
 }
 
 /* From here on nobody begins a callback, and those who are inside one stop behind it: a lock that it holds would never
- * be released in the child.  In the child of a handler that forks meanwhile nobody counts as forking. */
-static void pause_invokers(struct drive *drive)
+ * be released in the child.  And nobody moves callbacks, since we hold the locks of the queues, under which no handler
+ * forks.  In the child of one that has forked before nobody counts as forking, so we begin again there. */
+static void pause_and_lock(struct drive *drive)
 {
     bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
     int64_t wait_ns = may_wait ? config_now(drive->config)->fork_wait_us * 1000 : 0;
-    uint32_t generation;
     if (may_wait && become_forker(drive))
         give_turns(drive, wait_ns);
-    do {
-        generation = drive->generation;
-        hold_off(drive, wait_ns);
-    } while (generation != drive->generation); /* as often as a handler forks */
+    for (;;) { /* as often as a handler forks */
+        struct tally_ticket ticket = hold_off(drive, wait_ns);
+        callback_before_fork(drive->cb);
+        if (tally_ticket_is(ticket, tally_ticket_now(&drive->forking)))
+            return;
+        callback_after_fork_parent(drive->cb);
+    }
 }
 
-static void resume_invokers(struct drive *drive)
+static void resume_invokers(struct drive *drive, struct tally_ticket ticket)
 {
-    rtrcu_fetch_add(&drive->forking, (uint32_t)-1);
+    (void)tally_lower(&drive->forking, ticket);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         struct krcud *krcud = &drive->krcud[cpu];
         if (!has_daemon(krcud))
@@ -102,14 +109,14 @@ void drive_before_fork(struct drive *drive)
             UINT32_MAX << LOCK_RANK_QUEUES)) /* a handler interrupted its holder, and what it guards is torn */
         plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
                  lock_thread_number());
-    pause_invokers(drive);
-    callback_before_fork(drive->cb);
+    pause_and_lock(drive);
 }
 
 void drive_after_fork_parent(struct drive *drive)
 {
+    struct tally_ticket ticket = tally_ticket_now(&drive->forking); /* while the locks are held, it is ours */
     callback_after_fork_parent(drive->cb);
-    resume_invokers(drive);
+    resume_invokers(drive, ticket);
 }
 
 /* No daemon of the child has a queue, and nobody boosts. */
@@ -160,13 +167,16 @@ void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id)
     drive_numbers_after_fork_child(drive);
     drive->boosting = (struct drive_boosting){0};
     drive->visit = (struct drive_visit){0};
-    drive->urgent = drive->progress_waiters = 0;
-    drive->aside.serving = drive->forking = 0;
+    drive->urgent = 0;
+    drive->refused_ns = 0;
+    tally_forget(&drive->progress_waiters);
+    drive->aside.serving = 0;
+    tally_forget(&drive->forking);
     drive->aside.owed = false;
     rtrcu_store_relaxed(&drive->forker, 0);
     drive->generation++;
     drive->survivor = lock_thread_id();
     plat_signals_blocked(&drive->survivor_blocks);
     drive->held_back = (struct counter){0};
-    drive->turn_waiters = 0;
+    tally_forget(&drive->turn_waiters);
 }

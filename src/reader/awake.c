@@ -29,56 +29,82 @@ void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index)
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves)
 {
     for (uint32_t index = 0; index < leaves; index += READER_FANOUT) {
-        rtrcu_store_relaxed(&counts->level1[index / READER_FANOUT].reasons, 0);
-        rtrcu_store_relaxed(&counts->level2[index / READER_FANOUT / READER_FANOUT].reasons, 0);
+        if (index % (READER_FANOUT * READER_FANOUT) == 0)
+            tally_forget(&counts->level2[index / READER_FANOUT / READER_FANOUT].reasons);
+        tally_forget(&counts->level1[index / READER_FANOUT].reasons);
     }
-    rtrcu_store_relaxed(&counts->level3[0].reasons, 0);
+    tally_forget(&counts->level3[0].reasons);
 }
 
-static void lower_count(struct reader_count *node)
+/* The ticket above is taken before the node is lowered, so that it belongs to the raise that the node's own belongs to:
+ * a fork behind it has forgotten both. */
+static void lower_count(struct reader_count *node, struct tally_ticket ticket)
 {
-    for (; node; node = rtrcu_load_relaxed(&node->above)) { /* at most as many as there are levels */
-        uint32_t before = rtrcu_fetch_add(&node->reasons, (uint32_t)-1);
-        invariant("INV-RD3", before != 0);
-        if (before != 1)
+    while (node) { /* at most as many as there are levels */
+        struct reader_count *above = rtrcu_load_relaxed(&node->above);
+        struct tally_ticket next = above ? tally_ticket_now(&above->reasons) : ticket;
+        if (tally_lower(&node->reasons, ticket) != 1)
             return;
+        node = above;
+        ticket = next;
     }
+}
+
+/* For a reason that has been there: under the leaf lock, or with signals blocked, so that no handler forks. */
+static void lower_count_now(struct reader_count *node)
+{
+    lower_count(node, tally_ticket_now(&node->reasons));
 }
 
 /* [O21] Raising half: the nodes above first; reader_awake_set() and reader_awake_list() follow.  The looks begin at the
  * top.
  *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
  *  - its look first:   we have not stored the reason yet, and fence behind it.
- * Forbidden: a look passes a node by AND a reason below it was there before the look's fence.   litmus: O21 */
-static void raise_count(struct reader_count *node)
+ * Forbidden: a look passes a node by AND a reason below it was there before the look's fence.   litmus: O21
+ * A handler of ours may fork meanwhile, whose child counts anew: then what we have raised above is none of the child's,
+ * and giving it back does nothing there. */
+static struct tally_ticket raise_count(struct reader_count *node)
 {
     struct reader_count *above = rtrcu_load_relaxed(&node->above);
-    uint32_t seen = rtrcu_load_relaxed(&node->reasons);
+    uint64_t seen = tally_look(&node->reasons);
+    struct tally_ticket raised_above = {0}, raised_at = {0};
     bool raised = false;
-    do { /* each failure means that another thread has raised or lowered it */
-        if (seen == 0 && above && !raised) {
-            raise_count(above);
+    do { /* each failure means that another thread has raised or lowered it, or that our handler forked */
+        if (raised && !tally_ticket_is(tally_ticket_of(seen), raised_at)) {
+            lower_count(above, raised_above);
+            raised = false;
+        }
+        if (tally_number(seen) == 0 && above && !raised) {
+            raised_at = tally_ticket_of(seen);
+            raised_above = raise_count(above);
             raised = true;
         }
-    } while (!rtrcu_compare_exchange(&node->reasons, &seen, seen + 1));
-    if (raised && seen != 0)
-        lower_count(above);
+    } while (!tally_raise_from(&node->reasons, &seen));
+    if (raised && tally_number(seen) != 0)
+        lower_count(above, raised_above);
+    return tally_ticket_of(seen);
 }
 
+/* In the child of a handler that forks meanwhile the owner is awake, by reader_awake_forget(), and stays so: its slow
+ * path is under way.
+ *  - the fork comes before the word is changed:  we find our bit, and what we had raised is none of the child's;
+ *  - it comes behind that:                       the child has counted the word.
+ * Forbidden: the word has our bit AND a count above it has been lowered by what another generation raised. */
 bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word);
+    struct tally_ticket ticket = {0};
     bool raised = false;
     while (!(seen & bit)) { /* each failure means that another thread has come or gone, or our handler was here */
         if (seen == 0 && !raised) {
-            raise_count(awake->above); /* [O21] */
+            ticket = raise_count(awake->above); /* [O21] */
             raised = true;
         }
         if (rtrcu_compare_exchange(&awake->word, &seen, seen | bit))
             break;
     }
     if (raised && seen != 0)
-        lower_count(awake->above);
+        lower_count(awake->above, ticket);
     return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
 }
 
@@ -98,7 +124,7 @@ void reader_awake_settle(struct reader_awake *awake, uint32_t asleep)
     } while (!rtrcu_compare_exchange(&awake->word, &seen, next));
     counter_add_alone(&awake->slept, (uint64_t)__builtin_popcount((uint32_t)(seen >> 32) & asleep & ~(uint32_t)seen));
     if (seen != 0 && next == 0)
-        lower_count(awake->above);
+        lower_count_now(awake->above);
 }
 
 void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
@@ -107,7 +133,7 @@ void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
     while (!rtrcu_compare_exchange(&awake->word, &seen, seen & keep))
         ; /* each failure means that another thread has come or gone */
     if (seen != 0 && (seen & keep) == 0)
-        lower_count(awake->above);
+        lower_count_now(awake->above);
 }
 
 /* The counts have been forgotten too. */
@@ -116,7 +142,7 @@ void reader_awake_forget(struct reader_awake *awake, uint32_t survivor)
     rtrcu_store_relaxed(&awake->word, survivor);
     rtrcu_store_relaxed(&awake->listed, 0);
     if (survivor)
-        raise_count(awake->above);
+        (void)raise_count(awake->above);
 }
 
 void reader_awake_list(struct reader_awake *awake, bool listed)
@@ -125,21 +151,21 @@ void reader_awake_list(struct reader_awake *awake, bool listed)
     if (listed == was)
         return;
     if (listed)
-        raise_count(awake->above); /* [O21] */
+        (void)raise_count(awake->above); /* [O21] */
     rtrcu_store_release(&awake->listed, listed);
     if (!listed)
-        lower_count(awake->above);
+        lower_count_now(awake->above);
 }
 
 bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit)
 {
     uint32_t mine = bit ? 1 : 0;
-    if (rtrcu_load_acquire(&counts->level3[0].reasons) != mine) /* [O20] */
+    if (tally_acquire(&counts->level3[0].reasons) != mine) /* [O20] */
         return false;
     if (!bit)
         return true;
     for (const struct reader_count *node = awake->above; node; node = rtrcu_load_relaxed(&node->above)) {
-        if (rtrcu_load_acquire(&node->reasons) != 1)
+        if (tally_acquire(&node->reasons) != 1)
             return false;
     }
     return reader_awake_of(awake) == bit && rtrcu_load_acquire(&awake->listed) == 0;

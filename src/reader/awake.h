@@ -47,7 +47,7 @@
 
 /* A node above the leaves. */
 struct reader_count {
-    uint32_t reasons; /* atomic: to look below it */
+    struct tally reasons; /* to look below it */
     struct reader_count
         *above; /* atomic: written by threads that hang a leaf below, the same for all; NULL = the top */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -83,7 +83,7 @@ static inline bool reader_count_has_reasons(const struct reader_counts *counts, 
     const struct reader_count *node = level == 1   ? &counts->level1[index]
                                       : level == 2 ? &counts->level2[index]
                                                    : &counts->level3[index];
-    return rtrcu_load_acquire(&node->reasons) != 0; /* [O20] */
+    return tally_acquire(&node->reasons) != 0; /* [O20] */
 }
 
 /* Threads to look at, as bits; an acquire of what those did who sleep. */

@@ -28,8 +28,8 @@ struct barrier {
     struct drive *drive;
     struct reader_record *own;
     int64_t began_ns, report_ns;
-    uint32_t generation; /* in which it has the lock */
-    int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
+    struct tally_ticket ticket; /* of its count */
+    int64_t deadline_ns;        /* of the caller, who has given it up: what he runs himself would stop at it for ever */
 };
 
 /* As a grace period that does not end: after stall_timeout_ms, then at growing ages. */
@@ -43,24 +43,22 @@ static void report_if_old(struct barrier *barrier)
     barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
 }
 
-/* Also where a callback throws that the caller runs himself.  One that forks goes on in a child, whose locks and counts
- * are new; one that unregisters the caller leaves the slot to another thread. */
+/* Also where a callback throws that the caller runs himself.  One that forks goes on in a child, as does the caller
+ * whose handler forks: the locks and counts there are new.  One that unregisters the caller leaves the slot to another
+ * thread. */
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own && barrier->own == reader_self())
         callback_set_deadline(barrier->own, barrier->deadline_ns);
-    if (barrier->generation != barrier->drive->generation)
-        return;
-    callback_barrier_end(barrier->drive->cb);
-    lock_release(&barrier->drive->barrier_lock);
+    callback_barrier_end(barrier->drive->cb, barrier->ticket);
+    lock_release_if_mine(&barrier->drive->barrier_lock);
 }
 
 void drive_barrier(struct drive *drive)
 {
     drive_take_long(drive, &drive->barrier_lock);
-    struct barrier barrier
-        __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = reader_self(), .generation = drive->generation};
-    callback_barrier_begin(drive->cb);
+    struct barrier barrier __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = reader_self()};
+    barrier.ticket = callback_barrier_begin(drive->cb);
     barrier.began_ns = plat_clock_now();
     barrier.report_ns = watch_next_report(drive->watch, 0);
     if (barrier.own) {

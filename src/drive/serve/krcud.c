@@ -15,7 +15,7 @@
 static struct reader_record *take(struct krcud *krcud)
 {
     lock_acquire(&krcud->lock);
-    bool may = !rtrcu_load_relaxed(&krcud->drive->forking);
+    bool may = !tally_read(&krcud->drive->forking);
     struct reader_record *first = rtrcu_load_relaxed(&krcud->first), *record = may ? first : NULL;
     krcud->owed |= !may && first;
     if (record) {
@@ -32,7 +32,7 @@ static struct reader_record *take(struct krcud *krcud)
 static bool begin_aside(struct krcud *aside)
 {
     lock_acquire(&aside->lock);
-    bool may = !rtrcu_load_relaxed(&aside->drive->forking);
+    bool may = !tally_read(&aside->drive->forking);
     aside->serving += may;
     aside->owed |= !may;
     lock_release(&aside->lock);
@@ -50,7 +50,7 @@ static void rest(struct krcud *krcud, uint32_t generation)
     bool owed = krcud->owed;
     krcud->owed = false;
     lock_release(&krcud->lock);
-    if (!owed && !rtrcu_load_relaxed(&drive->forking))
+    if (!owed && !tally_read(&drive->forking))
         return; /* the forker has raised it before it took the lock and saw us */
     rtrcu_fetch_add(&drive->fork_event, 1);
     plat_futex_wake(&drive->fork_event, INT32_MAX);
@@ -169,7 +169,7 @@ static void serve_one(struct krcud *krcud)
         return;
     }
     drive_thread_lies_down(&krcud->thread, DRIVE_IDLE);
-    if (!rtrcu_load_acquire(&krcud->first) || rtrcu_load_relaxed(&krcud->drive->forking))
+    if (!rtrcu_load_acquire(&krcud->first) || tally_read(&krcud->drive->forking))
         drive_thread_sleep(krcud->drive, &krcud->thread, event, PLAT_FOREVER);
     drive_thread_gets_up(&krcud->thread);
 }

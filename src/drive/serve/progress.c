@@ -9,7 +9,7 @@
 void drive_progress(struct drive *drive)
 {
     rtrcu_fence_full();
-    if (!rtrcu_load_relaxed(&drive->progress_waiters))
+    if (!tally_read(&drive->progress_waiters))
         return;
     rtrcu_fetch_add(&drive->progress, 1);
     plat_futex_wake(&drive->progress, INT32_MAX);
@@ -21,13 +21,11 @@ void drive_progress(struct drive *drive)
  * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
 void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
 {
-    uint32_t generation = drive->generation;
     drive_wake_later(drive, true);
     drive_wake_always(drive); /* a thread that waits may make a system call, a deadline thread too */
-    rtrcu_fetch_add(&drive->progress_waiters, 1);
+    struct tally_ticket ticket = tally_raise(&drive->progress_waiters);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))
         drive_sleep(drive, &drive->progress, progress, drive_tick_ns(drive));
-    if (generation == drive->generation) /* in the child of a handler that forks meanwhile nobody counts */
-        rtrcu_fetch_add(&drive->progress_waiters, (uint32_t)-1);
+    (void)tally_lower(&drive->progress_waiters, ticket);
 }

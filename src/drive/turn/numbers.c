@@ -22,7 +22,7 @@ void drive_expedited_done(struct drive *drive)
     uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
     rtrcu_store_relaxed(&numbers->priority[index], 0);
     rtrcu_fetch_add(&numbers->ended[index], 1);
-    if (rtrcu_load_relaxed(&numbers->waiters[index]))
+    if (tally_read(&numbers->waiters[index]))
         plat_futex_wake(&numbers->ended[index], INT32_MAX);
 }
 
@@ -32,17 +32,17 @@ bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generat
 {
     struct drive_numbers *numbers = &drive->numbers;
     uint32_t index = word_of(cookie);
-    rtrcu_fetch_add(&numbers->waiters[index], 1);
-    while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+    struct tally_ticket ticket = tally_raise(&numbers->waiters[index]);
+    bool reached;
+    while (!(reached = gp_reached(drive->gp, GP_EXPEDITED, cookie))) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
         if (generation != drive->generation)
-            return false;
+            break;
         if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
             drive_sleep(drive, &numbers->ended[index], done, PLAT_FOREVER);
     }
-    if (generation == drive->generation)
-        rtrcu_fetch_add(&numbers->waiters[index], (uint32_t)-1);
-    return true;
+    (void)tally_lower(&numbers->waiters[index], ticket);
+    return reached;
 }
 
 int drive_expedited_priority(struct drive *drive)
@@ -67,7 +67,7 @@ void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priori
 void drive_numbers_after_fork_child(struct drive *drive)
 {
     for (int i = 0; i < 4; i++) {
-        rtrcu_store_relaxed(&drive->numbers.waiters[i], 0);
+        tally_forget(&drive->numbers.waiters[i]);
         rtrcu_store_relaxed(&drive->numbers.priority[i], 0);
         rtrcu_fetch_add(&drive->numbers.ended[i], 1); /* see drive_expedited_wait() */
     }

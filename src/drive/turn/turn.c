@@ -307,7 +307,7 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind)
     rtrcu_fetch_add(&turning->event, 1); /* [O10] */
     if (rtrcu_load_relaxed(&turning->sleeping))
         plat_futex_wake(&turning->event, INT32_MAX);
-    if (kind == GP_NORMAL && rtrcu_load_relaxed(&drive->turn_waiters)) {
+    if (kind == GP_NORMAL && tally_read(&drive->turn_waiters)) {
         rtrcu_fetch_add(&drive->turns, 1);
         plat_futex_wake(&drive->turns, INT32_MAX);
     }
@@ -451,11 +451,11 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
     gp_request(drive->gp, GP_NORMAL, cookie);
     while (!gp_reached(drive->gp, GP_NORMAL, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
         drive_wake(drive, true);
-        rtrcu_fetch_add(&drive->turn_waiters, 1);
+        struct tally_ticket ticket = tally_raise(&drive->turn_waiters);
         uint32_t turns = rtrcu_load_acquire(&drive->turns);
         bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
         drive_sleep(drive, &drive->turns, turns, reached ? 0 : patience_ns);
-        uncount(&drive->turn_waiters);
+        (void)tally_lower(&drive->turn_waiters, ticket);
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
 }

@@ -32,8 +32,8 @@ struct drive_turning {
 
 /* The threads that wait for expedited grace periods, by the number of the end modulo 4; numbers.c. */
 struct drive_numbers {
-    uint32_t ended[4];    /* atomic: futex: counts ends */
-    uint32_t waiters[4];  /* atomic */
+    uint32_t ended[4]; /* atomic: futex: counts ends */
+    struct tally waiters[4];
     uint32_t priority[4]; /* atomic: the highest that waits */
     uint64_t told;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
 };

@@ -427,7 +427,7 @@ void give_back_setup()
     begin();
     sim::no_timeouts();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
-    rtrcu_domain.cb.barriers = 1; // daemons take part
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
     queued[0] = make_object();
     queued[1] = make_object();
     sim::as_thread(sim::thread("owner", run_own_and_call_again), register_and_start_driver);
@@ -458,7 +458,7 @@ void claimed_setup()
     sim::no_timeouts();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     rtrcu_domain.config.first.blimit = 1;
-    rtrcu_domain.cb.barriers = 1; // daemons take part
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
     queued[0] = make_object();
     queued[1] = make_object();
     sim::as_thread(sim::thread("owner", run_one_and_rest), fill_and_start_driver);

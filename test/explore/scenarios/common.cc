@@ -197,6 +197,9 @@ void check_invariants()
     for (uint32_t i = 0; i < registry->leaf_count; i++) {
         struct reader_leaf *leaf = registry->leaf[i];
         sim::expect((leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
+        for (const struct reader_count *node = leaf->awake.above; node; node = node->above)
+            sim::expect(tally_number(node->reasons.word) || !leaf->awake.word,
+                        "INV-RD3: the counts above a leaf that has a thread to look at are not 0");
         uint32_t sleep = leaf->registered & ~reader_awake_of(&leaf->awake);
         for (uint32_t slot = 0; slot < 4; slot++) {
             const struct reader_record *record = &leaf->record[slot];

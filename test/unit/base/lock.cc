@@ -16,6 +16,42 @@
 namespace
 {
 
+/* A handler of its holder has forked: in the child it is nobody's, or another's. */
+TEST(Lock, OneThatHasBeenResetIsReleasedByNobody)
+{
+    lock mine, others;
+    lock_init(&mine, LOCK_RANK_BARRIER);
+    lock_init(&others, LOCK_RANK_CRANK);
+    lock_acquire(&mine);
+    lock_release_if_mine(&mine);
+    EXPECT_EQ(mine.word, 0u);
+    EXPECT_FALSE(lock_any_held(UINT32_MAX));
+    lock_acquire(&mine);
+    lock_reset(&mine);
+    lock_release_if_mine(&mine);
+    EXPECT_EQ(mine.word, 0u);
+    lock_acquire(&others);
+    others.word = lock_thread_number() ^ 1;
+    lock_release_if_mine(&others);
+    EXPECT_EQ(others.word, lock_thread_number() ^ 1);
+    EXPECT_FALSE(lock_any_held(UINT32_MAX));
+}
+
+TEST(Lock, OneThatAnotherWaitsForIsHandedOver)
+{
+    lock handed;
+    lock_init(&handed, LOCK_RANK_BARRIER);
+    lock_acquire(&handed);
+    std::thread waiter([&] {
+        lock_acquire(&handed);
+        lock_release(&handed);
+    });
+    EXPECT_TRUE(test::eventually([&] { return (rtrcu_load_acquire(&handed.word) & FUTEX_WAITERS) != 0; }));
+    lock_release_if_mine(&handed);
+    waiter.join();
+    EXPECT_EQ(handed.word, 0u);
+}
+
 TEST(Lock, HeldByWhoTookIt)
 {
     struct lock lock;

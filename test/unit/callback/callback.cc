@@ -336,9 +336,9 @@ TEST_F(Callback, DaemonsServeWhereTheOwnerCannotOrMayNot)
     reader_record *record = world_.craft(0);
     queue_ready(record, 2);
     EXPECT_EQ(advance(record), CALLBACK_OWNER);
-    cb_->barriers = 1; /* somebody waits for them */
+    tally_ticket ticket = tally_raise(&cb_->barriers); /* somebody waits for them */
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
-    cb_->barriers = 0;
+    tally_lower(&cb_->barriers, ticket);
     config_.qmax = 2; /* too many */
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
     config_.backpressure = RTRCU_BACKPRESSURE_HELP;

@@ -86,9 +86,9 @@ TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
     callback_collect(cb_);
     enqueue(record_);
     world_.registry()->registered = 1;
-    cb_->barriers = 3;
+    tally_raise(&cb_->barriers);
     fork();
-    EXPECT_EQ(cb_->barriers, 0u) << "nobody in the child waits";
+    EXPECT_EQ(tally_read(&cb_->barriers), 0u) << "nobody in the child waits";
     EXPECT_EQ(callback_pending(record_), 6u);
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 7));

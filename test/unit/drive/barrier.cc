@@ -25,7 +25,7 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     test::Worker waiter;
     waiter.run([&] { id = lock_thread_number(); });
     waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
-    ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->progress_waiters) == 1; }));
+    ASSERT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1; }));
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(id)); }));
     rtrcu_store_release(&flag, 1);
     drive_progress(drive_);
@@ -33,7 +33,7 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     EXPECT_TRUE(woken);
     while (!waiter.is_done()) /* ends where the wake-up is missing */
         plat_futex_wake(&drive_->progress, INT32_MAX);
-    EXPECT_EQ(drive_->progress_waiters, 0u);
+    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
 }
 
 /* There nobody counts. */
@@ -45,13 +45,12 @@ TEST_F(Progress, BehindAForkNobodyIsCountedOut)
     test::Worker waiter;
     waiter.run([&] { id = pid_t(lock_thread_number()); });
     waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
-    ASSERT_TRUE(
-        test::eventually([&] { return rtrcu_load_acquire(&drive_->progress_waiters) == 1 && test::is_asleep(id); }));
+    ASSERT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1 && test::is_asleep(id); }));
     fork_in_a_handler();
-    rtrcu_store_release(&drive_->progress_waiters, 0u);
+    tally_forget(&drive_->progress_waiters);
     while (!waiter.is_done()) /* ends with its sleep */
         plat_futex_wake(&drive_->progress, INT32_MAX);
-    EXPECT_EQ(drive_->progress_waiters, 0u);
+    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
 }
 
 TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)

@@ -74,8 +74,8 @@ TEST_F(Expedited, WhoIsToldWaits)
     waiter.wait();
     EXPECT_TRUE(told);
     EXPECT_TRUE(reached(cookie));
-    for (uint32_t waiters : drive_->numbers.waiters)
-        EXPECT_EQ(waiters, 0u);
+    for (const tally &waiters : drive_->numbers.waiters)
+        EXPECT_EQ(tally_read(&waiters), 0u);
 }
 
 /* In a fork's child nobody waits for any, and a sleep that a handler interrupted there ends. */
@@ -83,12 +83,13 @@ TEST_F(Expedited, AForksChildWaitsForNone)
 {
     for (uint32_t i = 0; i < 4; i++) {
         drive_->numbers.ended[i] = 10 + i;
-        drive_->numbers.waiters[i] = drive_->numbers.priority[i] = 3;
+        tally_raise(&drive_->numbers.waiters[i]);
+        drive_->numbers.priority[i] = 3;
     }
     drive_after_fork_child(drive_, PLAT_NOBODY);
     for (uint32_t i = 0; i < 4; i++) {
         EXPECT_EQ(drive_->numbers.ended[i], 11 + i);
-        EXPECT_EQ(drive_->numbers.waiters[i], 0u);
+        EXPECT_EQ(tally_read(&drive_->numbers.waiters[i]), 0u);
         EXPECT_EQ(drive_->numbers.priority[i], 0u);
     }
 }

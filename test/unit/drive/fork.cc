@@ -57,7 +57,7 @@ TEST_F(ForkTurn, WhomAForkHeldOffHasATurnBeforeTheNext)
         drive_before_fork(drive_);
         next.begin();
         EXPECT_TRUE(test::eventually([&] { return next.waits(); }));
-        EXPECT_EQ(rtrcu_load_acquire(&drive_->forking), 1u) << "who waits for a fork holds nobody off";
+        EXPECT_EQ(tally_acquire(&drive_->forking), 1u) << "who waits for a fork holds nobody off";
         drive_krcud_serve_here(drive_, record, &share);
         EXPECT_EQ(left(record), 10u) << "somebody forks";
         drive_after_fork_parent(drive_);
@@ -67,7 +67,7 @@ TEST_F(ForkTurn, WhomAForkHeldOffHasATurnBeforeTheNext)
         next.end();
         make_ready(record, 10);
     }
-    EXPECT_EQ(drive_->forking, 0u);
+    EXPECT_EQ(tally_read(&drive_->forking), 0u);
     EXPECT_EQ(drive_->forker, 0u);
 }
 
@@ -150,17 +150,18 @@ TEST_F(ForkTurn, SomeForksWaitForNoOther)
     drive_->forker = lock_thread_number();
     drive_before_fork(drive_);
     drive_after_fork_parent(drive_);
-    EXPECT_EQ(drive_->forking, 0u);
+    EXPECT_EQ(tally_read(&drive_->forking), 0u);
     EXPECT_TRUE(drive_->aside.owed);
 }
 
 TEST_F(ForkTurn, AChildOwesNobodyATurn)
 {
     drive_->aside.owed = drive_->krcud[1].owed = true;
-    drive_->forker = drive_->forking = 7;
+    drive_->forker = 7;
+    tally_raise(&drive_->forking);
     drive_after_fork_child(drive_, PLAT_NOBODY);
     EXPECT_FALSE(drive_->aside.owed || drive_->krcud[1].owed);
-    EXPECT_EQ(drive_->forker | drive_->forking, 0u);
+    EXPECT_EQ(drive_->forker | tally_read(&drive_->forking), 0u);
 }
 
 TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
@@ -175,7 +176,9 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
         krcud.thread.state = DRIVE_RUNNING;
     }
     drive_->threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
-    drive_->urgent = drive_->progress_waiters = 1;
+    drive_->urgent = 1;
+    drive_->refused_ns = 1;
+    tally_raise(&drive_->progress_waiters);
     drive_after_fork_child(drive_, PLAT_NOBODY);
     for (uint32_t cpu : cpus) {
         const struct krcud &krcud = drive_->krcud[cpu];
@@ -186,7 +189,8 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
         EXPECT_EQ(krcud.thread.state, static_cast<uint32_t>(DRIVE_NONE)) << "daemon " << cpu;
     }
     EXPECT_EQ(drive_->threads, 0u);
-    EXPECT_EQ(drive_->urgent | drive_->progress_waiters, 0u);
+    EXPECT_EQ(drive_->urgent | tally_read(&drive_->progress_waiters), 0u);
+    EXPECT_EQ(drive_->refused_ns, 0) << "what the parent was refused";
 }
 
 /* The daemons' half. */
@@ -202,12 +206,12 @@ TEST_F(ForkTurn, ADaemonThatWasHeldOffHasOneToo)
     }));
     for (int i = 0; i < 20; i++) {
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->listed) == 0; }));
-        rtrcu_fetch_add(&drive_->forking, 1);
+        tally_ticket forks = tally_raise(&drive_->forking);
         make_ready(record, 10);
         EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
         ASSERT_TRUE(test::eventually([&] { return drive_anybody_owed(drive_, false); }));
         rtrcu_store_release(&drive_->forked_ns, plat_clock_now());
-        rtrcu_fetch_add(&drive_->forking, (uint32_t)-1);
+        tally_lower(&drive_->forking, forks);
         drive_thread_wake(&drive_->krcud[0].thread);
         drive_before_fork(drive_);
         EXPECT_EQ(left(record), 0u);

@@ -174,11 +174,11 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     EXPECT_EQ(drive_->aside.serving, 0u);
     EXPECT_EQ(drive_slot(record)->listed, 1u);
     drive_slot(record)->listed = 0;
-    drive_->forking = 1;
+    tally_ticket forks = tally_raise(&drive_->forking);
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
     EXPECT_EQ(drive_->aside.serving, 0u);
-    drive_->forking = 0;
+    tally_lower(&drive_->forking, forks);
 }
 
 /* Who forks sleeps until those who serve have come between callbacks. */
@@ -192,10 +192,10 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     make_ready(record, 1);
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(drive_->fork_event, 0u) << "nobody forks";
-    make_ready(record, 1, [](rcu_head *) { drive->forking = 1; });
+    make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->forking); });
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(drive_->fork_event, 1u);
-    drive_->forking = 0;
+    tally_forget(&drive_->forking);
 }
 
 /* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */

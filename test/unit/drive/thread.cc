@@ -52,11 +52,15 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     drive_->krcud[PLAT_CPU_MAX - 1].serving = drive_->krcud[PLAT_CPU_MAX - 1].thread.sleeping = 1;
     drive_->thread.state = drive_->end.state = DRIVE_RUNNING;
     drive_->thread.sleeping = DRIVE_IDLE;
-    drive_->thread.event = drive_->turn_waiters = drive_->urgent = drive_->progress_waiters = drive_->forking = 1;
+    drive_->thread.event = drive_->urgent = 1;
+    for (tally *count : {&drive_->turn_waiters, &drive_->progress_waiters, &drive_->forking})
+        tally_raise(count);
     drive_->aside.serving = drive_->main_ended = 1;
     drive_->threads = 5;
-    for (int i = 0; i < 4; i++)
-        drive_->numbers.waiters[i] = drive_->numbers.priority[i] = 3;
+    for (int i = 0; i < 4; i++) {
+        tally_raise(&drive_->numbers.waiters[i]);
+        drive_->numbers.priority[i] = 3;
+    }
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turning[kind].unscanned = drive_->turning[kind].asked = true;
         drive_->turning[kind].sleeping = 2;
@@ -77,11 +81,12 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_NONE));
     EXPECT_EQ(drive_->threads, 1u);
     EXPECT_EQ(drive_->thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
-    EXPECT_EQ(drive_->thread.event | drive_->turn_waiters | drive_->urgent | drive_->progress_waiters | drive_->forking,
-              0u);
+    EXPECT_EQ(drive_->thread.event | drive_->urgent, 0u);
+    for (const tally *count : {&drive_->turn_waiters, &drive_->progress_waiters, &drive_->forking})
+        EXPECT_EQ(tally_read(count), 0u);
     EXPECT_EQ(drive_->aside.serving | drive_->main_ended, 0u);
     for (int i = 0; i < 4; i++)
-        EXPECT_EQ(drive_->numbers.waiters[i] | drive_->numbers.priority[i], 0u) << i;
+        EXPECT_EQ(tally_read(&drive_->numbers.waiters[i]) | drive_->numbers.priority[i], 0u) << i;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         EXPECT_FALSE(drive_->turning[kind].unscanned || drive_->turning[kind].asked);
         EXPECT_EQ(drive_->turning[kind].sleeping, 0u);

@@ -68,7 +68,7 @@ TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
     ask();
     EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
     EXPECT_EQ(drive_->turns, 0u);
-    drive_->turn_waiters = 1;
+    tally_raise(&drive_->turn_waiters);
     ask(GP_EXPEDITED);
     EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
     EXPECT_EQ(drive_->turns, 0u) << "nobody waits for that kind so";

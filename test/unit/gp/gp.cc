@@ -457,8 +457,8 @@ TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
     std::vector<reader_record *> readers = readers_in_leaves(40);
     for (reader_record *reader : readers)
         reader_awake_clear(&reader->leaf->awake, reader_bit(reader));
-    rtrcu_fetch_add(&world_.registry()->counts.level1[1].reasons, 1);
-    rtrcu_fetch_add(&world_.registry()->counts.level2[0].reasons, 1);
+    (void)tally_raise(&world_.registry()->counts.level1[1].reasons);
+    (void)tally_raise(&world_.registry()->counts.level2[0].reasons);
     test::Crank crank(gp_);
     EXPECT_FALSE(crank.begin_and_scan());
     EXPECT_EQ(normal_->top, 2u);

@@ -35,7 +35,7 @@ class Awake : public testing::Test
     {
         std::vector<uint32_t> all;
         for (const reader_count *node = awake_.above; node; node = node->above)
-            all.push_back(node->reasons);
+            all.push_back(tally_read(&node->reasons));
         return all;
     }
 };
