@@ -13,54 +13,39 @@ static uint64_t bit_of(uint32_t index)
 /* [O27] Producer half, behind its bit in the leaf; the collector's half is callback_collect().
  *  - our bit first:     the collector, which takes the mark and then looks at the leaf, finds the bit;
  *  - its taking first:  we find no mark, and set it.
- * A thread that looks begins at the count, which is raised before the mark: so a producer that finds the mark set
- * finds the count raised too, though another has set both.
- * Forbidden: the mark is taken, or the count not seen, AND nobody has seen the bit.   litmus: O27 */
+ * Forbidden: the mark is taken AND nobody has seen the bit.   litmus: O27
+ * A handler that interrupts us here may fork, and its child marks each leaf that has a bit.
+ *  - we set the mark behind that:   it is there, or a collector has taken it and finds nothing where it looks again;
+ *  - we have set it, or rely on it: our bit was there first, and the child has marked the leaf.
+ * So nothing that is counted, or known only here, stands between the bit and its mark. */
 void callback_mark(struct callback_marks *marks, const struct reader_leaf *leaf)
 {
     uint32_t index = reader_leaf_index(leaf);
     uint64_t *word = &marks->group[index / CALLBACK_MARKS].leaves;
-    uint32_t *count = &marks->marked[index / CALLBACK_COUNTED];
-    if (rtrcu_load_relaxed(word) & bit_of(index))
-        return;
-    rtrcu_fetch_add(count, 1);
-    if (rtrcu_fetch_or(word, bit_of(index)) & bit_of(index))
-        rtrcu_fetch_add(count, (uint32_t)-1); /* another has set it meanwhile, and counted it */
+    if (!(rtrcu_load_relaxed(word) & bit_of(index)))
+        rtrcu_fetch_or(word, bit_of(index));
 }
 
 void callback_unmark(struct callback_marks *marks, const struct reader_leaf *leaf)
 {
     uint32_t index = reader_leaf_index(leaf);
-    uint64_t before = rtrcu_fetch_and(&marks->group[index / CALLBACK_MARKS].leaves, ~bit_of(index)); /* [O27] */
-    if (!(before & bit_of(index)))
-        return;
-    uint32_t counted = rtrcu_fetch_add(&marks->marked[index / CALLBACK_COUNTED], (uint32_t)-1);
-    invariant("INV-CA3", counted != 0);
-    (void)counted;
+    rtrcu_fetch_and(&marks->group[index / CALLBACK_MARKS].leaves, ~bit_of(index)); /* [O27] */
 }
 
 void callback_marks_forget(struct callback_marks *marks, uint32_t leaves)
 {
-    for (uint32_t index = 0; index < leaves; index += CALLBACK_MARKS) {
+    for (uint32_t index = 0; index < leaves; index += CALLBACK_MARKS)
         rtrcu_store_relaxed(&marks->group[index / CALLBACK_MARKS].leaves, 0);
-        rtrcu_store_relaxed(&marks->marked[index / CALLBACK_COUNTED], 0);
-    }
 }
 
 struct reader_leaf *callback_next_marked(const struct callback_marks *marks, struct reader_registry *registry,
                                          const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? reader_leaf_index(leaf) + 1 : 0, leaves = reader_leaf_count(registry);
-    while (index < leaves) {
-        uint32_t step = CALLBACK_COUNTED;
-        if (rtrcu_load_acquire(&marks->marked[index / CALLBACK_COUNTED])) { /* [O27] */
-            uint64_t left = rtrcu_load_acquire(&marks->group[index / CALLBACK_MARKS].leaves) & -bit_of(index);
-            if (left)
-                return reader_leaf_at(registry,
-                                      index / CALLBACK_MARKS * CALLBACK_MARKS + (uint32_t)__builtin_ctzll(left));
-            step = CALLBACK_MARKS;
-        }
-        index = (index / step + 1) * step;
+    for (; index < leaves; index = (index / CALLBACK_MARKS + 1) * CALLBACK_MARKS) {
+        uint64_t left = rtrcu_load_acquire(&marks->group[index / CALLBACK_MARKS].leaves) & -bit_of(index); /* [O27] */
+        if (left)
+            return reader_leaf_at(registry, index / CALLBACK_MARKS * CALLBACK_MARKS + (uint32_t)__builtin_ctzll(left));
     }
     return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Leaves where there is something of one kind: a bit for each, and a count for each 4,096: who looks for it goes to
- * these alone.
+/* Leaves where there is something of one kind: a bit for each, 64 in a word: who looks for it reads a word for each
+ * 2,048 threads, and goes to these leaves alone.
  *
  * Nobody else writes the words.  By leaf:
  *
@@ -11,17 +11,14 @@
  *  CLEAR   callback_unmark()  CLEAR
  *
  * A mark says: look there.  The thing itself is there before its mark, and the mark is taken before the thing is looked
- * at, or both under the queues lock.
- *
- * INV-CA3: a count is at least the number of marks that it counts: it is raised before a mark, and lowered behind it.
+ * at, or both under the queues lock.  Setting one twice is no harm, and nothing counts them: see callback_mark().
  */
 #ifndef RTRCU_CALLBACK_MARKS_H
 #define RTRCU_CALLBACK_MARKS_H
 
 #include "reader/reader.h"
 
-#define CALLBACK_MARKS 64          /* in a word */
-#define CALLBACK_COUNTED (64 * 64) /* marks that a count counts */
+#define CALLBACK_MARKS 64 /* in a word */
 
 /* The marks of so many leaves, on a line of their own: 2,048 threads share it. */
 struct callback_mark_group {
@@ -30,7 +27,6 @@ struct callback_mark_group {
 
 struct callback_marks {
     struct callback_mark_group group[READER_LEAVES / CALLBACK_MARKS];
-    uint32_t marked[READER_LEAVES / CALLBACK_COUNTED]; /* atomic: [O27] */
 };
 
 /* Wait-free, and async-signal-safe.  A full fence if it was not marked. */
