@@ -125,6 +125,8 @@
     X(ForkHandlerExpedited) \
     X(ForkAside) \
     X(ForkBlocks) \
+    X(ForkWaking) \
+    X(ForkCalling) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \

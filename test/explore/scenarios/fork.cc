@@ -251,6 +251,73 @@ void blocks_setup()
     sim::as_thread(sim::thread("forker", fork_beside_blocks), register_reader);
 }
 
+// ---- a handler that forks while its thread enters a section, or queues, and goes on in the child ----
+
+void fork_in_call()
+{
+    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
+        return;
+    fork_here();
+}
+
+// As gp_doze(), a fence and gp_settle() do it: nothing else runs meanwhile.
+void fall_asleep()
+{
+    register_reader();
+    struct reader_leaf *leaf = rtrcu_self.record->leaf;
+    rtrcu_self.record->quiet = 1;
+    reader_lock(leaf);
+    (void)reader_doze(leaf, 1);
+    reader_settle(leaf, reader_bit(rtrcu_self.record));
+    reader_unlock(leaf);
+}
+
+// Whoever is inside frees by callback what it uses: the driver's grace period has to wait for it.
+void wake_and_replace()
+{
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+    struct object *old = replace_object();
+    call_rcu(&old->head, free_callback);
+    for (int i = 0; i < 4; i++) {
+        sim::step();
+        sim::expect(held->value == 42, "who is inside is waited for, in the child of a handler that forked too");
+    }
+    rcu_read_unlock();
+    rcu_barrier();
+    sim::expect(invoked == 1, "what was queued is invoked once");
+}
+
+void queue_and_wait_twice()
+{
+    for (int round = 1; round <= 2; round++) {
+        struct object *old = replace_object();
+        call_rcu(&old->head, free_callback);
+        rcu_barrier();
+        sim::expect(invoked == round, "what was queued is invoked once, in the child of a handler that forked too");
+    }
+}
+
+void begin_call(void (*body)(), void (*start)())
+{
+    configure();
+    shared = make_object();
+    forking = forked = false;
+    int id = sim::thread("forker", body);
+    sim::as_thread(id, start);
+    sim::signal(id, fork_in_call);
+}
+
+void waking_setup()
+{
+    begin_call(wake_and_replace, fall_asleep);
+}
+
+void calling_setup()
+{
+    begin_call(queue_and_wait_twice, register_reader);
+}
+
 void check_between_handlers()
 {
     if (!forking && !forked)
@@ -260,7 +327,7 @@ void check_between_handlers()
 } // namespace
 
 extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
-    kForkBlocks;
+    kForkBlocks, kForkWaking, kForkCalling;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -284,5 +351,13 @@ const sim::Scenario kForkHandler = {"fork-handler",         "a handler forks whi
 const sim::Scenario kForkHandlerExpedited = {"fork-handler-expedited", "the same by an expedited grace period",
                                              handler_expedited_setup,  nullptr,
                                              check_between_handlers,   20000};
+
+const sim::Scenario kForkWaking = {
+    "fork-waking",          "a handler forks while its thread, which slept, enters a section",
+    waking_setup,           expect_nothing_left,
+    check_between_handlers, 12000};
+const sim::Scenario kForkCalling = {"fork-calling",         "a handler forks while its thread queues and waits",
+                                    calling_setup,          expect_nothing_left,
+                                    check_between_handlers, 12000};
 
 } // namespace scenarios
