@@ -35,6 +35,7 @@ struct reader_record *section_record(struct gp *gp)
 
 int section_register(struct gp *gp, unsigned int flags)
 {
+    sigset_t saved;
     if (section_nesting() != 0)
         return -EBUSY;
     if (!reader_self()) /* ordinary context: here the exit hook may allocate */
@@ -42,8 +43,10 @@ int section_register(struct gp *gp, unsigned int flags)
     if (!section_record(gp))
         return -ENOMEM;
     check((flags & RTRCU_QSBR) || !reader_word_is_online(reader_self_word()));
+    plat_signals_block(&saved); /* a handler might fork, whose child counts deadline threads by what we say of us */
     reader_self_register_as(gp_registry(gp), flags);
     reader_self_set(READER_STATE_NAMED);
+    plat_signals_restore(&saved);
     section_online(gp);
     return 0;
 }
