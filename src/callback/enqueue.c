@@ -12,6 +12,17 @@ void callback_mark_new(struct callback *cb, const struct reader_record *record)
     callback_mark(&cb->dirty_leaves, leaf);
 }
 
+/* Of a thread without a record.  Signals are blocked: in the child of a handler that forks the queue would be mended as
+ * one whose producer is not there, and the producer, who goes on, would write its link into what has been mended. */
+static bool push_orphan(struct cb_queue *queue, struct rcu_head *head)
+{
+    sigset_t saved;
+    plat_signals_block(&saved);
+    bool first = cbqueue_push(queue, head, CB_ANYBODY);
+    plat_signals_restore(&saved);
+    return first;
+}
+
 enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
                                         rcu_callback_t func)
 {
@@ -23,7 +34,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     head->func = func;
     struct cb_queue *queue = &callback_slot(record)->queue;
     enum callback_enqueued result = CALLBACK_DONE;
-    if (cbqueue_push(queue, head, orphan ? CB_ANYBODY : CB_OWNER)) {
+    if (orphan ? push_orphan(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
         callback_mark_new(cb, record);

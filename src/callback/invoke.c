@@ -324,12 +324,24 @@ void callback_thread_ends(struct callback *cb)
     }
 }
 
+/* In the child of a handler that forks before it is taken, it is taken under the number that the thread had; behind
+ * that, repair_after_fork() has put it right. */
+static bool take_claim(struct cb_queue *queue)
+{
+    uint32_t nobody = 0, me = lock_thread_number();
+    if (!rtrcu_compare_exchange(&queue->claim, &nobody, me))
+        return false;
+    uint32_t now = lock_thread_number(), seen = me;
+    while (now != me && cbqueue_claimer(seen).number == me &&
+           !rtrcu_compare_exchange(&queue->claim, &seen, (seen & CB_CLAIM_WANTED) | now))
+        ; /* each failure means that somebody wants it */
+    return true;
+}
+
 struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
                                     const struct callback_budget *budget)
 {
-    uint32_t nobody = 0;
-    struct callback_run run = {0};
-    run.claimed = !rtrcu_compare_exchange(&callback_slot(record)->queue.claim, &nobody, lock_thread_number());
+    struct callback_run run = {.claimed = !take_claim(&callback_slot(record)->queue)};
     if (!run.claimed)
         run.done = run_claimed(cb, record, budget, &run.wanted);
     if (budget->by_owner && run.done)
