@@ -91,8 +91,8 @@ struct rtrcu_adopted {
     /* Grace periods. */
     uint64_t seq; /* atomic: written by the crank's holder */
     struct lock crank;
-    uint32_t event;   /* atomic: futex: counts releases of the crank */
-    uint32_t waiters; /* atomic */
+    uint32_t event; /* atomic: futex: counts releases of the crank */
+    struct tally waiters;
     bool unconfirmed; /* of the crank: readers were told to fence, and no fence has been had since */
     int64_t began_ns; /* of the crank */
     int64_t report_ns;
@@ -113,6 +113,7 @@ struct rtrcu_adopted {
     uint64_t wanted;                /* atomic: the latest cookie that is polled for */
     uint32_t cpu_servers;           /* atomic: how many CPUs have one */
     struct rtrcu_fork_hooks *hooks; /* around forks; under the servers lock */
+    struct tally_ticket paused;     /* by the program's own call around a fork; of who forks */
     uint32_t hooks_count;
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
     uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and went through */
@@ -129,7 +130,7 @@ struct adopt {
     struct rtrcu_adopted *first; /* atomic */
     unsigned int exit_key;       /* of threads that end while they are registered */
     int32_t exit_error;          /* not 0: there is no key */
-    uint32_t forking;            /* atomic: nobody begins a callback */
+    struct tally forking;        /* nobody begins a callback */
     uint32_t fork_event;         /* atomic: futex */
 };
 
@@ -236,9 +237,14 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child);
 void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);
 
 /* No server begins a callback from here on; those that are inside one are waited for, for fork_wait_us. */
-void adopt_pause(struct adopt *all);
-void adopt_resume(struct adopt *all);
-void adopt_before_fork(struct adopt *all);
+struct tally_ticket adopt_pause(struct adopt *all);
+void adopt_resume(struct adopt *all, struct tally_ticket paused);
+/* @paused: of the pause before.  While the locks are held the pause is of this generation. */
+void adopt_before_fork(struct adopt *all, struct tally_ticket paused);
+static inline struct tally_ticket adopt_paused(const struct adopt *all)
+{
+    return tally_ticket_now(&all->forking);
+}
 void adopt_after_fork_parent(struct adopt *all);
 void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id);
 

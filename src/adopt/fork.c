@@ -23,9 +23,9 @@ static bool anybody_serves(struct rtrcu_adopted *adopted)
     return found;
 }
 
-void adopt_pause(struct adopt *all)
+struct tally_ticket adopt_pause(struct adopt *all)
 {
-    rtrcu_fetch_add(&all->forking, 1);
+    struct tally_ticket paused = tally_raise(&all->forking);
     int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next) {
         for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
@@ -35,17 +35,22 @@ void adopt_pause(struct adopt *all)
             adopt_rest(adopted, &all->fork_event, event, until - now);
         }
     }
+    return paused;
 }
 
-void adopt_resume(struct adopt *all)
+void adopt_resume(struct adopt *all, struct tally_ticket paused)
 {
-    rtrcu_fetch_add(&all->forking, (uint32_t)-1);
+    (void)tally_lower(&all->forking, paused);
     rtrcu_fetch_add(&all->fork_event, 1);
     plat_futex_wake(&all->fork_event, INT32_MAX);
 }
 
-void adopt_before_fork(struct adopt *all)
+/* In the child of a handler that has forked since the pause there are no servers yet, and nobody counts as forking.
+ * From here on no handler forks: drive_before_fork() has taken locks. */
+void adopt_before_fork(struct adopt *all, struct tally_ticket paused)
 {
+    if (!tally_ticket_is(paused, adopt_paused(all)))
+        (void)tally_raise(&all->forking);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         lock_acquire_same_rank(&adopted->servers_lock);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
@@ -111,7 +116,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     lock_reset(&adopted->servers_lock);
     /* The one under way begins again: its cookie is still ahead. */
     rtrcu_fetch_and(&adopted->seq, ~SEQ_STATE_MASK);
-    rtrcu_store_relaxed(&adopted->waiters, 0);
+    tally_forget(&adopted->waiters);
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
     forget_readers(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
@@ -123,7 +128,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
 
 void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
 {
-    rtrcu_store_relaxed(&all->forking, 0);
+    tally_forget(&all->forking);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         begin_anew(adopted, old_thread_id);
 }
@@ -140,7 +145,7 @@ static struct rtrcu_fork_hooks *hooks_of(struct rtrcu_adopted *adopted)
 
 void adopt_fork_begins(struct rtrcu_adopted *adopted)
 {
-    adopt_pause(adopted->all);
+    adopted->paused = adopt_pause(adopted->all);
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
     if (hooks)
         hooks->before_fork(hooks->priv);
@@ -155,7 +160,7 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
     else if (hooks)
         hooks->after_fork_parent(hooks->priv);
     if (!child) {
-        adopt_resume(adopted->all);
+        adopt_resume(adopted->all, adopted->paused);
         return;
     }
     for (struct adopt_server *server = adopted->servers; server; server = server->next)

@@ -216,15 +216,17 @@ static void begin(struct rtrcu_adopted *adopted)
     rtrcu_fence_full();
 }
 
-/* [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
+/* In the child of a handler that has forked meanwhile nothing is under way, and nothing ends: adopt_wait() begins anew.
+ * [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
  * to be reached once more: their sections' loads are done behind this. */
 static void adopt_end(struct rtrcu_adopted *adopted)
 {
     if (RTRCU_STORES_PASS_LOADS)
         fence_surely(adopted);
     rtrcu_tsan_acquire(adopted->flavour.generation);
-    rtrcu_count_add(&adopted->completed, 1);
-    rtrcu_store_release(&adopted->seq, seq_ended(rtrcu_load_relaxed(&adopted->seq)));
+    uint64_t seq = rtrcu_load_relaxed(&adopted->seq);
+    if (seq_is_running(seq) && rtrcu_compare_exchange(&adopted->seq, &seq, seq_ended(seq)))
+        rtrcu_count_add(&adopted->completed, 1);
 }
 
 static void turn(struct rtrcu_adopted *adopted)
@@ -247,7 +249,7 @@ static void release(struct rtrcu_adopted *adopted)
 {
     lock_release(&adopted->crank);
     rtrcu_fetch_add(&adopted->event, 1);
-    if (rtrcu_load_relaxed(&adopted->waiters))
+    if (tally_read(&adopted->waiters))
         plat_futex_wake(&adopted->event, INT32_MAX);
 }
 
@@ -273,9 +275,9 @@ void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
             release(adopted);
             continue;
         }
-        rtrcu_fetch_add(&adopted->waiters, 1);
+        struct tally_ticket ticket = tally_raise(&adopted->waiters);
         adopt_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
-        rtrcu_fetch_add(&adopted->waiters, (uint32_t)-1);
+        (void)tally_lower(&adopted->waiters, ticket);
     }
 }
 

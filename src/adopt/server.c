@@ -99,7 +99,7 @@ static void end_batch(struct adopt_server *server)
 {
     struct adopt *all = server->adopted->all;
     rtrcu_exchange(&server->serving, 0);
-    if (rtrcu_load_acquire(&all->forking)) {
+    if (tally_acquire(&all->forking)) {
         rtrcu_fetch_add(&all->fork_event, 1);
         plat_futex_wake(&all->fork_event, INT32_MAX);
     }
@@ -111,9 +111,9 @@ static bool begin_batch(struct adopt_server *server)
 {
     struct adopt *all = server->adopted->all;
     uint32_t event = rtrcu_load_acquire(&all->fork_event);
-    if (!rtrcu_load_acquire(&all->forking)) {
+    if (!tally_acquire(&all->forking)) {
         rtrcu_exchange(&server->serving, 1);
-        if (!rtrcu_load_acquire(&all->forking))
+        if (!tally_acquire(&all->forking))
             return true;
         end_batch(server);
     }
@@ -148,10 +148,10 @@ static void lift(struct adopt_server *server)
 
 static void run_some(struct adopt_server *server)
 {
-    const uint32_t *forking = &server->adopted->all->forking;
+    const struct tally *forking = &server->adopted->all->forking;
     struct rcu_head *head;
     uint64_t count = 0;
-    while (count < BATCH && !rtrcu_load_relaxed(forking) && (head = next_of(server))) {
+    while (count < BATCH && !tally_read(forking) && (head = next_of(server))) {
         invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
         head->func(head);
         rtrcu_count_add(&server->invoked, 1);

@@ -53,16 +53,17 @@ static void arm_main(struct domain *domain)
 
 static void on_fork_prepare(void)
 {
-    adopt_pause(&rtrcu_domain.adopt);
+    struct tally_ticket paused = adopt_pause(&rtrcu_domain.adopt);
     drive_before_fork(&rtrcu_domain.drive);
-    adopt_before_fork(&rtrcu_domain.adopt);
+    adopt_before_fork(&rtrcu_domain.adopt, paused);
 }
 
 static void on_fork_parent(void)
 {
+    struct tally_ticket paused = adopt_paused(&rtrcu_domain.adopt); /* while the locks are held, it is ours */
     adopt_after_fork_parent(&rtrcu_domain.adopt);
     drive_after_fork_parent(&rtrcu_domain.drive);
-    adopt_resume(&rtrcu_domain.adopt);
+    adopt_resume(&rtrcu_domain.adopt, paused);
 }
 
 /* The forking thread is the child's only one.  Threads are made again when first needed, not here. */

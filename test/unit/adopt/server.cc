@@ -46,12 +46,12 @@ TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
     ASSERT_NE(server_, nullptr);
     ran_ = 0;
     for (int i = 1; i <= 20; i++) {
-        adopt_pause(&all_);
+        tally_ticket paused = adopt_pause(&all_);
         call();
         EXPECT_TRUE(test::eventually(is_held_off));
         EXPECT_EQ(ran_, i - 1);
         EXPECT_EQ(rtrcu_load_acquire(&server_->serving), 0u);
-        adopt_resume(&all_);
+        adopt_resume(&all_, paused);
         EXPECT_TRUE(test::eventually([&] { return ran_ == i; }));
         EXPECT_EQ(seen_serving_, 1u) << "a fork would not wait for it";
     }
@@ -80,7 +80,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     nices.clear();
     lifts.clear();
     std::vector<rcu_head> heads(count);
-    adopt_pause(&all_);
+    tally_ticket paused = adopt_pause(&all_);
     for (rcu_head &head : heads) {
         adopt_server_call(server_, &head, [](rcu_head *) {
             nices.push_back(nice_now());
@@ -88,7 +88,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
             ran_++;
         });
     }
-    adopt_resume(&all_);
+    adopt_resume(&all_, paused);
     EXPECT_TRUE(test::eventually([&] { return ran_ == int{count}; }));
     adopt_server_free(adopted, server_);
     ASSERT_EQ(nices.size(), count);
