@@ -242,6 +242,10 @@ static __attribute__((noinline)) int call_later(struct reader_record *record)
 
 int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
 {
+    if (__builtin_expect(!func, 0)) {
+        refuse_callback("call_rcu_try");
+        return -EINVAL;
+    }
     struct reader_record *record = queue_of(own_record());
     if (callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
         return call_later(record);

@@ -68,6 +68,14 @@ CHILD(null_retired)
     REQUIRE(test::stats().callbacks_queued == 0);
 }
 
+CHILD(null_tried)
+{
+    static rcu_head head;
+    REQUIRE(call_rcu_try(&head, nullptr) == -EINVAL);
+    rcu_barrier();
+    REQUIRE(test::stats().callbacks_queued == 0);
+}
+
 void expect_refused(const std::string &child, const std::string &call)
 {
     test::ChildResult result = test::run_child(child);
@@ -83,6 +91,7 @@ TEST(Misuse, ANullCallbackIsRefused)
 {
     expect_refused("null_callback", "call_rcu");
     expect_refused("null_retired", "rcu_retire");
+    expect_refused("null_tried", "call_rcu_try");
 }
 
 CHILD(long_callback)
