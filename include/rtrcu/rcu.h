@@ -370,13 +370,19 @@ static inline __attribute__((warn_unused_result)) int rcu_retire(void *object, v
     return rtrcu_retire(object, func);
 }
 
+/* A head's place in its object, as rtrcu_call() takes it.  The cast stands here, so that a C++ program which has
+ * -Wold-style-cast is not warned of it in its own line. */
+static inline rcu_callback_t rtrcu_free_from(size_t offset)
+{
+    return (rcu_callback_t)(offset + 1);
+}
 /* As call_rcu() with a function that frees @ptr.  @member is the object's struct rcu_head; it begins within the first
  * 4,096 bytes, else the call does not compile. */
 #define rcu_free_head(ptr, member)                                                                                     \
     __extension__({                                                                                                    \
         __typeof__(&(ptr)->member) rtrcu_head = &(ptr)->member;                                                        \
         (void)sizeof(char[offsetof(__typeof__(*(ptr)), member) < 4096 ? 1 : -1]);                                      \
-        rtrcu_call(rtrcu_head, (rcu_callback_t)(offsetof(__typeof__(*(ptr)), member) + 1));                            \
+        rtrcu_call(rtrcu_head, rtrcu_free_from(offsetof(__typeof__(*(ptr)), member)));                                 \
     })
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
