@@ -75,6 +75,21 @@ TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
     });
 }
 
+TEST_F(NoRecord, AReaderThatRegistersInsideAndEndsThereIsNoLongerCounted)
+{
+    CapturedComplaints errors;
+    first_.run([&] {
+        rcu_read_lock();
+        allow();
+        rcu_read_lock();
+        EXPECT_NE(rtrcu_self.record, nullptr);
+        EXPECT_EQ(registry->anonymous, 1u);
+    });
+    first_.finish();
+    EXPECT_EQ(registry->anonymous, 0u);
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
+}
+
 TEST_F(NoRecord, ASectionLeavesSignalsOpen)
 {
     auto is_open = [] {
