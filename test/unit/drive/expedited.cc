@@ -174,6 +174,42 @@ TEST_F(Expedited, ACallerTurnsWhatOthersAskedForToo)
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
 
+/* The same where readers are there, so that it takes a step. */
+TEST_F(Expedited, ACallerBesideReadersTurnsWhatOthersAskedForToo)
+{
+    (void)world_.craft(0);
+    drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
+    drive_synchronize_expedited(drive_, cookie);
+    EXPECT_TRUE(reached(cookie + SEQ_STEP));
+    EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
+}
+
+/* A worker is told of it instead, whether the caller's own took a step or none. */
+TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    worker->thread.state = DRIVE_RUNNING;
+    worker->thread_id = lock_thread_number(); /* that is us, who only count */
+    config_.boost = 0;
+    for (bool readers : {false, true}) {
+        SCOPED_TRACE(readers ? "beside readers" : "alone");
+        if (readers)
+            (void)world_.craft(0);
+        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+        uint32_t event = worker->thread.event;
+        gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
+        drive_synchronize_expedited(drive_, cookie);
+        EXPECT_TRUE(reached(cookie));
+        EXPECT_FALSE(reached(cookie + SEQ_STEP));
+        EXPECT_EQ(drive_->numbers.told, cookie + SEQ_STEP);
+        EXPECT_EQ(worker->thread.event, event + 1);
+        EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    }
+}
+
 /* A caller that others may keep from its CPU leaves it to a worker that is as ordinary, not to a real-time one. */
 TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
 {

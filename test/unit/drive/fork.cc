@@ -176,7 +176,7 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
         krcud.thread.state = DRIVE_RUNNING;
     }
     drive_->threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
-    drive_->urgent = 1;
+    drive_->urgent = drive_->aside.serving = 1;
     drive_->refused_ns = 1;
     tally_raise(&drive_->progress_waiters);
     drive_after_fork_child(drive_, PLAT_NOBODY);
@@ -191,6 +191,19 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     EXPECT_EQ(drive_->threads, 0u);
     EXPECT_EQ(drive_->urgent | tally_read(&drive_->progress_waiters), 0u);
     EXPECT_EQ(drive_->refused_ns, 0) << "what the parent was refused";
+    EXPECT_EQ(drive_->aside.serving, 0u);
+}
+
+/* One thread boosts at a time: if it were one that the child does not have, nobody would ever. */
+TEST_F(ForkTurn, InAChildNobodyBoosts)
+{
+    static const uint32_t cpu = 0;
+    drive_->boosting = {{77}, 9, 1000, 0, &cpu};
+    drive_after_fork_child(drive_, PLAT_NOBODY);
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->boosting.booster));
+    EXPECT_EQ(drive_->boosting.priority, 0);
+    EXPECT_EQ(drive_->boosting.nap_ns, 0);
+    EXPECT_EQ(drive_->boosting.cpu_at, nullptr);
 }
 
 /* The daemons' half. */
