@@ -21,9 +21,10 @@ class CallbackFork : public CallbackWorld
         CallbackWorld::SetUp();
         record_ = world_.craft(0);
     }
-    void fork()
+    /* @forks: the record that the forking thread has in the child. */
+    void fork(reader_record *forks = nullptr)
     {
-        reader_after_fork_child(world_.registry(), nullptr);
+        reader_after_fork_child(world_.registry(), forks);
         parked_after_fork_child(world_.registry());
         gp_after_fork_child(world_.gp(), PLAT_NOBODY);
         callback_after_fork_child(cb_, {old_thread_id});
@@ -127,6 +128,18 @@ TEST_F(CallbackFork, OnlyTheForkingThreadIsAwakeStill)
     EXPECT_EQ(cb_->rt_awake[2], 1u);
     fork();
     EXPECT_EQ(cb_->rt_awake[2], 0u);
+}
+
+/* The child gives its owner the time anew, however long the parent's last pass lies back. */
+TEST_F(CallbackFork, AnOwnerIsNotLateWithWhatWasReadyInItsParent)
+{
+    constexpr int64_t later_ns = INT64_C(1000) * CALLBACK_OWNER_LATE_NS;
+    queue_ready(record_, 1);
+    EXPECT_EQ(advance(record_, 2000), CALLBACK_OWNER);
+    fork(record_);
+    EXPECT_EQ(advance(record_, later_ns), CALLBACK_OWNER);
+    EXPECT_EQ(advance(record_, 2 * later_ns), CALLBACK_DAEMON);
+    expect_barrier_ends();
 }
 
 TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
