@@ -52,6 +52,7 @@
     X(Poll) \
     X(Expedited) \
     X(ExpeditedTwo) \
+    X(ExpeditedTold) \
     X(ExpeditedAsk) \
     X(ExpeditedAlone) \
     X(BothKinds) \
@@ -76,6 +77,7 @@
     X(FreeBarrier) \
     X(Retire) \
     X(RetireRefused) \
+    X(RetireAgain) \
     X(GiveBack) \
     X(Claimed) \
     X(OfflineCall) \
@@ -150,7 +152,9 @@
     X(AdoptedFree) \
     X(AdoptedWake) \
     X(AdoptedDefer) \
-    X(AdoptedPause)
+    X(AdoptedPause) \
+    X(AdoptedOnline) \
+    X(AdoptedRefusedBoth)
 // clang-format on
 
 namespace scenarios

@@ -265,6 +265,26 @@ void qsbr_setup()
     sim::as_thread(sim::thread("updater", wait_online), join);
 }
 
+// ---- who comes online is seen, or sees what was unlinked ----
+
+void read_online_thrice()
+{
+    for (int i = 0; i < 3; i++) {
+        adopt_offline(adopted);
+        adopt_online(adopted);
+        use_object();
+    }
+    adopt_offline(adopted);
+}
+
+void online_setup()
+{
+    begin(RTRCU_ADOPT_QSBR);
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("worker", read_online_thrice), join);
+    sim::thread("updater", replace_thrice);
+}
+
 // ---- the kernel begins to refuse membarrier() ----
 
 void refuse_membarrier()
@@ -278,6 +298,22 @@ void refused_setup()
     sim::as_thread(sim::thread("reader", read_three_times), join);
     sim::thread("updater", replace_thrice);
     sim::event("membarrier is refused from now on", refuse_membarrier);
+}
+
+// Readers fence lightly until they are told, and the visit that lets them see it is refused for a while.
+void allow_visit()
+{
+    sim::refuse_fences(true, false);
+}
+
+void refused_both_setup()
+{
+    begin(RTRCU_ADOPT_MEMB);
+    sim::refuse_fences(true, true);
+    sim::early_timeouts(2);
+    sim::as_thread(sim::thread("reader", read_three_times), join);
+    sim::thread("updater", replace_thrice);
+    sim::event("the visit to every CPU is allowed again", allow_visit);
 }
 
 // ---- callbacks ----
@@ -426,7 +462,7 @@ void pause_setup()
 extern const sim::Scenario kAdoptedFree;
 extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
     kAdoptedFullSleep, kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer,
-    kAdoptedPause;
+    kAdoptedPause, kAdoptedOnline, kAdoptedRefusedBoth;
 
 const sim::Scenario kAdopted = {
     "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
@@ -448,6 +484,10 @@ const sim::Scenario kAdoptedQsbr = {
     "adopted-qsbr", "an online updater and an online reader", qsbr_setup, idle, invariants, 6000};
 const sim::Scenario kAdoptedRefused = {
     "adopted-refused", "membarrier is refused at any moment", refused_setup, idle, invariants, 8000};
+const sim::Scenario kAdoptedOnline = {
+    "adopted-online", "a worker that comes online again and again", online_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedRefusedBoth = {
+    "adopted-refused-both", "the visit is refused for a while, too", refused_both_setup, idle, invariants, 8000};
 const sim::Scenario kAdoptedCall = {
     "adopted-call", "a callback, its server and a barrier", call_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedFree = {

@@ -246,6 +246,28 @@ void retire_refused_setup()
     sim::as_thread(sim::thread("updater", retire_while_refused), register_reader);
 }
 
+// ---- what could not be noted has marked the queue: the driver, whose sleep has no timeout, is woken all the same ----
+
+bool all_noted_are_called()
+{
+    return called_objects == noted_objects;
+}
+
+void retire_and_stay()
+{
+    for (int i = 0; i < 3; i++)
+        noted_objects += rcu_retire(nullptr, count_called) == 0;
+    sim::until(all_noted_are_called);
+}
+
+void retire_again_setup()
+{
+    begin();
+    noted_objects = called_objects = 0;
+    sim::may_fail(sim::kMalloc | sim::kPages, 2);
+    sim::as_thread(sim::thread("updater", retire_and_stay), register_and_start_driver);
+}
+
 // ---- rcu_barrier() for pointers that another thread has given to rcu_free(), with a full block behind them ----
 
 struct object *given[4];
@@ -469,7 +491,7 @@ void claimed_setup()
 extern const sim::Scenario kClaimed;
 extern const sim::Scenario kGiveBack, kOfflineCall, kOnlineCall;
 extern const sim::Scenario kCall, kCallTwo, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kRetire,
-    kRetireRefused, kInline, kCallCookies, kHurry;
+    kRetireRefused, kRetireAgain, kInline, kCallCookies, kHurry;
 
 const sim::Scenario kCall = {
     "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
@@ -495,6 +517,9 @@ const sim::Scenario kRetire = {"retire",         "rcu_retire() and rcu_free() of
 const sim::Scenario kRetireRefused = {"retire-refused",     "rcu_retire() where no memory is to be had for a while",
                                       retire_refused_setup, nullptr,
                                       check_invariants,     8000};
+const sim::Scenario kRetireAgain = {"retire-again",     "the same, and nobody but the driver serves what was noted",
+                                    retire_again_setup, nullptr,
+                                    check_invariants,   8000};
 const sim::Scenario kInline = {
     "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
 

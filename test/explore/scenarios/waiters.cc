@@ -155,6 +155,30 @@ void expedited_two_setup()
     sim::thread("updater2", exchange_and_expedite);
 }
 
+// Who finds that the worker was told relies on a wake-up that has happened: who still owed it might be preempted.
+uint64_t told_of;
+uint32_t tellings;
+
+void check_tellings()
+{
+    struct drive *drive = &rtrcu_domain.drive;
+    check_invariants();
+    tellings += told_of != drive->numbers.told;
+    told_of = drive->numbers.told;
+    sim::expect(drive->worker[DRIVE_WORKER_EXPEDITED].thread.event >= tellings,
+                "the worker was woken before it is told");
+}
+
+void expedited_told_setup()
+{
+    begin();
+    told_of = rtrcu_domain.drive.numbers.told;
+    tellings = 0;
+    sim::as_thread(sim::thread("reader", read_once), make_worker);
+    sim::thread("updater1", exchange_and_expedite);
+    sim::thread("updater2", exchange_and_expedite);
+}
+
 // One only asks and polls, beside one who turns the first step; the worker comes late, or not at all.
 uint64_t asked;
 
@@ -375,8 +399,8 @@ void told_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedAsk,
-    kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
+extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedTold,
+    kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -391,6 +415,9 @@ const sim::Scenario kExpedited = {
     "expedited", "an expedited grace period by the worker", expedited_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpeditedTwo = {
     "expedited-two", "two callers of one worker", expedited_two_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kExpeditedTold = {"expedited-told",     "whoever says that the worker was told has woken it",
+                                      expedited_told_setup, nullptr,
+                                      check_tellings,       8000};
 const sim::Scenario kExpeditedAsk = {"expedited-ask",     "one who asks beside one who turns the first step",
                                      expedited_ask_setup, nullptr,
                                      check_invariants,    8000};
