@@ -70,6 +70,14 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     EXPECT_EQ(slot->waiting_ns[0], 0);
 }
 
+/* It is said once; the others are only counted. */
+TEST_F(Count, TheFirstLeakIsTold)
+{
+    EXPECT_TRUE(callback_count_leaked(cb_));
+    EXPECT_FALSE(callback_count_leaked(cb_));
+    EXPECT_EQ(counter_read(&cb_->frees_leaked), 2u);
+}
+
 void busy(rcu_head *)
 {
     for (int64_t end = plat_clock_now() + 2000000; plat_clock_now() < end;)

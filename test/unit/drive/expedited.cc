@@ -210,6 +210,26 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
     }
 }
 
+/* Who waits for whoever has the machine lifts the worker first: the priority is there, or its refusal is counted. */
+TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    test::Worker holder, caller, lifted;
+    lifted.run([&] { worker->thread_id = lock_thread_number(); });
+    worker->thread.state = DRIVE_RUNNING;
+    config_.boost = 0;
+    config_.kthread_prio = 2;
+    (void)world_.craft(0);
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    holder.run([&] { drive_take_crank(drive_, GP_EXPEDITED); });
+    caller.start([&] { drive_synchronize_expedited(drive_, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->numbers.told) == cookie; }));
+    EXPECT_TRUE(drive_worker_priority(worker) == 2 || counter_read(&drive_->rt_refused) == 1);
+    holder.run([&] { drive_release_crank(drive_, GP_EXPEDITED); });
+    caller.wait();
+    EXPECT_TRUE(reached(cookie));
+}
+
 /* A caller that others may keep from its CPU leaves it to a worker that is as ordinary, not to a real-time one. */
 TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
 {
