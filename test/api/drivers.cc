@@ -3,6 +3,7 @@
  */
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <dirent.h>
 #include <fstream>
 #include <sched.h>
@@ -297,6 +298,34 @@ CHILD(unlock_does_no_work)
 TEST(Sched, AnUnlockDoesNoWork)
 {
     EXPECT_TRUE(exited_well(test::run_child("unlock_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+}
+
+/* Half of a call's time is for others' callbacks: each of these takes more than a quarter of it, so two are run. */
+CHILD(half_a_call_is_for_others)
+{
+    static constexpr int64_t budget_ns = 100000000, takes_ns = 30000000;
+    constexpr long count = 12;
+    static rcu_head heads[count];
+    REQUIRE(rcu_register_thread() == 0);
+    std::thread([] {
+        for (rcu_head &head : heads)
+            call_rcu(&head, [](rcu_head *) {
+                auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(takes_ns);
+                while (std::chrono::steady_clock::now() < end)
+                    ;
+                runs++;
+            });
+    }).join();
+    for (long before = runs; runs < count; before = runs) {
+        REQUIRE(rcu_process_callbacks(budget_ns) == 0);
+        REQUIRE(runs - before <= 2);
+    }
+}
+
+TEST(Sched, HalfACallIsForOthers)
+{
+    EXPECT_TRUE(exited_well(test::run_child("half_a_call_is_for_others",
+                                            {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_BLIMIT=100"})));
 }
 
 /* Another thread takes the steps; the deadline thread runs what is ready and its own. */

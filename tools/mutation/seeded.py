@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Named faults and the unit test that kills each: test/mutants/*.mutant, the format of the torture mutants with a line
+"""Named faults and the test that kills each, of a room or of the interface: test/mutants/*.mutant, the format of the
+torture mutants with a line
 
     killed: PROGRAM TEST
 """
@@ -21,6 +22,9 @@ def make_mutant(root):
 
 def is_killed(run, program, test, changed):
     words = [f"--gtest_filter={test}", "--gtest_brief=1"]
+    if program.startswith("api_"):  # it asks the loader for the library
+        folders = {"LD_LIBRARY_PATH": str(changed.library_folder())}
+        return run_program([str(run.build.folder / "test/api" / program), *words], folders, LIMIT)[0] is not None
     target = changed.link(f"test/{program}", (LIBRARY, f"{program}.dir"))
     return run_program([str(target), *words], {}, LIMIT)[0] is not None
 
