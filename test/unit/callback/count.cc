@@ -101,4 +101,13 @@ TEST_F(Count, TheLongestCallbackAndItsFunctionAreKept)
     }
 }
 
+/* The first free that is lost is said. */
+TEST_F(Count, TheFirstLeakIsTheFirst)
+{
+    EXPECT_TRUE(callback_count_leaked(cb_));
+    EXPECT_FALSE(callback_count_leaked(cb_));
+    EXPECT_FALSE(callback_count_leaked(cb_));
+    EXPECT_EQ(cb_->frees_leaked.count, 3u);
+}
+
 } // namespace

@@ -116,6 +116,45 @@ TEST_F(CallbackFork, WhatWaitsAsksForAGracePeriodOfTheChild)
     expect_barrier_ends();
 }
 
+TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
+{
+    auto is_looked_at = [&] {
+        return callback_next_marked(&cb_->working_leaves, world_.registry(), nullptr) != nullptr;
+    };
+    fork();
+    EXPECT_FALSE(is_looked_at());
+    record_ = world_.craft(0);
+    enqueue(record_);
+    callback_collect(cb_);
+    fork();
+    EXPECT_TRUE(is_looked_at());
+    EXPECT_FALSE(callback_has_ready(record_)) << "what waits is not ready";
+    expect_barrier_ends();
+}
+
+/* The driver's pass was between making them ready and saying so. */
+TEST_F(CallbackFork, WhatIsReadyIsSaidToBe)
+{
+    queue_ready(record_, 2);
+    callback_slot(record_)->queue.has_ready = 0;
+    fork();
+    EXPECT_TRUE(callback_has_ready(record_));
+    expect_barrier_ends();
+    EXPECT_EQ(order_, numbers(0, 2));
+}
+
+/* The child's driver has chosen nobody yet to run them.  The record is alone in its leaf. */
+TEST_F(CallbackFork, WhoRunsWhatIsReadyIsChosenAnew)
+{
+    world_.fill_last_leaf();
+    record_ = world_.craft(0);
+    queue_ready(record_, 1);
+    ASSERT_NE(callback_ready(record_->leaf) & reader_bit(record_), 0u);
+    fork();
+    EXPECT_EQ(callback_ready(record_->leaf) & reader_bit(record_), 0u);
+    expect_barrier_ends();
+}
+
 /* Of the threads that were awake for real-time work the child has the one that forked, if that was. */
 TEST_F(CallbackFork, OnlyTheForkingThreadIsAwakeStill)
 {
@@ -334,6 +373,19 @@ TEST_F(CallbackFork, WhileAPointerOfTheForkingThreadIsFreedElsewhere)
     EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
     EXPECT_EQ(callback_pending(record_), 0u);
+}
+
+/* It has its number, and goes on with the link in the child. */
+TEST_F(CallbackFork, WhileTheForkingThreadIsInACall)
+{
+    enqueue(record_);
+    callback_slot(record_)->queue.enqueued++;
+    callback_slot(record_)->queue.enqueuing = &item()->head;
+    fork_by_the_owner();
+    EXPECT_EQ(cb_->lost_at_fork.count, 0u);
+    EXPECT_EQ(callback_slot(record_)->queue.enqueued, 2u);
+    callback_slot(record_)->queue.enqueued--;
+    expect_barrier_ends();
 }
 
 /* The last pointer of the block is freed, and the block stands at the head yet. */

@@ -134,6 +134,17 @@ TEST_F(Free, APointerCountsAgainstTheLimits)
     invoke(record_, everything());
 }
 
+/* Far below the limits a look puts off the next one, of a thread that only frees too. */
+TEST_F(Free, ALookPutsOffTheNext)
+{
+    ASSERT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_LOOK) << "the first of all";
+    ASSERT_EQ(callback_look(cb_, record_), CALLBACK_CALM);
+    EXPECT_FALSE(callback_free(cb_, record_, {object(), free}) & CALLBACK_LOOK);
+    EXPECT_FALSE(enqueue(record_) & CALLBACK_LOOK);
+    make_ready(record_);
+    invoke(record_, everything());
+}
+
 TEST_F(Free, EachPointerAndEachBlockIsFreed)
 {
     constexpr uint64_t count = 3 * CALLBACK_FREE_POINTERS + 2;

@@ -177,6 +177,9 @@ TEST_F(Policy, KrcudLimitsTheOwnerWhileRealTimeWorkWaits)
     uint64_t done = invoke(record_, budget_of(RTRCU_POLICY_KRCUD).count_max ? at_most(3) : everything());
     policy->owner_done(cb_, record_, done, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 2u);
+    EXPECT_EQ(cb_->limit_stops.count, 1u);
+    policy->owner_done(cb_, record_, 0, false);
+    EXPECT_EQ(cb_->limit_stops.count, 1u) << "nothing was left";
     policy->owner_done(cb_, record_, 9, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 0u);
     EXPECT_EQ(advance(record_), CALLBACK_DAEMON) << "the rest is the daemon's";
