@@ -80,6 +80,7 @@
     X(RetireAgain) \
     X(GiveBack) \
     X(Claimed) \
+    X(Thrown) \
     X(OfflineCall) \
     X(OnlineCall) \
     X(Inline) \

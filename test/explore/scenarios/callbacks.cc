@@ -486,10 +486,63 @@ void claimed_setup()
     sim::as_thread(sim::thread("owner", run_one_and_rest), fill_and_start_driver);
 }
 
+// ---- a callback that throws has returned, for who waits for it ----
+
+int thrown;
+
+void write_and_throw(struct rcu_head *)
+{
+    thrown = 1;
+    throw 1;
+}
+
+void fill_with_thrower()
+{
+    register_reader();
+    call_rcu(&queued[0]->head, write_and_throw);
+    (void)callback_collect(&rtrcu_domain.cb);
+    rtrcu_synchronize();
+    (void)drive_dispatch(&rtrcu_domain.drive);
+    callback_barrier_set(&rtrcu_domain.cb);
+}
+
+void run_and_catch()
+{
+    try {
+        rcu_process_callbacks(0);
+    } catch (int) {
+    }
+}
+
+bool has_thrown()
+{
+    return thrown == 1;
+}
+
+void look_for_thrown()
+{
+    sim::until(has_thrown); // orders nothing
+    for (int i = 0; i < 10; i++) {
+        if (callback_barrier_reached(&rtrcu_domain.cb)) {
+            sim::expect(thrown == 1, "what a callback did before it threw is seen by who waited for it");
+            return;
+        }
+    }
+}
+
+void thrown_setup()
+{
+    begin();
+    thrown = 0;
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
+    queued[0] = make_object();
+    sim::as_thread(sim::thread("owner", run_and_catch), fill_with_thrower);
+    sim::thread("waiter", look_for_thrown);
+}
+
 } // namespace
 
-extern const sim::Scenario kClaimed;
-extern const sim::Scenario kGiveBack, kOfflineCall, kOnlineCall;
+extern const sim::Scenario kThrown, kClaimed, kGiveBack, kOfflineCall, kOnlineCall;
 extern const sim::Scenario kCall, kCallTwo, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kRetire,
     kRetireRefused, kRetireAgain, kInline, kCallCookies, kHurry;
 
@@ -539,6 +592,8 @@ const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a d
 const sim::Scenario kClaimed = {"claimed",        "a daemon comes while the owner runs a part of its queue",
                                 claimed_setup,    nullptr,
                                 check_invariants, 8000};
+const sim::Scenario kThrown = {
+    "thrown", "a callback throws, and another thread looks for its end", thrown_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kHurry = {
     "hurry", "a polled cookie against the driver's pace", hurry_setup, nullptr, check_invariants, 8000};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The program's own calls around a fork.
  */
+#include <atomic>
+
 #include "world.h"
 
 namespace
@@ -37,6 +39,113 @@ TEST_F(Fork, HooksAreCounted)
     EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(DRIVE_NONE)) << "the parent's servers are as they were";
 }
 
+/* And servers have threads again. */
+TEST_F(Fork, TheChildHasAHookOfItsOwn)
+{
+    static int before, parents, childs;
+    before = parents = childs = 0;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    rtrcu_fork_hooks hooks = {[](void *) { before++; }, [](void *) { parents++; }, [](void *) { childs++; }, nullptr};
+    adopt_hooks(adopted, &hooks, true);
+    adopt_fork_begins(adopted);
+    adopt_fork_ends(adopted, false);
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(parents, 1);
+    EXPECT_EQ(childs, 0);
+    adopt_fork_begins(adopted);
+    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    adopt_fork_ends(adopted, true);
+    EXPECT_EQ(before, 2);
+    EXPECT_EQ(parents, 1);
+    EXPECT_EQ(childs, 1);
+    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(DRIVE_RUNNING));
+    end_ordinary(adopted);
+}
+
+/* The locks of every flavour, not of the first alone. */
+TEST_F(Fork, TheParentHasNoLockAnyMore)
+{
+    rtrcu_adopted *flavours[] = {adopt(RTRCU_ADOPT_MEMB), adopt(RTRCU_ADOPT_QSBR), adopt(RTRCU_ADOPT_MB)};
+    adopt_before_fork(&all_, adopt_paused(&all_));
+    for (const rtrcu_adopted *adopted : flavours) {
+        EXPECT_TRUE(lock_is_mine(&adopted->servers_lock));
+        EXPECT_TRUE(lock_is_mine(&adopted->words_lock));
+    }
+    adopt_after_fork_parent(&all_);
+    for (const rtrcu_adopted *adopted : flavours) {
+        EXPECT_FALSE(lock_is_mine(&adopted->servers_lock));
+        EXPECT_FALSE(lock_is_mine(&adopted->words_lock));
+    }
+}
+
+/* Whoever looked before it, and found a fork under way, does not go to sleep behind it. */
+TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
+{
+    adopt_pause(&all_);
+    uint32_t event = all_.fork_event;
+    adopt_resume(&all_, adopt_paused(&all_));
+    EXPECT_NE(all_.fork_event, event);
+    EXPECT_EQ(tally_read(&all_.forking), 0u);
+}
+
+class Pause : public AdoptWorld
+{
+    std::atomic<pid_t> forker_id_ = 0;
+
+  protected:
+    test::Worker forker_;
+
+    void SetUp() override
+    {
+        AdoptWorld::SetUp();
+        config_.fork_wait_us = INT64_C(3600000000);
+    }
+    /* It has begun, and sleeps; or it does not wait. */
+    void begin()
+    {
+        forker_.start([&] {
+            forker_id_ = static_cast<pid_t>(lock_thread_number());
+            adopt_pause(&all_);
+        });
+        EXPECT_TRUE(test::eventually(
+            [&] { return forker_.is_done() || (tally_acquire(&all_.forking) != 0 && test::is_asleep(forker_id_)); }));
+    }
+};
+
+TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
+{
+    static test::Steps *steps;
+    test::Steps own;
+    steps = &own;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    rcu_head head;
+    adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) {
+        steps->reach(1);
+        steps->wait(2);
+    });
+    (void)adopt_server_urge(&adopted->ordinary);
+    steps->wait(1);
+    begin();
+    EXPECT_FALSE(forker_.is_done());
+    steps->reach(2);
+    forker_.wait();
+    EXPECT_EQ(rtrcu_load_acquire(&adopted->ordinary.serving), 0u);
+    adopt_resume(&all_, adopt_paused(&all_));
+    end_ordinary(adopted);
+}
+
+/* A server may come or go meanwhile, and be freed. */
+TEST_F(Pause, LooksAtServersUnderTheirLock)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    lock_acquire(&adopted->servers_lock);
+    begin();
+    EXPECT_FALSE(forker_.is_done());
+    lock_release(&adopted->servers_lock);
+    forker_.wait();
+    adopt_resume(&all_, adopt_paused(&all_));
+}
+
 /* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
 TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
 {
@@ -49,11 +158,13 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->state = DRIVE_RUNNING;
         server->serving = 1;
         server->joined_by_program = true;
+        server->urgent = 1;
         adopt_after_fork_child(&all_, {forked_by});
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? DRIVE_RUNNING : DRIVE_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_FALSE(server->joined_by_program);
+        EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
     }
 }
 

@@ -30,6 +30,25 @@ TEST_F(Period, AVisitConfirmsReadersFencesOnce)
     EXPECT_EQ(light_, 0u);
 }
 
+/* Who spins looks at the readers meanwhile, and not at the end alone, which nobody lives to see here. */
+TEST_F(Period, WhoSpinsSeesTheReaderLeave)
+{
+    config_.spin_us = INT64_C(3600000000);
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    test::Worker reader, updater;
+    reader.run([&] {
+        ASSERT_TRUE(adopt_register(adopted));
+        rtrcu_store_release(&block()->word, generation_); /* inside */
+    });
+    updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&adopted->busy) == 1; }));
+    EXPECT_FALSE(updater.is_done());
+    reader.run([&] { rtrcu_store_release(&block()->word, 0); });
+    updater.wait();
+    EXPECT_EQ(sleeper_, 0u);
+    reader.run([&] { adopt_unregister(adopted); });
+}
+
 TEST_F(Period, WhoWasOnlineIsOnlineBehindItsWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);

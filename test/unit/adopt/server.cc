@@ -17,12 +17,13 @@ class Server : public AdoptWorld
   protected:
     static inline adopt_server *server_;
     static inline std::atomic<int> ran_;
-    static inline std::atomic<uint32_t> seen_serving_;
+    static inline std::atomic<uint32_t> seen_serving_, seen_sleeping_;
     rcu_head head_ = {};
 
     static void note(rcu_head *)
     {
         seen_serving_ = rtrcu_load_acquire(&server_->serving);
+        seen_sleeping_ = rtrcu_load_acquire(&server_->sleeping);
         ran_++;
     }
     /* Queued, and its thread does not wait for others to come. */
@@ -56,6 +57,94 @@ TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
         EXPECT_EQ(seen_serving_, 1u) << "a fork would not wait for it";
     }
     adopt_server_free(adopted, server_);
+}
+
+/* Nobody wakes it then in vain.  It finds so many that it does not wait for more. */
+TEST_F(Server, WhoRunsCallbacksIsAwake)
+{
+    config_.qhimark = 1;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    server_ = adopt_server_create(adopted, 0, -1);
+    ASSERT_NE(server_, nullptr);
+    ran_ = 0;
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&server_->sleeping) == ADOPT_ASLEEP; }));
+    adopt_server_call(server_, &head_, note);
+    EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
+    EXPECT_EQ(seen_sleeping_, static_cast<uint32_t>(ADOPT_AWAKE));
+    adopt_server_free(adopted, server_);
+}
+
+/* Callers who let a server catch up; its thread is the test. */
+class Blocked : public AdoptWorld
+{
+    static constexpr size_t limit_ = 63;
+    std::vector<rcu_head> heads_;
+    adopt_server *server_ = nullptr;
+
+  protected:
+    rtrcu_adopted *adopted_ = nullptr;
+    test::Worker caller_;
+
+    void SetUp() override
+    {
+        AdoptWorld::SetUp();
+        config_.qmax = limit_;
+        config_.backpressure = RTRCU_BACKPRESSURE_BLOCK;
+        adopted_ = adopt(RTRCU_ADOPT_MEMB);
+        server_ = &adopted_->ordinary;
+        server_->state = DRIVE_RUNNING;
+        heads_.resize(limit_ + 1);
+    }
+    /* The last one looks at the limits. */
+    void call()
+    {
+        cbqueue_init(&server_->queue);
+        rtrcu_store_relaxed(&server_->invoked, 0);
+        caller_.start([&] {
+            for (rcu_head &head : heads_)
+                adopt_server_call(server_, &head, [](rcu_head *) {});
+        });
+    }
+    void catch_up()
+    {
+        rtrcu_store_release(&server_->invoked, uint64_t{limit_ + 1});
+    }
+    uint64_t blocked() const
+    {
+        return rtrcu_load_acquire(&adopted_->blocked);
+    }
+};
+
+/* One that is not looked at for a tenth of a second stands still: on a busy machine that may happen, not each time. */
+TEST_F(Blocked, WhoHasWaitedIsNotAboveTheLimit)
+{
+    bool waited = false;
+    for (uint64_t i = 1; i <= 100 && !waited; i++) {
+        uint64_t before = adopted_->over_qmax;
+        call();
+        EXPECT_TRUE(test::eventually([&] { return blocked() == i; }));
+        catch_up();
+        caller_.wait();
+        waited = adopted_->over_qmax == before;
+    }
+    EXPECT_TRUE(waited);
+}
+
+TEST_F(Blocked, BelowTheLimitNobodyIsCounted)
+{
+    config_.qmax = 1000;
+    call();
+    caller_.wait();
+    EXPECT_EQ(blocked(), 0u);
+    EXPECT_EQ(adopted_->over_qmax, 0u);
+}
+
+TEST_F(Blocked, NobodyWaitsForAServerThatStandsStill)
+{
+    call();
+    caller_.wait(); /* though nothing is ever run */
+    EXPECT_EQ(blocked(), 1u);
+    EXPECT_EQ(adopted_->over_qmax, 1u);
 }
 
 int nice_now()

@@ -29,6 +29,19 @@ TEST_F(Words, ABlockIsAsNewForItsNextThread)
     adopt_unregister(adopted);
 }
 
+/* Its next quiescent state would wake whoever sleeps then, for nothing. */
+TEST_F(Words, WhoHasLeftOwesNoWakeUp)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
+    ASSERT_TRUE(adopt_register(adopted));
+    block()->waiting = 1;
+    sleeper_ = UINT32_MAX;
+    adopt_unregister(adopted);
+    EXPECT_EQ(block()->waiting, 0u);
+    EXPECT_EQ(block()->word, 0u);
+    EXPECT_EQ(sleeper_, 0u) << "whoever slept was woken";
+}
+
 /* A handler that reads would register its thread a second time, half way. */
 TEST_F(Words, ComingAndGoingIsNotInterrupted)
 {
@@ -43,6 +56,15 @@ TEST_F(Words, ComingAndGoingIsNotInterrupted)
     EXPECT_EQ(adopt_self(adopted), nullptr);
     EXPECT_TRUE(was_blocked);
     EXPECT_FALSE(signals_are_blocked());
+}
+
+/* Who leaves behind it does not call the kernel again. */
+TEST_F(Words, WhoWasWokenIsNotWokenAgain)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    sleeper_ = UINT32_MAX;
+    adopt_wake_sleeper(adopted);
+    EXPECT_EQ(sleeper_, 0u);
 }
 
 class WordsWithoutMemory : public AdoptWorld
