@@ -276,4 +276,76 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
 }
 
+/* However often a turn wakes it that was not its own, it sleeps again, and wakes the driver once each time. */
+TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
+{
+    constexpr uint32_t weak = 33;                    /* and so it was at the last look */
+    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
+    drive_->thread.sleeping = DRIVE_IDLE;
+    config_.tick_us = 3600000000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker caller;
+    pid_t id = 0;
+    caller.run([&] { id = pid_t(lock_thread_number()); });
+    caller.start([&] {
+        rtrcu_self.sched = weak;
+        drive_synchronize(drive_, GP_NORMAL, cookie);
+    });
+    for (uint64_t sleep = 1; sleep <= 10 && !HasFailure(); sleep++) {
+        EXPECT_TRUE(test::eventually([&] {
+            uint64_t woken = counter_read(&drive_->wakeups);
+            return woken > sleep || (woken == sleep && test::is_asleep(id));
+        }));
+        EXPECT_EQ(counter_read(&drive_->wakeups), sleep);
+        EXPECT_EQ(tally_acquire(&drive_->turn_waiters), 1u);
+        rtrcu_fetch_add(&drive_->turns, 1);
+        plat_futex_wake(&drive_->turns, INT32_MAX);
+    }
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(tally_read(&drive_->turn_waiters), 0u);
+    (void)drive_thread_let(&drive_->thread);
+}
+
+/* Those who wait for an expedited number are told of its end. */
+TEST_F(Turn, APassAloneIsCountedAndSaid)
+{
+    const auto ended = [&] {
+        return drive_->numbers.ended[0] + drive_->numbers.ended[1] + drive_->numbers.ended[2] +
+               drive_->numbers.ended[3];
+    };
+    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
+        uint32_t ended_before = ended();
+        EXPECT_TRUE(drive_pass_alone(drive_, kind, gp_snap(world_.gp(), kind)));
+        EXPECT_EQ(drive_->turning[kind].by_caller.count, 1u);
+        EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
+    }
+}
+
+/* As in a fork's child, where what was under way in the parent does not count. */
+TEST_F(Turn, APassAloneIsOneGracePeriod)
+{
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL) + SEQ_STEP;
+    EXPECT_FALSE(drive_pass_alone(drive_, GP_NORMAL, cookie));
+    EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_TRUE(drive_pass_alone(drive_, GP_NORMAL, cookie));
+}
+
+/* Nobody reads, but the grace period under way has waited for somebody who has left: that is to be ended first. */
+TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
+{
+    reader_record *record = world_.craft(1);
+    ask(GP_EXPEDITED);
+    EXPECT_FALSE(drive_step(drive_, GP_EXPEDITED));
+    test::World::set_inside(record, 0);
+    world_.withdraw(record);
+    ASSERT_TRUE(gp_nobody_reads(world_.gp()));
+    EXPECT_FALSE(drive_pass_alone(drive_, GP_EXPEDITED, gp_snap(world_.gp(), GP_EXPEDITED)));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u);
+    for (uint32_t ended : drive_->numbers.ended)
+        EXPECT_EQ(ended, 0u);
+}
+
 } // namespace
