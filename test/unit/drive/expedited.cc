@@ -272,4 +272,44 @@ TEST_F(Expedited, ACallerTurnsItToTheEnd)
     EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
 }
 
+/* Where there is a worker, it is told of what others asked for, who relied on the caller. */
+TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    worker->thread.state = DRIVE_RUNNING;
+    worker->thread_id = lock_thread_number(); /* it runs, and does nothing */
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
+    drive_synchronize_expedited(drive_, cookie);
+    EXPECT_TRUE(reached(cookie));
+    EXPECT_FALSE(reached(cookie + SEQ_STEP));
+    EXPECT_EQ(drive_->numbers.told, cookie + SEQ_STEP);
+    EXPECT_EQ(worker->thread.event, 1u);
+}
+
+/* Before it is woken: it might come to run too late. */
+TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
+{
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    config_.kthread_prio = 2;
+    config_.boost = 0;
+    test::Worker still, holder, caller;
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    worker->thread.state = DRIVE_RUNNING;
+    still.run([&] { worker->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
+    worker->priority = 2;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    holder.run([&] { drive_take_crank(drive_, GP_EXPEDITED); });
+    caller.start([&] {
+        EXPECT_EQ(plat_sched_set(4, 0), 0);
+        drive_synchronize_expedited(drive_, cookie);
+    });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->numbers.told) == cookie; }));
+    EXPECT_EQ(rtrcu_load_acquire(&worker->priority), 4);
+    holder.run([&] { drive_release_crank(drive_, GP_EXPEDITED); });
+    caller.wait();
+    EXPECT_TRUE(reached(cookie));
+}
+
 } // namespace
