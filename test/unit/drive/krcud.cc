@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Daemons: the list of queues, a turn in a thread that is none, and how they are scheduled.
  */
+#include <cstddef>
+#include <cstring>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "world.h"
@@ -74,6 +77,26 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
     struct krcud *other = still(drive_, PLAT_CPU_MAX - 1);
     EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
     EXPECT_EQ(other->first, record);
+}
+
+/* Behind the last one stands what looks like another that runs. */
+TEST_F(Krcud, ThereAreNoMoreThanCpus)
+{
+    struct Two {
+        struct drive drive;
+        struct krcud room[2];
+    };
+    auto two = test::zeroed<Two>();
+    struct watch watch = {};
+    watch_init(&watch, &room_, world_.gp(), cb_);
+    drive_init(&two->drive, &room_, world_.gp(), cb_, &watch);
+    two->drive.refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    struct krcud running = {};
+    running.thread.state = DRIVE_RUNNING;
+    size_t behind = offsetof(struct drive, krcud) + sizeof(two->drive.krcud);
+    memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
+    EXPECT_FALSE(drive_krcud_give(&two->drive, world_.craft(0), 0, false));
 }
 
 TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
@@ -181,6 +204,30 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     tally_lower(&drive_->forking, forks);
 }
 
+/* A daemon was given it behind the first look. */
+TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
+{
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    test::Worker holder, server;
+    std::atomic<pid_t> id = 0;
+    holder.run([&] { lock_acquire(&drive_->aside.lock); });
+    server.start([&] {
+        id = pid_t(lock_thread_number());
+        drive_krcud_serve_here(drive_, record, &share);
+    });
+    EXPECT_TRUE(test::eventually([&] { return id && (server.is_done() || test::is_asleep(id)); }));
+    EXPECT_FALSE(server.is_done());
+    rtrcu_exchange(&drive_slot(record)->listed, 1);
+    holder.run([&] { lock_release(&drive_->aside.lock); });
+    server.wait();
+    EXPECT_EQ(left(record), 1u);
+    EXPECT_EQ(drive_slot(record)->listed, 1u);
+    EXPECT_EQ(drive_->aside.serving, 0u);
+}
+
 /* Who forks sleeps until those who serve have come between callbacks. */
 TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
 {
@@ -236,6 +283,27 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     make_ready(other, 1);
     EXPECT_TRUE(drive_krcud_give(drive_, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
+}
+
+/* Its turn is over, for whoever forks next. */
+TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    static std::atomic<bool> began, may_end;
+    began = may_end = false;
+    make_ready(record, 1, [](rcu_head *) {
+        began = true;
+        may_end.wait(false);
+        pthread_exit(nullptr);
+    });
+    EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && began.load(); }));
+    may_end = true;
+    may_end.notify_all();
+    EXPECT_TRUE(
+        test::eventually([&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->krcud[0].serving, 0u);
 }
 
 /* One that finds the owner at its queue gives it back, and has the owner tell the driver. */
