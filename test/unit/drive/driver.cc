@@ -2,10 +2,12 @@
 /* Dispatching: whom a pass looks at, and what it lets alone.
  */
 #include <array>
+#include <csignal>
 #include <pthread.h>
 
 #include <gtest/gtest.h>
 
+#include "../../support/capture.h"
 #include "world.h"
 
 namespace
@@ -296,6 +298,37 @@ TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
     EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
     EXPECT_EQ(drive_slot(record)->booster, 0u) << "who boosted is not there";
     EXPECT_EQ(world_.craft(0), record);
+}
+
+/* A program may look like a handler for ever, which it is told once, and not before it is likely. */
+TEST_F(Dispatch, WhatIsHeldBackForLongIsSaidOnce)
+{
+    const auto says = [&](int calls) {
+        test::CapturedErrors errors;
+        for (int i = 0; i < calls; i++)
+            drive_start_in_call(drive_);
+        return errors.contains("call rtrcu_register_thread() (said once)");
+    };
+    struct sigaction handled = {}, before = {};
+    handled.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &handled, &before);
+    test::Worker thread;
+    thread.run([&] {
+        sigset_t blocked;
+        drive_->survivor = lock_thread_id();
+        plat_signals_blocked(&drive_->survivor_blocks);
+        sigemptyset(&blocked);
+        sigaddset(&blocked, SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+        reader_self_set(READER_STATE_NAMED);
+        EXPECT_FALSE(says(999));
+        EXPECT_TRUE(says(1));
+        EXPECT_FALSE(says(1000));
+        reader_self_clear(READER_STATE_NAMED);
+    });
+    sigaction(SIGUSR1, &before, nullptr);
+    EXPECT_EQ(drive_->held_back.count, 2000u);
+    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
 }
 
 } // namespace

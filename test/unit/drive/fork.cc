@@ -232,4 +232,14 @@ TEST_F(ForkTurn, ADaemonThatWasHeldOffHasOneToo)
     }
 }
 
+/* Who read the count before its attempt, and begins to sleep behind the wake-up, does not. */
+TEST_F(ForkTurn, TheEndOfAForkIsCounted)
+{
+    uint32_t before = drive_->fork_event;
+    drive_before_fork(drive_);
+    EXPECT_EQ(drive_->fork_event, before);
+    drive_after_fork_parent(drive_);
+    EXPECT_EQ(drive_->fork_event, before + 1);
+}
+
 } // namespace

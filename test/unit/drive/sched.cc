@@ -34,4 +34,32 @@ TEST_F(SchedDriver, CallbacksOfAThreadThatIsGoneAreSomebodysWork)
     EXPECT_TRUE(asks());
 }
 
+/* It has a step of its own to take at the next quiescent state; nobody else has, nor does anybody without work. */
+TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
+{
+    const auto asks_itself = [&](auto say) {
+        EXPECT_FALSE(reader_word_is_special(reader_self_word()));
+        say(drive_);
+        return reader_word_is_special(reader_self_word());
+    };
+    test::Worker preemptible, quiescent;
+    preemptible.run([&] {
+        rcu_read_lock(); /* registers */
+        rcu_read_unlock();
+        EXPECT_FALSE(asks_itself(drive_driver_sched.notify));
+    });
+    quiescent.run([&] {
+        ASSERT_EQ(section_register(&rtrcu_domain.gp, RTRCU_QSBR), 0);
+        rcu_quiescent_state(); /* takes the flag back */
+        EXPECT_FALSE(asks_itself(drive_driver_sched.online)) << "nothing is left";
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_FALSE(asks_itself(drive_driver_sched.notify));
+        reader_self_clear(READER_STATE_DEADLINE);
+        (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
+        EXPECT_TRUE(asks_itself(drive_driver_sched.online));
+        rcu_quiescent_state();
+        EXPECT_TRUE(asks_itself(drive_driver_sched.notify));
+    });
+}
+
 } // namespace

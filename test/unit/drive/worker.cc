@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "../../support/capture.h"
 #include "../../support/transitions.h"
 #include "world.h"
 
@@ -213,6 +214,33 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     EXPECT_TRUE(drive_tell_handler(drive_));
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0 && told.load() > before; }));
     EXPECT_EQ(told.load(), before + 1);
+}
+
+TEST_F(Worker, TheFirstRefusalIsSaid)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    const auto says = [&](int priority) {
+        test::CapturedErrors errors;
+        wanted_priority = priority; /* there is none of that number */
+        drive_worker_settle(worker, wanted);
+        return errors.contains("real-time scheduling is refused");
+    };
+    test::Worker thread;
+    thread.run([&] {
+        EXPECT_TRUE(says(1000));
+        EXPECT_FALSE(says(1001));
+        EXPECT_FALSE(says(1002));
+    });
+    EXPECT_EQ(drive_->rt_refused.count, 3u);
+}
+
+/* One that is made for an ordinary booster asks for nothing that may be refused. */
+TEST_F(Worker, TheNudgerBeginsAboveTheBoosterOrAsOrdinary)
+{
+    config_.kthread_prio = 0;
+    EXPECT_EQ(drive_job_nudge.priority(&config_), 0);
+    config_.kthread_prio = 7;
+    EXPECT_EQ(drive_job_nudge.priority(&config_), 8);
 }
 
 } // namespace
