@@ -67,4 +67,55 @@ TEST(Leave, LeavesAllItsTasksToItsLeaf)
     });
 }
 
+/* Its hook may not run again: what it reads from now on must not take a slot that nobody would give back. */
+TEST(Leave, AtItsExitIsForGood)
+{
+    test::Worker reader;
+    reader.run([] {
+        ASSERT_NE(section_record(gp_), nullptr);
+        (void)section_leave(gp_, false);
+        ASSERT_NE(section_record(gp_), nullptr) << "it may come again";
+        (void)section_leave(gp_, true);
+        EXPECT_TRUE(reader_self_is(READER_STATE_GONE));
+        EXPECT_EQ(section_record(gp_), nullptr);
+    });
+}
+
+/* More than an unlock promotes: whoever waits is woken, and does the rest. */
+TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
+{
+    std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
+    test::Worker reader;
+    reader.run([&] {
+        for (rcu_task &task : tasks) {
+            rcu_task_init(&task, "many");
+            rcu_read_lock();
+            (void)section_task_park(gp_, &task, true);
+        }
+        rcu_read_lock();
+    });
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    gp_actions actions = GP_ACTION_NONE;
+    reader.run([&] {
+        EXPECT_TRUE(rtrcu_word_leave());
+        actions = section_unlock_slow(gp_);
+    });
+    EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_THREAD));
+    EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
+    crank.poll(true);
+    EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_LEAF));
+    EXPECT_FALSE(crank.is_clear()) << "it waits for the tasks";
+    reader.run([&] {
+        for (rcu_task &task : tasks) {
+            rcu_task_resume(&task);
+            rcu_read_unlock();
+        }
+    });
+    crank.poll(true);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 } // namespace
