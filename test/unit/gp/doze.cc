@@ -63,6 +63,7 @@ TEST_F(Doze, WhoDoesNotReadSleepsBehindSoManyScans)
     EXPECT_TRUE(is_awake(busy));
     EXPECT_EQ(reader_next_awake(world_.registry(), nullptr), busy->leaf) << "no other leaf is looked at";
     EXPECT_EQ(reader_next_awake(world_.registry(), busy->leaf), nullptr);
+    EXPECT_FALSE(normal_->sleepy) << "and the next has nobody to look for";
 }
 
 TEST_F(Doze, ThoseWhoReadNowAndThenAreLookedAt)

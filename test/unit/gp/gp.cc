@@ -2,6 +2,7 @@
 /* The grace-period machine: cookies, scan, reports and carries in trees of every height, over readers made by hand.
  */
 #include <algorithm>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -555,6 +556,22 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
         EXPECT_EQ(leave_and_report(reader), GP_ACTION_NONE);
     grace_period();
     EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie));
+}
+
+/* Of a tree that has as many nodes as there is room for, the next is another level's first, or no node. */
+TEST_F(Gp, AfterForkNoNodeIsForgottenThatIsNone)
+{
+    constexpr uint32_t leaves = READER_FANOUT - 1;
+    (void)readers_in_leaves(leaves);
+    void *beyond = &gp_->level1[1];
+    std::vector<char> before(sizeof(gp_node), 0x5a);
+    memcpy(beyond, before.data(), before.size());
+    lock_acquire(&normal_->crank);
+    gp_begin(gp_, GP_NORMAL, 1);
+    (void)gp_scan(gp_, GP_NORMAL);
+    gp_after_fork_child(gp_, PLAT_NOBODY);
+    rtrcu_self.locks_held = 0;
+    EXPECT_EQ(memcmp(beyond, before.data(), before.size()), 0);
 }
 
 void scan_without_the_crank()
