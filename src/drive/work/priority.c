@@ -40,6 +40,7 @@ static void refuse(struct drive_worker *worker, int priority, int error)
 /* From @before to @priority, under the lock; @thread: nobody = the worker itself.  Returns what is in force. */
 static int change(struct drive_worker *worker, struct plat_tid thread, int before, int priority)
 {
+    must_hold(&worker->lock);
     if (before == priority || was_refused(worker, priority))
         return before;
     int error = plat_tid_is_nobody(thread) ? plat_sched_set(priority, 0) : plat_sched_lift(thread, priority);
