@@ -13,7 +13,7 @@ static void refuse_inside_section(const char *call)
         plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself\n",
                  lock_thread_number(), call);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
-             "rtrcu: thread %u: %s() inside a read-side critical section waits for itself and will not return",
+             "rtrcu: thread %u: %s() inside a read-side critical section may wait for itself and never return",
              lock_thread_number(), call);
 }
 

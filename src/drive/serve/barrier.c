@@ -69,7 +69,7 @@ void drive_barrier(struct drive *drive)
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
             help(drive);
-        drive_progress_wait(drive, barrier_reached, NULL);
+        drive_progress_wait(drive, barrier_reached, NULL, PLAT_FOREVER);
         report_if_old(&barrier);
     }
 }
@@ -87,9 +87,10 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
     int64_t moved_ns = plat_clock_now();
     while (!is_below_qmax(drive, record)) { /* ends when daemons have caught up, or stand still */
         bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
-        if (!is_served || plat_clock_now() - moved_ns > DRIVE_PATIENCE_NS)
+        int64_t left_ns = moved_ns + DRIVE_PATIENCE_NS - plat_clock_now();
+        if (!is_served || left_ns < 0)
             return false;
-        drive_progress_wait(drive, is_below_qmax, record);
+        drive_progress_wait(drive, is_below_qmax, record, left_ns);
         if (callback_returned(record) == returned)
             continue;
         returned = callback_returned(record);

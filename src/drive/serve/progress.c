@@ -19,13 +19,15 @@ void drive_progress(struct drive *drive)
  *  - our count first:      the invoker sees it and wakes us;
  *  - its counters first:   we see the goal reached and do not sleep.
  * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
-void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument)
+void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument,
+                         int64_t longest_ns)
 {
+    int64_t tick_ns = drive_tick_ns(drive);
     drive_wake_later(drive, true);
     drive_wake_always(drive); /* a thread that waits may make a system call, a deadline thread too */
     struct tally_ticket ticket = tally_raise(&drive->progress_waiters);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))
-        drive_sleep(drive, &drive->progress, progress, drive_tick_ns(drive));
+        drive_sleep(drive, &drive->progress, progress, longest_ns < tick_ns ? longest_ns : tick_ns);
     (void)tally_lower(&drive->progress_waiters, ticket);
 }

@@ -63,7 +63,8 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
 
 /* A batch has been invoked: wake the threads that wait for one. */
 void drive_progress(struct drive *drive);
-/* Wait for a batch, unless @reached; at most a tick. */
-void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument);
+/* Wait for a batch, unless @reached; at most a tick, and @longest_ns. */
+void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, void *), void *argument,
+                         int64_t longest_ns);
 
 #endif

@@ -24,7 +24,7 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     uint32_t flag = 0, id = 0;
     test::Worker waiter;
     waiter.run([&] { id = lock_thread_number(); });
-    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
+    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag, PLAT_FOREVER); });
     ASSERT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1; }));
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(id)); }));
     rtrcu_store_release(&flag, 1);
@@ -44,12 +44,24 @@ TEST_F(Progress, BehindAForkNobodyIsCountedOut)
     pid_t id = 0;
     test::Worker waiter;
     waiter.run([&] { id = pid_t(lock_thread_number()); });
-    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag); });
+    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag, PLAT_FOREVER); });
     ASSERT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1 && test::is_asleep(id); }));
     fork_in_a_handler();
     tally_forget(&drive_->progress_waiters);
     while (!waiter.is_done()) /* ends with its sleep */
         plat_futex_wake(&drive_->progress, INT32_MAX);
+    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
+}
+
+/* A backlog that stands still is waited for as long as patience goes, and not for a tick, which is an hour here. */
+TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
+{
+    config_.tick_us = 3600000000;
+    config_.qmax = 1;
+    reader_record *record = world_.craft(0);
+    queue(record, 2);
+    drive_->thread.state = DRIVE_RUNNING;
+    EXPECT_FALSE(drive_wait_below_qmax(drive_, record));
     EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
 }
 
