@@ -112,14 +112,16 @@ static inline void rcu_task_unlist(struct rcu_task *task)
     rtrcu_task_unlist(task);
 }
 
-/* Does a gp wait for @task, so that its scheduler should run it first?  A hint; any context, never blocks. */
+/* Does a gp wait for @task, so that its scheduler should run it first?  A hint; any context, never blocks.  Of a task
+ * that parked on a thread without a record, for want of memory, it says so always. */
 static inline bool rcu_task_blocking(const struct rcu_task *task)
 {
     return rtrcu_task_blocking(task);
 }
 
 /* @handler is called, by a thread of the library's that holds nothing, whenever parked tasks have come that a gp waits
- * for; it asks rcu_task_blocking() of its own.  Calls do not overlap.  NULL = none. */
+ * for; it asks rcu_task_blocking() of its own.  It is not told of tasks that parked on threads without a record.  Calls
+ * do not overlap.  NULL = none. */
 static inline void rcu_task_set_blocking_handler(void (*handler)(void))
 {
     rtrcu_task_set_blocking_handler(handler);

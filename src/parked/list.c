@@ -346,8 +346,9 @@ struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu
 bool parked_is_waited_for(const struct rcu_task *task)
 {
     const struct reader_leaf *leaf = rtrcu_load_relaxed(&task->leaf);
-    if (rtrcu_load_acquire(&task->where) != PARKED_ON_LEAF || !leaf)
-        return false;
+    uint32_t where = rtrcu_load_acquire(&task->where);
+    if (where != PARKED_ON_LEAF || !leaf)
+        return parked_is_counted(where); /* perhaps: their groups are waited for as a whole */
     return waits_for(parked_leaf(leaf), 0, task) || waits_for(parked_leaf(leaf), 1, task);
 }
 

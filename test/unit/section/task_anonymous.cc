@@ -59,6 +59,23 @@ TEST_F(NoRecord, AThreadThatEndsInsideIsNoLongerCounted)
     allow();
 }
 
+/* Its scheduler could not know better. */
+TEST_F(NoRecord, ATaskThatIsCountedIsSaidToBlock)
+{
+    rcu_task task;
+    rcu_task_init(&task, "counted");
+    first_.run([&] {
+        EXPECT_FALSE(rcu_task_blocking(&task));
+        rcu_read_lock();
+        rcu_task_park(&task);
+        EXPECT_TRUE(rcu_task_blocking(&task));
+        rcu_task_resume(&task);
+        rcu_read_unlock();
+        EXPECT_FALSE(rcu_task_blocking(&task));
+    });
+    allow();
+}
+
 TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
 {
     first_.run([&] {
