@@ -37,15 +37,17 @@ bool parked_any(struct reader_registry *registry)
     return false;
 }
 
+/* A promotion adds to the leaf's list before it takes from the thread's: so what is no longer on the one is seen on the
+ * other behind that. */
 bool parked_anywhere(struct reader_registry *registry)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
-        if (parked_on_leaf(leaf) != 0)
-            return true;
         for (uint32_t slots = parked_holders(leaf); slots;) {
             if (parked_on_thread(reader_next(leaf, &slots)) != 0)
                 return true;
         }
+        if (parked_on_leaf(leaf) != 0)
+            return true;
     }
     return reader_anonymous(registry) != 0;
 }

@@ -121,6 +121,7 @@
     X(TaskTakenAnonymous) \
     X(TaskBeneath) \
     X(TaskBeneathEnded) \
+    X(TaskPolled) \
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \

@@ -296,11 +296,40 @@ void taken_anonymous_setup()
     begin_without_record(resume_and_list);
 }
 
+// A task is polled on another thread than the one that listed it: checks of debug builds ask whether there is any.
+void list_and_stay()
+{
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+    rtrcu_task_list(&task);
+    rtrcu_store_release(&parked, true);
+    stay();
+}
+
+void poll_and_unlist()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    for (int poll = 0; poll < 3; poll++)
+        sim::expect(parked_anywhere(&rtrcu_domain.registry), "a task that is listed is seen, wherever it is moved");
+    sim::expect(held->value == 42, "a listed task may use the object until it is unlisted");
+    rtrcu_task_unlist(&task);
+    stay();
+}
+
+void polled_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, list_and_stay, poll_and_unlist);
+}
+
 } // namespace
 
 extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
     kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous,
-    kTaskBeneath, kTaskBeneathEnded;
+    kTaskBeneath, kTaskBeneathEnded, kTaskPolled;
+
+const sim::Scenario kTaskPolled = {
+    "task-polled", "a listed task is polled on another thread", polled_setup, expect_idle, check_invariants, 4000};
 
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
