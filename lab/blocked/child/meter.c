@@ -118,11 +118,11 @@ void __wrap_lock_release(struct lock *lock)
     __real_lock_release(lock);
 }
 
-unsigned int __wrap_parked_promote(struct reader_record *record, unsigned int threads, uint32_t *moved)
+struct reader_kinds __wrap_parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved)
 {
     struct meter_totals *into = meter.into;
     uint64_t began = into ? cycles_now() : 0;
-    unsigned int fresh = __real_parked_promote(record, threads, moved);
+    struct reader_kinds fresh = __real_parked_promote(record, thread, moved);
     if (into && *moved) {
         into->promotions += *moved;
         into->promotion_cycles += cycles_now() - began;
