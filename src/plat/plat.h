@@ -207,7 +207,7 @@ int plat_sched_rt_priority(void);
 int plat_cancel_hold(void);
 void plat_cancel_restore(int saved);
 
-/* All signals off, and back. */
+/* All signals off but those that the thread's own instructions and system calls raise, and back. */
 void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
 /* The calling thread blocks what the process blocked. */

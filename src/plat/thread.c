@@ -30,11 +30,22 @@
 /* A stack that is refused as too small is doubled up to this. */
 #define STACK_MOST_BYTES ((size_t)64 * 1024 * 1024)
 
+/* All signals but those that an instruction or a system call of the thread itself raises: a program's crash handler
+ * must see them, a sandbox's handler answers for a call that it traps, and the kernel ends a process whose thread
+ * blocks them. */
+static void all_foreign(sigset_t *set)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(set, own[i]);
+}
+
 void plat_signals_block(sigset_t *saved)
 {
-    sigset_t all;
-    sigfillset(&all);
-    plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)saved, 8, 0, 0);
+    sigset_t foreign;
+    all_foreign(&foreign);
+    plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&foreign, (long)saved, 8, 0, 0);
 }
 
 void plat_signals_restore(const sigset_t *saved)
@@ -121,14 +132,12 @@ static void *begin(void *argument)
     return thread->body(thread->argument);
 }
 
-/* What a fault of the thread itself raises is handled there: a program's crash handler must see it. */
+/* In a thread of ours abort() comes to the program's handler too. */
 static void block_foreign(pthread_attr_t *attributes)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t set;
-    sigfillset(&set);
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        sigdelset(&set, own[i]);
+    all_foreign(&set);
+    sigdelset(&set, SIGABRT);
     pthread_attr_setsigmask_np(attributes, &set);
 }
 

@@ -166,6 +166,52 @@ CHILD(refuse_before_start)
     test::become_child("refused_all_along");
 }
 
+std::atomic<long> answered{0};
+
+/* What a broker does: the call fails. */
+void answer_trapped_call(int, siginfo_t *, void *context)
+{
+    auto &machine = static_cast<ucontext_t *>(context)->uc_mcontext;
+#ifdef __x86_64__
+    machine.gregs[REG_RAX] = -EPERM;
+#else
+    machine.regs[0] = static_cast<unsigned long>(-EPERM);
+#endif
+    answered++;
+}
+
+/* The kernel ends a process that blocks SIGSYS where one of its calls is trapped. */
+CHILD(trapped_calls)
+{
+    struct sigaction action = {};
+    action.sa_sigaction = answer_trapped_call;
+    action.sa_flags = SA_SIGINFO;
+    REQUIRE(sigaction(SIGSYS, &action, nullptr) == 0);
+    REQUIRE(test::refuse({{SYS_membarrier, test::TRAPPED},
+                          {SYS_getpriority, test::TRAPPED},
+                          {SYS_setpriority, test::TRAPPED},
+                          {SYS_sched_getscheduler, test::TRAPPED},
+                          {SYS_sched_getaffinity, test::TRAPPED},
+                          {SYS_sched_get_priority_min, test::TRAPPED},
+                          {SYS_sched_get_priority_max, test::TRAPPED},
+                          {SYS_getcpu, test::TRAPPED},
+                          {SYS_openat, test::TRAPPED}}));
+    rcu_set_deadline(1);
+    rcu_set_deadline(0);
+    Readers readers;
+    work(&readers);
+    REQUIRE(test::stats().full_fences == 1);
+    REQUIRE(answered > 0);
+    pid_t child = fork();
+    if (child == 0) {
+        rcu_free(malloc(8));
+        rcu_barrier();
+        _exit(0);
+    }
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+}
+
 CHILD(refused_in_mid_run)
 {
     Readers readers;
@@ -412,7 +458,7 @@ TEST_P(Sandbox, GracePeriodsGoOn)
 INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
                          testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
                                          "caller_is_a_reader", "callers_wait_for_each_other",
-                                         "locks_refused_in_mid_run", "numbers_refused_before_start",
+                                         "locks_refused_in_mid_run", "numbers_refused_before_start", "trapped_calls",
                                          "forked_into_a_sandbox", "one_thread_in_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 

@@ -18,6 +18,9 @@
 namespace test
 {
 
+/* Error of a call that raises SIGSYS instead: the program's handler answers for it. */
+constexpr int TRAPPED = 0;
+
 /* One rule: @call fails with @error; if @operations is not empty, only where its second argument, without the bits
  * that say private and by which clock, is one of them. */
 struct Refusal {
@@ -36,7 +39,8 @@ inline bool refuse(const std::vector<Refusal> &refusals)
     auto answer = [](unsigned what) { return sock_filter BPF_STMT(BPF_RET | BPF_K, what); };
     std::vector<sock_filter> filter;
     for (const Refusal &refusal : refusals) {
-        unsigned error = SECCOMP_RET_ERRNO | static_cast<unsigned>(refusal.error);
+        unsigned error = refusal.error == TRAPPED ? static_cast<unsigned>(SECCOMP_RET_TRAP)
+                                                  : SECCOMP_RET_ERRNO | static_cast<unsigned>(refusal.error);
         auto operations = static_cast<unsigned char>(refusal.operations.size());
         auto rest = static_cast<unsigned char>(operations ? 2 * operations + 2 : 1);
         filter.push_back(load(offsetof(struct seccomp_data, nr)));

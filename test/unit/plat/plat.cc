@@ -301,6 +301,25 @@ TEST(Thread, HasItsNameAndTheSignalsOfItsOwnFaultsOnly)
     seen->steps.wait(3);
 }
 
+TEST(Signals, ThoseOfItsOwnFaultsStayAsTheyWere)
+{
+    sigset_t mine, before, during, after;
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGFPE);
+    pthread_sigmask(SIG_BLOCK, &mine, nullptr);
+    plat_signals_block(&before);
+    plat_signals_blocked(&during);
+    plat_signals_restore(&before);
+    plat_signals_blocked(&after);
+    pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
+    for (int blocked : {SIGUSR1, SIGALRM, SIGTERM, SIGPROF, SIGCHLD, SIGABRT, SIGFPE})
+        EXPECT_EQ(sigismember(&during, blocked), 1) << blocked;
+    for (int open : {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS})
+        EXPECT_EQ(sigismember(&during, open), 0) << open;
+    for (int signal = 1; signal < NSIG; signal++)
+        EXPECT_EQ(sigismember(&after, signal), sigismember(&before, signal)) << signal;
+}
+
 TEST(Thread, RunsAtHomeWhateverItsMakerIs)
 {
     plat_home home;
