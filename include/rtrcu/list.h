@@ -43,8 +43,18 @@ static inline void *rtrcu_list_object_or_null(const void *node, size_t offset)
 {
     return node ? rtrcu_list_object(node, offset) : NULL;
 }
+static inline void *rtrcu_list_node(const void *object, size_t offset)
+{
+    return (void *)((uintptr_t)object + offset);
+}
+/* A C++ program may be warned of C casts in its own lines. */
+#ifdef __cplusplus
+#define RTRCU_LIST_AS(type, pointer) static_cast<type>(pointer)
+#else
+#define RTRCU_LIST_AS(type, pointer) ((type)(pointer))
+#endif
 #define RTRCU_LIST_NODE(pos, member)                                                                                   \
-    ((__typeof__(&(pos)->member))(void *)((uintptr_t)(pos) + offsetof(__typeof__(*(pos)), member)))
+    RTRCU_LIST_AS(__typeof__(&(pos)->member), rtrcu_list_node((pos), offsetof(__typeof__(*(pos)), member)))
 
 /* The member's name of a traversal; behind it may stand a condition under which no section is needed. */
 #define RTRCU_LIST_MEMBER(member, ...) member
@@ -83,9 +93,10 @@ static inline void INIT_LIST_HEAD(struct list_head *list)
 }
 
 /* The object around node @ptr, which is not a head; hlist_entry_safe() makes NULL of NULL. */
-#define list_entry(ptr, type, member) ((type *)rtrcu_list_object((ptr), offsetof(type, member)))
+#define list_entry(ptr, type, member) RTRCU_LIST_AS(type *, rtrcu_list_object((ptr), offsetof(type, member)))
 #define hlist_entry(ptr, type, member) list_entry(ptr, type, member)
-#define hlist_entry_safe(ptr, type, member) ((type *)rtrcu_list_object_or_null((ptr), offsetof(type, member)))
+#define hlist_entry_safe(ptr, type, member)                                                                            \
+    RTRCU_LIST_AS(type *, rtrcu_list_object_or_null((ptr), offsetof(type, member)))
 #define list_first_entry(head, type, member) list_entry((head)->next, type, member)
 #define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
 #define list_next_entry(pos, member) list_entry((pos)->member.next, __typeof__(*(pos)), member)
