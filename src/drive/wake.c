@@ -18,7 +18,7 @@ void drive_perform(struct drive *drive, enum gp_actions actions)
         return;
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct drive_turning *turning = &drive->turning[kind];
-        if (!(actions & gp_action_wake(kind)) || !may_wake() || !rtrcu_load_relaxed(&turning->sleeping))
+        if (!(actions & gp_action_wake(kind)) || !may_wake() || !tally_read(&turning->sleeping))
             continue;
         rtrcu_fetch_add(&turning->event, 1);
         plat_futex_wake(&turning->event, 1);

@@ -149,14 +149,14 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
  * litmus: O9 */
-static bool look_before_sleep(struct drive *drive, enum gp_kind kind)
+static bool look_before_sleep(struct drive *drive, enum gp_kind kind, struct tally_ticket *asleep)
 {
-    uint32_t *sleeping = &drive->turning[kind].sleeping;
-    rtrcu_fetch_add(sleeping, 1);
+    struct tally *sleeping = &drive->turning[kind].sleeping;
+    *asleep = tally_raise(sleeping);
     poll_readers(drive, kind, true);
     if (!gp_is_clear(drive->gp, kind))
         return false;
-    rtrcu_fetch_add(sleeping, (uint32_t)-1);
+    (void)tally_lower(sleeping, *asleep);
     return true;
 }
 
@@ -182,12 +182,18 @@ static struct start start_of(const struct drive *drive, enum gp_kind kind)
     return (struct start){drive->generation, gp_seq(drive->gp, kind)};
 }
 
+/* The next step looks at readers as the first one does. */
+static void look_anew(struct drive_turning *turning)
+{
+    turning->unscanned = turning->asked = false;
+}
+
 static bool is_undone(struct drive *drive, enum gp_kind kind, struct start start)
 {
     if (start.generation == drive->generation)
         return false;
     gp_undo(drive->gp, kind, start.seq);
-    drive_turning_after_fork_child(&drive->turning[kind]);
+    look_anew(&drive->turning[kind]);
     return true;
 }
 
@@ -200,11 +206,13 @@ static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
         drive_expedited_done(drive);
 }
 
-/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
+/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep, by the
+ * ticket that the step gave. */
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
+                         struct tally_ticket *asleep)
 {
     if (drive->turning[kind].asked) {
         poll_readers(drive, kind, true);
@@ -219,7 +227,7 @@ static enum outcome look(struct drive *drive, enum gp_kind kind, const struct dr
         return ENDED;
     if (drive_boost_is_due(drive, kind))
         drive_boost(drive, kind);
-    return look_before_sleep(drive, kind) ? ENDED : ASLEEP;
+    return look_before_sleep(drive, kind, asleep) ? ENDED : ASLEEP;
 }
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
@@ -231,7 +239,8 @@ static void ask_for_fence(struct drive *drive, enum gp_kind kind)
 }
 
 /* Begin, or go on with what is under way, whoever began it. */
-static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
+                          struct tally_ticket *asleep)
 {
     enum outcome outcome = ENDED;
     if (!gp_is_running(drive->gp, kind))
@@ -239,24 +248,28 @@ static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct d
     if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
         if (options->by_caller)
             ask_for_fence(drive, kind);
-        rtrcu_fetch_add(&drive->turning[kind].sleeping, 1);
+        *asleep = tally_raise(&drive->turning[kind].sleeping);
         return ASLEEP;
     }
     if (!gp_is_clear(drive->gp, kind))
-        outcome = look(drive, kind, options);
+        outcome = look(drive, kind, options, asleep);
     if (outcome == ENDED)
         end(drive, kind, options->by_caller);
     return outcome;
 }
 
 /* Under the crank. */
-static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
+                         struct tally_ticket *asleep)
 {
     struct start start = start_of(drive, kind);
-    enum outcome outcome = go_on(drive, kind, options);
+    enum outcome outcome = go_on(drive, kind, options, asleep);
     bool is_running = gp_is_running(drive->gp, kind);
-    if (is_undone(drive, kind, start))
+    if (is_undone(drive, kind, start)) {
+        if (outcome == ASLEEP)
+            (void)tally_lower(&drive->turning[kind].sleeping, *asleep);
         return AGAIN;
+    }
     invariant("INV-GP2", is_running == (outcome != ENDED));
     return outcome;
 }
@@ -305,7 +318,7 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind)
     struct drive_turning *turning = &drive->turning[kind];
     lock_release(gp_crank(drive->gp, kind));
     rtrcu_fetch_add(&turning->event, 1); /* [O10] */
-    if (rtrcu_load_relaxed(&turning->sleeping))
+    if (tally_read(&turning->sleeping))
         plat_futex_wake(&turning->event, INT32_MAX);
     if (kind == GP_NORMAL && tally_read(&drive->turn_waiters)) {
         rtrcu_fetch_add(&drive->turns, 1);
@@ -337,15 +350,6 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     return ended;
 }
 
-/* The calling thread, which was asleep, no longer counts as such; in the child of a handler that has forked it may not
- * have counted. */
-static void uncount(uint32_t *count)
-{
-    uint32_t seen = rtrcu_load_relaxed(count);
-    while (seen != 0 && !rtrcu_compare_exchange(count, &seen, seen - 1))
-        ; /* each failure means that another thread came or went */
-}
-
 /* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
 static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns)
 {
@@ -357,9 +361,9 @@ static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
 static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
-                                     bool *watches)
+                                     struct tally_ticket *asleep, bool *watches)
 {
-    enum outcome outcome = step(drive, kind, options);
+    enum outcome outcome = step(drive, kind, options, asleep);
     if (outcome == ENDED) {
         drive_release_crank(drive, kind);
         return outcome;
@@ -417,20 +421,21 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
     int64_t pause_ns = 0, served_ns = options->serves ? plat_clock_now() : 0;
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
+        struct tally_ticket asleep = {0};
         if (serve_meanwhile(drive, options, &served_ns))
             return stop_watching(drive, kind);
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
-            rtrcu_fetch_add(&turning->sleeping, 1);
+            asleep = tally_raise(&turning->sleeping);
         } else if (gp_reached(drive->gp, kind, cookie)) {
             drive_release_crank(drive, kind);
             return;
-        } else if (step_and_release(drive, kind, options, &watches) != ASLEEP) {
+        } else if (step_and_release(drive, kind, options, &asleep, &watches) != ASLEEP) {
             continue;
         }
         pause_ns = next_pause(drive, watches, pause_ns);
         drive_sleep(drive, &turning->event, event, pause_ns);
-        uncount(&turning->sleeping);
+        (void)tally_lower(&turning->sleeping, asleep);
     }
 }
 
@@ -473,7 +478,7 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 
 void drive_turning_after_fork_child(struct drive_turning *turning)
 {
-    turning->unscanned = turning->asked = false;
+    look_anew(turning);
     rtrcu_store_relaxed(&turning->event, 0);
-    rtrcu_store_relaxed(&turning->sleeping, 0);
+    tally_forget(&turning->sleeping);
 }

@@ -18,8 +18,8 @@ struct drive_boosting {
 
 /* Of one kind of grace period: the threads that wait for its end, and turn it meanwhile. */
 struct drive_turning {
-    uint32_t event;    /* atomic: futex: counts wake-ups and releases of the crank */
-    uint32_t sleeping; /* atomic: how many sleep on it or are about to */
+    uint32_t event;        /* atomic: futex: counts wake-ups and releases of the crank */
+    struct tally sleeping; /* how many sleep on it or are about to */
     struct counter slept, by_caller, unfenced;
     /* What the next step needs to know; under the crank. */
     bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */

@@ -184,7 +184,8 @@ void expect_idle()
         const struct gp_machine *machine = &gp->machine[kind];
         sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
         sim::expect(machine->crank.word == 0, "nobody holds a crank at the end");
-        sim::expect(rtrcu_domain.drive.turning[kind].sleeping == 0, "nobody counts as asleep over a crank at the end");
+        sim::expect(tally_read(&rtrcu_domain.drive.turning[kind].sleeping) == 0,
+                    "nobody counts as asleep over a crank at the end");
     }
     for (uint32_t i = 0; i < rtrcu_domain.registry.leaf_count; i++)
         sim::expect(rtrcu_domain.registry.leaf[i]->lock.word == 0, "nobody holds a leaf at the end");

@@ -47,7 +47,7 @@ bool other_has_returned()
 bool first_waits()
 {
     return rtrcu_load_acquire(&first_is_kept) || rtrcu_load_acquire(&first_is_done) ||
-           rtrcu_load_relaxed(&rtrcu_domain.drive.turning[GP_NORMAL].sleeping) != 0;
+           tally_read(&rtrcu_domain.drive.turning[GP_NORMAL].sleeping) != 0;
 }
 
 bool first_has_gone_on()

@@ -63,7 +63,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     }
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turning[kind].unscanned = drive_->turning[kind].asked = true;
-        drive_->turning[kind].sleeping = 2;
+        drive_->turning[kind].sleeping.word = 2;
     }
     drive_->numbers.told = 4096;
     drive_after_fork_child(drive_, {OLD});
@@ -89,7 +89,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         EXPECT_EQ(tally_read(&drive_->numbers.waiters[i]) | drive_->numbers.priority[i], 0u) << i;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         EXPECT_FALSE(drive_->turning[kind].unscanned || drive_->turning[kind].asked);
-        EXPECT_EQ(drive_->turning[kind].sleeping, 0u);
+        EXPECT_EQ(tally_read(&drive_->turning[kind].sleeping), 0u);
     }
     EXPECT_EQ(drive_->numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->survivor.number, lock_thread_number());

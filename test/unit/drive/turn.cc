@@ -127,17 +127,17 @@ TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
 /* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
 TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
 {
-    uint32_t *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker holder, caller;
     holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
     caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 1; }));
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1; }));
     EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_EQ(*sleeping, 0u);
+    EXPECT_EQ(tally_read(sleeping), 0u);
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 1u);
 }
 
@@ -192,7 +192,7 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
 /* There nobody counts. */
 TEST_F(Turn, BehindAForkNobodyIsCountedOut)
 {
-    uint32_t *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     config_.tick_us = 3600000000;
     test::Worker holder, caller;
@@ -200,14 +200,15 @@ TEST_F(Turn, BehindAForkNobodyIsCountedOut)
     pid_t id = 0;
     caller.run([&] { id = pid_t(lock_thread_number()); });
     caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 1 && test::is_asleep(id); }));
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
     fork_in_a_handler();
-    rtrcu_store_release(sleeping, 0);
+    tally_forget(sleeping);
+    (void)tally_raise(sleeping); /* the child's own first */
     holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
     plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_EQ(*sleeping, 0u);
+    EXPECT_EQ(tally_read(sleeping), 1u);
 }
 
 /* Who waits for readers first looks once a tick; those who come later do not. */
@@ -219,10 +220,11 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     uint32_t id = 0;
     first.run([&] { id = lock_thread_number(); });
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher.number, *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher.number;
+    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
     second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(sleeping) == 2; }));
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 2; }));
     EXPECT_EQ(peek(watcher), id);
     test::World::set_inside(record, 0);
     first.wait();
