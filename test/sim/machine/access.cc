@@ -28,7 +28,8 @@ void World::check_access(uintptr_t address, size_t size, AccessKind kind, const 
     if (address < kFirstPage)
         fail(fmt::format("{}: through a null pointer", text));
     Access access{current_->id, static_cast<int>(threads_.size()), &current_->clock, text, pc};
-    std::string error = memory_.check(address, size, kind, access, options_.races);
+    std::string error = is_of_gone_thread(address) ? "use of what belonged to a thread that is not in the fork's child"
+                                                   : memory_.check(address, size, kind, access, options_.races);
     if (!error.empty())
         fail(fmt::format("{}: {}", text ? text : fmt::format("plain access|{}", fmt::ptr(pc)), error));
 }

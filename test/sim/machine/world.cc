@@ -242,6 +242,7 @@ void World::end_others()
         self.clock.join(thread.clock);
         thread.waits = Waits::kFinished;
         thread.signal = nullptr;
+        thread.gone = true;
     }
     trace("is alone in a fork's child", "", 0);
 }
@@ -250,6 +251,16 @@ void *World::thread_block()
 {
     size_t slot = current_ == &outside_ ? 0 : static_cast<size_t>(current_->id) + 1;
     return blocks_.data() + slot * kThreadBlock;
+}
+
+// In a process they would belong to the child's next threads.
+bool World::is_of_gone_thread(uintptr_t address) const
+{
+    size_t in_stacks = address - reinterpret_cast<uintptr_t>(stacks_.data());
+    size_t in_blocks =
+        address - reinterpret_cast<uintptr_t>(blocks_.data()) - kThreadBlock; // the first is the outside's
+    return (in_stacks / kStack < threads_.size() && threads_[in_stacks / kStack].gone) ||
+           (in_blocks / kThreadBlock < threads_.size() && threads_[in_blocks / kThreadBlock].gone);
 }
 
 bool World::on_own_stack(uintptr_t address) const

@@ -58,6 +58,7 @@ struct Thread {
     uint64_t history = 0;
     int rt_priority = 0;
     bool signals_blocked = false;
+    bool gone = false;          // not in this fork's child, where its stack and its block are anybody's
     void (*signal)() = nullptr; // pending
     bool deliver = false;
     void *exit_value = nullptr;
@@ -97,6 +98,7 @@ class World
     void *allocate_pages(size_t bytes);
     void release(void *memory);
     bool is_freed(const void *memory) const; // of something that was allocated
+    bool is_of_gone_thread(uintptr_t address) const;
     [[noreturn]] void fail(const std::string &message);
     void expect(bool condition, const char *text);
     // What the library says to the user: part of the trace.

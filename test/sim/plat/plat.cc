@@ -254,11 +254,6 @@ void plat_signals_home(const struct plat_home *home)
     (void)home;
 }
 
-void plat_signals_blocked(sigset_t *now)
-{
-    memset(now, 0, sizeof(*now));
-}
-
 bool plat_signals_added(const sigset_t *before)
 {
     (void)before;
