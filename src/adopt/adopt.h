@@ -118,6 +118,7 @@ struct rtrcu_adopted {
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
     uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and went through */
     uint64_t blocked;                          /* atomic: calls that waited there */
+    uint64_t lost_at_fork;                     /* callbacks of a parent that its child can neither run nor find */
     uint64_t lifts;                            /* atomic: times that a server began to run above ordinary threads */
 };
 

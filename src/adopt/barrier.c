@@ -7,42 +7,79 @@
 
 #include "adopt/adopt.h"
 
-#define MARKERS_HERE 16
-
-/* What one rcu_barrier() waits for. */
-struct waiting {
-    uint32_t left; /* atomic: futex */
-};
-
 struct marker {
     struct rcu_head head;
     struct waiting *waiting;
 };
 
+/* What one rcu_barrier() waits for.  Not on the stack of its caller, since a fork's child may have the markers in its
+ * queues and no such caller: there this memory is never given back. */
+struct waiting {
+    uint32_t left;  /* atomic: futex: markers that have not been reached */
+    uint32_t users; /* atomic: those, and the caller */
+    struct marker marker[];
+};
+
+static void let_go(struct waiting *waiting)
+{
+    if (rtrcu_fetch_add(&waiting->users, (uint32_t)-1) == 1)
+        free(waiting);
+}
+
 static void reached(struct rcu_head *head)
 {
     struct waiting *waiting = container_of(head, struct marker, head)->waiting;
     if (rtrcu_fetch_add(&waiting->left, (uint32_t)-1) == 1)
-        plat_futex_wake(&waiting->left, INT32_MAX); /* the waiter may be gone: then nobody waits there */
+        plat_futex_wake(&waiting->left, INT32_MAX);
+    let_go(waiting);
 }
 
-/* Behind what each server has: one marker each.  How many servers there are; more than @room: nothing is queued. */
-static uint32_t mark(struct rtrcu_adopted *adopted, struct marker *marker, uint32_t room, struct waiting *waiting)
+/* Under the lock. */
+static uint32_t count_servers(const struct rtrcu_adopted *adopted)
 {
     uint32_t count = 0;
-    lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         count++;
-    if (count <= room) {
+    return count;
+}
+
+/* Under the lock.  Behind what each server has: one marker each. */
+static void queue_markers(struct rtrcu_adopted *adopted, struct waiting *waiting)
+{
+    struct marker *marker = waiting->marker;
+    for (struct adopt_server *server = adopted->servers; server; server = server->next, marker++) {
+        marker->waiting = waiting;
+        marker->head.func = reached;
+        (void)cbqueue_push(&server->queue, &marker->head, CB_ANYBODY);
+    }
+}
+
+/* @waiting has room for so many servers; NULL: for none.  How many there are; if more, nothing is queued. */
+static uint32_t mark(struct rtrcu_adopted *adopted, struct waiting *waiting, uint32_t room)
+{
+    lock_acquire(&adopted->servers_lock);
+    uint32_t count = count_servers(adopted);
+    if (waiting && count <= room) {
         rtrcu_store_relaxed(&waiting->left, count);
-        for (struct adopt_server *server = adopted->servers; server; server = server->next, marker++) {
-            marker->waiting = waiting;
-            marker->head.func = reached;
-            (void)cbqueue_push(&server->queue, &marker->head, CB_ANYBODY);
-        }
+        rtrcu_store_relaxed(&waiting->users, count + 1);
+        queue_markers(adopted, waiting);
     }
     lock_release(&adopted->servers_lock);
     return count;
+}
+
+static struct waiting *mark_all(struct rtrcu_adopted *adopted)
+{
+    struct waiting *waiting = NULL;
+    uint32_t room = 0, count;
+    while ((count = mark(adopted, waiting, room)) > room || !waiting) { /* ends when there is memory for as many */
+        free(waiting);
+        room = 2 * count;
+        waiting = malloc(sizeof(*waiting) + room * sizeof(struct marker));
+        if (!waiting)
+            adopt_rest(adopted, &adopted->nap, 0, adopt_tick_ns(adopted));
+    }
+    return waiting;
 }
 
 /* Under the lock, so that none is freed meanwhile.  True: all have their thread. */
@@ -60,33 +97,19 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 {
     uint32_t left;
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
-        bool all_run = urge_all(adopted);
-        adopt_rest(adopted, &waiting->left, left, all_run ? PLAT_FOREVER : adopt_tick_ns(adopted));
+        bool all_run = urge_all(adopted); /* after a while again: a handler may have forked, and they are not here */
+        adopt_rest(adopted, &waiting->left, left, all_run ? DRIVE_PATIENCE_NS : adopt_tick_ns(adopted));
     }
 }
 
 void adopt_barrier(struct rtrcu_adopted *adopted)
 {
-    struct marker here[MARKERS_HERE], *marker = here;
-    struct waiting waiting = {0};
-    uint32_t room = MARKERS_HERE, count;
     if (!adopt_may_wait(adopted, "rcu_barrier"))
         return;
     bool was_online = adopt_wait_begin(adopted, "rcu_barrier");
-    while ((count = mark(adopted, marker, room, &waiting)) > room) { /* ends when there is memory for as many */
-        struct marker *more = malloc(2 * count * sizeof(*more));
-        if (!more) {
-            adopt_rest(adopted, &adopted->nap, 0, adopt_tick_ns(adopted));
-            continue;
-        }
-        if (marker != here)
-            free(marker);
-        marker = more;
-        room = 2 * count;
-    }
-    wait_for(adopted, &waiting);
-    if (marker != here)
-        free(marker);
+    struct waiting *waiting = mark_all(adopted);
+    wait_for(adopted, waiting);
+    let_go(waiting);
     adopt_wait_end(adopted, was_online);
 }
 

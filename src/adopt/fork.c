@@ -93,7 +93,7 @@ static void forget_readers(struct rtrcu_adopted *adopted)
 }
 
 /* The forking thread may be a server's own: it goes on as one, and is no server's thread any more. */
-static void forget_thread(struct adopt_server *server, struct plat_tid old_thread_id)
+static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
 {
     bool survives = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(plat_thread_tid(&server->thread), old_thread_id);
     plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
@@ -104,9 +104,15 @@ static void forget_thread(struct adopt_server *server, struct plat_tid old_threa
     rtrcu_store_relaxed(&server->event, 0);
     rtrcu_store_relaxed(&server->urgent, 0);
     rtrcu_store_relaxed(&server->ended, 0);
+    rtrcu_store_relaxed(&server->stop, 0); /* who was freeing it is not here, or says so again */
     server->joined_by_program = false;
+    if (rtrcu_load_relaxed(&rtrcu_self.pushing)) /* a handler forks: behind it the calling thread finishes its link */
+        return;
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);
+    /* What is left, and the callback in which the calling thread forks. */
+    uint64_t left = cbchain_count(&server->batch) + survives;
+    adopted->lost_at_fork += cbqueue_recount_after_fork(&server->queue, rtrcu_load_relaxed(&server->invoked), left);
 }
 
 static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
@@ -120,7 +126,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
     forget_readers(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        forget_thread(server, old_thread_id);
+        forget_thread(adopted, server, old_thread_id);
     bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);
     if (light && plat_fence_prepare() != 0)
         rtrcu_store_relaxed(adopted->flavour.light, 0); /* the only thread there is sees it */

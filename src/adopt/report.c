@@ -97,6 +97,7 @@ void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
     stats->stall_reports = rtrcu_load_relaxed(&adopted->stalls);
     stats->over_qmax = rtrcu_load_relaxed(&adopted->over_qmax);
     stats->blocked_at_qmax = rtrcu_load_relaxed(&adopted->blocked);
+    stats->callbacks_lost_at_fork = adopted->lost_at_fork;
     count_callbacks(adopted, stats);
     count_readers(adopted, stats);
 }

@@ -53,14 +53,12 @@ static void let_it_finish(const struct adopt_server *server, uint32_t looks)
         adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
 }
 
-static void gather(struct adopt_server *server)
+/* Nobody forks meanwhile.  False: there is nothing, or a producer has not finished the first link. */
+static bool take(struct adopt_server *server)
 {
     struct cb_chain chain = cbqueue_take_inbox(&server->queue);
-    for (uint32_t looks = 0; cbchain_is_empty(&chain) && !cbqueue_inbox_is_empty(&server->queue); looks++) {
-        let_it_finish(server, looks); /* ends when its producer goes on */
-        chain = cbqueue_take_inbox(&server->queue);
-    }
     cbqueue_join(&server->batch, chain);
+    return !cbchain_is_empty(&chain);
 }
 
 static bool is_polled_for(const struct adopt_server *server)
@@ -121,12 +119,26 @@ static bool begin_batch(struct adopt_server *server)
     return false;
 }
 
-/* The next callback; NULL: there is none. */
-static struct rcu_head *next_of(struct adopt_server *server)
+/* A forker that comes in the midst of it would have a child in which what is taken is nowhere. */
+static void gather(struct adopt_server *server)
+{
+    for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue); looks++) { /* ends when its producer goes on */
+        if (!begin_batch(server))
+            continue;
+        bool taken = take(server);
+        end_batch(server);
+        if (taken)
+            return;
+        let_it_finish(server, looks);
+    }
+}
+
+/* The next callback; NULL: there is none, or one is @forking, perhaps the producer that is waited for, in a handler. */
+static struct rcu_head *next_of(struct adopt_server *server, const struct tally *forking)
 {
     for (uint32_t looks = 0; !cbchain_is_empty(&server->batch); looks++) { /* ends when its producer goes on */
         struct rcu_head *head = cbqueue_pop(&server->batch);
-        if (head)
+        if (head || (forking && tally_read(forking)))
             return head;
         let_it_finish(server, looks);
     }
@@ -151,7 +163,7 @@ static void run_some(struct adopt_server *server)
     const struct tally *forking = &server->adopted->all->forking;
     struct rcu_head *head;
     uint64_t count = 0;
-    while (count < BATCH && !tally_read(forking) && (head = next_of(server))) {
+    while (count < BATCH && !tally_read(forking) && (head = next_of(server, forking))) {
         invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
         head->func(head);
         rtrcu_count_add(&server->invoked, 1);
@@ -221,17 +233,33 @@ static void *server_body(void *argument)
 
 /* ---- threads that queue ---- */
 
-bool adopt_server_start(struct adopt_server *server)
+/* False: no thread is to be had. */
+static bool make_thread(struct adopt_server *server)
 {
     uint32_t none = DRIVE_NONE;
-    if (rtrcu_load_acquire(&server->state) != DRIVE_NONE ||
-        !rtrcu_compare_exchange(&server->state, &none, DRIVE_STARTING))
+    if (!rtrcu_compare_exchange(&server->state, &none, DRIVE_STARTING))
         return true;
+    if (rtrcu_load_acquire(&server->stop)) { /* who frees it has what it has left, and needs no thread */
+        rtrcu_store_release(&server->state, DRIVE_NONE);
+        return true;
+    }
     plat_thread_prepare(&server->thread, server->adopted->flavour.name, server_body, server, 0);
     plat_thread_prepare_joinable(&server->thread);
     int error = plat_thread_create(&server->thread, drive_home(server->adopted->all->drive));
     rtrcu_store_release(&server->state, error ? DRIVE_NONE : DRIVE_RUNNING);
     return !error;
+}
+
+/* No handler forks between: the child, which begins all servers anew, would have two threads for this one. */
+bool adopt_server_start(struct adopt_server *server)
+{
+    sigset_t saved;
+    if (rtrcu_load_acquire(&server->state) != DRIVE_NONE)
+        return true;
+    plat_signals_block(&saved);
+    bool runs = make_thread(server);
+    plat_signals_restore(&saved);
+    return runs;
 }
 
 bool adopt_server_urge(struct adopt_server *server)
@@ -295,8 +323,11 @@ static __attribute__((noinline)) void call_slow(struct adopt_server *server, boo
  * the thread that made it so looks whether the server sleeps. */
 void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
 {
+    uint32_t pushing = rtrcu_load_relaxed(&rtrcu_self.pushing); /* not 0 in a handler that interrupted us */
     head->func = func;
+    rtrcu_store_relaxed(&rtrcu_self.pushing, pushing + 1);
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
+    rtrcu_store_release(&rtrcu_self.pushing, pushing);
     bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;
     if (first || looks || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
         call_slow(server, looks);
@@ -344,9 +375,10 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
     struct adopt_server *heir = &adopted->ordinary;
     struct rcu_head *head;
     lock_acquire(&adopted->servers_lock);
-    gather(server);
+    for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue) && !take(server); looks++)
+        let_it_finish(server, looks); /* ends when its producer goes on */
     bool has_some = !cbchain_is_empty(&server->batch);
-    while ((head = next_of(server)))
+    while ((head = next_of(server, NULL)))
         (void)cbqueue_push(&heir->queue, head, CB_ANYBODY);
     unlist(adopted, server);
     lock_release(&adopted->servers_lock);
@@ -354,18 +386,32 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
         call_slow(heir, true);
 }
 
+/* Its thread has at most a batch left, and no other is made.  Either who would make one sees that it shall stop, or it
+ * is seen here that one is made: both by updates. */
+static bool has_stopped(struct adopt_server *server)
+{
+    rtrcu_exchange(&server->stop, 1); /* again: a handler may have forked, and the child has begun it anew */
+    wake(server);
+    return rtrcu_load_acquire(&server->state) == DRIVE_NONE || rtrcu_load_acquire(&server->ended);
+}
+
+/* No handler forks behind the last look. */
 void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
+    sigset_t saved;
     if (!server || server == &adopted->ordinary)
         return;
-    rtrcu_exchange(&server->stop, 1);
-    wake(server);
-    while (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !rtrcu_load_acquire(&server->ended))
-        adopt_rest(adopted, &server->ended, 0, PLAT_FOREVER); /* ends with its thread, which has at most a batch left */
+    plat_signals_block(&saved);
+    while (!has_stopped(server)) {
+        plat_signals_restore(&saved);
+        adopt_rest(adopted, &server->ended, 0, DRIVE_PATIENCE_NS);
+        plat_signals_block(&saved);
+    }
     if (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !server->joined_by_program)
         plat_thread_join(&server->thread);
     hand_over(adopted, server);
     plat_mem_release(server, sizeof(*server));
+    plat_signals_restore(&saved);
 }
 
 unsigned long adopt_server_thread(struct adopt_server *server)

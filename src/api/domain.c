@@ -66,10 +66,13 @@ static void on_fork_parent(void)
     adopt_resume(&rtrcu_domain.adopt, paused);
 }
 
-/* The forking thread is the child's only one.  Threads are made again when first needed, not here. */
+/* The forking thread is the child's only one.  Threads are made again when first needed, not here.  No handler forks
+ * in the midst of it. */
 static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
+    sigset_t blocked;
+    plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
     lock_keep(&domain->config_lock, old_thread_id);
     reader_after_fork_child(&domain->registry, reader_self());
@@ -77,11 +80,15 @@ static void on_fork_child(void)
     gp_after_fork_child(&domain->gp, old_thread_id);
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
-    drive_after_fork_child(&domain->drive, old_thread_id);
+    bool is_ours = drive_after_fork_child(&domain->drive, old_thread_id, &blocked);
     adopt_after_fork_child(&domain->adopt, old_thread_id);
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
     (void)reader_exit_arm(&domain->registry); /* it is the main thread now */
+    if (is_ours)
+        plat_signals_home(drive_home(&domain->drive));
+    else
+        plat_signals_restore(&blocked);
 }
 
 static void choose_fences(struct domain *domain)

@@ -161,3 +161,19 @@ void cbchain_repair(struct cb_chain *chain)
     if (chain->first)
         repair_links(chain->first, &chain->last, NULL, &reached);
 }
+
+uint64_t cbchain_count(const struct cb_chain *chain)
+{
+    uint64_t count = 0;
+    for (const struct rcu_head *at = chain->first; at; at = at == chain->last ? NULL : at->next)
+        count++;
+    return count;
+}
+
+uint64_t cbqueue_recount_after_fork(struct cb_queue *queue, uint64_t invoked, uint64_t more)
+{
+    struct cb_chain inbox = {queue->stub.next, queue->tail};
+    uint64_t given_out = queue->enqueued;
+    queue->enqueued = invoked + cbchain_count(&inbox) + more;
+    return given_out - queue->enqueued;
+}

@@ -114,6 +114,12 @@ bool cbqueue_repair(struct cb_queue *queue);
 /* Likewise for a chain whose producers were several: it ends before a link that is missing. */
 void cbchain_repair(struct cb_chain *chain);
 
+/* Heads, in a chain without a link missing. */
+uint64_t cbchain_count(const struct cb_chain *chain);
+/* In a fork's child, for a queue that has an inbox alone: it has given out @invoked numbers, one for each head of the
+ * inbox, and @more.  Returns how many others it had given out. */
+uint64_t cbqueue_recount_after_fork(struct cb_queue *queue, uint64_t invoked, uint64_t more);
+
 static inline bool cbqueue_is_waiting(const struct cb_queue *queue)
 {
     return queue->waiting[0].first || queue->waiting[1].first;

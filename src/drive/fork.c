@@ -27,7 +27,7 @@ static bool become_forker(struct drive *drive)
         }
         if (other == me)
             return false;
-        drive_sleep(drive, &drive->fork_event, event, PLAT_FOREVER);
+        drive_sleep(drive, &drive->fork_event, event, DRIVE_PATIENCE_NS);
     }
 }
 
@@ -131,9 +131,8 @@ static void forget_leaf(struct reader_leaf *leaf)
     reader_unlock(leaf);
 }
 
-/* A thread of ours that forked goes on in the child, where a program that it starts must not have blocked what we do;
- * the others are made again when they are needed. */
-static void forget_threads(struct drive *drive, struct plat_tid old_thread_id)
+/* A thread of ours that forked goes on in the child: true; the others are made again when they are needed. */
+static bool forget_threads(struct drive *drive, struct plat_tid old_thread_id)
 {
     bool survives = false;
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
@@ -149,19 +148,18 @@ static void forget_threads(struct drive *drive, struct plat_tid old_thread_id)
         survives |= drive_worker_after_fork_child(&drive->worker[i], old_thread_id);
     survives |= drive_thread_after_fork(&drive->thread, old_thread_id);
     survives |= drive_thread_after_fork(&drive->end, old_thread_id);
-    if (survives)
-        plat_signals_home(rtrcu_load_acquire(&drive->home));
     rtrcu_store_relaxed(&drive->threads, survives);
     rtrcu_store_relaxed(&drive->main_ended, 0);
+    return survives;
 }
 
-void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id)
+bool drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, const sigset_t *blocked)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));)
         forget_leaf(leaf);
     lock_reset(&drive->barrier_lock);
     lock_reset(&drive->aside.lock);
-    forget_threads(drive, old_thread_id);
+    bool survives = forget_threads(drive, old_thread_id);
     for (int kind = 0; kind < GP_KINDS; kind++)
         drive_turning_after_fork_child(&drive->turning[kind]);
     drive_numbers_after_fork_child(drive);
@@ -176,7 +174,8 @@ void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id)
     rtrcu_store_relaxed(&drive->forker, 0);
     drive->generation++;
     drive->survivor = lock_thread_id();
-    plat_signals_blocked(&drive->survivor_blocks);
+    drive->survivor_blocks = *blocked;
     drive->held_back = (struct counter){0};
     tally_forget(&drive->turn_waiters);
+    return survives;
 }

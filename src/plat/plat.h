@@ -212,8 +212,6 @@ void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
 /* The calling thread blocks what the process blocked. */
 void plat_signals_home(const struct plat_home *home);
-/* Those that the calling thread blocks now. */
-void plat_signals_blocked(sigset_t *now);
 /* Does it block one that is not in @before, and that has a handler?  A handler does, as a rule; others are blocked for
  * a thread that waits for them by signalfd() or sigwait(). */
 bool plat_signals_added(const sigset_t *before);

@@ -58,7 +58,8 @@ void plat_signals_home(const struct plat_home *home)
     plat_signals_restore(&home->signals);
 }
 
-void plat_signals_blocked(sigset_t *now)
+/* Those that the calling thread blocks now. */
+static void signals_blocked(sigset_t *now)
 {
     sigemptyset(now);
     plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)now, 8, 0, 0);
@@ -76,7 +77,7 @@ static bool is_handled(int signal)
 bool plat_signals_added(const sigset_t *before)
 {
     sigset_t now;
-    plat_signals_blocked(&now);
+    signals_blocked(&now);
     for (int signal = 1; signal < NSIG; signal++) {
         if (sigismember(&now, signal) == 1 && sigismember(before, signal) == 0 && is_handled(signal))
             return true;
@@ -116,7 +117,7 @@ void plat_home_init(struct plat_home *home)
     plat_cpus_cut(&home->cpus);
     long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
     home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
-    plat_signals_blocked(&home->signals);
+    signals_blocked(&home->signals);
     home->stack_bytes = PLAT_STACK_BYTES * STACK_FACTOR;
     dl_iterate_phdr(add_tls, &home->stack_bytes);
     home->stack_bytes = (home->stack_bytes + 0xffff) & ~(size_t)0xffff;

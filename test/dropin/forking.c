@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Forks three levels deep beside readers and callbacks: in each child its one thread reads, waits and queues on.
+/* Forks three levels deep beside readers and callbacks: in each child its one thread reads, waits and queues on.  A
+ * handler forks while its thread waits: in the child the wait ends too.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,10 +80,90 @@ static void descend(int level)
     EXPECT(level > 0 || invoked == 50);
 }
 
+/* ---- a handler forks; its thread's wait in the kernel begins again behind it, as signal() has it ---- */
+
+static pid_t parent, handlers_child, waiter_id;
+static pthread_t waiter;
+static int inside;
+
+static void fork_in_handler(int number)
+{
+    (void)number;
+    handlers_child = fork();
+    if (handlers_child == 0)
+        alarm(60);
+}
+
+static bool is_asleep(pid_t thread)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);
+    FILE *file = fopen(path, "r");
+    EXPECT(file && fscanf(file, "%*d %*s %c", &state) == 1);
+    fclose(file);
+    return state == 'S';
+}
+
+/* The section that is in the way ends when the waiter, which sleeps because of it, has forked. */
+static void *hold_up(void *unused)
+{
+    (void)unused;
+    rcu_register_thread();
+    rcu_read_lock();
+    rtrcu_store_release(&inside, 1);
+    while (!rtrcu_load_acquire(&waiter_id) || !is_asleep(waiter_id))
+        sched_yield();
+    EXPECT(pthread_kill(waiter, SIGUSR1) == 0);
+    while (!rtrcu_load_acquire(&handlers_child))
+        sched_yield();
+    rcu_read_unlock();
+    rcu_unregister_thread();
+    return NULL;
+}
+
+static void wait_beside_a_handler(void (*wait_for_it)(void))
+{
+    pthread_t thread;
+    inside = waiter_id = handlers_child = 0;
+    waiter = pthread_self();
+    parent = getpid();
+    EXPECT(pthread_create(&thread, NULL, hold_up, NULL) == 0);
+    while (!rtrcu_load_acquire(&inside))
+        called.quiescent();
+    invoked = 0;
+    queue_one();
+    rtrcu_store_release(&waiter_id, (pid_t)syscall(SYS_gettid));
+    wait_for_it();
+    EXPECT(invoked == 1);
+    if (getpid() != parent)
+        _exit(0);
+    int status = 0;
+    EXPECT(waitpid(handlers_child, &status, 0) == handlers_child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    pthread_join(thread, NULL);
+}
+
+static void free_server(void)
+{
+    struct call_rcu_data *server = get_thread_call_rcu_data();
+    set_thread_call_rcu_data(NULL);
+    call_rcu_data_free(server);
+    rcu_barrier();
+}
+
+static void test_handlers(void)
+{
+    struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
+    EXPECT(sigaction(SIGUSR1, &action, NULL) == 0);
+    wait_beside_a_handler(rcu_barrier);
+    set_thread_call_rcu_data(create_call_rcu_data(0, -1));
+    wait_beside_a_handler(free_server);
+}
+
 int main(void)
 {
     expect_ours();
     rcu_register_thread();
+    test_handlers();
     for (int i = 0; i < 20; i++) {
         invoked = 0;
         descend(0);

@@ -152,6 +152,9 @@
     X(AdoptedRefused) \
     X(AdoptedCall) \
     X(AdoptedFree) \
+    X(AdoptedFork) \
+    X(AdoptedForkFree) \
+    X(AdoptedForkHandler) \
     X(AdoptedWake) \
     X(AdoptedDefer) \
     X(AdoptedPause) \

@@ -147,6 +147,24 @@ TEST_F(Pause, LooksAtServersUnderTheirLock)
 }
 
 /* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
+TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_server *server = &adopted->ordinary;
+    rcu_head heads[3] = {};
+    for (rcu_head &head : heads)
+        (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
+    (void)cbqueue_push(&server->queue, &heads[2], CB_ANYBODY); /* as of a producer that had its number alone */
+    heads[2].next = nullptr;
+    server->queue.tail = &heads[2];
+    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    EXPECT_EQ(cbqueue_enqueued(&server->queue) - server->invoked, 3u);
+    struct rtrcu_stats stats = {};
+    adopt_stats(adopted, &stats);
+    EXPECT_EQ(stats.callbacks_lost_at_fork, 1u);
+    cbqueue_init(&server->queue);
+}
+
 TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
 {
     constexpr uint32_t parents = 77;

@@ -32,10 +32,10 @@ class Server : public AdoptWorld
         adopt_server_call(server_, &head_, note);
         (void)adopt_server_urge(server_);
     }
-    /* It has gathered what there is, and rests without being idle or waiting for more. */
+    /* It rests without being idle or waiting for more: it does not even gather what there is. */
     static bool is_held_off()
     {
-        return cbqueue_inbox_is_empty(&server_->queue) && rtrcu_load_acquire(&server_->sleeping) == ADOPT_AWAKE &&
+        return !cbqueue_inbox_is_empty(&server_->queue) && rtrcu_load_acquire(&server_->sleeping) == ADOPT_AWAKE &&
                test::is_asleep(static_cast<pid_t>(plat_thread_tid(&server_->thread).number));
     }
 };

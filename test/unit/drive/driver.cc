@@ -106,7 +106,7 @@ TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
         drive_start_in_call(drive_);
         EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
         drive_->survivor = {lock_thread_number() + 1};
-        plat_signals_blocked(&drive_->survivor_blocks);
+        pthread_sigmask(SIG_BLOCK, nullptr, &drive_->survivor_blocks);
         drive_start_in_call(drive_);
         EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
         drive_->survivor = lock_thread_id();
@@ -297,7 +297,7 @@ TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
     drive_slot(record)->booster = 77;
     world_.withdraw(record);
     EXPECT_NE(world_.craft(0), record) << "a daemon has it";
-    drive_after_fork_child(drive_, PLAT_NOBODY);
+    after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(drive_slot(record)->listed, 0u);
     EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
     EXPECT_EQ(drive_slot(record)->booster, 0u) << "who boosted is not there";
@@ -320,7 +320,7 @@ TEST_F(Dispatch, WhatIsHeldBackForLongIsSaidOnce)
     thread.run([&] {
         sigset_t blocked;
         drive_->survivor = lock_thread_id();
-        plat_signals_blocked(&drive_->survivor_blocks);
+        pthread_sigmask(SIG_BLOCK, nullptr, &drive_->survivor_blocks);
         sigemptyset(&blocked);
         sigaddset(&blocked, SIGUSR1);
         pthread_sigmask(SIG_BLOCK, &blocked, nullptr);

@@ -86,7 +86,7 @@ TEST_F(Expedited, AForksChildWaitsForNone)
         tally_raise(&drive_->numbers.waiters[i]);
         drive_->numbers.priority[i] = 3;
     }
-    drive_after_fork_child(drive_, PLAT_NOBODY);
+    after_fork_child(PLAT_NOBODY);
     for (uint32_t i = 0; i < 4; i++) {
         EXPECT_EQ(drive_->numbers.ended[i], 11 + i);
         EXPECT_EQ(tally_read(&drive_->numbers.waiters[i]), 0u);

@@ -159,7 +159,7 @@ TEST_F(ForkTurn, AChildOwesNobodyATurn)
     drive_->aside.owed = drive_->krcud[1].owed = true;
     drive_->forker = 7;
     tally_raise(&drive_->forking);
-    drive_after_fork_child(drive_, PLAT_NOBODY);
+    after_fork_child(PLAT_NOBODY);
     EXPECT_FALSE(drive_->aside.owed || drive_->krcud[1].owed);
     EXPECT_EQ(drive_->forker | tally_read(&drive_->forking), 0u);
 }
@@ -179,7 +179,7 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     drive_->urgent = drive_->aside.serving = 1;
     drive_->refused_ns = 1;
     tally_raise(&drive_->progress_waiters);
-    drive_after_fork_child(drive_, PLAT_NOBODY);
+    after_fork_child(PLAT_NOBODY);
     for (uint32_t cpu : cpus) {
         const struct krcud &krcud = drive_->krcud[cpu];
         EXPECT_EQ(krcud.first, nullptr) << "daemon " << cpu;
@@ -199,7 +199,7 @@ TEST_F(ForkTurn, InAChildNobodyBoosts)
 {
     static const uint32_t cpu = 0;
     drive_->boosting = {{77}, 9, 1000, 0, &cpu};
-    drive_after_fork_child(drive_, PLAT_NOBODY);
+    after_fork_child(PLAT_NOBODY);
     EXPECT_TRUE(plat_tid_is_nobody(drive_->boosting.booster));
     EXPECT_EQ(drive_->boosting.priority, 0);
     EXPECT_EQ(drive_->boosting.nap_ns, 0);

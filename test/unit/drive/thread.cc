@@ -66,7 +66,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turning[kind].sleeping.word = 2;
     }
     drive_->numbers.told = 4096;
-    drive_after_fork_child(drive_, {OLD});
+    after_fork_child({OLD});
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].priority, 7);
@@ -94,7 +94,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     EXPECT_EQ(drive_->numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->survivor.number, lock_thread_number());
     EXPECT_EQ(drive_->generation, 1u);
-    drive_after_fork_child(drive_, PLAT_NOBODY);
+    after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(drive_->threads, 0u) << "none of ours forked";
     EXPECT_EQ(drive_->generation, 2u);
 }

@@ -308,9 +308,9 @@ TEST(Signals, ThoseOfItsOwnFaultsStayAsTheyWere)
     sigaddset(&mine, SIGFPE);
     pthread_sigmask(SIG_BLOCK, &mine, nullptr);
     plat_signals_block(&before);
-    plat_signals_blocked(&during);
+    pthread_sigmask(SIG_BLOCK, nullptr, &during);
     plat_signals_restore(&before);
-    plat_signals_blocked(&after);
+    pthread_sigmask(SIG_BLOCK, nullptr, &after);
     pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
     for (int blocked : {SIGUSR1, SIGALRM, SIGTERM, SIGPROF, SIGCHLD, SIGABRT, SIGFPE})
         EXPECT_EQ(sigismember(&during, blocked), 1) << blocked;
