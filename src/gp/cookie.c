@@ -28,6 +28,7 @@ bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie)
 {
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t needed = rtrcu_load_relaxed(&machine->needed);
+
     while (seq_before(needed, cookie)) { /* each failure means that somebody asked for a later one, or an earlier */
         if (rtrcu_compare_exchange(&machine->needed, &needed, cookie))
             return true;

@@ -12,9 +12,11 @@ void gp_doze(struct gp *gp, uint32_t scans)
 {
     struct gp_machine *machine = &gp->machine[GP_NORMAL];
     must_hold(&machine->crank);
+
     machine->idle_scans = scans;
     if (!scans || !machine->sleepy || machine->leaving)
         return;
+
     machine->sleepy = false;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(gp->registry, leaf));) {
         reader_lock(leaf);
@@ -29,11 +31,13 @@ static void settle_leaf(struct reader_leaf *leaf, bool heavy)
 {
     uint32_t asleep = 0;
     struct reader_record *record;
+
     for (uint32_t left = reader_leaving(leaf); (record = reader_next(leaf, &left));) {
         if (heavy && reader_kept_still(record) && parked_on_thread(record) == 0)
             asleep |= reader_bit(record);
-        (void)reader_seen(record, true, 0); /* also who sleeps: once it wakes its scans are counted anew */
+        (void)reader_seen(record, true, 0); /* of a sleeper too: its scans count anew once it wakes */
     }
+
     reader_settle(leaf, asleep);
 }
 
@@ -41,9 +45,11 @@ void gp_settle(struct gp *gp, bool fenced)
 {
     struct gp_machine *machine = &gp->machine[GP_NORMAL];
     bool heavy = fenced && !reader_fences_are_full(gp->registry);
+
     must_hold(&machine->crank);
     if (!machine->leaving)
         return;
+
     machine->leaving = false;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(gp->registry, leaf));) {
         if (reader_leaving(leaf) == 0)

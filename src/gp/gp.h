@@ -53,6 +53,7 @@ static inline uint32_t gp_histogram_bucket(int64_t ns)
     uint64_t value = ns > 0 ? (uint64_t)ns : 0;
     if (value < 8)
         return (uint32_t)value;
+
     uint32_t shift = 61 - (uint32_t)__builtin_clzll(value); /* two bits stay below the highest one */
     uint32_t bucket = 4 * (shift + 1) + (uint32_t)(value >> shift) - 4;
     return bucket < GP_HISTOGRAM ? bucket : GP_HISTOGRAM - 1;

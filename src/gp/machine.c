@@ -12,6 +12,7 @@ void gp_init(struct gp *gp, struct reader_registry *registry)
     gp->level[1] = gp->level1;
     gp->level[2] = gp->level2;
     gp->level[3] = gp->level3;
+
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
         machine->seq = machine->needed = SEQ_FIRST;
@@ -41,8 +42,10 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     must_hold(&machine->crank);
     uint64_t seq = seq_started(rtrcu_load_relaxed(&machine->seq));
     invariant("INV-GP1", !gp_is_running(gp, kind) && gp_is_clear(gp, kind));
+
     machine->began_ns = now;
     machine->idle_scans = 0;
+
     rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for reads of this number in place of the end's [O4] */
     rtrcu_fence_full();
     trace3(gp_begin, gp, kind, seq);
@@ -54,15 +57,19 @@ bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t idle = rtrcu_load_relaxed(&machine->seq), started = seq_started(idle);
+
     must_hold(&machine->crank);
     invariant("INV-GP1", !seq_is_running(idle) && gp_is_clear(gp, kind));
+
     rtrcu_store_release(&machine->seq, started);
     rtrcu_fence_full();
     bool passed = gp_nobody_reads(gp);
+
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, passed);
     counter_add_alone(&machine->at_once, passed);
     rtrcu_store_release(&machine->seq, passed ? seq_ended(started) : idle);
+
     if (passed)
         trace3(gp_alone, gp, kind, started);
     return passed;
@@ -81,6 +88,7 @@ static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, 
     struct reader_record *record;
     uint32_t inside = 0, awake = reader_awake_slots(leaf); /* [O6] */
     reader_prefetch(leaf, awake);
+
     for (uint32_t left = awake; (record = reader_next(leaf, &left));) {
         uint32_t word = reader_inside(record);
         if (word)
@@ -89,6 +97,7 @@ static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, 
         if (word & RTRCU_QSBR_ONLINE)
             *quiescent_state_threads |= reader_bit(record);
     }
+
     return inside;
 }
 
@@ -97,12 +106,14 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 {
     struct reader_record *record;
     uint32_t unfinished = 0;
+
     for (uint32_t left = parked_holders(leaf); (record = reader_next(leaf, &left));) {
         if (gp_promote(gp, record))
             parked_holds_nothing(record);
         else
             unfinished |= reader_bit(record);
     }
+
     return unfinished;
 }
 
@@ -114,6 +125,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     uint32_t quiescent_state_threads = 0, inside = 0;
     struct reader_record *record;
     bool parked = false;
+
     if (reader_awake_slots(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
         gp_node_begin(node, kind, stamp, 0, false);
     } else {
@@ -122,10 +134,13 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
         inside |= promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
         parked = parked_begin(leaf, kind);
         gp_node_begin(node, kind, stamp, inside, parked);
+
+        /* The flags come behind the leaf's word: a report that came before would find no bit to clear. */
         while ((record = reader_next(leaf, &quiescent_state_threads)))
             reader_arm(record);
         reader_unlock(leaf);
     }
+
     if (parked)
         rtrcu_fetch_add(&gp->machine[kind].tasks_came, 1);
     if (!inside && !parked)
@@ -137,14 +152,17 @@ static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
 {
     const struct gp_machine *machine = &gp->machine[kind];
     struct gp_stamp stamp = gp_stamp_of(rtrcu_load_relaxed(&machine->seq));
+
     if (level == 0) {
         scan_and_publish(gp, kind, reader_leaf_at(gp->registry, index));
         return;
     }
+
     uint32_t below = reader_look_below(gp->registry, level, index, rtrcu_load_relaxed(&machine->leaves));
     gp_node_begin(gp_node_at(gp, level, index), kind, stamp, below, false);
     if (!below)
         gp_carry(gp, kind, level, index, stamp);
+
     for (; below; below &= below - 1)
         scan_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below));
 }
@@ -160,12 +178,15 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
     must_hold(&machine->crank);
+
     uint32_t leaves = reader_leaf_count(gp->registry), top = top_level(leaves);
     rtrcu_store_relaxed(&machine->leaves, leaves);
     rtrcu_store_relaxed(&machine->top, top);
     scan_below(gp, kind, top, 0);
+
     machine->anonymous_turn = reader_anonymous_turn(gp->registry); /* [O25] */
     machine->anonymous_busy = reader_anonymous_groups(gp->registry);
+
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
         counter_add_alone(&machine->busy, 1);
@@ -194,6 +215,7 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
 {
     struct reader_record *record;
     bool unfinished = false;
+
     reader_lock(leaf);
     for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
         uint32_t inside = reader_inside(record);
@@ -205,6 +227,7 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
             unfinished = true;
     }
     reader_unlock(leaf);
+
     return unfinished;
 }
 
@@ -214,10 +237,14 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
     const struct gp_node *node = gp_node_at(gp, level, index);
     struct reader_leaf *leaf = level == 0 ? reader_leaf_at(gp->registry, index) : NULL;
     uint32_t below = leaf ? 0 : gp_word_children(gp_node_word(node, kind));
+
     while (leaf && gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
         ; /* a thread that may be waited for parks on the leaf's list, so the threads' lists only get shorter */
+
     for (; below; below &= below - 1)
         poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
+
+    /* A reporter that was preempted before its carry need not have run since: the poll carries in its place. */
     if (!gp_word_owes(gp_node_word(node, kind)))
         gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
@@ -233,11 +260,14 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
 static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
+
     if (!machine->anonymous_busy)
         return;
+
     uint32_t turn = reader_anonymous_turn(gp->registry), passed = turn - machine->anonymous_turn;
     uint32_t seen_empty = passed >= 2 ? group_of(machine->anonymous_turn) : 0;
     seen_empty |= passed >= 3 ? group_of(machine->anonymous_turn + 1) : 0;
+
     machine->anonymous_busy &= reader_anonymous_groups(gp->registry) & ~seen_empty;
     if (machine->anonymous_busy & group_of(turn))
         reader_anonymous_next(gp->registry, turn);
@@ -248,8 +278,10 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     struct gp_machine *machine = &gp->machine[kind];
     struct poll poll = {.arm = arm};
     must_hold(&machine->crank);
+
     poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
+
     *actions |= poll.actions & ~gp_action_wake(kind); /* the caller turns this one: nobody to wake */
     return poll.asked;
 }
@@ -258,10 +290,12 @@ static enum gp_owing_where owing_where_in_leaf(struct gp *gp, enum gp_kind kind,
 {
     struct reader_record *record;
     enum gp_owing_where where = GP_OWING_NOWHERE;
+
     reader_lock(leaf);
     for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
         where |= reader_cpu(record) == cpu ? GP_OWING_HERE : GP_OWING_ELSEWHERE;
     reader_unlock(leaf);
+
     return where;
 }
 
@@ -269,8 +303,10 @@ enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cp
 {
     enum gp_owing_where where = GP_OWING_NOWHERE;
     struct reader_leaf *leaf = NULL;
+
     while (where != (GP_OWING_HERE | GP_OWING_ELSEWHERE) && (leaf = gp_next_owing(gp, kind, leaf)))
         where |= owing_where_in_leaf(gp, kind, leaf, cpu);
+
     return where;
 }
 
@@ -291,11 +327,14 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t seq = rtrcu_load_relaxed(&machine->seq);
     must_hold(&machine->crank);
+
     if (!seq_is_running(seq))
         return; /* a handler has forked: gp_undo() follows */
+
     invariant("INV-GP3", gp_is_clear(gp, kind));
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, 1);
+
     int64_t ns = now - machine->began_ns;
     trace4(gp_end, gp, kind, seq, ns);
     rtrcu_store_relaxed(&machine->ns_last, ns);
@@ -303,6 +342,7 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
     counter_add_alone(&machine->ns_histogram[gp_histogram_bucket(ns)], 1);
     if (ns > rtrcu_load_relaxed(&machine->ns_max))
         rtrcu_store_relaxed(&machine->ns_max, ns);
+
     rtrcu_store_release(&machine->seq, seq_ended(seq)); /* [O4] */
 }
 
@@ -324,6 +364,7 @@ static void begin_again(struct gp *gp, enum gp_kind kind, uint64_t seq)
     rtrcu_store_relaxed(&machine->seq, seq & ~SEQ_STATE_MASK);
     machine->anonymous_busy = 0;
     rtrcu_store_relaxed(&machine->top, 0);
+
     for (uint32_t level = 0; level < GP_LEVELS; level++) {
         for (uint32_t i = 0; i < nodes_at(level, reader_leaf_count(gp->registry)); i++)
             gp_node_forget(gp_node_at(gp, level, i), kind, gp_stamp_of(rtrcu_load_relaxed(&machine->seq)));
@@ -348,6 +389,7 @@ void gp_undo(struct gp *gp, enum gp_kind kind, uint64_t seq)
         parked_undo(leaf, kind);
         reader_unlock(leaf);
     }
+
     begin_again(gp, kind, seq);
 }
 

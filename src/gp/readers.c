@@ -25,8 +25,11 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
 {
     const struct reader_record *self = reader_self();
     uint32_t own = self && reader_leaf_of(self) == leaf ? reader_bit(self) : 0;
+
     if (reader_awake_slots(leaf) & ~own & ~reader_quiescent(leaf))
         return true;
+
+    /* Only quiescent-state threads are awake besides the caller: a fence is for those of them that are offline. */
     struct reader_record *record;
     bool needs = false;
     reader_lock(leaf);

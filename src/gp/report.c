@@ -29,6 +29,7 @@ enum gp_actions gp_report(struct gp *gp, const struct reader_record *record)
     enum gp_actions actions = GP_ACTION_NONE;
     struct reader_leaf *leaf = reader_leaf_of(record);
     struct gp_node *node = gp_leaf_node(gp, leaf);
+
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct gp_word word = gp_node_word(node, kind);
         if (!(gp_word_children(word) & reader_bit(record)))
@@ -36,6 +37,7 @@ enum gp_actions gp_report(struct gp *gp, const struct reader_record *record)
         if (gp_node_report(node, kind, gp_word_stamp(word), reader_bit(record)))
             actions |= gp_carry(gp, kind, 0, reader_leaf_index(leaf), gp_word_stamp(word));
     }
+
     return actions;
 }
 
@@ -66,12 +68,14 @@ static uint32_t skip(const struct gp *gp, enum gp_kind kind, uint32_t index)
 struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? reader_leaf_index(leaf) + 1 : 0, leaves = rtrcu_load_relaxed(&gp->machine[kind].leaves);
+
     while (index < leaves) {
         uint32_t next = skip(gp, kind, index);
         if (next == index && leaf_owes(gp, kind, reader_leaf_at(gp->registry, index)))
             return reader_leaf_at(gp->registry, index);
         index = next == index ? index + 1 : next;
     }
+
     return NULL;
 }
 

@@ -52,15 +52,17 @@ bool gp_promote_parked(struct gp *gp, struct reader_record *record)
 {
     uint32_t moved;
     parked_hold_list(record);
-    /* Not before: the thread may clear its bit while nothing is on its list, and then park a task there that nobody
-     * waits for.  While there is any, it leaves its bit to us. */
+    /* The thread's bit is read while its list is held.  Before that the thread may clear the bit, as long as nothing is
+     * on its list, and then park a task there that nobody waits for.  While any is there, it leaves its bit alone. */
     struct reader_kinds waits = gp_waits_for_thread(gp, record);
     struct reader_kinds fresh = parked_promote(record, waits, &moved);
     parked_let_list_go(record);
+
     set_flags(gp, reader_leaf_of(record), fresh);
     if (moved)
         count_arrival(gp, waits);
     parked_promoted(record, moved);
+
     return parked_on_thread(record) == 0;
 }
 
@@ -69,10 +71,12 @@ enum gp_actions gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_ta
     enum gp_actions actions = GP_ACTION_NONE;
     struct gp_node *node = gp_leaf_node(gp, leaf);
     struct reader_kinds last = parked_remove_from_leaf(leaf, task);
+
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct gp_stamp stamp = gp_word_stamp(gp_node_word(node, kind));
         if (reader_kinds_has(last, kind) && gp_node_unpark(node, kind, stamp)) /* [O4] */
             actions |= gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);
     }
+
     return actions;
 }
