@@ -12,22 +12,29 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
     plat_signals_block(&saved);
     struct reader_record *record = reader_self();
     bool open = exiting && section_nesting() != 0;
+
     if (open)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
                  "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
                  lock_thread_number(), section_nesting());
+
     if (record) {
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
         actions = section_task_abandon(gp);
+
         reader_lock(reader_leaf_of(record));
-        while (!gp_promote(gp, record)) { /* its tasks stay behind on the leaf's list; no more can park here */
+
+        /* The lock is let go between two bounded promotions: a thread that waits for it does not wait for all tasks. */
+        while (!gp_promote(gp, record)) { /* the tasks stay behind on the leaf's list; no more can park here */
             reader_unlock(reader_leaf_of(record));
             reader_lock(reader_leaf_of(record));
         }
-        reader_self_register_as(gp_registry(gp), 0); /* while the slot is ours */
+
+        reader_self_register_as(gp_registry(gp), 0); /* while the slot is the thread's */
         reader_withdraw(gp_registry(gp), record);
         reader_self_clear(READER_STATE_NAMED);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
+
         if (reader_boost_release())
             actions |= GP_ACTION_UNLOCK_PI;
         reader_let_go(record, READER_PARKED); /* by promotion */
@@ -37,9 +44,11 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
         actions = section_task_abandon(gp);
         reader_word_unregister(&rtrcu_self);
     }
+
     actions |= section_anonymous_leave(gp);
     if (exiting)
         reader_self_set(READER_STATE_GONE); /* the hook may not run again: from now on counted without a record */
     plat_signals_restore(&saved);
+
     return actions;
 }

@@ -24,6 +24,7 @@ enum gp_actions section_quiescent_slow(struct gp *gp)
     struct reader_word word = reader_self_word();
     if (!reader_self())
         return GP_ACTION_NONE;
+
     if (section_repair(gp))
         word = reader_self_word();
     if (reader_word_nesting(word) != 0) {
@@ -32,6 +33,7 @@ enum gp_actions section_quiescent_slow(struct gp *gp)
                      lock_thread_number());
         return GP_ACTION_NONE;
     }
+
     invariant("INV-SE1", section_nesting() == 0);
     return report(gp);
 }
@@ -41,12 +43,14 @@ enum gp_actions section_offline(struct gp *gp)
     (void)section_repair(gp);
     if (!reader_word_is_online(reader_self_word()))
         return GP_ACTION_NONE;
+
     if (section_nesting() != 0) {
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_OFFLINE),
                  "rtrcu: thread %u: rcu_thread_offline() inside a read-side critical section; ignored",
                  lock_thread_number());
         return GP_ACTION_NONE;
     }
+
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     reader_word_offline(); /* [O22] */
     return reader_word_is_fast(reader_self_word()) ? GP_ACTION_NONE : report(gp);
@@ -58,6 +62,7 @@ void section_online(struct gp *gp)
     (void)gp;
     if (!reader_self_is(READER_STATE_QSBR) || reader_word_is_online(reader_self_word()))
         return;
+
     reader_slow_begin(); /* until the word says it [O26] */
     reader_wake();
     reader_word_online();

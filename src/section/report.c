@@ -9,6 +9,7 @@ enum gp_actions section_anonymous_leave(struct gp *gp)
 {
     if (!reader_self_is(READER_STATE_ANONYMOUS))
         return GP_ACTION_NONE;
+
     enum reader_group group = reader_self_group(gp_registry(gp));
     reader_self_clear(READER_STATE_ANONYMOUS | READER_STATE_ODD);
     return gp_report_anonymous(gp, group);
@@ -23,10 +24,12 @@ static bool tasks_permit_report(struct gp *gp, struct reader_record *record, enu
         return true;
     if (!reader_kinds_any(gp_waits_for_thread(gp, record)))
         return false;
+
     reader_lock(reader_leaf_of(record));
     bool all = gp_promote(gp, record);
     reader_unlock(reader_leaf_of(record));
-    if (!all) /* an unlock does not go on for as long as tasks are many */
+
+    if (!all) /* the rest is the poll's: an unlock must not last for as long as tasks are many */
         *actions |= GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED;
     return all;
 }
@@ -35,13 +38,17 @@ enum gp_actions section_report(struct gp *gp)
 {
     struct reader_record *record = reader_self();
     enum gp_actions actions = GP_ACTION_NONE;
+
     if (lock_any_held(SECTION_LOCKS))
-        return GP_ACTION_NONE; /* a handler interrupted its holder: the flag stays, and a later slow path reports */
+        return GP_ACTION_NONE; /* a handler interrupted the holder: the flag stays, and a later slow path reports */
+
     reader_disarm(gp_registry(gp)); /* a full fence: what was read before is read before the report */
+
     if (tasks_permit_report(gp, record, &actions))
         actions |= gp_report(gp, record);
     if (reader_boost_release()) /* behind the report: until then the priority is needed */
         actions |= GP_ACTION_UNLOCK_PI;
+
     return actions;
 }
 
@@ -49,6 +56,7 @@ enum gp_actions section_report(struct gp *gp)
 enum gp_actions section_leave_outermost(struct gp *gp)
 {
     enum gp_actions actions = GP_ACTION_NONE;
+
     if (!reader_self() || reader_self_is(READER_STATE_ANONYMOUS)) {
         sigset_t saved;
         plat_signals_block(&saved);
@@ -56,5 +64,6 @@ enum gp_actions section_leave_outermost(struct gp *gp)
             actions = section_anonymous_leave(gp);
         plat_signals_restore(&saved);
     }
+
     return actions | (reader_self() ? section_report(gp) : GP_ACTION_NONE);
 }

@@ -17,6 +17,7 @@ static void anonymous_enter(struct gp *gp)
 {
     if (reader_self_is(READER_STATE_ANONYMOUS))
         return;
+
     enum reader_group group = reader_self_group(gp_registry(gp));
     reader_self_set(READER_STATE_ANONYMOUS | (group == READER_ODD ? READER_STATE_ODD : 0));
     reader_anonymous_enter(gp_registry(gp), group);
@@ -26,17 +27,21 @@ void section_lock_slow(struct gp *gp)
 {
     slow_begin();
     section_repair_lock(gp);
+
     if (reader_self() == NULL && section_record(gp) == NULL) {
         sigset_t saved;
         plat_signals_block(&saved);
         anonymous_enter(gp);
         plat_signals_restore(&saved);
     }
+
     reader_wake();
     reader_away_interrupted();
+
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
     if (reader_fences_are_full(gp_registry(gp)))
         rtrcu_fence_full();
+
     reader_slow_end();
 }
 
@@ -44,10 +49,12 @@ enum gp_actions section_unlock_slow(struct gp *gp)
 {
     enum gp_actions actions = GP_ACTION_NONE;
     slow_begin();
+
     if (!section_repair(gp))
         actions = section_task_done(gp);
     if (reader_word_inside(reader_self_word()) == 0)
         actions |= section_leave_outermost(gp); /* INV-SE1 by this test */
+
     reader_slow_end();
     return actions;
 }

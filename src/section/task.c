@@ -59,6 +59,7 @@ static uint32_t take_base(struct rcu_task *task)
     uint32_t base = task->base;
     if (rtrcu_self.bare != task)
         return base;
+
     base = rtrcu_self.bare_base;
     rtrcu_self.bare = task->below;
     rtrcu_self.bare_base = task->outer_base < base ? task->outer_base : base;
@@ -71,6 +72,7 @@ static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
     struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
     if (!leaf)
         return NULL;
+
     reader_lock(leaf);
     if (rtrcu_load_relaxed(&task->where) == PARKED_ON_LEAF && rtrcu_load_relaxed(&task->leaf) == leaf)
         return leaf;
@@ -96,9 +98,11 @@ static uint32_t take_out(struct rcu_task *task)
     uint32_t base = take_base(task), top = section_nesting();
     for (struct rcu_task *above = rtrcu_self.task; above && above->base >= base; above = above->below)
         top = above->base < top ? above->base : top;
+
     uint32_t share = top > base ? top - base : 0;
     for (struct rcu_task *above = rtrcu_self.task; above && above->base >= base; above = above->below)
         above->base -= share;
+
     return share;
 }
 
@@ -118,6 +122,7 @@ static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actio
     sigset_t saved;
     if (!parked_is_counted(rtrcu_load_relaxed(&task->where)))
         return false;
+
     plat_signals_block(&saved);
     uint32_t where = parked_remove_counted(gp_registry(gp), task);
     if (parked_is_counted(where))
@@ -131,6 +136,7 @@ static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actio
 static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_relaxed(&older->where);
+
     if (parked_is_counted(where)) {
         count(gp, task, parked_group(where));
     } else if (!parked_follow_on_thread(older, task)) {
@@ -146,6 +152,7 @@ static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
 static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *older, bool own_list)
 {
     struct reader_record *record = section_record(gp);
+
     if (older) {
         follow(gp, older, task);
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
@@ -165,20 +172,25 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
 static enum gp_actions give_up(struct gp *gp, uint32_t share)
 {
     enum gp_actions actions = GP_ACTION_NONE;
+
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
     reader_word_give(share);
     if (rtrcu_self.entered_ns)
         rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
+
     if (!reader_word_is_fast(reader_self_word()) || rtrcu_self.task) {
         reader_slow_begin();
         actions = section_task_done(gp);
+
         struct reader_word word = reader_self_word();
         if (!reader_word_is_fast(word) && reader_word_inside(word) == 0)
             actions |= section_leave_outermost(gp);
         reader_slow_end();
     }
+
     if (rtrcu_self.bare_base > section_nesting())
-        rtrcu_self.bare_base = section_nesting(); /* it was taken from beneath the task that has no section */
+        rtrcu_self.bare_base = section_nesting(); /* the share was taken from beneath the task that has no section */
+
     return actions;
 }
 
@@ -186,16 +198,20 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 {
     uint32_t where = rtrcu_load_relaxed(&task->where);
     if (rtrcu_load_relaxed(&task->mounted) == 0 && where != PARKED_NOWHERE)
-        return GP_ACTION_NONE; /* it is parked: what is open here is the thread's */
+        return GP_ACTION_NONE; /* the task is parked: what is open here is the thread's */
+
     bool mounted = is_mounted_here(gp, task);
     struct rcu_task *older = mounted ? NULL : innermost();
     uint32_t share = mounted ? take_out(task) : section_nesting() - (older ? older->base : 0);
+
     task->nesting = share;
     rtrcu_store_relaxed(&task->mounted, 0);
     if (share == 0)
         return GP_ACTION_NONE;
-    if (where == PARKED_NOWHERE) /* else it is on its list since it parked first */
+
+    if (where == PARKED_NOWHERE) /* else the task is on its list since it parked first */
         put_on_list(gp, task, older, own_list);
+
     trace3(task_park, gp, task, task->name);
     return give_up(gp, share);
 }
@@ -203,23 +219,29 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
     if (is_mounted_here(gp, task))
-        return; /* it runs here already */
+        return; /* the task runs here already */
+
     if (rtrcu_self.bare == task)
         rtrcu_self.bare = NULL; /* one that was forgotten here: no more is known of it, nor of those beneath */
+
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
     if (task->nesting == 0) {
         put_above(task);
         return;
     }
+
     trace3(task_resume, gp, task, task->name);
-    (void)section_record(gp); /* a thread that ends with it mounted closes its section */
+    (void)section_record(gp); /* a thread that ends with the task mounted closes its section */
+
     reader_slow_begin();
-    reader_wake(); /* the task's list is looked at; but who runs it may need to be boosted */
-    /* First: a handler's unlock must not find the task at its base. */
+    reader_wake(); /* the task's list is looked at anyway; but the thread that runs the task may need to be boosted */
+
+    /* The word comes before the mount: a handler's unlock must not find the task at its base. */
     reader_word_take(task->nesting);
     task->nesting = 0; /* from here on the word tells */
     mount(task);
+
     reader_arm_self(); /* the unlock that ends its section takes the slow path */
     reader_slow_end();
 }
@@ -233,20 +255,23 @@ enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own
                  listed ? "of a task that is listed" : "outside a read-side critical section");
         return GP_ACTION_NONE;
     }
+
     put_on_list(gp, task, innermost(), own_list);
     return give_up(gp, 1);
 }
 
-/* Off whichever list: promotion may move it while we look.  Then its record or its leaf leads to a lock that the
- * promoter holds.  A handler may have taken it off meanwhile. */
+/* Off whichever list: a promotion may move the task meanwhile.  Then its record or its leaf leads to a lock that the
+ * promoter holds.  Or a handler has taken the task off. */
 static enum gp_actions take_off(struct gp *gp, struct rcu_task *task)
 {
     enum gp_actions actions = GP_ACTION_NONE;
     if (uncount(gp, task, &actions) || parked_remove_from_thread(task))
         return actions;
+
     struct reader_leaf *leaf = lock_leaf_of(task);
     if (!leaf)
         return GP_ACTION_NONE;
+
     actions = gp_unpark(gp, leaf, task);
     reader_unlock(leaf);
     return actions;
@@ -265,10 +290,13 @@ enum gp_actions section_task_done(struct gp *gp)
         struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
         if (!task || section_nesting() > task->base || lock_any_held(SECTION_LOCKS))
             return actions;
+
         invariant("INV-SE2", is_mounted_here(gp, task));
         rtrcu_tsan_release(rtrcu_read_unlock_slow);
+
         if (!unmount(task))
             continue;
+
         keep_above(task);
         actions |= take_off(gp, task);
     }
@@ -278,6 +306,7 @@ enum gp_actions section_task_abandon(struct gp *gp)
 {
     enum gp_actions actions = GP_ACTION_NONE;
     struct rcu_task *task;
+
     while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* as many as are mounted here */
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed",
@@ -285,6 +314,7 @@ enum gp_actions section_task_abandon(struct gp *gp)
         if (unmount(task))
             actions |= take_off(gp, task);
     }
+
     return actions;
 }
 
@@ -293,13 +323,16 @@ enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task)
     bool mounted = is_mounted_here(gp, task);
     uint32_t share = mounted ? take_out(task) : task->nesting;
     bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
+
     if (share != 0 || listed)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",
                  task->name ? task->name : "", share ? share : 1);
+
     enum gp_actions actions = take_off(gp, task);
     if (mounted && share != 0)
         actions |= give_up(gp, share);
+
     task->nesting = 0;
     rtrcu_store_relaxed(&task->mounted, 0);
     return actions;

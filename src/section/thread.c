@@ -10,8 +10,10 @@ static void register_without_signals(struct gp *gp)
 {
     if (reader_self() || reader_self_is(READER_STATE_GONE))
         return;
+
     struct reader_record *record = reader_slot_take(gp_registry(gp));
     bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: a section may be left open */
+
     if (!record)
         return;
     if (!armed) {
@@ -19,6 +21,7 @@ static void register_without_signals(struct gp *gp)
         reader_slot_return(record);
         return;
     }
+
     reader_publish(gp_registry(gp), record, &rtrcu_self);
 }
 
@@ -36,17 +39,23 @@ struct reader_record *section_record(struct gp *gp)
 int section_register(struct gp *gp, unsigned int flags)
 {
     sigset_t saved;
+
     if (section_nesting() != 0)
         return -EBUSY;
+
     if (!reader_self()) /* ordinary context: here the exit hook may allocate */
         (void)reader_exit_reserve(gp_registry(gp));
     if (!section_record(gp))
         return -ENOMEM;
+
     check((flags & RTRCU_QSBR) || !reader_word_is_online(reader_self_word()));
-    plat_signals_block(&saved); /* a handler might fork, whose child counts deadline threads by what we say of us */
+
+    /* A handler might fork: its child counts deadline threads by what this thread says of itself. */
+    plat_signals_block(&saved);
     reader_self_register_as(gp_registry(gp), flags);
     reader_self_set(READER_STATE_NAMED);
     plat_signals_restore(&saved);
+
     section_online(gp);
     return 0;
 }
