@@ -61,6 +61,7 @@ bool callback_barrier_reached(struct callback *cb)
                 return false;
         }
     }
+
     rtrcu_fence_full();
     return true;
 }

@@ -10,7 +10,9 @@ static void note_ready(struct callback *cb, struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
     bool waits = cbqueue_is_waiting(&slot->queue);
+
     rtrcu_store_relaxed(&slot->quota, (uint32_t)config_now(cb->config)->bhlimit);
+
     if (!rtrcu_load_relaxed(&slot->oldest_ready_ns))
         rtrcu_store_relaxed(&slot->oldest_ready_ns, rtrcu_load_relaxed(&slot->waiting_ns[0]));
     rtrcu_store_relaxed(&slot->waiting_ns[0], waits ? rtrcu_load_relaxed(&slot->waiting_ns[1]) : 0);
@@ -32,14 +34,18 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     struct gp *gp = cb->gp;
     struct cb_queue *queue = &callback_slot(record)->queue;
     int64_t since_ns = rtrcu_load_relaxed(&callback_slot(record)->oldest_ns); /* before it begins anew */
+
     struct cb_chain chain = cbqueue_take_inbox(queue);
     cbqueue_join(&chain, callback_free_collect(record));
     if (!chain.first)
         return; /* what is not finished yet sets the dirty bit when it is */
+
+    /* The cookie is taken behind the inbox, so that its grace period begins behind all that the inbox had. */
     uint64_t cookie = gp_snap(gp, GP_NORMAL);
     /* At most two cookies are open once what is over has moved on. */
     if (cbqueue_advance(queue, gp_seq(gp, GP_NORMAL)))
         note_ready(cb, record);
+
     cbqueue_wait(queue, chain, cookie);
     note_waiting(callback_slot(record), since_ns);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->waiting, reader_bit(record));
@@ -58,6 +64,7 @@ bool callback_collect(struct callback *cb)
     bool any = false;
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_marked(&cb->dirty_leaves, cb->registry, leaf));) {
         struct reader_record *record;
+
         callback_queues_lock(leaf);
         callback_unmark(&cb->dirty_leaves, leaf);
         uint32_t left = rtrcu_exchange(&callback_leaf(leaf)->dirty, 0); /* before the inboxes are looked at */
@@ -66,6 +73,7 @@ bool callback_collect(struct callback *cb)
             collect_record(cb, record);
         callback_queues_unlock(leaf);
     }
+
     return any;
 }
 
@@ -84,6 +92,7 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
     bool owner_helps = config_now(cb->config)->backpressure == RTRCU_BACKPRESSURE_HELP &&
                        !rtrcu_load_relaxed(&callback_slot(record)->queue.cut);
     bool push = full && !owner_helps;
+
     if (!policy->owner_runs || !reader_is_registered(record) || tally_read(&cb->barriers) || push)
         return CALLBACK_DAEMON;
     return CALLBACK_OWNER;
@@ -94,11 +103,13 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
 static bool owner_is_late(const struct callback *cb, struct reader_record *record, int64_t now)
 {
     uint64_t returned = callback_returned(record);
+
     if (!(callback_ready(reader_leaf_of(record)) & reader_bit(record)) ||
         returned != callback_slot(record)->returned_seen) {
         callback_slot(record)->returned_seen = returned;
         callback_slot(record)->idle_since_ns = now;
     }
+
     bool rests = config_now(cb->config)->policy == RTRCU_POLICY_THROTTLE;
     int64_t rest_end_ns = rests ? rtrcu_load_relaxed(&callback_slot(record)->plugged_ns) : 0;
     int64_t since =
@@ -112,22 +123,29 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     uint32_t bit = reader_bit(record);
     must_hold(&callback_leaf(reader_leaf_of(record))->lock);
     reader_must_hold(reader_leaf_of(record));
+
     bool moved = cbqueue_advance(queue, gp_seq(cb->gp, GP_NORMAL)); /* [O4] */
     if (moved)
         note_ready(cb, record);
     if (!cbqueue_is_waiting(queue))
         callback_bits_clear(&callback_leaf(reader_leaf_of(record))->waiting, bit);
+
     if (!rtrcu_load_relaxed(&queue->has_ready))
         return CALLBACK_NOBODY;
+
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
+    /* The owner is judged before its bit is set: callbacks that have just become ready are not late. */
     bool late = owner_is_late(cb, record, now);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->ready, bit);
+
     enum callback_server server = choose_server(cb, record);
     bool spent =
         callback_punts(cb) && config_now(cb->config)->bhlimit && rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
     if (server == CALLBACK_OWNER && (spent || late))
         server = CALLBACK_DAEMON;
+
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))
-        reader_arm(record); /* [O3] its next quiescent state finds them */
+        reader_arm(record); /* [O3] the owner's next quiescent state finds them */
+
     return server;
 }

@@ -54,13 +54,16 @@ static void add_slot(const struct callback_slot *slot, struct rtrcu_stats *stats
     uint64_t returned = rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
     uint64_t queued = rtrcu_load_relaxed(&slot->queue.enqueued) + rtrcu_load_relaxed(&slot->free_queued);
     uint64_t oldest_ns = queued != returned ? (uint64_t)oldest_of(slot) : 0;
+
     if (oldest_ns && (stats->callback_oldest_ns == 0 || oldest_ns < stats->callback_oldest_ns))
         stats->callback_oldest_ns = oldest_ns;
+
     uint64_t longest_ns = rtrcu_load_acquire(&slot->longest_ns);
     if (longest_ns > stats->callback_ns_max) {
         stats->callback_ns_max = longest_ns;
         stats->callback_longest = (uintptr_t)rtrcu_load_relaxed(&slot->longest);
     }
+
     stats->callbacks_invoked += returned;
     stats->callbacks_queued += queued;
 }
@@ -75,6 +78,7 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
         for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
             stats->latency_us_log2[i] += counter_read(&part->latency_us_log2[i]);
     }
+
     stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
     stats->callbacks_lost_at_fork = counter_read(&cb->lost_at_fork);
     stats->over_qmax = counter_read(&cb->over_qmax);

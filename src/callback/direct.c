@@ -14,6 +14,7 @@ static bool own_sections_exclude(bool in_handler)
 {
     if (section_nesting() != 0 || rtrcu_self.bh != 0)
         return true;
+
     bool invisible = reader_word_is_online(reader_self_word());
     return in_handler && invisible && !reader_self_is(READER_STATE_BH);
 }
@@ -41,8 +42,10 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
         counter_add(&cb->direct_refused, 1);
         return false;
     }
+
     counter_add(&cb->direct, 1);
-    uint32_t depth __attribute__((cleanup(end_direct))) = rtrcu_self.direct_depth++; /* also where it throws */
+    /* The depth is put back also where the callback throws. */
+    uint32_t depth __attribute__((cleanup(end_direct))) = rtrcu_self.direct_depth++;
     callback_call(head, func);
     return true;
 }

@@ -20,6 +20,7 @@ void callback_double_enter(struct callback *cb, struct rcu_head *head)
         if (rtrcu_load_relaxed(slot_of(cb, head, probe)) == head)
             plat_die("rtrcu: call_rcu(): head %p is queued already and its callback has not begun\n", (void *)head);
     }
+
     for (uint32_t probe = 0; probe < cb->double_probes; probe++) {
         struct rcu_head *empty = NULL;
         if (rtrcu_compare_exchange(slot_of(cb, head, probe), &empty, head))
@@ -55,6 +56,7 @@ bool callback_may_begin(struct callback *cb, struct reader_record *record)
     queue->known = rtrcu_load_acquire(&queue->enqueued);
     if ((int64_t)(queue->known - queue->invoked) > 0)
         return true;
+
     say_twice(cb, record, queue->batch.first);
     queue->batch = (struct cb_chain){NULL, NULL};
     return false;
@@ -65,6 +67,7 @@ bool callback_mend(struct callback *cb, struct reader_record *record)
     struct cb_queue *queue = &callback_slot(record)->queue;
     if (!is_exact(cb, record) || !cbqueue_is_broken(queue))
         return false;
+
     say_twice(cb, record, queue->batch.first);
     queue->batch.last = queue->batch.first;
     return true;
@@ -82,7 +85,8 @@ void callback_write_off(struct callback *cb, struct reader_record *record, uint6
     complain(&cb->said_lost,
              "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
              (unsigned long long)lost, reader_thread_id(record).number);
+
+    /* The count comes last: a thread that waits for them finds them said and counted. */
     rtrcu_store_release(&queue->started, queue->invoked + lost);
-    rtrcu_store_release(&queue->invoked,
-                        queue->started); /* last: a thread that waits for them finds them said and counted */
+    rtrcu_store_release(&queue->invoked, queue->started);
 }

@@ -29,19 +29,24 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     bool orphan = !record;
     if (orphan)
         record = reader_orphan(cb->registry);
+
     if (CHECK_DEBUG)
         callback_double_enter(cb, head);
     head->func = func;
+
     struct cb_queue *queue = &callback_slot(record)->queue;
     enum callback_enqueued result = CALLBACK_DONE;
+
     if (orphan ? push_orphan(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
         callback_mark_new(cb, record);
         result |= CALLBACK_FIRST;
     }
+
     if (__builtin_expect(rtrcu_load_relaxed(&queue->enqueued) >= rtrcu_load_relaxed(&queue->look_at), 0))
         result |= CALLBACK_LOOK;
+
     return result;
 }
 
@@ -66,15 +71,18 @@ static enum callback_pressure look_by(const struct rtrcu_config *config, struct 
     uint64_t pending = callback_pending(record);
     uint64_t qhimark = (uint64_t)config->qhimark, qmax = (uint64_t)config->qmax;
     uint64_t low = qhimark < qmax ? qhimark : qmax;
+
     if (pending >= qmax) {
         look_after(slot, 1);
         return CALLBACK_FULL;
     }
+
     if (pending >= low) {
         uint64_t room = qmax - pending, step = low / 8 + 1;
         look_after(slot, room < step ? room : step);
         return CALLBACK_PUSH;
     }
+
     look_after(slot, low - pending);
     return CALLBACK_CALM;
 }

@@ -30,10 +30,12 @@ static void abandon_claim_after_fork(struct callback *cb, struct reader_record *
     struct cb_queue *queue = &callback_slot(record)->queue;
     if (queue->running == queue->batch.first) /* about to begin: it is still in the batch */
         queue->started = queue->invoked;
+
     counter_add_alone(&cb->lost_at_fork, queue->started - queue->invoked + callback_slot(record)->free_started -
                                              callback_slot(record)->free_done);
     queue->invoked = queue->started; /* begun: neither run again nor waited for */
     callback_slot(record)->free_done = callback_slot(record)->free_started;
+
     callback_free_drop_spent(record);
     queue->claim = 0;
 }
@@ -61,17 +63,22 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
     uint64_t heads = 0, pointers = callback_free_count_open(record);
     struct cb_chain inbox = {queue->stub.next, queue->tail};
     struct cb_chain chains[] = {queue->batch, queue->ready, queue->waiting[0], queue->waiting[1], inbox};
+
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
         count_chain(record, chains[i], &heads, &pointers);
-    /* The fork happened inside it. */
+
+    /* What has begun is in no chain any more, and counts: the fork happened inside it. */
     heads += queue->started - queue->invoked;
     pointers += callback_slot(record)->free_started - callback_slot(record)->free_done;
+
     counter_add_alone(&cb->lost_at_fork, queue->enqueued - queue->invoked - heads);
     counter_add_alone(&cb->lost_at_fork,
                       callback_slot(record)->free_queued - callback_slot(record)->free_done - pointers);
+
     queue->enqueued = queue->invoked + heads;
     callback_slot(record)->free_queued = callback_slot(record)->free_done + pointers;
-    /* Of the forking thread, which may be inside rcu_barrier(): it waits for no number that nobody has any more. */
+
+    /* The forking thread may be inside rcu_barrier(): it waits for no number that nobody has any more. */
     queue->barrier_goal = not_above(queue->barrier_goal, queue->enqueued);
     callback_slot(record)->free_goal = not_above(callback_slot(record)->free_goal, callback_slot(record)->free_queued);
 }
@@ -85,6 +92,7 @@ static void wait_anew_after_fork(struct callback *cb, struct cb_queue *queue)
     queue->waiting[0] = queue->waiting[1] = (struct cb_chain){NULL, NULL};
     if (!waiting.first)
         return;
+
     uint64_t cookie = gp_snap(cb->gp, GP_NORMAL);
     cbqueue_wait(queue, waiting, cookie);
     gp_request(cb->gp, GP_NORMAL, cookie);
@@ -94,18 +102,23 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     bool own = record == reader_self();
+
     if (!own) {
-        (void)cbqueue_repair(queue); /* what it cannot find is counted below */
+        (void)cbqueue_repair(queue); /* heads that cannot be found are counted below */
         callback_free_repair(record);
     }
+
     if (plat_tid_is(cbqueue_claimer(queue->claim), old_thread_id) && queue->claim != 0)
         queue->claim = lock_thread_number(); /* the fork happened inside a callback: the batch goes on */
     else if (queue->claim != 0)
         abandon_claim_after_fork(cb, record);
+
     if (!own)
         recount_after_fork(cb, record);
     wait_anew_after_fork(cb, queue);
-    callback_look_again(record); /* the next to queue takes the slow path, which makes the child's driver */
+
+    callback_look_again(record); /* the next thread to queue takes the slow path, which makes the child's driver */
+
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;
     if (queue->stub.next || callback_slot(record)->free_block)
@@ -121,10 +134,12 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
     struct reader_record *record;
     for (uint32_t left = ~reader_used(leaf); (record = reader_next(leaf, &left));)
         callback_slot(record)->queue.claim = 0;
+
     for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
         repair_after_fork(cb, record, old_thread_id);
         callback_let_go(record);
     }
+
     if (callback_leaf(leaf)->dirty)
         callback_mark(&cb->dirty_leaves, leaf);
     if (callback_at_work(leaf))
@@ -137,8 +152,10 @@ void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_i
     memset(cb->rt_awake, 0, sizeof(cb->rt_awake));
     if (rtrcu_self.rt_awake_cpu)
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;
+
     callback_marks_forget(&cb->dirty_leaves, reader_leaf_count(cb->registry));
     callback_marks_forget(&cb->working_leaves, reader_leaf_count(cb->registry));
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         lock_reset(&callback_leaf(leaf)->lock);
         reader_lock(leaf);

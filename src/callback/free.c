@@ -91,6 +91,7 @@ static enum callback_enqueued free_without_record(struct callback *cb, struct ca
     struct free_alone *alone = note_memory(sizeof(*alone), &from_pages);
     if (!alone)
         return CALLBACK_NO_MEMORY;
+
     alone->retired = retired;
     alone->from_pages = from_pages;
     return callback_enqueue(cb, NULL, &alone->head, free_alone_run);
@@ -152,6 +153,7 @@ static struct free_block *new_block(struct callback_slot *slot, bool has_functio
     struct free_block *block = note_memory(sizeof(*block), &from_pages);
     if (!block)
         return NULL;
+
     *newest = take_out(slot);
     block->head = (struct rcu_head){.next = *newest ? (*newest)->head.next : &block->head, .func = free_block_mark};
     block->first = block->end = rtrcu_load_relaxed(&slot->free_queued);
@@ -165,10 +167,12 @@ static bool note(struct callback_slot *slot, struct callback_retired retired)
 {
     struct free_block *newest = take_out(slot), *block = newest;
     bool fits = newest && has_room(newest, retired.function != free);
+
     if (!fits && newest)
         put_back(slot, newest);
     if (!fits && !(block = new_block(slot, retired.function != free, &newest)))
         return false;
+
     add(slot, block, retired);
     if (!fits && newest)
         rtrcu_store_release(&newest->head.next, &block->head);
@@ -181,6 +185,7 @@ static bool tell_collector(struct callback *cb, struct reader_record *record)
 {
     if (rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))
         return false;
+
     rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
     callback_mark_new(cb, record);
     return true;
@@ -191,13 +196,16 @@ enum callback_enqueued callback_free(struct callback *cb, struct reader_record *
     enum callback_enqueued result = CALLBACK_DONE;
     if (!record)
         return free_without_record(cb, retired);
+
     struct callback_slot *slot = callback_slot(record);
     if (!note(slot, retired))
         result |= CALLBACK_NO_MEMORY;
+
     if (tell_collector(cb, record))
         result |= CALLBACK_FIRST;
     if (rtrcu_load_relaxed(&slot->free_queued) >= rtrcu_load_relaxed(&slot->free_look_at))
         result |= CALLBACK_LOOK;
+
     return result;
 }
 
@@ -206,7 +214,8 @@ struct cb_chain callback_free_collect(struct reader_record *record)
     must_hold(&callback_leaf(reader_leaf_of(record))->lock);
     void **word = &callback_slot(record)->free_block, *seen = rtrcu_load_relaxed(word);
     if (!seen || is_out(seen) || !rtrcu_compare_exchange(word, &seen, NULL))
-        return (struct cb_chain){NULL, NULL}; /* who has it out tells us when it is back */
+        return (struct cb_chain){NULL, NULL}; /* the owner, who has it out, tells the collector when it is back */
+
     rtrcu_tsan_acquire(word);
     struct free_block *newest = seen;
     struct cb_chain chain = {newest->head.next, &newest->head};
@@ -242,9 +251,11 @@ void callback_free_one(struct reader_record *record)
     const struct free_block *block = block_at(slot->queue.batch.first);
     uint64_t number = rtrcu_load_relaxed(&slot->free_done) + 1;
     struct callback_retired retired = retired_at(block, number);
+
     rtrcu_store_release(&slot->free_started, number);
     rtrcu_fence_light();
     rtrcu_store_relaxed(&slot->queue.function, (rcu_callback_t)retired.function);
+
     if (number == block->end)
         drop_first(&slot->queue);
     retired.function(retired.object);
@@ -272,6 +283,7 @@ void callback_free_repair(struct reader_record *record)
     void **word = &callback_slot(record)->free_block;
     if (!is_out(*word))
         return;
+
     struct free_block *newest = newest_of(*word), *behind = block_of(newest->head.next);
     *word = behind->first > newest->first ? behind : newest;
 }

@@ -41,14 +41,18 @@ static struct rcu_head *next_head(struct callback *cb, struct reader_record *rec
     struct rcu_head *head = queue->batch.first;
     if (!head)
         return NULL;
+
     if ((int64_t)(queue->known - queue->invoked) <= 0 && !callback_may_begin(cb, record))
         return NULL;
+
     rtrcu_store_relaxed(&queue->running, head);
     rtrcu_store_release(&queue->started, queue->invoked + 1);
     rtrcu_fence_light();
+
     head = cbqueue_pop(&queue->batch);
     if (!head && callback_mend(cb, record))
         head = cbqueue_pop(&queue->batch);
+
     if (!head)
         rtrcu_store_release(&queue->started, queue->invoked);
     return head;
@@ -62,6 +66,7 @@ static bool run_next(struct callback *cb, struct reader_record *record)
         callback_free_one(record);
         return true;
     }
+
     struct rcu_head *head = next_head(cb, record);
     if (head)
         run(cb, record, head);
@@ -102,8 +107,10 @@ static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64
     const struct cb_queue *queue = &slot->queue;
     if (count)
         note_if_longest(slot, (uint64_t)took_ns / count);
+
     if (took_ns < LONG_TOGETHER_NS || count == 0 || took_ns / (int64_t)count < LONG_EACH_NS)
         return;
+
     complain(&cb->said_long,
              "rtrcu: thread %u: %llu callbacks took %lld ms, the last of function %p; others wait behind them",
              lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
@@ -117,6 +124,7 @@ static uint32_t next_interval(const struct cb_queue *queue, const struct invocat
     int64_t deadline_ns = inv->budget->deadline_ns;
     if (inv->interval == 0 || (deadline_ns && deadline_ns - inv->checked_ns < DEADLINE_NEAR_NS))
         return 1;
+
     uint32_t fits = CLOCK_EVERY_NS / (rtrcu_load_relaxed(&queue->cost_ns) + 1) + 1;
     fits = fits > CLOCK_EVERY_MAX ? CLOCK_EVERY_MAX : fits;
     return inv->interval * 2 > fits ? fits : inv->interval * 2;
@@ -128,22 +136,27 @@ static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct i
     const struct callback_budget *budget = inv->budget;
     struct cb_queue *queue = &slot->queue;
     int64_t now = plat_clock_now();
+
     learn_cost(queue, inv, now);
     if (inv->since_check)
         look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
+
     inv->checked_ns = now;
     inv->since_check = 0;
     inv->interval = next_interval(queue, inv);
+
     int64_t needed = (int64_t)rtrcu_load_relaxed(&queue->cost_ns) * inv->interval;
     if (budget->deadline_ns && now + needed >= budget->deadline_ns) {
         counter_add(&cb->deadline_stops, 1);
         inv->cut = true;
         return true;
     }
+
     if (budget->end_ns && now >= budget->end_ns) {
         counter_add(&cb->budget_stops, 1);
         return true;
     }
+
     return false;
 }
 
@@ -161,9 +174,11 @@ static bool is_of_another_kind(const struct reader_record *record, struct invoca
     const struct rcu_head *next = callback_slot(record)->queue.batch.first;
     if (!next)
         return false;
+
     uintptr_t function = next_function(record, next);
     if (function == inv->function)
         return false;
+
     inv->function = function;
     inv->interval = 0;
     return true;
@@ -177,6 +192,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     bool timed = budget->end_ns || budget->deadline_ns;
     int64_t begin_ns = timed ? 0 : plat_clock_now();
     uint64_t done = 0;
+
     trace3(batch_begin, cb->gp, reader_thread_id(record).number, budget->count_max);
     while (done < budget->count_max && !(budget->stop && tally_read(budget->stop))) {
         bool look = timed && (is_of_another_kind(record, &inv) || inv.since_check >= inv.interval);
@@ -187,13 +203,16 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
         inv.since_check++;
         done++;
     }
+
     if (timed && inv.since_check)
         note_if_longest(slot, (uint64_t)(plat_clock_now() - inv.checked_ns) / inv.since_check);
     else if (!timed)
         look_at_time(cb, slot, done, plat_clock_now() - begin_ns);
+
     trace3(batch_end, cb->gp, reader_thread_id(record).number, done);
     if (budget->by_owner)
         rtrcu_store_relaxed(&queue->cut, inv.cut);
+
     return done;
 }
 
@@ -213,25 +232,31 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
     struct reader_leaf *leaf = reader_leaf_of(record);
     struct callback_slot *slot = callback_slot(record);
     struct cb_queue *queue = &slot->queue;
+
     if (may_wait)
         callback_queues_lock(leaf);
     else if (!callback_queues_try_lock(leaf))
         return;
+
     if (queue->ready.first) {
         oldest_ns = rtrcu_load_relaxed(&slot->oldest_ready_ns);
         rtrcu_store_relaxed(&slot->oldest_ready_ns, 0);
         if (!queue->batch.first)
             rtrcu_store_relaxed(&slot->batch_ns, oldest_ns);
     }
+
     cbqueue_join(&queue->batch, queue->ready);
     queue->ready = (struct cb_chain){NULL, NULL};
+
     if (!queue->batch.first) {
         rtrcu_store_relaxed(&slot->batch_ns, 0);
         rtrcu_store_release(&queue->has_ready, 0);
         callback_bits_clear(&callback_leaf(reader_leaf_of(record))->ready, reader_bit(record));
         lost = callback_lost(cb, record);
     }
+
     callback_queues_unlock(leaf);
+
     if (lost)
         callback_write_off(cb, record, lost);
     if (oldest_ns)
@@ -242,14 +267,19 @@ void callback_let_go(struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
     reader_must_hold(reader_leaf_of(record));
+
     if (rtrcu_load_acquire(&slot->free_done) != rtrcu_load_relaxed(&slot->free_queued))
         return;
     if (cbqueue_pending(&slot->queue) != 0 || rtrcu_load_acquire(&slot->queue.claim) != 0)
         return;
-    if (reader_is_draining(record)) { /* what the slot's next thread says counts, which takes it without our lock */
+
+    /* A slot that drains no longer may be the next thread's, which takes it without this lock: what that one says
+     * counts. */
+    if (reader_is_draining(record)) {
         callback_set_deadline(record, 0);
         rtrcu_store_relaxed(&slot->plugged_ns, 0);
     }
+
     reader_let_go(record, READER_CALLBACK);
 }
 
@@ -267,10 +297,13 @@ static void let_go(struct claim *claim)
     struct callback_slot *slot = claim->slot;
     struct cb_queue *queue = &slot->queue;
     reader_self_clear(READER_STATE_CALLBACK);
+
     rtrcu_store_release(&queue->invoked, queue->started);
     rtrcu_store_release(&slot->free_done, rtrcu_load_relaxed(&slot->free_started));
+
     uint32_t before = rtrcu_exchange(&queue->claim, 0); /* [O23] */
     invariant("INV-CA1", plat_tid_is(cbqueue_claimer(before), lock_thread_id()));
+
     *claim->wanted = before & CB_CLAIM_WANTED;
     plat_cancel_restore(claim->cancel);
 }
@@ -295,16 +328,20 @@ static uint64_t run_claimed(struct callback *cb, struct reader_record *record, c
         .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = wanted};
     uint64_t done = 0;
     reader_self_set(READER_STATE_CALLBACK);
+
     while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
         if (!queue->batch.first)
             refill(cb, record, budget->may_wait);
+
         struct callback_budget rest = *budget;
         rest.count_max -= done;
         uint64_t more = run_batch(cb, record, &rest);
         done += more;
+
         if (more == 0 || queue->batch.first)
             break;
     }
+
     if (!queue->batch.first)
         refill(cb, record, budget->may_wait);
     return done;
@@ -314,6 +351,7 @@ void callback_thread_ends(struct callback *cb)
 {
     if (!reader_self_is(READER_STATE_CALLBACK))
         return;
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
             struct callback_slot *at = &callback_leaf(leaf)->slot[slot];
@@ -331,6 +369,7 @@ static bool take_claim(struct cb_queue *queue)
     uint32_t nobody = 0, me = lock_thread_number();
     if (!rtrcu_compare_exchange(&queue->claim, &nobody, me))
         return false;
+
     uint32_t now = lock_thread_number(), seen = me;
     while (now != me && cbqueue_claimer(seen).number == me &&
            !rtrcu_compare_exchange(&queue->claim, &seen, (seen & CB_CLAIM_WANTED) | now))

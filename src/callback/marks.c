@@ -42,10 +42,12 @@ struct reader_leaf *callback_next_marked(const struct callback_marks *marks, str
                                          const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? reader_leaf_index(leaf) + 1 : 0, leaves = reader_leaf_count(registry);
+
     for (; index < leaves; index = (index / CALLBACK_MARKS + 1) * CALLBACK_MARKS) {
         uint64_t left = rtrcu_load_acquire(&marks->group[index / CALLBACK_MARKS].leaves) & -bit_of(index); /* [O27] */
         if (left)
             return reader_leaf_at(registry, index / CALLBACK_MARKS * CALLBACK_MARKS + (uint32_t)__builtin_ctzll(left));
     }
+
     return NULL;
 }

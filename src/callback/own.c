@@ -15,20 +15,25 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
 {
     struct reader_record *record = reader_self();
     struct callback_own own = {0};
+
     if (!record || reader_self_is(READER_STATE_CALLBACK) || section_nesting() != 0 || !callback_has_ready(record))
         return own;
+
     const struct callback_policy *policy = policy_of(cb);
     struct callback_budget budget = {.by_owner = true, .may_wait = !reader_self_is(READER_STATE_DEADLINE)};
     policy->owner_budget(cb, record, asked_ns, &budget);
+
     struct callback_run run = {0};
     if (budget.count_max)
         run = callback_invoke(cb, record, &budget);
     own.done = run.done;
     own.wanted = run.wanted;
+
     bool left = callback_has_ready(record);
     if (policy->owner_done && own.done)
         policy->owner_done(cb, record, own.done, left);
     own.punted = left && policy->punts && rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
+
     return own;
 }
 

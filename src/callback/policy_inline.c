@@ -19,6 +19,7 @@ static void owner_budget(struct callback *cb, struct reader_record *record, int6
     const struct rtrcu_config *config = config_now(cb->config);
     int64_t budget_ns = asked_ns ? asked_ns : config->budget_ns;
     bool help = config->backpressure == RTRCU_BACKPRESSURE_HELP && callback_pending(record) >= (uint64_t)config->qmax;
+
     budget->deadline_ns = callback_deadline(record);
     budget->count_max = help || asked_ns < 0 ? UINT64_MAX : callback_count_limit(cb, record);
     budget->end_ns = help ? 0 : end_of(budget_ns);

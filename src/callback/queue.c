@@ -18,6 +18,7 @@ bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_produce
 {
     bool owner = producer == CB_OWNER;
     struct rcu_head *interrupted = owner ? rtrcu_load_relaxed(&queue->enqueuing) : NULL;
+
     rtrcu_store_relaxed(&head->next, NULL);
     if (owner) {
         rtrcu_store_relaxed(&queue->enqueuing, head); /* before the number: see cbqueue_lost() */
@@ -25,9 +26,11 @@ bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_produce
     } else {
         rtrcu_fetch_add(&queue->enqueued, 1);
     }
+
     rtrcu_tsan_release(head);
     struct rcu_head *before = rtrcu_exchange(&queue->tail, head);
     rtrcu_store_release(&before->next, head);
+
     if (owner)
         rtrcu_store_release(&queue->enqueuing, interrupted);
     return before == &queue->stub;
@@ -39,6 +42,7 @@ struct cb_chain cbqueue_take_inbox(struct cb_queue *queue)
     struct rcu_head *first = rtrcu_load_acquire(&queue->stub.next);
     if (!first)
         return chain;
+
     rtrcu_store_relaxed(&queue->stub.next, NULL);
     chain.last = rtrcu_exchange(&queue->tail, &queue->stub); /* [O5] */
     chain.first = first;
@@ -50,9 +54,11 @@ struct rcu_head *cbqueue_pop(struct cb_chain *chain)
     struct rcu_head *head = chain->first;
     if (!head)
         return NULL;
+
     struct rcu_head *next = head == chain->last ? NULL : rtrcu_load_acquire(&head->next);
     if (!next && head != chain->last)
-        return NULL;                          /* its producer is between exchange and link */
+        return NULL; /* the producer is between exchange and link */
+
     rtrcu_store_relaxed(&chain->first, next); /* one store: a fork's child finds the head in the chain, or not */
     rtrcu_tsan_acquire(head);
     return head;
@@ -73,6 +79,7 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
 {
     if (!chain.first)
         return;
+
     int segment = queue->waiting[0].first && queue->cookie[0] != cookie ? 1 : 0;
     cbqueue_join(&queue->waiting[segment], chain);
     queue->cookie[segment] = cookie;
@@ -82,6 +89,7 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
 bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
 {
     bool moved = false;
+
     for (int segment = 0; segment < 2; segment++) {
         if (!queue->waiting[segment].first)
             continue;
@@ -91,11 +99,13 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
         queue->waiting[segment] = (struct cb_chain){NULL, NULL};
         moved = true;
     }
+
     if (!queue->waiting[0].first && queue->waiting[1].first) {
         queue->waiting[0] = queue->waiting[1];
         queue->cookie[0] = queue->cookie[1];
         queue->waiting[1] = (struct cb_chain){NULL, NULL};
     }
+
     return moved;
 }
 
@@ -117,6 +127,7 @@ uint64_t cbqueue_lost(const struct cb_queue *queue)
     uint64_t numbers = rtrcu_load_acquire(&queue->enqueued) - queue->invoked;
     if (numbers == 0 || rtrcu_load_acquire(&queue->enqueuing))
         return 0;
+
     bool empty = rtrcu_load_acquire(&queue->tail) == &queue->stub && !cbqueue_is_waiting(queue) &&
                  !queue->ready.first && !queue->batch.first;
     return empty ? numbers : 0;
@@ -135,9 +146,11 @@ static bool repair_links(struct rcu_head *first, struct rcu_head **last, struct 
             *last = at;
             return mended;
         }
+
         at->next = missing;
         mended = true;
     }
+
     return mended;
 }
 
@@ -146,10 +159,12 @@ bool cbqueue_repair(struct cb_queue *queue)
     struct cb_chain *chains[] = {&queue->batch, &queue->ready, &queue->waiting[0], &queue->waiting[1]};
     bool reached = true;
     struct rcu_head *missing = queue->enqueuing;
+
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
         if (chains[i]->first && repair_links(chains[i]->first, &chains[i]->last, missing, &reached))
             missing = NULL; /* a thread has one link open at a time */
     }
+
     repair_links(&queue->stub, &queue->tail, missing, &reached);
     queue->enqueuing = NULL;
     return reached;

@@ -13,6 +13,7 @@ void callback_rt_awake(struct callback *cb, bool awake)
     uint32_t cpu = (uint32_t)plat_cpu_current();
     if (awake == (rtrcu_self.rt_awake_cpu != 0))
         return;
+
     if (awake)
         rtrcu_self.rt_awake_cpu = 1 + cpu % PLAT_CPU_MAX;
     rtrcu_fetch_add(&cb->rt_awake[rtrcu_self.rt_awake_cpu - 1], awake ? 1 : (uint32_t)-1);

@@ -26,6 +26,7 @@ static void owner_done(struct callback *cb, struct reader_record *record, uint64
     (void)done;
     if (!left)
         return;
+
     counter_add(&cb->limit_stops, 1);
     int64_t rest_ns = config_now(cb->config)->plugticks * config_now(cb->config)->tick_us * 1000;
     rtrcu_store_relaxed(&callback_slot(record)->plugged_ns, plat_clock_now() + rest_ns);
