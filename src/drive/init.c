@@ -42,16 +42,19 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
     drive->gp = gp;
     drive->cb = cb;
     drive->watch = watch;
+
     drive->driver = drive_driver_of(config_now(config)->driver);
     plat_home_init(&drive->process);
     drive->home = drive_home_on(drive, config_now(config)->cpus);
     if (!drive->home)
         drive->home = &drive->process;
+
     lock_init(&drive->barrier_lock, LOCK_RANK_BARRIER);
     lock_init(&drive->aside.lock, LOCK_RANK_DAEMON);
     drive->aside.drive = drive;
     drive->numbers.told = SEQ_FIRST;
     drive->share_ns = SHARE_NS;
+
     for (int i = 0; i < DRIVE_WORKERS; i++)
         drive_worker_init(drive, i, jobs[i]);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {

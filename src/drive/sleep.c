@@ -17,6 +17,7 @@ void drive_take_long(struct drive *drive, struct lock *lock)
 {
     if (lock_try(lock))
         return;
+
     bool went = reader_away_begin();
     lock_acquire_same_rank(lock);
     if (went)

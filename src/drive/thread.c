@@ -14,16 +14,19 @@
 const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
 {
     struct plat_cpus wanted;
-    if (!cpus[0] || plat_cpus_parse(cpus, &wanted) != 0) /* it was checked */
+    if (!cpus[0] || plat_cpus_parse(cpus, &wanted) != 0) /* the list was checked */
         return &drive->process;
+
     plat_cpus_cut(&wanted);
     for (struct drive_home *home = drive->homes; home; home = home->older) {
         if (memcmp(&home->home.cpus, &wanted, sizeof(wanted)) == 0)
             return &home->home;
     }
+
     struct drive_home *home = plat_mem_pages(sizeof(*home));
     if (!home)
         return NULL;
+
     home->home = drive->process;
     home->home.cpus = wanted;
     home->older = drive->homes;
@@ -48,11 +51,13 @@ bool drive_thread_let(struct drive_thread *thread)
 int drive_thread_claim(struct drive *drive, struct drive_thread *thread)
 {
     uint32_t seen = rtrcu_load_acquire(&thread->state);
+
     if (seen == DRIVE_NONE) {
         int64_t refused = rtrcu_load_relaxed(&drive->refused_ns);
         if (refused && plat_clock_now() - refused < drive_tick_ns(drive))
             return -EAGAIN;
     }
+
     while (seen != DRIVE_RUNNING) { /* each turn saw another state */
         uint32_t next = seen == DRIVE_NONE ? DRIVE_STARTING : DRIVE_STARTING | DRIVE_ASKED;
         if (rtrcu_compare_exchange(&thread->state, &seen, next))
@@ -75,11 +80,13 @@ static int make(struct drive *drive, struct drive_thread *thread, const struct d
 {
     plat_thread_prepare(&thread->plat, start->name, start->body, start->argument, start->priority);
     thread->home = start->home;
+
     int error = start->body ? create(drive, thread) : 0;
     if (error) {
         rtrcu_store_relaxed(&drive->refused_ns, plat_clock_now());
         counter_add(&drive->threads_refused, 1);
     }
+
     uint32_t seen = DRIVE_STARTING;
     while ((seen & DRIVE_STARTING) && /* unless it has ended already; a second turn finds it ASKED for */
            !rtrcu_compare_exchange(&thread->state, &seen, error ? DRIVE_NONE : DRIVE_RUNNING))
@@ -143,6 +150,7 @@ static bool only_ours_are_left(struct drive *drive)
     int left = plat_threads_left();
     if (left < 0 || (uint32_t)ours != (uint32_t)left || drive_anybody_at_work(drive))
         return false;
+
     rtrcu_fence_full();
     return rtrcu_load_relaxed(&drive->threads) == ours;
 }
@@ -164,6 +172,7 @@ static void watch_end(struct drive *drive)
     sigset_t saved;
     if (!rtrcu_load_relaxed(&drive->main_ended))
         return;
+
     plat_signals_block(&saved);
     if (drive_thread_claim(drive, thread) > 0)
         (void)make(drive, thread,
@@ -202,7 +211,7 @@ int drive_thread_start(struct drive *drive, struct drive_thread *thread, const s
 void drive_thread_ended(struct drive *drive, struct drive_thread *thread)
 {
     rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
-    plat_thread_renumber(&thread->plat, PLAT_NOBODY); /* its number may be another thread's next */
+    plat_thread_renumber(&thread->plat, PLAT_NOBODY); /* the number may be another thread's next */
     uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
     invariant("INV-DR2", before != DRIVE_NONE);
     (void)before;

@@ -16,6 +16,7 @@ void drive_perform(struct drive *drive, enum gp_actions actions)
 {
     if (actions == GP_ACTION_NONE)
         return;
+
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
         struct drive_turning *turning = &drive->turning[kind];
         if (!(actions & gp_action_wake(kind)) || !may_wake() || !tally_read(&turning->sleeping))
@@ -23,6 +24,7 @@ void drive_perform(struct drive *drive, enum gp_actions actions)
         rtrcu_fetch_add(&turning->event, 1);
         plat_futex_wake(&turning->event, 1);
     }
+
     if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been boosted, which ends here */
         (void)plat_futex_unlock_pi(reader_self_boost_word());
 }
@@ -47,11 +49,14 @@ static bool may_wake_driver(void)
 void drive_wake(struct drive *drive, bool urgent)
 {
     const struct drive_driver *row = drive_row(drive);
+
     drive_wake_later(drive, urgent);
     if (row->notify)
         row->notify(drive);
+
     if (!may_wake_driver() || !row->body)
         return;
+
     rtrcu_fence_full();
     enum drive_sleep sleeping = drive_thread_sleeps(&drive->thread);
     if (sleeping >= DRIVE_TICKING || (sleeping == DRIVE_PACING && urgent))
@@ -62,8 +67,10 @@ void drive_wake(struct drive *drive, bool urgent)
 void drive_online(struct drive *drive)
 {
     const struct drive_driver *row = drive_row(drive);
+
     if (!may_wake() && drive_thread_sleeps(&drive->thread) == DRIVE_IDLE)
         drive_wake_always(drive);
+
     if (row->online)
         row->online(drive);
 }

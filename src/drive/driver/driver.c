@@ -36,6 +36,7 @@ static int claim_and_make(struct drive *drive)
     int claimed = drive_thread_claim(drive, &drive->thread);
     if (claimed <= 0)
         return claimed;
+
     struct drive_thread_spec start = {
         .name = "rtrcu-gp", .body = drive_row(drive)->body ? run : NULL, .argument = drive};
     return drive_thread_make(drive, &drive->thread, &start);
@@ -46,6 +47,7 @@ int drive_start(struct drive *drive)
     sigset_t saved;
     if (drive_thread_runs(&drive->thread))
         return 0;
+
     plat_signals_block(&saved);
     int error = claim_and_make(drive);
     plat_signals_restore(&saved);
@@ -74,6 +76,7 @@ void drive_start_in_call(struct drive *drive)
 {
     if (drive_thread_runs(&drive->thread))
         return;
+
     bool survives = plat_tid_is(drive->survivor, lock_thread_id());
     if (survives && is_in_handler(drive))
         hold_back(drive);
@@ -117,7 +120,8 @@ int drive_start_surely(struct drive *drive)
     struct drive_thread *thread = &drive->thread;
     int error = 0;
     rtrcu_store_relaxed(&drive->refused_ns, 0);
-    while (!error && !drive_thread_runs(thread)) { /* ends when who is at it has made it or was refused */
+
+    while (!error && !drive_thread_runs(thread)) { /* ends when its maker has made it or was refused */
         error = drive_start(drive);
         uint32_t state = rtrcu_load_acquire(&thread->state);
         if (!error && state != DRIVE_RUNNING)

@@ -12,13 +12,16 @@ static void *body(void *argument)
     static const struct drive_turn_options options = {.serves = true};
     struct drive *drive = argument;
     int64_t turned_ns = plat_clock_now() - drive_tick_ns(drive);
+
     for (;;) { /* for the life of the process */
         counter_add(&drive->passes, 1);
         uint32_t event = drive_thread_event(&drive->thread);
         bool urgent = rtrcu_load_relaxed(&drive->urgent) && rtrcu_exchange(&drive->urgent, 0);
         int64_t now = plat_clock_now(), due = turned_ns + drive_tick_ns(drive);
+
         callback_collect(drive->cb);
         drive_expedited_serve(drive);
+
         if (gp_is_needed(drive->gp, GP_NORMAL)) {
             if (!urgent && now < due) {
                 drive_sleep_pacing(drive, event, due - now);
@@ -27,6 +30,7 @@ static void *body(void *argument)
             turned_ns = now;
             drive_turn_if_needed(drive, GP_NORMAL, &options);
         }
+
         bool ready = drive_dispatch(drive);
         if (gp_is_needed(drive->gp, GP_NORMAL))
             continue;

@@ -43,10 +43,12 @@ void drive_sleep_idle(struct drive *drive, uint32_t event, bool ready)
 {
     int64_t timeout_ns = PLAT_FOREVER;
     drive_thread_lies_down(&drive->thread, DRIVE_IDLE);
+
     if (ready || ticks_for_deadlines(drive)) {
         timeout_ns = drive_tick_ns(drive);
         drive_thread_ticks(&drive->thread);
     }
+
     if (!drive_anything_new(drive))
         drive_thread_sleep(drive, &drive->thread, event, timeout_ns);
     drive_thread_gets_up(&drive->thread);

@@ -23,6 +23,7 @@ static void *body(void *argument)
     static const struct drive_turn_options options = {.never_spins = true, .serves = true};
     struct drive *drive = argument;
     int64_t next_ns = 0;
+
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&drive->thread);
         bool ready = drive_pass(drive, &options);

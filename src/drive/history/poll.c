@@ -10,6 +10,7 @@ static void *body(void *argument)
 {
     static const struct drive_turn_options options = {.never_sleeps = true, .serves = true};
     struct drive *drive = argument;
+
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&drive->thread);
         bool ready = drive_pass(drive, &options);

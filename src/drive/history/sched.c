@@ -38,17 +38,21 @@ static bool work_is_left(struct drive *drive)
 void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
 {
     const struct drive_driver *row = drive_row(drive);
+
     if (reader_self_is(READER_STATE_CALLBACK))
         return; /* a callback passed a quiescent state of its own: the outer one goes on */
     if (row->body && (!asked || drive_runs(drive)))
         return;
+
     counter_add(&drive->passes, 1);
     if (rtrcu_load_relaxed(&drive->urgent))
         rtrcu_exchange(&drive->urgent, 0);
+
     callback_collect(drive->cb);
     drive_step(drive, GP_NORMAL);
     drive_expedited_serve(drive);
     drive_dispatch_within(drive, share);
+
     if (row->notify && (share->left || work_is_left(drive)))
         row->notify(drive);
 }
@@ -59,6 +63,7 @@ static void leave(struct drive *drive)
     struct reader_registry *registry = drive->registry;
     if (!work_is_left(drive))
         return;
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(registry, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;

@@ -10,10 +10,12 @@
 static void help(struct drive *drive)
 {
     static const struct drive_turn_options options = {.by_caller = true, .serves = true, .for_barrier = true};
+
     callback_collect(drive->cb);
     drive_dispatch(drive);
     if (callback_barrier_reached(drive->cb))
         return;
+
     drive_turn_if_needed(drive, GP_NORMAL, &options);
     drive_dispatch(drive);
 }
@@ -38,6 +40,7 @@ static void report_if_old(struct barrier *barrier)
     int64_t age_ns = plat_clock_now() - barrier->began_ns;
     if (age_ns < barrier->report_ns)
         return;
+
     watch_barrier_gather(barrier->drive->watch, age_ns);
     drive_report(barrier->drive);
     barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
@@ -58,13 +61,16 @@ void drive_barrier(struct drive *drive)
 {
     drive_take_long(drive, &drive->barrier_lock);
     struct barrier barrier __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = reader_self()};
+
     barrier.ticket = callback_barrier_begin(drive->cb);
     barrier.began_ns = plat_clock_now();
     barrier.report_ns = watch_next_report(drive->watch, 0);
+
     if (barrier.own) {
         barrier.deadline_ns = callback_deadline(barrier.own);
         callback_set_deadline(barrier.own, 0);
     }
+
     callback_barrier_set(drive->cb);
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
@@ -85,16 +91,20 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
 {
     uint64_t returned = callback_returned(record);
     int64_t moved_ns = plat_clock_now();
+
     while (!is_below_qmax(drive, record)) { /* ends when daemons have caught up, or stand still */
         bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
         int64_t left_ns = moved_ns + DRIVE_PATIENCE_NS - plat_clock_now();
         if (!is_served || left_ns < 0)
             return false;
+
         drive_progress_wait(drive, is_below_qmax, record, left_ns);
+
         if (callback_returned(record) == returned)
             continue;
         returned = callback_returned(record);
         moved_ns = plat_clock_now();
     }
+
     return true;
 }

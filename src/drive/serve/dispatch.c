@@ -18,6 +18,7 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
     bool punts = callback_punts(drive->cb);
+
     callback_queues_lock(leaf);
     reader_lock(leaf);
     struct reader_record *record;
@@ -27,15 +28,19 @@ static bool dispatch_leaf(struct drive *drive, struct reader_leaf *leaf, int64_t
         give[count] = record;
         cpu[count++] = drive_cpu_of(drive, record);
     }
+
     bool ready = callback_ready(leaf) != 0;
     callback_rest(drive->cb, leaf);
     reader_unlock(leaf);
     callback_queues_unlock(leaf);
+
+    /* The queues are given once no lock is held: a daemon may have to be made, or the callbacks run here. */
     for (uint32_t i = 0; i < count; i++) {
         /* Where no daemon may be, or none can, the next pass tries again. */
         if (!drive_row(drive)->body || !drive_krcud_give(drive, give[i], cpu[i], punts))
             drive_krcud_serve_here(drive, give[i], share);
     }
+
     return ready;
 }
 

@@ -18,6 +18,7 @@ static struct reader_record *take(struct krcud *krcud)
     bool may = !tally_read(&krcud->drive->forking);
     struct reader_record *first = rtrcu_load_relaxed(&krcud->first), *record = may ? first : NULL;
     krcud->owed |= !may && first;
+
     if (record) {
         rtrcu_store_relaxed(&krcud->first, drive_slot(record)->next_ready);
         if (!drive_slot(record)->next_ready)
@@ -25,6 +26,7 @@ static struct reader_record *take(struct krcud *krcud)
         drive_slot(record)->next_ready = NULL;
         krcud->serving++;
     }
+
     lock_release(&krcud->lock);
     return record;
 }
@@ -45,13 +47,16 @@ static void rest(struct krcud *krcud, uint32_t generation)
     struct drive *drive = krcud->drive;
     if (generation != drive->generation)
         return;
+
     lock_acquire(&krcud->lock);
     krcud->serving--;
     bool owed = krcud->owed;
     krcud->owed = false;
     lock_release(&krcud->lock);
+
     if (!owed && !tally_read(&drive->forking))
-        return; /* the forker has raised it before it took the lock and saw us */
+        return; /* a forker that saw this thread at work had raised the flag before it took the lock */
+
     rtrcu_fetch_add(&drive->fork_event, 1);
     plat_futex_wake(&drive->fork_event, INT32_MAX);
 }
@@ -60,12 +65,14 @@ static void insert(struct krcud *krcud, struct reader_record *record, bool in_fr
 {
     must_hold(&krcud->lock);
     invariant("INV-DR1", drive_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&drive_slot(record)->listed));
+
     struct reader_record *first = rtrcu_load_relaxed(&krcud->first);
     if (in_front && first) {
         drive_slot(record)->next_ready = first;
         rtrcu_store_relaxed(&krcud->first, record);
         return;
     }
+
     if (krcud->last)
         drive_slot(krcud->last)->next_ready = record;
     else
@@ -95,6 +102,7 @@ void drive_let_go(struct reader_record *record)
 {
     if (reader_is_registered(record))
         return;
+
     reader_lock(reader_leaf_of(record));
     callback_let_go(record);
     if (!rtrcu_load_acquire(&drive_slot(record)->listed))
@@ -124,23 +132,29 @@ static void serve(struct krcud *krcud, struct reader_record *record, uint32_t ge
     struct drive *drive = krcud->drive;
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
     uint32_t made_ready = callback_times_ready(record);
+
     lift(krcud);
+
     struct callback_run run = callback_invoke(drive->cb, record, &budget);
     drive_progress(drive);
+
     if (generation != drive->generation)
         return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
+
     if (run.done && callback_has_ready(record)) {
         (void)append(krcud, record, false);
         return;
     }
-    /* Empty, or a link is unfinished: then the driver's next tick gives it again; but what has become ready since is
-     * for us.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
+
+    /* Empty, or a link is unfinished: then the driver's next tick gives it again; but this daemon runs what has become
+     * ready since.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
      * lock_release() fences, then drive_krcud_give() reads the word.
      * Or its owner has the claim, and has the driver give it again. [O23] */
     rtrcu_exchange(&drive_slot(record)->listed, 0);
     bool more = run.done || callback_times_ready(record) != made_ready;
     if (run.claimed)
         more = !callback_want(record);
+
     if (more && callback_has_ready(record) && !rtrcu_exchange(&drive_slot(record)->listed, 1))
         (void)append(krcud, record, false);
     else
@@ -160,6 +174,7 @@ static void serve_one(struct krcud *krcud)
 {
     uint32_t event = drive_thread_event(&krcud->thread);
     struct reader_record *record = take(krcud);
+
     if (record) {
         uint32_t generation = krcud->generation = krcud->drive->generation;
         krcud->served = record;
@@ -168,6 +183,7 @@ static void serve_one(struct krcud *krcud)
         rest(krcud, generation);
         return;
     }
+
     drive_thread_lies_down(&krcud->thread, DRIVE_IDLE);
     if (!rtrcu_load_acquire(&krcud->first) || tally_read(&krcud->drive->forking))
         drive_thread_sleep(krcud->drive, &krcud->thread, event, PLAT_FOREVER);
@@ -181,17 +197,20 @@ static void gone(void *argument)
     struct krcud *krcud = argument;
     struct reader_record *served = krcud->served;
     krcud->served = NULL;
+
     drive_progress(krcud->drive);
     if (served && krcud->generation == krcud->drive->generation)
-        unlist(served); /* in a fork's child it is on no list */
+        unlist(served); /* in a fork's child the queue is on no list */
     if (served)
         rest(krcud, krcud->generation);
+
     lock_acquire(&krcud->lock);
     drive_thread_ended(krcud->drive, &krcud->thread);
     struct reader_record *left = rtrcu_load_relaxed(&krcud->first);
     rtrcu_store_relaxed(&krcud->first, NULL);
     krcud->last = NULL;
     lock_release(&krcud->lock);
+
     while (left) { /* as many as were on the list; nobody else has it */
         struct reader_record *record = left;
         left = drive_slot(record)->next_ready;
@@ -218,6 +237,7 @@ static int claim_and_make(struct krcud *krcud, const struct rtrcu_config *settin
     int claimed = drive_thread_claim(krcud->drive, &krcud->thread);
     if (claimed <= 0)
         return claimed;
+
     snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
     krcud->settings = settings;
     struct drive_thread_spec start = {.name = name, .body = body, .argument = krcud, .home = home};
@@ -229,6 +249,7 @@ static int start(struct krcud *krcud, const struct rtrcu_config *settings, const
     sigset_t saved;
     if (drive_thread_runs(&krcud->thread))
         return 0;
+
     plat_signals_block(&saved);
     int error = claim_and_make(krcud, settings, home);
     plat_signals_restore(&saved);
@@ -240,11 +261,13 @@ static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
 {
     struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
     int error = start(krcud, config_now(drive->config), rtrcu_load_acquire(&drive->home));
+
     for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
         krcud = &drive->krcud[other];
         if (drive_thread_runs(&krcud->thread))
             error = 0;
     }
+
     return error ? NULL : krcud;
 }
 
@@ -258,7 +281,7 @@ struct service {
 static void end_service(struct service *service)
 {
     if (service->record && service->generation == service->drive->generation)
-        unlist(service->record); /* in a fork's child it is on no list */
+        unlist(service->record); /* in a fork's child the queue is on no list */
     rest(&service->drive->aside, service->generation);
 }
 
@@ -269,12 +292,15 @@ static struct callback_budget turn_of(struct drive *drive, struct reader_record 
 {
     const struct reader_record *own = reader_self();
     struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
+
     if (own)
         budget.deadline_ns = callback_deadline(own);
+
     if (share->ns != PLAT_FOREVER) {
         budget.count_max = callback_count_limit(drive->cb, record);
         budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
     }
+
     return budget;
 }
 
@@ -283,6 +309,7 @@ static void serve_within(struct drive *drive, struct reader_record *record, stru
 {
     struct callback_budget budget = turn_of(drive, record, share);
     int64_t allowed_ns = share->ns - share->spent_ns;
+
     callback_invoke(drive->cb, record, &budget);
     if (budget.end_ns)
         share->spent_ns += plat_clock_now() - (budget.end_ns - allowed_ns);
@@ -292,15 +319,19 @@ static void serve_within(struct drive *drive, struct reader_record *record, stru
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, struct drive_share *share)
 {
     uint32_t generation = drive->generation;
+
     if (share->spent_ns >= share->ns) {
         share->left = true;
         return;
     }
+
     if (rtrcu_load_relaxed(&drive_slot(record)->listed) || !begin_aside(&drive->aside))
-        return; /* a daemon has it, or somebody forks: it stays ready */
+        return; /* a daemon has the queue, or somebody forks: the queue stays ready */
+
     struct service service __attribute__((cleanup(end_service))) = {.drive = drive, .generation = generation};
     if (rtrcu_exchange(&drive_slot(record)->listed, 1))
         return;
+
     service.record = record;
     serve_within(drive, record, share);
     drive_progress(drive);
@@ -310,16 +341,20 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
 {
     if (rtrcu_load_relaxed(&drive_slot(record)->listed))
         return true;
+
     struct krcud *krcud = daemon_for(drive, cpu);
     if (!krcud)
         return false;
+
     if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&drive_slot(record)->listed, 1))
-        return true; /* somebody is making it, or has given the queue: if not, the driver's next tick does */
+        return true; /* somebody makes the daemon, or has given the queue: if not, the driver's next tick does */
+
     counter_add(&drive->krcud_given, 1);
     if (!append(krcud, record, urgent)) {
-        rtrcu_exchange(&drive_slot(record)->listed, 0); /* it has ended meanwhile */
+        rtrcu_exchange(&drive_slot(record)->listed, 0); /* the daemon has ended meanwhile */
         return true;
     }
+
     rtrcu_fence_full();
     if (drive_thread_sleeps(&krcud->thread))
         drive_thread_wake(&krcud->thread);

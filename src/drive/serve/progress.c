@@ -25,6 +25,7 @@ void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, vo
     int64_t tick_ns = drive_tick_ns(drive);
     drive_wake_later(drive, true);
     drive_wake_always(drive); /* a thread that waits may make a system call, a deadline thread too */
+
     struct tally_ticket ticket = tally_raise(&drive->progress_waiters);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))

@@ -27,6 +27,7 @@ bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
         return false;
     if (kind == GP_EXPEDITED)
         return true;
+
     int64_t now = plat_clock_now();
     bool flood = drive_is_flooded(drive, now);
     return flood || now - gp_began_ns(drive->gp, kind) >= config->boost_delay_us * 1000;
@@ -58,18 +59,22 @@ static bool may_boost(struct drive *drive, enum gp_kind kind, struct reader_reco
 {
     uint64_t seq = gp_seq(drive->gp, kind);
     uint32_t nobody = 0;
+
     if (plat_tid_is(reader_thread_id(record), lock_thread_id()) || !reader_inside(record))
         return false;
     if (!stands_still(reader_thread_id(record), drive_slot(record)->looked_cpu_ns))
         return false;
     if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
-        return false; /* it makes the flood: what it needs is daemons, not time */
+        return false; /* the reader makes the flood: what it needs is daemons, not time */
+
     if (!rtrcu_compare_exchange(&drive_slot(record)->booster, &nobody, lock_thread_number()))
         return false;
+
     if (rtrcu_load_relaxed(&drive_slot(record)->boosted_gp) != seq) {
         rtrcu_store_relaxed(&drive_slot(record)->boosted_ns, 0);
         rtrcu_store_release(&drive_slot(record)->boosted_gp, seq);
     }
+
     bool allowed = !has_had_its_share(drive, drive_slot(record), seq) && reader_boost(record, armed);
     if (!allowed)
         rtrcu_store_release(&drive_slot(record)->booster, 0);
@@ -80,6 +85,7 @@ static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     round->chosen = 0;
+
     reader_lock(leaf);
     struct reader_record *record;
     uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
@@ -106,6 +112,7 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     bool again = false;
+
     reader_lock(leaf);
     uint32_t owing = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
     struct reader_record *record;
@@ -120,6 +127,7 @@ static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
         }
     }
     reader_unlock(leaf);
+
     return again;
 }
 
@@ -127,6 +135,7 @@ static void count(struct drive *drive, struct reader_record *record, struct plat
 {
     int64_t all_ns = rtrcu_load_relaxed(&drive_slot(record)->boosted_ns) + boosted_ns;
     rtrcu_store_relaxed(&drive_slot(record)->boosted_ns, all_ns);
+
     trace3(boost, drive->gp, owner.number, boosted_ns);
     counter_add(&drive->boosts, 1);
     counter_add(&drive->boost_ns, (uint64_t)boosted_ns);
@@ -170,7 +179,7 @@ static void end_boosting(struct drive *drive)
 {
     lock_acquire(&nudger_of(drive)->lock);
     drive->boosting.booster = PLAT_NOBODY;
-    drive->boosting.cpu_at = NULL; /* it may go with the calling thread */
+    drive->boosting.cpu_at = NULL; /* the word may go with the calling thread */
     lock_release(&nudger_of(drive)->lock);
 }
 
@@ -178,6 +187,7 @@ static void end_boosting(struct drive *drive)
 static bool claim_boosting(struct drive *drive, int priority)
 {
     struct drive_boosting *boosting = &drive->boosting;
+
     lock_acquire(&nudger_of(drive)->lock);
     bool free = plat_tid_is_nobody(boosting->booster);
     if (free) {
@@ -187,6 +197,7 @@ static bool claim_boosting(struct drive *drive, int priority)
         boosting->cpu_at = plat_cpu_address() ? plat_cpu_address() : &boosting->cpu;
     }
     lock_release(&nudger_of(drive)->lock);
+
     return free;
 }
 
@@ -197,9 +208,11 @@ static bool begin_boosting(struct drive *drive, int priority)
     const struct drive_worker *nudger = nudger_of(drive);
     if (!claim_boosting(drive, priority))
         return false;
+
     drive_worker_lift(drive, DRIVE_WORKER_NUDGE, priority + 1);
     if (drive_worker_has_appeared(nudger) && drive_worker_priority(nudger) > priority)
         return true;
+
     end_boosting(drive);
     return false;
 }
@@ -209,12 +222,14 @@ static void have_nudged(struct drive *drive, bool tightly)
 {
     struct drive_boosting *boosting = &drive->boosting;
     int64_t nap_ns = tightly ? NUDGE_NS : NET_NS;
+
     lock_acquire(&nudger_of(drive)->lock);
     bool too_late = boosting->nap_ns == 0 || boosting->nap_ns > nap_ns;
     if (too_late)
         boosting->nap_ns = nap_ns;
     rtrcu_store_relaxed(&boosting->cpu, (uint32_t)plat_cpu_current());
     lock_release(&nudger_of(drive)->lock);
+
     if (too_late)
         drive_worker_wake(drive, DRIVE_WORKER_NUDGE);
 }
@@ -225,6 +240,7 @@ static uint32_t look_at_booster(struct drive *drive, uint32_t *idle, int64_t *na
 {
     struct drive_boosting *boosting = &drive->boosting;
     uint32_t cpu = UINT32_MAX;
+
     lock_acquire(&nudger_of(drive)->lock);
     if (!plat_tid_is_nobody(boosting->booster)) {
         cpu = rtrcu_load_relaxed(boosting->cpu_at);
@@ -233,10 +249,12 @@ static uint32_t look_at_booster(struct drive *drive, uint32_t *idle, int64_t *na
         boosting->nap_ns = *idle < NETS_IDLE ? NET_NS : 0;
         ++*idle;
     }
+
     if (boosting->nap_ns == 0)
         rtrcu_store_relaxed(&boosting->priority, 0);
     *nap_ns = boosting->nap_ns ? boosting->nap_ns : PLAT_FOREVER;
     lock_release(&nudger_of(drive)->lock);
+
     return cpu;
 }
 
@@ -246,10 +264,12 @@ static void *nudge_body(void *argument)
     struct drive *drive = worker->drive;
     uint32_t here = UINT32_MAX, idle = 0;
     int64_t nap_ns;
+
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, nudger_priority);
         drive_worker_appears(worker);
+
         uint32_t there = look_at_booster(drive, &idle, &nap_ns);
         if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
             here = there;
@@ -276,8 +296,10 @@ static bool nudger_comes(struct drive *drive)
 static bool boost_one(struct drive *drive, struct reader_record *record, struct plat_tid owner)
 {
     have_nudged(drive, rtrcu_load_relaxed(&drive_slot(record)->boosted_ns) > 0);
+
     int64_t began = plat_clock_now();
     int error = plat_futex_lock_pi(reader_boost_word(record), SLICE_NS);
+
     if (error == 0) {
         uint32_t mine = lock_thread_number();
         if (!rtrcu_compare_exchange(reader_boost_word(record), &mine, 0))
@@ -285,6 +307,7 @@ static bool boost_one(struct drive *drive, struct reader_record *record, struct 
     } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
         counter_add(&drive->boost_refused, 1);
     }
+
     count(drive, record, owner, plat_clock_now() - began);
     let_go(record, owner);
     return error == -ETIMEDOUT;
@@ -295,10 +318,12 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
 {
     struct round round = {.leaf = leaf};
     bool slow = false;
+
     choose(drive, kind, &round);
     bool fenced = round.chosen != 0;
     while (round.chosen && (fenced = drive_fence(drive)) && confirm(drive, kind, &round))
-        ; /* a flag was lost in an update under way, which happens once a reader at most for each instruction of ours */
+        ; /* a flag was lost in an update under way, once a reader at most for each instruction of this thread */
+
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
@@ -308,6 +333,7 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
         else
             let_go(record, round.owner[slot]);
     }
+
     return slow;
 }
 
@@ -328,6 +354,7 @@ static void look(struct drive *drive, enum gp_kind kind)
 static bool may_help(struct drive *drive, enum gp_kind kind)
 {
     uint64_t seq = gp_seq(drive->gp, kind);
+
     for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
         struct reader_record *record;
         for (uint32_t left = gp_owing(drive->gp, kind, leaf); (record = reader_next(leaf, &left));) {
@@ -335,6 +362,7 @@ static bool may_help(struct drive *drive, enum gp_kind kind)
                 return true;
         }
     }
+
     return false;
 }
 
@@ -353,13 +381,14 @@ static void boost(struct drive *drive, enum gp_kind kind)
     for (int round = 0; round < ROUNDS && may_help(drive, kind); round++) {
         look(drive, kind);
         plat_clock_sleep(ROOM_NS);
+
         if (!begin_boosting(drive, drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST])))
             continue; /* a caller is at it */
+
         bool slow = boost_round(drive, kind, true);
         end_boosting(drive);
-        if (slow)
-            plat_clock_sleep(
-                SLICE_NS); /* somebody is boosted for half the time at most: the rest of the program goes on */
+        if (slow) /* somebody is boosted for half the time at most: the rest of the program goes on */
+            plat_clock_sleep(SLICE_NS);
     }
 }
 
@@ -370,8 +399,10 @@ bool drive_boost_here(struct drive *drive, enum gp_kind kind)
     int own = plat_sched_rt_priority();
     if (own == 0 || own > BOOSTER_MAX || config_now(drive->config)->kthread_prio == 0 || own < booster_priority(drive))
         return false;
+
     if (!drive_boost_is_due(drive, kind) || !begin_boosting(drive, own))
         return false;
+
     look(drive, kind);
     bool slow = boost_round(drive, kind, false);
     end_boosting(drive);
@@ -382,9 +413,11 @@ void drive_boost(struct drive *drive, enum gp_kind kind)
 {
     if (!may_help(drive, kind))
         return;
+
     rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
     if (drive_worker_start(drive, DRIVE_WORKER_BOOST) != 0)
         return; /* the next look tries again */
+
     drive_worker_lift(drive, DRIVE_WORKER_NUDGE, nudger_priority(drive));
     drive_worker_lift(drive, DRIVE_WORKER_BOOST, booster_priority(drive));
     drive_worker_wake(drive, DRIVE_WORKER_BOOST);
@@ -402,15 +435,18 @@ static void *boost_body(void *argument)
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
     drive_worker_appears(worker);
+
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, booster_priority);
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
+
         bool able = is_able(drive);
         for (int kind = 0; kind < GP_KINDS && able; kind++) {
             if (wanted & 1u << kind)
                 boost(drive, kind);
         }
+
         if (!able && wanted)
             counter_add(&drive->boost_refused, 1);
         drive_worker_sleep(worker, event);

@@ -41,6 +41,7 @@ static void tell(struct drive *drive, uint64_t cookie)
     uint64_t told = rtrcu_load_acquire(&drive->numbers.told);
     if (!seq_before(told, cookie))
         return;
+
     drive_worker_wake(drive, DRIVE_WORKER_EXPEDITED);
     while (seq_before(told, cookie) && !rtrcu_compare_exchange(&drive->numbers.told, &told, cookie))
         ; /* each failure means that somebody told of another number */
@@ -62,9 +63,11 @@ static int start_worker(struct drive *drive)
     const struct rtrcu_config *config = config_now(drive->config);
     if (drive_thread_runs(&worker_of(drive)->thread))
         return 0;
+
     int error = drive_worker_start(drive, DRIVE_WORKER_EXPEDITED);
     if (error && drive_start(drive) == 0)
         drive_wake(drive, true);
+
     if (!error && config->boost && config->kthread_prio) {
         (void)drive_worker_start(drive, DRIVE_WORKER_BOOST);
         (void)drive_worker_start(drive, DRIVE_WORKER_NUDGE);
@@ -77,7 +80,7 @@ void drive_start_expedited(struct drive *drive, uint64_t cookie)
     gp_request(drive->gp, GP_EXPEDITED, cookie);
     if (reader_self_is(READER_STATE_DEADLINE)) {
         drive_start_in_call(drive); /* in a fork's child */
-        drive_wake(drive, true);    /* the driver passes it on, at its tick while we are online */
+        drive_wake(drive, true);    /* the driver passes it on, at its tick while this thread is online */
     } else if (start_worker(drive) == 0) {
         tell(drive, cookie);
     }
@@ -88,6 +91,7 @@ bool drive_expedited_is_left(struct drive *drive)
     uint64_t needed = gp_needed(drive->gp, GP_EXPEDITED);
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return false;
+
     return !drive_thread_runs(&worker_of(drive)->thread) ||
            seq_before(rtrcu_load_acquire(&drive->numbers.told), needed);
 }
@@ -97,6 +101,7 @@ void drive_expedited_serve(struct drive *drive)
     static const struct drive_turn_options options = {.serves = true};
     if (!drive_expedited_is_left(drive))
         return;
+
     if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
         tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else if (drive_thread_is_me(&drive->thread))
@@ -111,6 +116,7 @@ static void look_at_asked(struct drive *drive)
     static const struct drive_turn_options options = {.by_caller = true};
     if (!gp_is_needed(drive->gp, GP_EXPEDITED))
         return;
+
     if (reader_self_is(READER_STATE_DEADLINE))
         drive_wake(drive, true);
     else if (worker_is_there(drive))
@@ -132,30 +138,38 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     struct lock *crank = gp_crank(drive->gp, GP_EXPEDITED);
     uint32_t generation = drive->generation;
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
+
     if (!deadline)
         start_worker(drive);
+
     if (drive_pass_alone(drive, GP_EXPEDITED, cookie)) {
         look_at_asked(drive);
         return;
     }
+
     if (deadline || !worker_is_there(drive)) {
         drive_synchronize(drive, GP_EXPEDITED, cookie);
         look_at_asked(drive);
         return;
     }
+
     bool left = leaves_it(drive);
     int boosts = 0;
+
     while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* the one under way and the next, and the boosts */
         if (!lock_try(crank)) {
             hand_over(drive, cookie);
             drive_take_crank(drive, GP_EXPEDITED);
         }
+
         left = !gp_reached(drive->gp, GP_EXPEDITED, cookie) && !drive_turn_first(drive, GP_EXPEDITED);
         drive_release_crank(drive, GP_EXPEDITED);
         look_at_asked(drive);
+
         if (left && boosts++ < BOOSTS_OF_CALLER)
             left = !drive_boost_here(drive, GP_EXPEDITED);
     }
+
     if (left) {
         hand_over(drive, cookie);
         if (!drive_expedited_wait(drive, cookie, generation))
@@ -172,6 +186,7 @@ static void *expedited_body(void *argument)
     static const struct drive_turn_options options = {0};
     struct drive_worker *worker = argument;
     struct drive *drive = worker->drive;
+
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, drive_expedited_priority);

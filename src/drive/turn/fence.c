@@ -5,7 +5,7 @@
  */
 #include "drive/drive.h"
 
-/* It may not come to run on a CPU for long, and reports nothing meanwhile: so another thread knows. */
+/* The visitor may not come to run on a CPU for long, and reports nothing meanwhile: so another thread knows. */
 static bool visit_all(struct drive *drive)
 {
     bool told = drive_visit_begins(drive);
@@ -29,11 +29,13 @@ static bool fence_by_other_means(struct drive *drive, uint32_t mode)
 {
     struct reader_registry *registry = drive->registry;
     reader_fences_acknowledge(registry); /* the calling thread is a reader too, and would wait for itself */
+
     bool remembered = reader_fences_visit_begin(registry);
     bool visited = reach_all(drive);
     bool confirmed = reader_fences_confirm(registry, mode, remembered && visited);
     if (remembered)
         reader_fences_visit_end(registry);
+
     if (confirmed)
         rtrcu_fence_full();
     return visited || (confirmed && reader_fences_mode(registry) == mode);
@@ -43,6 +45,7 @@ static bool fence_by_other_means(struct drive *drive, uint32_t mode)
 bool drive_fence(struct drive *drive)
 {
     struct reader_registry *registry = drive->registry;
+
     for (;;) { /* ends unless the configuration changes for ever */
         uint32_t mode = reader_fences_mode(registry);
         if (reader_fences_are_confirmed(registry, mode)) {

@@ -20,6 +20,7 @@ void drive_expedited_done(struct drive *drive)
 {
     struct drive_numbers *numbers = &drive->numbers;
     uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
+
     rtrcu_store_relaxed(&numbers->priority[index], 0);
     rtrcu_fetch_add(&numbers->ended[index], 1);
     if (tally_read(&numbers->waiters[index]))
@@ -34,6 +35,7 @@ bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generat
     uint32_t index = word_of(cookie);
     struct tally_ticket ticket = tally_raise(&numbers->waiters[index]);
     bool reached;
+
     while (!(reached = gp_reached(drive->gp, GP_EXPEDITED, cookie))) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
         if (generation != drive->generation)
@@ -41,6 +43,7 @@ bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generat
         if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
             drive_sleep(drive, &numbers->ended[index], done, PLAT_FOREVER);
     }
+
     (void)tally_lower(&numbers->waiters[index], ticket);
     return reached;
 }
@@ -50,6 +53,7 @@ int drive_expedited_priority(struct drive *drive)
     const struct rtrcu_config *config = config_now(drive->config);
     int highest = config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
     bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
+
     for (int i = 0; i < 4 && follows; i++) {
         int waits = (int)rtrcu_load_acquire(&drive->numbers.priority[i]);
         highest = waits > highest ? waits : highest;

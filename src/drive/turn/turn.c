@@ -28,6 +28,7 @@ static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
 {
     if (plat_clock_now() - gp_began_ns(drive->gp, kind) < drive->turning[kind].report_ns)
         return;
+
     watch_fence_gather(drive->watch, kind, -EPERM);
     drive_report(drive);
     drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
@@ -39,19 +40,24 @@ static bool try_to_scan(struct drive *drive, enum gp_kind kind)
 {
     if (!drive->turning[kind].unscanned)
         return true;
+
     drive->turning[kind].fenced = gp_needs_fence(drive->gp);
     if (drive->turning[kind].fenced && kind == GP_NORMAL)
         gp_doze(drive->gp, (uint32_t)config_now(drive->config)->idle_scans);
+
     if (drive->turning[kind].fenced && !drive_fence(drive)) {
         report_fence_if_old(drive, kind);
         return false;
     }
+
     counter_add_alone(&drive->turning[kind].unfenced, !drive->turning[kind].fenced);
     trace3(gp_fence, drive->gp, kind, drive->turning[kind].fenced);
+
     if (kind == GP_NORMAL)
         gp_settle(drive->gp, drive->turning[kind].fenced);
     gp_scan(drive->gp, kind);
     drive->turning[kind].unscanned = false;
+
     return true;
 }
 
@@ -84,6 +90,7 @@ static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
     enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(drive, kind);
     if (!(where & GP_OWING_ELSEWHERE) || keeps_a_reader_from_running(where))
         return false;
+
     do {
         for (int i = 0; i < SPIN_POLLS; i++) {
             if (gp_is_clear(drive->gp, kind))
@@ -92,6 +99,7 @@ static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
             poll_readers(drive, kind, arm);
         }
     } while (plat_clock_now() < until);
+
     return true;
 }
 
@@ -101,6 +109,7 @@ static void report_if_old(struct drive *drive, enum gp_kind kind)
     int64_t now = plat_clock_now();
     if (now - gp_began_ns(drive->gp, kind) < drive->turning[kind].report_ns || gp_is_clear(drive->gp, kind))
         return;
+
     watch_stall_gather(drive->watch, kind, now);
     drive_report(drive);
     drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
@@ -126,6 +135,7 @@ static void tell_tasks(struct drive *drive, enum gp_kind kind)
     uint32_t came = gp_tasks_came(drive->gp, kind);
     if (came == drive->turning[kind].tasks_told || !rtrcu_load_acquire(&drive->blocking_handler))
         return;
+
     if (drive_tell_handler(drive))
         drive->turning[kind].tasks_told = came;
 }
@@ -137,8 +147,10 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
     spin(drive, kind, spin_ns, options->never_sleeps);
     if (gp_is_clear(drive->gp, kind))
         return;
+
     tell_tasks(drive, kind);
     ask(drive, kind);
+
     drive->turning[kind].asked = true;
     if (!gp_is_clear(drive->gp, kind))
         counter_add_alone(&drive->turning[kind].slept, !options->never_sleeps);
@@ -192,6 +204,7 @@ static bool is_undone(struct drive *drive, enum gp_kind kind, struct start start
 {
     if (start.generation == drive->generation)
         return false;
+
     gp_undo(drive->gp, kind, start.seq);
     look_anew(&drive->turning[kind]);
     return true;
@@ -221,10 +234,12 @@ static enum outcome look(struct drive *drive, enum gp_kind kind, const struct dr
     } else {
         watch_and_ask(drive, kind, options);
     }
+
     if (options->never_sleeps && spin(drive, kind, POLL_NS, true))
         return gp_is_clear(drive->gp, kind) ? ENDED : AGAIN;
     if (gp_is_clear(drive->gp, kind))
         return ENDED;
+
     if (drive_boost_is_due(drive, kind))
         drive_boost(drive, kind);
     return look_before_sleep(drive, kind, asleep) ? ENDED : ASLEEP;
@@ -243,14 +258,17 @@ static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct d
                           struct tally_ticket *asleep)
 {
     enum outcome outcome = ENDED;
+
     if (!gp_is_running(drive->gp, kind))
         begin(drive, kind);
+
     if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
         if (options->by_caller)
             ask_for_fence(drive, kind);
         *asleep = tally_raise(&drive->turning[kind].sleeping);
         return ASLEEP;
     }
+
     if (!gp_is_clear(drive->gp, kind))
         outcome = look(drive, kind, options, asleep);
     if (outcome == ENDED)
@@ -278,12 +296,14 @@ bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
     if (!gp_nobody_reads(drive->gp) || !lock_try(gp_crank(drive->gp, kind)))
         return false;
+
     bool passed = !gp_is_running(drive->gp, kind) && gp_pass_alone(drive->gp, kind);
     if (passed) {
         counter_add_alone(&drive->turning[kind].by_caller, 1);
         if (kind == GP_EXPEDITED)
             drive_expedited_done(drive);
     }
+
     drive_release_crank(drive, kind);
     return passed && gp_reached(drive->gp, kind, cookie);
 }
@@ -293,12 +313,15 @@ static bool turn_first(struct drive *drive, enum gp_kind kind)
     bool fresh = !gp_is_running(drive->gp, kind);
     if (fresh)
         begin(drive, kind);
+
     if (!try_to_scan(drive, kind))
         return false;
+
     if (!fresh)
         poll_readers(drive, kind, true);
     else if (!gp_is_clear(drive->gp, kind))
         spin(drive, kind, config_now(drive->config)->spin_us * 1000, true);
+
     if (!gp_is_clear(drive->gp, kind))
         return false;
     end(drive, kind, true);
@@ -317,9 +340,11 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind)
 {
     struct drive_turning *turning = &drive->turning[kind];
     lock_release(gp_crank(drive->gp, kind));
+
     rtrcu_fetch_add(&turning->event, 1); /* [O10] */
     if (tally_read(&turning->sleeping))
         plat_futex_wake(&turning->event, INT32_MAX);
+
     if (kind == GP_NORMAL && tally_read(&drive->turn_waiters)) {
         rtrcu_fetch_add(&drive->turns, 1);
         plat_futex_wake(&drive->turns, INT32_MAX);
@@ -331,20 +356,24 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     bool ended = false;
     if (!lock_try(gp_crank(drive->gp, kind)))
         return false;
+
     struct start start = start_of(drive, kind);
     bool fresh = !gp_is_running(drive->gp, kind) && gp_is_needed(drive->gp, kind);
     if (fresh)
         begin(drive, kind);
+
     bool scanned = gp_is_running(drive->gp, kind) && try_to_scan(drive, kind);
     if (scanned && !fresh) {
         poll_readers(drive, kind, true);
         tell_tasks(drive, kind);
         report_if_old(drive, kind);
     }
+
     if (scanned && gp_is_clear(drive->gp, kind)) {
         end(drive, kind, false);
         ended = true;
     }
+
     ended = !is_undone(drive, kind, start) && ended;
     drive_release_crank(drive, kind);
     return ended;
@@ -368,10 +397,12 @@ static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, con
         drive_release_crank(drive, kind);
         return outcome;
     }
+
     if (plat_tid_is_nobody(drive->turning[kind].watcher))
         drive->turning[kind].watcher = lock_thread_id();
     *watches = plat_tid_is(drive->turning[kind].watcher, lock_thread_id());
-    lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: we look again, and so does the watcher */
+
+    lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: this thread and the watcher look again */
     return outcome;
 }
 
@@ -382,6 +413,7 @@ static bool take_for_step(struct drive *drive, enum gp_kind kind)
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
+
     drive_take_crank(drive, kind);
     return true;
 }
@@ -393,6 +425,7 @@ static bool serve_meanwhile(struct drive *drive, const struct drive_turn_options
     int64_t now = options->serves ? plat_clock_now() : 0;
     if (now - *served_ns < drive_tick_ns(drive))
         return false;
+
     *served_ns = now;
     (void)drive_dispatch(drive);
     return options->for_barrier && callback_barrier_reached(drive->cb);
@@ -419,11 +452,13 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
 {
     struct drive_turning *turning = &drive->turning[kind];
     int64_t pause_ns = 0, served_ns = options->serves ? plat_clock_now() : 0;
+
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
         struct tally_ticket asleep = {0};
         if (serve_meanwhile(drive, options, &served_ns))
             return stop_watching(drive, kind);
+
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
             asleep = tally_raise(&turning->sleeping);
@@ -433,6 +468,7 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
         } else if (step_and_release(drive, kind, options, &asleep, &watches) != ASLEEP) {
             continue;
         }
+
         pause_ns = next_pause(drive, watches, pause_ns);
         drive_sleep(drive, &turning->event, event, pause_ns);
         (void)tally_lower(&turning->sleeping, asleep);
@@ -454,6 +490,7 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
 {
     int64_t patience_ns = drive_tick_ns(drive);
     gp_request(drive->gp, GP_NORMAL, cookie);
+
     while (!gp_reached(drive->gp, GP_NORMAL, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
         drive_wake(drive, true);
         struct tally_ticket ticket = tally_raise(&drive->turn_waiters);
@@ -461,6 +498,7 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
         bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
         drive_sleep(drive, &drive->turns, turns, reached ? 0 : patience_ns);
         (void)tally_lower(&drive->turn_waiters, ticket);
+
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
 }
@@ -469,8 +507,10 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 {
     static const struct drive_turn_options caller = {.by_caller = true};
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
+
     if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
         have_it_turned(drive, cookie);
+
     if (drive_pass_alone(drive, kind, cookie))
         return;
     turn_until(drive, kind, cookie, &caller);

@@ -43,11 +43,13 @@ static int change(struct drive_worker *worker, struct plat_tid thread, int befor
     must_hold(&worker->lock);
     if (before == priority || was_refused(worker, priority))
         return before;
+
     int error = plat_tid_is_nobody(thread) ? plat_sched_set(priority, 0) : plat_sched_lift(thread, priority);
     if (error) {
         refuse(worker, priority, error);
         return before;
     }
+
     rtrcu_store_relaxed(&worker->priority, priority);
     return priority;
 }
@@ -65,7 +67,8 @@ void drive_worker_lift(struct drive *drive, int index, int priority)
     struct drive_worker *worker = &drive->worker[index];
     struct plat_tid thread = {rtrcu_load_acquire(&worker->thread_id)};
     if (plat_tid_is_nobody(thread))
-        return; /* its first look is ahead */
+        return; /* the worker's first look is ahead */
+
     lock_acquire(&worker->lock);
     int before = drive_worker_priority(worker);
     int after = before < priority ? change(worker, thread, before, priority) : before;

@@ -24,6 +24,7 @@ bool drive_visit_begins(struct drive *drive)
     uint32_t nobody = 0;
     if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_number()))
         return false;
+
     rtrcu_store_release(&visit->began_ns, plat_clock_now());
     if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
         drive_worker_wake(drive, DRIVE_WORKER_REPORT);
@@ -46,14 +47,17 @@ static int64_t look_at_visit(struct drive *drive, struct visit_known *known)
 {
     int64_t began_ns = rtrcu_load_acquire(&drive->visit.began_ns), age_ns = plat_clock_now() - began_ns;
     struct plat_tid visitor = {rtrcu_load_relaxed(&drive->visit.visitor)};
+
     if (began_ns == 0 || plat_tid_is_nobody(visitor))
         return PLAT_FOREVER;
+
     if (began_ns != known->began_ns)
         *known = (struct visit_known){.began_ns = began_ns, .report_ns = watch_next_report(drive->watch, 0)};
     if (age_ns >= known->report_ns) {
         watch_visit_gather(drive->watch, visitor, rtrcu_load_relaxed(&drive->visit.next_cpu), age_ns);
         known->report_ns = watch_next_report(drive->watch, known->report_ns);
     }
+
     return known->report_ns - age_ns;
 }
 
@@ -69,6 +73,7 @@ static void *report_body(void *argument)
     struct drive_worker *worker = argument;
     struct visit_known known = {0};
     pthread_cleanup_push(gone, worker);
+
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = drive_thread_event(&worker->thread);
         int64_t rest_ns = look_at_visit(worker->drive, &known);
@@ -90,13 +95,14 @@ bool drive_tell_handler(struct drive *drive)
     if (drive_worker_start(drive, DRIVE_WORKER_TELL) != 0)
         return false;
     drive_worker_wake(drive, DRIVE_WORKER_TELL);
-    return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* its maker may yet be refused */
+    return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* the worker's maker may yet be refused */
 }
 
 static void *tell_body(void *argument)
 {
     struct drive_worker *worker = argument;
     pthread_cleanup_push(gone, worker);
+
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = drive_thread_event(&worker->thread);
         void (*handler)(void) = rtrcu_load_acquire(&worker->drive->blocking_handler);

@@ -41,10 +41,12 @@ int drive_worker_start(struct drive *drive, int index)
     struct drive_worker *worker = &drive->worker[index];
     const struct drive_job *job = worker->job;
     struct drive_thread_spec start = {.name = job->name, .body = job->body, .argument = worker};
+
     if (drive_thread_runs(&worker->thread))
         return 0;
     if (!may_be_made(drive, index))
         return -EAGAIN;
+
     if (job->priority)
         start.priority = job->priority(config_now(drive->config));
     return drive_thread_start(drive, &worker->thread, &start);
