@@ -23,6 +23,7 @@ static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
     task->where = stays ? PARKED_ON_LEAF : PARKED_NOWHERE;
     if (!stays)
         return;
+
     part->count++;
     task->position = ++part->last_position;
     list_insert_last(&part->tasks, &task->link);
@@ -42,24 +43,32 @@ static void list_all_after_fork(struct parked_leaf *part, struct rtrcu_link *hea
 static void keep_leaf_after_fork(struct parked_leaf *part)
 {
     struct rcu_task *between = part->moving;
+
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         part->boundary[kind] = NULL;
         part->boundary_position[kind] = INT64_MAX;
     }
+
     part->count = 0;
     part->moving = NULL;
+
+    /* The task that a promotion was moving may be on a list or on none: it counts as on none until a list has it. */
     if (between)
         between->where = PARKED_NOWHERE;
     list_all_after_fork(part, &part->tasks);
+
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
         lock_reset(&part->slot[slot].lock);
         list_all_after_fork(part, &part->slot[slot].tasks);
         part->slot[slot].count = 0;
     }
+
     lock_reset(&part->counted.lock);
     list_all_after_fork(part, &part->counted.tasks); /* the child counts none of them: the leaf's list speaks for all */
-    if (between && between->where == PARKED_NOWHERE) /* it was on no list */
+
+    if (between && between->where == PARKED_NOWHERE) /* no list had it */
         list_after_fork(part, between);
+
     rtrcu_store_relaxed(&part->holders, 0);
     reader_list_tasks(part->leaf, part->count != 0);
 }
@@ -69,6 +78,7 @@ void parked_after_fork_child(struct reader_registry *registry)
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         struct reader_record *record;
         keep_leaf_after_fork(parked_leaf(leaf));
+
         reader_lock(leaf);
         for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));)
             reader_let_go(record, READER_PARKED);

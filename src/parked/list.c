@@ -9,15 +9,19 @@
 void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf)
 {
     part->leaf = leaf;
+
     list_head_init(&part->tasks);
     for (int kind = 0; kind < READER_KINDS; kind++)
         part->boundary_position[kind] = INT64_MAX;
+
     for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
         lock_init(&part->slot[slot].lock, LOCK_RANK_TASKS);
         list_head_init(&part->slot[slot].tasks);
     }
+
     lock_init(&part->counted.lock, LOCK_RANK_TASKS);
     list_head_init(&part->counted.tasks);
+
     reader_leaf_join(leaf, READER_PARKED, part);
 }
 
@@ -30,6 +34,7 @@ bool parked_any(struct reader_registry *registry)
 {
     if (reader_self() && parked_on_thread(reader_self()) != 0)
         return true;
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         if (parked_on_leaf(leaf) != 0)
             return true;
@@ -69,6 +74,7 @@ void parked_holds_nothing(struct reader_record *record)
 {
     struct parked_slot *slot = parked_slot(record);
     reader_must_hold(reader_leaf_of(record));
+
     lock_acquire(&slot->lock);
     if (rtrcu_load_relaxed(&slot->count) == 0)
         rtrcu_fetch_and(&parked_leaf(reader_leaf_of(record))->holders, ~reader_bit(record));
@@ -100,8 +106,11 @@ static struct reader_record *lock_slot_of(const struct rcu_task *task)
     struct reader_record *record = rtrcu_load_acquire(&task->record);
     if (rtrcu_load_acquire(&task->where) != PARKED_ON_THREAD || !record)
         return NULL;
+
     struct parked_slot *slot = parked_slot(record);
     lock_acquire(&slot->lock);
+
+    /* The task may have left that list before the lock was taken. */
     if (rtrcu_load_relaxed(&task->where) == PARKED_ON_THREAD && rtrcu_load_relaxed(&task->record) == record)
         return record;
     lock_release(&slot->lock);
@@ -113,6 +122,7 @@ bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task)
     struct reader_record *record = lock_slot_of(older);
     if (!record)
         return false;
+
     insert_on_thread(record, task, &older->link);
     lock_release(&parked_slot(record)->lock);
     return true;
@@ -165,12 +175,15 @@ struct reader_kinds parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_t
     struct parked_leaf *part = parked_leaf(leaf);
     struct reader_kinds waits = {0};
     reader_must_hold(leaf);
+
     put_behind(task, older);
     arrive_on_leaf(part, task);
+
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (waits_for(part, kind, task))
             reader_kinds_add(&waits, kind);
     }
+
     return waits;
 }
 
@@ -179,19 +192,23 @@ struct reader_kinds parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task
     struct parked_leaf *part = parked_leaf(leaf);
     struct reader_kinds tasks = {0}, fresh = {0};
     reader_must_hold(leaf);
+
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (part->boundary[kind])
             reader_kinds_add(&tasks, kind);
     }
+
     reader_list_tasks(leaf, true); /* [O21] */
     put(part, task, parked_place(tasks, thread));
     arrive_on_leaf(part, task);
+
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (reader_kinds_has(tasks, kind) || !reader_kinds_has(thread, kind))
             continue;
         set_boundary(part, kind, task);
         reader_kinds_add(&fresh, kind);
     }
+
     return fresh;
 }
 
@@ -216,19 +233,25 @@ struct reader_kinds parked_promote(struct reader_record *record, struct reader_k
     struct parked_slot *slot = parked_slot(record);
     struct reader_kinds fresh = {0};
     reader_must_hold(leaf);
+
     *moved = 0;
     while (!list_is_empty(&slot->tasks) && *moved < PARKED_PROMOTE_MAX) {
         struct rcu_task *task = task_of(slot->tasks.next);
+
+        /* A fork's child finds the task by this while no list has it. */
         parked_leaf(leaf)->moving = task;
         rtrcu_fence_light();
         list_remove(&task->link);
-        /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which we hold and
-         * which boosts us; it must not spin until we run again. */
+
+        /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which boosts
+         * the promoter; it must not spin until the promoter runs again. */
         rtrcu_store_relaxed(&task->leaf, leaf);
         rtrcu_store_release(&task->record, NULL);
+
         reader_kinds_join(&fresh, parked_add_to_leaf(leaf, task, thread));
         ++*moved;
     }
+
     rtrcu_fence_light();
     parked_leaf(leaf)->moving = NULL;
     return fresh;
@@ -244,6 +267,7 @@ void parked_promoted(struct reader_record *record, uint32_t moved)
     reader_must_hold(reader_leaf_of(record));
     if (moved == 0)
         return;
+
     lock_acquire(&slot->lock);
     rtrcu_store_release(&slot->count, rtrcu_load_relaxed(&slot->count) - moved);
     lock_release(&slot->lock);
@@ -256,6 +280,7 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind)
     invariant("INV-BL1", part->boundary[kind] == NULL);
     if (list_is_empty(&part->tasks))
         return false;
+
     set_boundary(part, kind, task_of(part->tasks.next));
     return true;
 }
@@ -266,7 +291,7 @@ void parked_undo(struct reader_leaf *leaf, unsigned int kind)
     set_boundary(parked_leaf(leaf), kind, NULL);
 }
 
-/* It says so first: a fork's child knows those that are on a list, and looks for no other. */
+/* The task says so first: a fork's child knows those that are on a list, and looks for no other. */
 static void take_off(struct rcu_task *task)
 {
     rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
@@ -279,6 +304,7 @@ bool parked_remove_from_thread(struct rcu_task *task)
     struct reader_record *record = lock_slot_of(task);
     if (!record)
         return false;
+
     struct parked_slot *slot = parked_slot(record);
     take_off(task);
     rtrcu_store_relaxed(&task->record, NULL);
@@ -328,8 +354,10 @@ struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu
     struct parked_leaf *part = parked_leaf(leaf);
     struct reader_kinds last = {0};
     reader_must_hold(leaf);
+
     struct rcu_task *behind = parked_next(leaf, task);
     invariant("INV-BL2", !behind || behind->position >= task->position);
+
     for (unsigned int kind = 0; kind < READER_KINDS; kind++) {
         if (part->boundary[kind] != task)
             continue;
@@ -337,11 +365,14 @@ struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu
         if (!behind)
             reader_kinds_add(&last, kind);
     }
+
     take_off(task);
     rtrcu_store_relaxed(&task->leaf, NULL);
     rtrcu_store_relaxed(&part->count, rtrcu_load_relaxed(&part->count) - 1);
+
     if (rtrcu_load_relaxed(&part->count) == 0)
         reader_list_tasks(leaf, false);
+
     return last;
 }
 

@@ -18,6 +18,7 @@ enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds th
 {
     unsigned int state = (reader_kinds_has(tasks, 0) ? GT : 0) | (reader_kinds_has(tasks, 1) ? ET : 0) |
                          (reader_kinds_has(thread, 0) ? GW : 0) | (reader_kinds_has(thread, 1) ? EW : 0);
+
     switch (state) {
     /* Nobody waits for the thread, or the first to block the normal kind without blocking the expedited one. */
     case 0:
