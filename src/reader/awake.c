@@ -19,8 +19,10 @@ void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index)
 {
     struct reader_count *first = awake->above - index / READER_FANOUT;
     struct reader_counts *counts = container_of(first, struct reader_counts, level1);
+
     if (rtrcu_load_relaxed(&awake->word) != 0)
         return;
+
     __builtin_prefetch(awake->above, 1);
     __builtin_prefetch(&counts->level2[index / READER_FANOUT / READER_FANOUT], 1);
     __builtin_prefetch(counts->level3, 1);
@@ -69,7 +71,8 @@ static struct tally_ticket raise_count(struct reader_count *node)
     uint64_t seen = tally_look(&node->reasons);
     struct tally_ticket raised_above = {0}, raised_at = {0};
     bool raised = false;
-    do { /* each failure means that another thread has raised or lowered it, or that our handler forked */
+
+    do { /* each failure means that another thread has raised or lowered it, or that a handler of this one forked */
         if (raised && !tally_ticket_is(tally_ticket_of(seen), raised_at)) {
             lower_count(above, raised_above);
             raised = false;
@@ -80,6 +83,7 @@ static struct tally_ticket raise_count(struct reader_count *node)
             raised = true;
         }
     } while (!tally_raise_from(&node->reasons, &seen));
+
     if (raised && tally_number(seen) != 0)
         lower_count(above, raised_above);
     return tally_ticket_of(seen);
@@ -95,7 +99,9 @@ bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
     uint64_t seen = rtrcu_load_relaxed(&awake->word);
     struct tally_ticket ticket = {0};
     bool raised = false;
-    while (!(seen & bit)) { /* each failure means that another thread has come or gone, or our handler was here */
+
+    while (!(seen &
+             bit)) { /* each failure means that another thread has come or gone, or a handler of this one was here */
         if (seen == 0 && !raised) {
             ticket = raise_count(awake->above); /* [O21] */
             raised = true;
@@ -103,6 +109,7 @@ bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
         if (rtrcu_compare_exchange(&awake->word, &seen, seen | bit))
             break;
     }
+
     if (raised && seen != 0)
         lower_count(awake->above, ticket);
     return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
@@ -119,9 +126,11 @@ void reader_awake_leave(struct reader_awake *awake, uint32_t slots)
 void reader_awake_settle(struct reader_awake *awake, uint32_t asleep)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word), next;
+
     do { /* each failure means that another thread has come, gone or woken */
         next = (uint32_t)seen | ((uint32_t)(seen >> 32) & ~asleep);
     } while (!rtrcu_compare_exchange(&awake->word, &seen, next));
+
     counter_add_alone(&awake->slept, (uint64_t)__builtin_popcount((uint32_t)(seen >> 32) & asleep & ~(uint32_t)seen));
     if (seen != 0 && next == 0)
         lower_count_now(awake->above);
@@ -150,6 +159,7 @@ void reader_awake_list(struct reader_awake *awake, bool listed)
     bool was = rtrcu_load_relaxed(&awake->listed);
     if (listed == was)
         return;
+
     if (listed)
         (void)raise_count(awake->above); /* [O21] */
     rtrcu_store_release(&awake->listed, listed);
@@ -160,10 +170,12 @@ void reader_awake_list(struct reader_awake *awake, bool listed)
 bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit)
 {
     uint32_t mine = bit ? 1 : 0;
+
     if (tally_acquire(&counts->level3[0].reasons) != mine) /* [O20] */
         return false;
     if (!bit)
         return true;
+
     for (const struct reader_count *node = awake->above; node; node = rtrcu_load_relaxed(&node->above)) {
         if (tally_acquire(&node->reasons) != 1)
             return false;

@@ -17,6 +17,7 @@ bool reader_boost(struct reader_record *record, uint32_t *armed)
     reader_must_hold(record->leaf);
     if (!rtrcu_compare_exchange(&record->boost, &nobody, reader_thread_id(record).number))
         return false;
+
     reader_arm(record);
     *armed = record->armed;
     return true;
@@ -44,9 +45,11 @@ bool reader_boost_release(void)
     uint32_t *word = rtrcu_self.boost;
     if (!word)
         return false;
+
     uint32_t mine = lock_thread_number(), seen = rtrcu_load_relaxed(word);
     if ((seen & WORD_OWNER) != mine)
         return false;
+
     seen = mine;
     return !rtrcu_compare_exchange(word, &seen, 0);
 }

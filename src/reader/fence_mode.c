@@ -39,6 +39,7 @@ bool reader_fences_visit_begin(struct reader_registry *registry)
     uint32_t nobody = 0;
     if (!rtrcu_compare_exchange(&registry->fence_confirmer, &nobody, lock_thread_number()))
         return false;
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         struct reader_record *record;
         reader_lock(leaf);
@@ -57,6 +58,7 @@ static bool confirm_record(struct reader_record *record, uint32_t mode, bool vis
     bool quiet = rtrcu_load_acquire(&record->self->slow) == 0;
     uint32_t acknowledged = rtrcu_load_acquire(&record->fence_ack);
     bool kept = !reader_arm(record); /* behind both loads: what an older slow path did to the flag is seen */
+
     if (acknowledged == mode || acknowledged == READER_FENCES_ANY)
         return kept;
     return visited && quiet && kept && record->fence_armed == record->armed;
@@ -72,6 +74,7 @@ bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool
             confirmed &= confirm_record(record, mode, visited);
         reader_unlock(leaf);
     }
+
     if (confirmed)
         rtrcu_store_release(&registry->fence_confirmed, mode);
     return confirmed;
@@ -115,15 +118,19 @@ void reader_disarm(struct reader_registry *registry)
     struct reader_record *record = rtrcu_self.record;
     bool away = rtrcu_self.state & READER_STATE_AWAY;
     invariant("INV-RD2", rtrcu_self.slow != 0);
+
     if (!away)
         reader_away_interrupted();
     uint32_t mode = away ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
+
     reader_wake(); /* a thread that goes back to fast says no more */
     invariant("INV-RD4", !record || (reader_awake_slots(record->leaf) & reader_bit(record)));
+
     if (!(mode & 1)) {
         reader_word_disarm(); /* [O3] */
         return;
     }
+
     if (record && rtrcu_self.slow == 1)
         acknowledge(record, mode);
     rtrcu_fence_full();
@@ -134,6 +141,7 @@ bool reader_away_begin(void)
     struct reader_record *record = rtrcu_self.record;
     if (!record || rtrcu_self.slow != 0 || (rtrcu_self.state & READER_STATE_AWAY))
         return false;
+
     rtrcu_self.state |= READER_STATE_AWAY;
     acknowledge(record, READER_FENCES_ANY);
     return true;
@@ -148,6 +156,7 @@ void reader_away_interrupted(void)
     struct reader_record *record = rtrcu_self.record;
     if (!record || rtrcu_load_relaxed(&record->fence_ack) != READER_FENCES_ANY)
         return;
+
     rtrcu_store_relaxed(&record->fence_ack, 0);
     rtrcu_fence_full();
 }
@@ -157,5 +166,5 @@ void reader_away_end(struct reader_registry *registry)
     rtrcu_self.state &= ~(uint32_t)READER_STATE_AWAY;
     rtrcu_fence_light(); /* a handler from here on must not leave the acknowledgment behind it */
     reader_away_interrupted();
-    reader_fences_acknowledge(registry); /* a switch meanwhile need not wait for our next slow path */
+    reader_fences_acknowledge(registry); /* a switch meanwhile need not wait for the next slow path */
 }

@@ -9,16 +9,19 @@
 static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct reader_record *survivor)
 {
     struct reader_record *record;
-    uint32_t orphan = leaf->index == 0 ? 1 : 0; /* its slot is nobody's */
+    uint32_t orphan = leaf->index == 0 ? 1 : 0; /* the orphan's slot is nobody's */
     lock_reset(&leaf->lock);
+
     leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
     leaf->deadline[0] &= leaf->registered;
     leaf->deadline[1] &= leaf->registered;
     rtrcu_store_relaxed(&leaf->quiescent, rtrcu_load_relaxed(&leaf->quiescent) & leaf->registered);
     reader_awake_forget(&leaf->awake, leaf->registered);
+
     leaf->draining = leaf->used & ~leaf->registered & ~orphan;
     for (int room = 0; room < READER_ROOMS; room++)
         leaf->held[room] = leaf->draining;
+
     for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
         record->boost = 0;
         if (record == survivor)
@@ -42,9 +45,11 @@ void reader_after_fork_child(struct reader_registry *registry, struct reader_rec
 {
     registry->fence_confirmer = 0;
     keep_anonymous(registry);
+
     registry->registered = survivor ? 1 : 0;
     registry->deadline_count = survivor && (rtrcu_self.state & READER_STATE_DEADLINE) ? 1 : 0;
     reader_counts_forget(&registry->counts, reader_leaf_count(registry));
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));)
         keep_survivor_after_fork(leaf, survivor);
     if (survivor)

@@ -24,6 +24,7 @@ uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uin
     uint32_t children = 0;
     if (!reader_count_has_reasons(&registry->counts, level, index))
         return 0;
+
     for (uint32_t child = 0; child < READER_FANOUT; child++) {
         uint32_t at = index * READER_FANOUT + child;
         if (first_below(level - 1, at) >= leaves)
@@ -31,6 +32,7 @@ uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uin
         if (is_worth_it(registry, level - 1, at))
             children |= UINT32_C(1) << child;
     }
+
     return children;
 }
 
@@ -48,12 +50,14 @@ static uint32_t skip(const struct reader_registry *registry, uint32_t index)
 struct reader_leaf *reader_next_awake(struct reader_registry *registry, const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? leaf->index + 1 : 0, leaves = reader_leaf_count(registry);
+
     while (index < leaves) {
         uint32_t next = skip(registry, index);
         if (next == index && is_worth_it(registry, 0, index))
             return reader_leaf_at(registry, index);
         index = next == index ? index + 1 : next;
     }
+
     return NULL;
 }
 

@@ -17,6 +17,7 @@ void reader_leaf_init(struct reader_leaf *leaf)
 void reader_registry_init(struct reader_registry *registry, const struct reader_plan *plan, void *first)
 {
     registry->plan = *plan;
+
     registry->leaf[0] = plan->lay_out(first);
     registry->leaf[0]->awake.above = reader_counts_above(&registry->counts, 0);
     registry->leaf[0]->used = 1; /* the orphan's slot */
@@ -47,6 +48,7 @@ static bool hang(struct reader_registry *registry, uint32_t index, void *pages)
     struct reader_leaf *leaf = registry->plan.lay_out(pages), *expected = NULL;
     leaf->index = index;
     leaf->awake.above = reader_counts_above(&registry->counts, index);
+
     bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
     raise_leaf_count(registry, index + 1);
     return hung;
@@ -57,17 +59,21 @@ struct reader_record *reader_slot_take(struct reader_registry *registry)
 {
     struct reader_record *record = NULL;
     void *pages = NULL;
+
     for (;;) { /* each turn past the first has a new leaf to look at */
         uint32_t count = reader_leaf_count(registry);
         for (uint32_t i = 0; i < count && !record; i++)
             record = take_in_leaf(reader_leaf_at(registry, i));
+
         if (record || count == READER_LEAVES)
             break;
         if (!pages && !(pages = plat_mem_pages(registry->plan.bytes)))
             break;
+
         if (hang(registry, count, pages))
             pages = NULL;
     }
+
     if (pages)
         plat_mem_release(pages, registry->plan.bytes);
     return record;
@@ -90,6 +96,7 @@ static void show_deadline(bool deadline, bool qsbr)
     reader_deadline_show(reader_self(), deadline, qsbr);
     if (!deadline)
         return;
+
     reader_slow_begin();
     reader_wake();
     reader_slow_end();
@@ -98,10 +105,13 @@ static void show_deadline(bool deadline, bool qsbr)
 void reader_self_register_as(struct reader_registry *registry, unsigned int flags)
 {
     bool deadline = flags & RTRCU_DEADLINE, was_deadline = reader_self_is(READER_STATE_DEADLINE);
+
     show_deadline(deadline, flags & RTRCU_QSBR);
     show_discipline(reader_self(), flags & RTRCU_QSBR);
+
     if (deadline != was_deadline)
         rtrcu_fetch_add(&registry->deadline_count, deadline ? 1 : (uint32_t)-1);
+
     reader_self_clear(READER_STATE_DEADLINE | READER_STATE_QSBR);
     reader_self_set((deadline ? READER_STATE_DEADLINE : 0) | (flags & RTRCU_QSBR ? READER_STATE_QSBR : 0));
 }
@@ -134,14 +144,18 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
     rtrcu_store_relaxed(&record->fence_ack, 0);
     reader_word_register(self); /* in full-fence mode it stays so [O7] */
+
     self->record = record;
     self->boost = &record->boost;
+
     uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
     if (now > rtrcu_load_relaxed(&registry->registered_peak))
         rtrcu_store_relaxed(&registry->registered_peak, now);
+
     (void)reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
     rtrcu_fence_full();
+
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
     if (mode & 1) /* no slow path with a record can be under way, so the flag stays */
         rtrcu_store_release(&record->fence_ack, mode);
@@ -151,16 +165,20 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
 {
     struct rtrcu_thread *self = record->self;
     reader_must_hold(record->leaf);
+
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
     reader_awake_clear(&record->leaf->awake, reader_bit(record));
+
     record->leaf->draining |= reader_bit(record);
     for (int room = 0; room < READER_ROOMS; room++)
         record->leaf->held[room] |= reader_bit(record);
+
     reader_word_unregister(self);
     record->quiet = 0;
     self->record = NULL;
     record->self = NULL;
     record->cpu = NULL;
+
     rtrcu_fetch_add(&registry->registered, (uint32_t)-1);
 }
 
@@ -169,11 +187,14 @@ void reader_let_go(struct reader_record *record, enum reader_room room)
     struct reader_leaf *leaf = record->leaf;
     uint32_t bit = reader_bit(record), held = 0;
     reader_must_hold(leaf);
+
     leaf->held[room] &= ~bit;
     for (int other = 0; other < READER_ROOMS; other++)
         held |= leaf->held[other];
+
     if (!(leaf->draining & bit) || (held & bit))
         return;
+
     invariant("INV-RD1", rtrcu_load_relaxed(&leaf->used) & bit);
     leaf->draining &= ~bit;
     rtrcu_fetch_and(&leaf->used, ~bit);
@@ -185,6 +206,7 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
     stats->threads_registered = rtrcu_load_relaxed(&registry->registered);
     stats->threads_peak = rtrcu_load_relaxed(&registry->registered_peak);
     stats->threads_deadline = rtrcu_load_relaxed(&registry->deadline_count);
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
         stats->threads_slept += counter_read(&leaf->awake.slept);
         stats->threads_woken += counter_read(&leaf->awake.woken);

@@ -22,8 +22,10 @@ void reader_wake(void)
 {
     const struct reader_record *record = rtrcu_self.record;
     invariant("INV-RD2", rtrcu_self.slow != 0);
+
     if (!record)
         return;
+
     if (!reader_awake_is_set(&record->leaf->awake, reader_bit(record))) {
         reader_counts_prefetch(&record->leaf->awake, record->leaf->index);
         bool slept = reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
@@ -49,10 +51,12 @@ bool reader_doze(struct reader_leaf *leaf, uint32_t scans)
     struct reader_record *record;
     uint32_t leave = 0;
     reader_must_hold(leaf);
+
     for (uint32_t left = reader_awake_slots(leaf) & ~reader_sleepless(leaf); (record = reader_next(leaf, &left));)
         leave |= record->quiet >= scans ? reader_bit(record) : 0;
     if (!leave)
         return false;
+
     reader_awake_leave(&leaf->awake, leave);
     while ((record = reader_next(leaf, &leave))) {
         (void)reader_arm(record);
@@ -66,11 +70,14 @@ bool reader_doze(struct reader_leaf *leaf, uint32_t scans)
 bool reader_kept_still(const struct reader_record *record)
 {
     reader_must_hold(record->leaf);
+
     if (rtrcu_load_acquire(&record->self->slow) != 0)
         return false;
+
     struct reader_word word = reader_word_of(record->self);
     bool special = reader_word_is_special(word), outside = reader_word_inside(word) == 0;
     if (!special || !outside || record->armed != record->left_armed)
         return false;
+
     return !(reader_sleepless(record->leaf) & reader_bit(record));
 }

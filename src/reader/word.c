@@ -29,6 +29,7 @@ bool reader_arm(struct reader_record *record)
     reader_must_hold(record->leaf);
     if (reader_word_is_special(reader_word_of(record->self)))
         return false;
+
     reader_word_arm(record->self);
     record->armed++;
     return true;
