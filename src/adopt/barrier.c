@@ -64,6 +64,7 @@ static uint32_t mark(struct rtrcu_adopted *adopted, struct waiting *waiting, uin
         rtrcu_store_relaxed(&waiting->users, count + 1);
         queue_markers(adopted, waiting);
     }
+
     lock_release(&adopted->servers_lock);
     return count;
 }
@@ -106,6 +107,7 @@ void adopt_barrier(struct rtrcu_adopted *adopted)
 {
     if (!adopt_may_wait(adopted, "rcu_barrier"))
         return;
+
     bool was_online = adopt_wait_begin(adopted, "rcu_barrier");
     struct waiting *waiting = mark_all(adopted);
     wait_for(adopted, waiting);
@@ -132,11 +134,13 @@ static void run_deferred(struct rcu_head *head)
 void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
     struct deferred *deferred = malloc(sizeof(*deferred));
+
     if (deferred) {
         *deferred = (struct deferred){.func = func, .p = p};
         adopt_server_call(&adopted->ordinary, &deferred->head, run_deferred);
         return;
     }
+
     adopt_synchronize(adopted, "defer_rcu");
     func(p);
 }
@@ -146,8 +150,10 @@ void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 uint64_t adopt_start_poll(struct rtrcu_adopted *adopted)
 {
     uint64_t cookie = adopt_snap(adopted), before = rtrcu_load_relaxed(&adopted->wanted);
+
     while (seq_before(before, cookie) && !rtrcu_compare_exchange(&adopted->wanted, &before, cookie))
         ; /* ends when it is no earlier */
+
     (void)adopt_server_urge(&adopted->ordinary);
     return cookie;
 }

@@ -10,6 +10,7 @@ struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (self && self->server)
         return self->server;
+
     struct adopt_server *server = NULL;
     if (adopt_has_cpu_servers(adopted))
         server = adopt_server_of_cpu(adopted, plat_cpu_current());
@@ -20,9 +21,11 @@ int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_se
 {
     if (cpu < 0 || cpu >= plat_cpus_configured())
         return -EINVAL;
+
     struct adopt_server *none = NULL;
     if (server && !rtrcu_compare_exchange(&adopted->of_cpu[cpu], &none, server))
         return -EEXIST;
+
     bool had = server || rtrcu_exchange(&adopted->of_cpu[cpu], NULL);
     if (had)
         rtrcu_fetch_add(&adopted->cpu_servers, server ? 1 : (uint32_t)-1);
@@ -34,11 +37,12 @@ int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
     for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
         if (rtrcu_load_acquire(&adopted->of_cpu[cpu]))
             continue;
+
         struct adopt_server *server = adopt_server_create(adopted, flags, cpu);
         if (!server)
             return -ENOMEM;
         if (adopt_server_set_cpu(adopted, cpu, server) != 0)
-            adopt_server_free(adopted, server); /* somebody else was faster */
+            adopt_server_free(adopted, server); /* another thread was faster */
     }
     return 0;
 }
@@ -48,13 +52,16 @@ void adopt_servers_free_all(struct rtrcu_adopted *adopted)
 {
     struct adopt_server *gone[PLAT_CPU_MAX];
     int count = 0;
+
     for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
         struct adopt_server *server = rtrcu_load_acquire(&adopted->of_cpu[cpu]);
         if (server && adopt_server_set_cpu(adopted, cpu, NULL) == 0)
             gone[count++] = server;
     }
+
     if (count == 0)
         return;
+
     bool was_online = adopt_wait_begin(adopted, "free_all_cpu_call_rcu_data");
     adopt_wait(adopted, adopt_snap(adopted));
     for (int i = 0; i < count; i++)

@@ -15,11 +15,13 @@ static struct rtrcu_adopted *first(struct adopt *all)
 static bool anybody_serves(struct rtrcu_adopted *adopted)
 {
     bool found = false;
+
     lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         found |=
             rtrcu_load_acquire(&server->serving) && !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
     lock_release(&adopted->servers_lock);
+
     return found;
 }
 
@@ -27,6 +29,7 @@ struct tally_ticket adopt_pause(struct adopt *all)
 {
     struct tally_ticket paused = tally_raise(&all->forking);
     int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
+
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next) {
         for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
             uint32_t event = rtrcu_load_acquire(&all->fork_event);
@@ -35,6 +38,7 @@ struct tally_ticket adopt_pause(struct adopt *all)
             adopt_rest(adopted, &all->fork_event, event, until - now);
         }
     }
+
     return paused;
 }
 
@@ -51,6 +55,7 @@ void adopt_before_fork(struct adopt *all, struct tally_ticket paused)
 {
     if (!tally_ticket_is(paused, adopt_paused(all)))
         (void)tally_raise(&all->forking);
+
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         lock_acquire_same_rank(&adopted->servers_lock);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
@@ -78,17 +83,20 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     struct adopt_chunk *chunk = NULL;
     struct adopt_record *record;
+
     for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
         record->owes = false;
         if (self && self->record == record) {
             rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
             continue;
         }
+
         if (chunk->own && rtrcu_load_relaxed(&record->used))
             chunk->own[at] = (struct rtrcu_adopted_reader){0};
         rtrcu_store_relaxed(&record->reader, NULL);
         rtrcu_store_relaxed(&record->used, 0);
     }
+
     adopted->owing = 0;
 }
 
@@ -96,8 +104,10 @@ static void forget_readers(struct rtrcu_adopted *adopted)
 static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
 {
     bool survives = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(plat_thread_tid(&server->thread), old_thread_id);
+
     plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
     rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
+
     if (!survives)
         rtrcu_store_relaxed(&server->serving, 0);
     rtrcu_store_relaxed(&server->sleeping, ADOPT_AWAKE);
@@ -120,16 +130,18 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     lock_keep(&adopted->crank, old_thread_id);
     lock_reset(&adopted->words_lock);
     lock_reset(&adopted->servers_lock);
-    /* The one under way begins again: its cookie is still ahead. */
+
+    /* The grace period under way begins again: its cookie is still ahead. */
     rtrcu_fetch_and(&adopted->seq, ~SEQ_STATE_MASK);
     tally_forget(&adopted->waiters);
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
+
     forget_readers(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         forget_thread(adopted, server, old_thread_id);
     bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);
     if (light && plat_fence_prepare() != 0)
-        rtrcu_store_relaxed(adopted->flavour.light, 0); /* the only thread there is sees it */
+        rtrcu_store_relaxed(adopted->flavour.light, 0); /* the child's only thread sees it */
 }
 
 void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
@@ -161,14 +173,17 @@ void adopt_fork_begins(struct rtrcu_adopted *adopted)
 void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
 {
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
+
     if (hooks && child)
         hooks->after_fork_child(hooks->priv);
     else if (hooks)
         hooks->after_fork_parent(hooks->priv);
+
     if (!child) {
         adopt_resume(adopted->all, adopted->paused);
         return;
     }
+
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         (void)adopt_server_start(server);
 }

@@ -39,8 +39,10 @@ static bool fence_by_visit(struct rtrcu_adopted *adopted)
     adopted->unconfirmed = true;
     rtrcu_store_relaxed(adopted->flavour.light, 0);
     rtrcu_fence_full();
+
     if (plat_fence_by_visit(NULL) != 0 && plat_fence_heavy() != 0)
         return false;
+
     adopted->unconfirmed = false;
     rtrcu_fence_full();
     return true;
@@ -49,12 +51,15 @@ static bool fence_by_visit(struct rtrcu_adopted *adopted)
 static bool adopt_fence(struct rtrcu_adopted *adopted)
 {
     uint32_t *light = adopted->flavour.light;
+
     if (adopted->unconfirmed)
         return fence_by_visit(adopted);
+
     if (!light || !rtrcu_load_relaxed(light)) {
         rtrcu_fence_full();
         return true;
     }
+
     return plat_fence_heavy() == 0 || fence_by_visit(adopted);
 }
 
@@ -79,6 +84,7 @@ static uint32_t adopt_scan(struct rtrcu_adopted *adopted)
     struct adopt_chunk *chunk = NULL;
     struct adopt_record *record;
     uint32_t owing = 0;
+
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
         struct rtrcu_adopted_reader *reader = rtrcu_load_acquire(&record->reader);
@@ -87,6 +93,7 @@ static uint32_t adopt_scan(struct rtrcu_adopted *adopted)
         owing += record->owes;
     }
     adopted->owing = owing;
+
     lock_release(&adopted->words_lock);
     return owing;
 }
@@ -121,6 +128,7 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
 {
     struct adopt_chunk *chunk = NULL;
     struct adopt_record *record;
+
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; adopted->owing && (record = adopt_next_record(adopted, &chunk, &at));) {
         if (!record->owes || !adopt_passed(adopted, record))
@@ -128,6 +136,7 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
         record->owes = false;
         adopted->owing--;
     }
+
     uint32_t owing = adopted->owing;
     lock_release(&adopted->words_lock);
     return owing;
@@ -138,6 +147,7 @@ static void ask_to_be_woken(struct rtrcu_adopted *adopted)
 {
     struct adopt_chunk *chunk = NULL;
     struct adopt_record *record;
+
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
         struct rtrcu_adopted_reader *reader = rtrcu_load_relaxed(&record->reader);
@@ -169,11 +179,14 @@ static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
     uint32_t *futex = adopted->flavour.futex;
     invariant("INV-AD1", lock_is_mine(&adopted->crank));
+
     rtrcu_store_relaxed(futex, WAKE_ME);
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         ask_to_be_woken(adopted);
+
     bool fenced = adopt_fence(adopted);
     bool clear = poll_readers(adopted) == 0;
+
     if (!clear) {
         bool went = reader_away_begin();
         plat_futex_wait_shared(futex, WAKE_ME, fenced ? timeout_ns : adopt_tick_ns(adopted));
@@ -181,6 +194,7 @@ static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
             reader_away_end(adopted->all->registry);
         clear = poll_readers(adopted) == 0;
     }
+
     rtrcu_store_relaxed(futex, 0);
     return clear;
 }
@@ -196,6 +210,7 @@ static void wait_for_readers(struct rtrcu_adopted *adopted)
     bool wakes = adopted->kind->wakes;
     int64_t rest_ns = wakes ? adopt_tick_ns(adopted) : FIRST_NAP_NS;
     int64_t longest_ns = wakes ? LONGEST_SLEEP_NS : LONGEST_NAP_NS;
+
     bool clear = spin(adopted);
     while (!clear) { /* ends when the readers that were seen inside have left */
         clear = wakes ? adopt_sleep(adopted, rest_ns) : nap(adopted, rest_ns);
@@ -223,6 +238,7 @@ static void adopt_end(struct rtrcu_adopted *adopted)
 {
     if (RTRCU_STORES_PASS_LOADS)
         fence_surely(adopted);
+
     rtrcu_tsan_acquire(adopted->flavour.generation);
     uint64_t seq = rtrcu_load_relaxed(&adopted->seq);
     if (seq_is_running(seq) && rtrcu_compare_exchange(&adopted->seq, &seq, seq_ended(seq)))
@@ -233,14 +249,17 @@ static void turn(struct rtrcu_adopted *adopted)
 {
     begin(adopted);
     fence_surely(adopted);
+
     if (adopt_scan(adopted) != 0) {
         adopt_step(adopted);
         rtrcu_count_add(&adopted->busy, 1);
         wait_for_readers(adopted);
+
         int64_t took_ns = plat_clock_now() - adopted->began_ns;
         if (took_ns > rtrcu_load_relaxed(&adopted->longest_ns))
             rtrcu_store_relaxed(&adopted->longest_ns, took_ns);
     }
+
     adopt_end(adopted);
 }
 
@@ -269,12 +288,14 @@ void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
     while (!adopt_reached(adopted, cookie)) { /* at most the one under way and the next */
         uint32_t event = rtrcu_load_acquire(&adopted->event);
+
         if (take_crank(adopted)) {
             if (!adopt_reached(adopted, cookie))
                 turn(adopted);
             release(adopted);
             continue;
         }
+
         struct tally_ticket ticket = tally_raise(&adopted->waiters);
         adopt_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
         (void)tally_lower(&adopted->waiters, ticket);
@@ -286,8 +307,10 @@ bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call)
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     bool online = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
     bool inside = self && !online && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+
     if (!inside && !(self && self->in_callbacks))
         return true;
+
     complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
              adopted->flavour.name, lock_thread_number(), call, inside ? "read-side critical section" : "callback");
     return false;
@@ -298,10 +321,12 @@ bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
     struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (!self || !adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word)))
         return false;
+
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR) {
         adopt_offline(adopted);
         return true;
     }
+
     complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a read-side critical section waits for itself",
              adopted->flavour.name, lock_thread_number(), call);
     return false;

@@ -19,6 +19,7 @@ static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
     struct adopt_chunk *chunk = NULL;
     struct adopt_record *record;
     uint32_t count = 0;
+
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
         if (!record->owes)
@@ -28,6 +29,7 @@ static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
         count++;
     }
     lock_release(&adopted->words_lock);
+
     return count;
 }
 
@@ -35,8 +37,10 @@ static void say(const struct rtrcu_adopted *adopted, const struct named *named)
 {
     char name[32];
     struct plat_thread_look look;
+
     plat_thread_name(named->thread, name, sizeof(name));
     plat_thread_look(named->thread, &look);
+
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         plat_print("rtrcu:   thread %u (%s) is online and has passed no quiescent state; state %c\n",
                    named->thread.number, name, look.state);
@@ -49,15 +53,19 @@ void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
 {
     struct named named[NAMED];
     int64_t age_ns = plat_clock_now() - adopted->began_ns;
+
     if (age_ns < adopted->report_ns)
         return;
+
     adopted->report_ns = watch_next_report(adopted->all->watch, adopted->report_ns);
     rtrcu_count_add(&adopted->stalls, 1);
+
     if (!fenced) {
         plat_print("rtrcu: %s: grace periods stand still: the kernel refuses membarrier() and visits to other CPUs\n",
                    adopted->flavour.name);
         return;
     }
+
     uint32_t count = gather(adopted, named);
     plat_print("rtrcu: %s: a grace period waits since %lld ms for %u reader%s\n", adopted->flavour.name,
                (long long)(age_ns / 1000000), count, count == 1 ? "" : "s");
@@ -76,6 +84,7 @@ static void count_callbacks(struct rtrcu_adopted *adopted, struct rtrcu_stats *s
         stats->callbacks_queued += cbqueue_enqueued(&server->queue);
     }
     lock_release(&adopted->servers_lock);
+
     stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
 }
 

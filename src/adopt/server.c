@@ -87,6 +87,7 @@ static void pace(struct adopt_server *server, uint32_t event)
 {
     if (is_flooded(server) || rtrcu_load_acquire(&server->stop))
         return;
+
     rtrcu_exchange(&server->sleeping, ADOPT_PACING);
     if (!rtrcu_load_acquire(&server->urgent))
         adopt_rest(server->adopted, &server->event, event, adopt_tick_ns(server->adopted));
@@ -109,12 +110,14 @@ static bool begin_batch(struct adopt_server *server)
 {
     struct adopt *all = server->adopted->all;
     uint32_t event = rtrcu_load_acquire(&all->fork_event);
+
     if (!tally_acquire(&all->forking)) {
         rtrcu_exchange(&server->serving, 1);
         if (!tally_acquire(&all->forking))
             return true;
         end_batch(server);
     }
+
     adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
     return false;
 }
@@ -151,9 +154,11 @@ static void lift(struct adopt_server *server)
     bool flood = is_full(server);
     if (flood == server->lifted)
         return;
+
     server->lifted = flood;
     if (flood)
         rtrcu_fetch_add(&server->adopted->lifts, 1);
+
     int nice = drive_home(server->adopted->all->drive)->nice;
     (void)plat_sched_set(0, flood ? DRIVE_LIFTED_NICE : nice);
 }
@@ -175,15 +180,18 @@ static void run_all(struct adopt_server *server)
 {
     struct rtrcu_adopted *adopted = server->adopted;
     bool qsbr = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
+
     while (!cbchain_is_empty(&server->batch)) {
         if (!begin_batch(server))
             continue;
+
         lift(server);
         if (qsbr)
             adopt_online(adopted);
         run_some(server);
         if (qsbr)
             adopt_offline(adopted);
+
         end_batch(server);
     }
 }
@@ -192,9 +200,12 @@ static void run_all(struct adopt_server *server)
 static bool serve(struct adopt_server *server)
 {
     uint32_t event = rtrcu_load_acquire(&server->event);
+
     if (rtrcu_load_acquire(&server->stop))
         return false;
+
     gather(server);
+
     if (cbchain_is_empty(&server->batch)) {
         if (is_polled_for(server))
             adopt_wait(server->adopted, rtrcu_load_acquire(&server->adopted->wanted));
@@ -202,9 +213,13 @@ static bool serve(struct adopt_server *server)
             sleep_idle(server, event);
         return true;
     }
+
     pace(server, event);
     rtrcu_exchange(&server->urgent, 0);
+
+    /* What came during the pause shares the grace period. */
     gather(server);
+
     adopt_wait(server->adopted, adopt_snap(server->adopted));
     run_all(server);
     return true;
@@ -214,20 +229,26 @@ static void *server_body(void *argument)
 {
     struct adopt_server *server = argument;
     struct rtrcu_adopted *adopted = server->adopted;
+
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
+
     while (!adopt_register(adopted)) /* ends when there is memory for a record */
         adopt_rest(adopted, &adopted->nap, 0, UNWOKEN_NS);
+
     adopt_self(adopted)->server = server;
     adopt_self(adopted)->in_callbacks = 1;
     server->lifted = false;
+
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         adopt_offline(adopted);
+
     while (serve(server)) /* ends when it is freed */
         ;
+
     adopt_unregister(adopted);
     rtrcu_exchange(&server->ended, 1);
-    plat_futex_wake(&server->ended, INT32_MAX); /* it may be gone: then nobody waits there */
+    plat_futex_wake(&server->ended, INT32_MAX); /* the server may be gone: then nobody waits there */
     return NULL;
 }
 
@@ -281,16 +302,20 @@ static bool wait_below_qmax(struct adopt_server *server)
 {
     uint64_t invoked = rtrcu_load_relaxed(&server->invoked), before = invoked;
     int64_t moved_ns = plat_clock_now();
+
     while (is_full(server)) { /* ends when the server has caught up, or stands still */
         if (plat_clock_now() - moved_ns > DRIVE_PATIENCE_NS)
             return false;
+
         (void)adopt_server_urge(server);
         adopt_rest(server->adopted, &server->adopted->nap, 0, adopt_tick_ns(server->adopted));
+
         invoked = rtrcu_load_relaxed(&server->invoked);
         if (invoked != before)
             moved_ns = plat_clock_now();
         before = invoked;
     }
+
     return true;
 }
 
@@ -298,13 +323,16 @@ static bool wait_below_qmax(struct adopt_server *server)
 static void press(struct adopt_server *server)
 {
     struct rtrcu_adopted *adopted = server->adopted;
+
     if (!is_full(server))
         return;
+
     if (config_now(adopted->all->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block(adopted)) {
         rtrcu_fetch_add(&adopted->blocked, 1);
         if (wait_below_qmax(server))
             return;
     }
+
     rtrcu_fetch_add(&adopted->over_qmax, 1);
     if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) != ADOPT_AWAKE)
         (void)adopt_server_urge(server);
@@ -329,6 +357,7 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
     rtrcu_store_release(&rtrcu_self.pushing, pushing);
     bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;
+
     if (first || looks || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
         call_slow(server, looks);
 }
@@ -341,6 +370,7 @@ static void server_init(struct adopt_server *server, struct rtrcu_adopted *adopt
     server->adopted = adopted;
     server->real_time = (flags & FLAG_REAL_TIME) != 0;
     server->cpu = cpu;
+
     lock_acquire(&adopted->servers_lock);
     server->next = adopted->servers;
     adopted->servers = server;
@@ -352,6 +382,7 @@ struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned
     struct adopt_server *server = plat_mem_pages(sizeof(*server));
     if (!server)
         return NULL;
+
     server_init(server, adopted, flags, cpu);
     (void)adopt_server_start(server);
     return server;
@@ -361,10 +392,12 @@ static void unlist(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     must_hold(&adopted->servers_lock);
     struct adopt_server **at = &adopted->servers;
+
     while (*at && *at != server)
         at = &(*at)->next;
     if (*at)
         *at = server->next;
+
     adopted->invoked_by_gone += rtrcu_load_relaxed(&server->invoked);
 }
 
@@ -374,6 +407,7 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
 {
     struct adopt_server *heir = &adopted->ordinary;
     struct rcu_head *head;
+
     lock_acquire(&adopted->servers_lock);
     for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue) && !take(server); looks++)
         let_it_finish(server, looks); /* ends when its producer goes on */
@@ -382,6 +416,7 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
         (void)cbqueue_push(&heir->queue, head, CB_ANYBODY);
     unlist(adopted, server);
     lock_release(&adopted->servers_lock);
+
     if (has_some)
         call_slow(heir, true);
 }
@@ -409,6 +444,7 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
     }
     if (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !server->joined_by_program)
         plat_thread_join(&server->thread);
+
     hand_over(adopted, server);
     plat_mem_release(server, sizeof(*server));
     plat_signals_restore(&saved);
@@ -438,9 +474,11 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
         if (adopted->flavour.kind == flavour->kind)
             return adopted;
     }
+
     struct rtrcu_adopted *adopted = plat_mem_pages(sizeof(*adopted));
     if (!adopted)
         return NULL;
+
     adopted->flavour = *flavour;
     adopted->kind = &adopt_kinds[flavour->kind];
     adopted->all = all;
@@ -448,15 +486,18 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
         plat_mem_release(adopted, sizeof(*adopted));
         return NULL;
     }
+
     rtrcu_store_relaxed(&adopted->seq, SEQ_FIRST);
     rtrcu_store_relaxed(&adopted->wanted, SEQ_FIRST);
     lock_init(&adopted->crank, LOCK_RANK_CRANK);
     lock_init(&adopted->words_lock, LOCK_RANK_WORDS);
     lock_init(&adopted->servers_lock, LOCK_RANK_SERVERS);
     server_init(&adopted->ordinary, adopted, 0, -1);
+
     bool may_interrupt = config_now(all->config)->membarrier != RTRCU_MEMBARRIER_OFF;
     if (flavour->light && may_interrupt && plat_fence_prepare() == 0)
         rtrcu_store_relaxed(flavour->light, 1);
+
     adopted->next = rtrcu_load_relaxed(&all->first);
     rtrcu_store_release(&all->first, adopted);
     return adopted;

@@ -36,11 +36,15 @@ static struct adopt_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct ad
     struct adopt_chunk *next = rtrcu_load_acquire(&chunk->next);
     if (next)
         return next;
+
     struct adopt_chunk *fresh = plat_mem_pages(sizeof(*fresh));
     if (!fresh)
         return NULL;
+
+    /* Where the exchange fails another thread was faster, and `next` is its chunk. */
     if (adopt_give_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
         return fresh;
+
     if (fresh->own)
         plat_mem_release(fresh->own, ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
     plat_mem_release(fresh, sizeof(*fresh));
@@ -69,6 +73,7 @@ static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_ad
             if (rtrcu_load_relaxed(&chunk->record[at].used) ||
                 !rtrcu_compare_exchange(&chunk->record[at].used, &unused, 1))
                 continue;
+
             if (chunk->own)
                 *block = &chunk->own[at];
             return &chunk->record[at];
@@ -99,16 +104,20 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
     struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (self && self->record)
         return true;
+
     struct adopt_record *record = claim(adopted, &self);
     if (!record)
         return false;
+
     if (has_own_blocks(adopted))
-        *self = (struct rtrcu_adopted_reader){0}; /* another thread's, which may have been a server's */
+        *self = (struct rtrcu_adopted_reader){0}; /* it was another thread's, which may have been a server's */
     self->record = record;
     self->registered = self->registered_qsbr = 1;
+
     publish(record, self);
     if (has_own_blocks(adopted))
         adopted->flavour.be(self);
+
     arm_exit(adopted->all);
     return true;
 }
@@ -119,6 +128,7 @@ bool adopt_register(struct rtrcu_adopted *adopted)
     plat_signals_block(&saved);
     bool registered = register_blocked(adopted);
     plat_signals_restore(&saved);
+
     if (registered && adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         adopt_online(adopted);
     return registered;
@@ -130,35 +140,45 @@ void adopt_unregister(struct rtrcu_adopted *adopted)
     struct adopt_record *record = self ? self->record : NULL;
     if (!record)
         return;
+
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         adopt_offline(adopted);
+
     sigset_t saved;
     plat_signals_block(&saved);
+
     lock_acquire(&adopted->words_lock);
     rtrcu_store_relaxed(&record->reader, NULL);
     adopted->owing -= record->owes;
     record->owes = false;
     lock_release(&adopted->words_lock);
+
     rtrcu_store_relaxed(&self->word, 0);
     self->record = NULL;
     self->registered = self->registered_qsbr = 0;
     self->exit_rounds = 0;
     if (has_own_blocks(adopted))
         adopted->flavour.be(NULL);
+
+    /* The record is given back last: from then on its block may be another thread's. */
     rtrcu_store_release(&record->used, 0);
     plat_signals_restore(&saved);
+
     adopt_wake_sleeper(adopted);
 }
 
 void adopt_thread_exits(struct adopt *all)
 {
     bool waits = false;
+
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
         struct rtrcu_adopted_reader *self = adopt_self(adopted);
         waits |= self && self->record && self->exit_rounds++ < EARLY_ROUNDS;
     }
+
     if (waits && plat_thread_exit_arm(all->exit_key, all) == 0)
         return;
+
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
         adopt_unregister(adopted);
 }
@@ -180,6 +200,7 @@ void adopt_offline(struct rtrcu_adopted *adopted)
     rtrcu_fence_full();
     rtrcu_store_release(&self->word, 0);
     rtrcu_fence_full();
+
     if (rtrcu_load_relaxed(&self->waiting)) {
         rtrcu_store_relaxed(&self->waiting, 0);
         rtrcu_fence_full();
@@ -193,6 +214,7 @@ void adopt_wake_sleeper(struct rtrcu_adopted *adopted)
 {
     if (rtrcu_load_relaxed(adopted->flavour.futex) == 0)
         return;
+
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
     plat_futex_wake_shared(adopted->flavour.futex, 1);
 }
