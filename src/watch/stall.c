@@ -59,12 +59,15 @@ static void add_reader(struct watch_report *report, const struct reader_record *
 static void add_leaf(struct watch *watch, struct watch_report *report, struct reader_leaf *leaf)
 {
     struct reader_record *record;
+
     reader_lock(leaf);
+
     uint32_t left = gp_owing(watch->gp, report->subject, leaf) & reader_registered(leaf);
     while ((record = reader_next(leaf, &left))) {
         gp_promote(watch->gp, record);
         add_reader(report, record);
     }
+
     struct rcu_task *task = parked_first_waited_for(leaf, report->subject);
     for (; task; task = parked_next(leaf, task)) /* as many as are parked here */
         add_task(report, task->name);
@@ -84,6 +87,7 @@ static void look_at_readers(struct watch_report *report)
 static void leave_to_say(struct watch *watch, const struct watch_report *report)
 {
     lock_acquire(&watch->lock);
+
     if (!watch->waits[report->subject]) {
         watch->waiting[report->subject] = *report;
         watch->waits[report->subject] = true;
@@ -102,11 +106,14 @@ static void begin(const struct watch *watch, enum gp_kind kind, struct watch_rep
 void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
 {
     struct watch_report report;
+
     begin(watch, kind, &report);
     report.age_ms = (now - gp_began_ns(watch->gp, kind)) / 1000000;
+
     for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(watch->gp, kind, leaf));)
         add_leaf(watch, &report, leaf);
     report.anonymous = gp_owing_anonymous(watch->gp, kind);
+
     look_at_readers(&report);
     trace4(stall, watch->gp, kind, report.age_ms, report.readers + report.tasks);
     leave_to_say(watch, &report);
@@ -123,11 +130,13 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
 void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t cpu, int64_t age_ns)
 {
     struct watch_report report;
+
     memset(&report, 0, sizeof(report));
     report.subject = WATCH_VISIT;
     report.age_ms = age_ns / 1000000;
     report.turner = visitor;
     report.cpu = cpu;
+
     leave_to_say(watch, &report);
 }
 
@@ -136,6 +145,7 @@ static void add_queue(struct watch_report *report, const struct reader_record *r
 {
     if (report->queues++ >= WATCH_QUEUES_NAMED)
         return;
+
     struct watch_queue *queue = &report->queue[report->queues - 1];
     queue->owner = reader_thread_id(record);
     callback_barrier_look(record, &queue->view);
@@ -144,9 +154,11 @@ static void add_queue(struct watch_report *report, const struct reader_record *r
 void watch_barrier_gather(struct watch *watch, int64_t age_ns)
 {
     struct watch_report report;
+
     memset(&report, 0, sizeof(report));
     report.subject = WATCH_BARRIER;
     report.age_ms = age_ns / 1000000;
+
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(watch->registry, leaf));) {
         struct reader_record *record;
         for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
@@ -154,6 +166,7 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns)
                 add_queue(&report, record);
         }
     }
+
     if (report.queues)
         leave_to_say(watch, &report);
 }
@@ -170,9 +183,11 @@ static void __attribute__((format(printf, 2, 3))) say(const struct sink *sink, c
 {
     char text[512];
     va_list arguments;
+
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+
     if (sink->handler)
         sink->handler(text);
     else if (sink->may_wait)
@@ -215,15 +230,19 @@ static void say_reader(const struct sink *sink, const struct watch_reader *reade
     char where[160] = "", began[160] = "";
     const struct plat_thread_look *look = &reader->look;
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
+
     if (look->address)
         name_code(sink, look->address, where, sizeof(where));
+
     say(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
         reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->boosted ? ", is boosted" : "");
+
     if (look->call >= 0)
         say(sink, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
             discipline ? ": it went to sleep without rcu_thread_offline()" : "");
+
     if (reader->entered) {
         name_code(sink, reader->entered, began, sizeof(began));
         say(sink, "rtrcu:     its section began at %s\n", began);
@@ -233,19 +252,24 @@ static void say_reader(const struct sink *sink, const struct watch_reader *reade
 static void say_stall(const struct watch *watch, const struct sink *sink, const struct watch_report *report)
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
+
     say(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
         report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
         (long long)report->age_ms, report->turner.number);
+
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
         say_reader(sink, &report->reader[i]);
     if (report->readers > WATCH_READERS_NAMED)
         say(sink, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
+
     for (uint32_t i = 0; i < report->tasks && i < WATCH_TASKS_NAMED; i++)
         say(sink, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
     if (report->tasks > WATCH_TASKS_NAMED)
         say(sink, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
+
     if (report->anonymous)
         say(sink, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n", report->anonymous);
+
     watch_stats(watch, &stats);
     say(sink, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
 }
@@ -253,17 +277,21 @@ static void say_stall(const struct watch *watch, const struct sink *sink, const 
 static void say_barrier(const struct sink *sink, const struct watch_report *report)
 {
     say(sink, "rtrcu: rcu_barrier() has waited for %lld ms:\n", (long long)report->age_ms);
+
     for (uint32_t i = 0; i < report->queues && i < WATCH_QUEUES_NAMED; i++) {
         const struct watch_queue *queue = &report->queue[i];
         char function[160] = "";
+
         if (queue->view.running)
             name_code(sink, queue->view.running, function, sizeof(function));
+
         say(sink, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
             queue->owner.number);
         if (!plat_tid_is_nobody(queue->view.invoker))
             say(sink, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
                 queue->view.running ? ", and is in or behind " : "", function);
     }
+
     if (report->queues > WATCH_QUEUES_NAMED)
         say(sink, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
 }
@@ -287,23 +315,28 @@ static void say_visit(const struct sink *sink, const struct watch_report *report
 static bool take(struct watch *watch, struct watch_report *report)
 {
     bool found = false;
+
     lock_acquire(&watch->lock);
     for (int subject = 0; subject < WATCH_SUBJECTS && !found; subject++) {
         if (!watch->waits[subject])
             continue;
+
         *report = watch->waiting[subject];
         watch->waits[subject] = false;
         found = true;
     }
     lock_release(&watch->lock);
+
     return found;
 }
 
 static bool say_one(struct watch *watch, const struct sink *sink)
 {
     struct watch_report report;
+
     if (!take(watch, &report))
         return false;
+
     if (report.subject == WATCH_BARRIER)
         say_barrier(sink, &report);
     else if (report.subject == WATCH_VISIT)
@@ -312,6 +345,7 @@ static bool say_one(struct watch *watch, const struct sink *sink)
         say_fence(sink, &report);
     else
         say_stall(watch, sink, &report);
+
     counter_add(&watch->stall_reports, 1);
     return true;
 }

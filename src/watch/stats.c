@@ -10,6 +10,7 @@ void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered)
     /* By stores: an exchange would be a fence at the end of a section, which sections have not where it matters. */
     if (ns <= rtrcu_load_relaxed(&watch->section_ns_max))
         return;
+
     rtrcu_store_relaxed(&watch->section_ns_max, ns);
     rtrcu_store_relaxed(&watch->section_longest, entered);
 }
@@ -19,6 +20,7 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     reader_stats(watch->registry, stats);
     gp_stats(watch->gp, stats);
     callback_stats(watch->cb, stats);
+
     stats->stall_reports = counter_read(&watch->stall_reports);
     stats->section_ns_max = rtrcu_load_relaxed(&watch->section_ns_max);
     stats->section_longest = rtrcu_load_relaxed(&watch->section_longest);
