@@ -25,6 +25,7 @@ static void give(struct rtrcu_config *config, uint32_t size, const struct rtrcu_
     uint32_t known = size < sizeof(*whole) ? size : (uint32_t)sizeof(*whole);
     memcpy(config, whole, known);
     memset((char *)config + known, 0, size - known);
+
     if (size >= sizeof(config->size))
         config->size = known;
 }
@@ -48,9 +49,13 @@ void rtrcu_config_get_sized(struct rtrcu_config *config, uint32_t size)
 void api_message_keep(const struct config_message *why)
 {
     struct domain *domain = &rtrcu_domain;
+
     if (domain->message_error)
         return;
+
     struct config_message *kept = plat_thread_own(domain->message_key);
+
+    /* An entry point leaves errno alone, which malloc() may change. */
     int saved = errno;
     if (!kept && why) {
         kept = malloc(sizeof(*kept));
@@ -60,6 +65,7 @@ void api_message_keep(const struct config_message *why)
         }
     }
     errno = saved;
+
     if (kept && why)
         *kept = *why;
     else if (kept)

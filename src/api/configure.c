@@ -21,10 +21,12 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
 {
     struct reader_registry *registry = &domain->registry;
     bool full = reader_fences_are_full(registry);
+
     if (wanted == RTRCU_MEMBARRIER_OFF && !full) {
         reader_fences_switch(registry);
         (void)drive_fence(&domain->drive); /* confirms now, or the next grace period does */
     }
+
     if (wanted != RTRCU_MEMBARRIER_OFF && full) {
         domain->fence_error = plat_fence_prepare();
         if (domain->fence_error == 0) {
@@ -36,6 +38,7 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
             return -EINVAL;
         }
     }
+
     return 0;
 }
 
@@ -45,6 +48,7 @@ static int start_daemons(struct domain *domain, const struct rtrcu_config *confi
 {
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
+
     int error = drive_krcud_start_all(&domain->drive, config, home);
     if (error)
         snprintf(why->text, sizeof(why->text),
@@ -58,29 +62,36 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     struct drive *drive = &domain->drive;
     const struct rtrcu_config *copy = config_copy(&domain->config, config);
     const struct plat_home *home = drive_home_on(drive, config->cpus);
+
     if (!copy || !home) {
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
+
     int error = start_daemons(domain, copy, home, why);
     if (error)
         return error;
+
     drive_take_crank(drive, GP_NORMAL);
     drive_take_crank(drive, GP_EXPEDITED);
+
     /* Held for a moment only, behind the wait for the cranks: a thread that registers waits for it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
     bool may = !changes_driver || drive_hold(drive);
     error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
+
     if (!error) {
         config_change(&domain->config, copy);
-        callback_look_again_all(&domain->cb); /* owners look at their limits now and then; after a change at once */
+        callback_look_again_all(&domain->cb); /* owners look at their limits now and then, after a change at once */
         drive_change(drive, drive_driver_of(config->driver), home);
     } else if (!may) {
         snprintf(why->text, sizeof(why->text),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
     }
+
     drive_release_crank(drive, GP_EXPEDITED);
     drive_release_crank(drive, GP_NORMAL);
+
     if (changes_driver && may)
         drive_changed(drive);
     return error;
@@ -94,6 +105,7 @@ static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, s
                  "size %u is not that of struct rtrcu_config: call rtrcu_config_init() first", config->size);
         return -EINVAL;
     }
+
     memcpy(whole, config, config->size < sizeof(*whole) ? config->size : sizeof(*whole));
     whole->size = sizeof(*whole);
     return config_check(whole, why);
@@ -104,15 +116,20 @@ int rtrcu_configure(const struct rtrcu_config *config)
     struct domain *domain = &rtrcu_domain;
     struct config_message why;
     bool was_online = api_wait_begin("rtrcu_configure");
+
     drive_take_long(&domain->drive, &domain->config_lock);
+
     struct rtrcu_config whole = *config_now(&domain->config);
     int error = take(config, &whole, &why);
     if (!error)
         error = apply(domain, &whole, &why);
+
     lock_release(&domain->config_lock);
     api_message_keep(error ? &why : NULL);
+
     if (error)
         complain(&domain->refused, "rtrcu: configuration refused: %s", why.text);
+
     api_wait_end(was_online);
     return error;
 }
@@ -131,18 +148,23 @@ static void count_own(struct rtrcu_stats *stats)
 int rtrcu_stats_of(const char *flavour, struct rtrcu_stats *stats)
 {
     uint32_t size = stats->size;
+
     if (size == 0 || size % 8 != 0)
         return -EINVAL;
+
     size = size < sizeof(*stats) ? size : (uint32_t)sizeof(*stats);
     api_init();
+
     struct rtrcu_stats all = {.size = size};
     struct rtrcu_adopted *adopted = flavour ? adopt_named(&rtrcu_domain.adopt, flavour) : NULL;
     if (flavour && !adopted)
         return -ENOENT;
+
     if (adopted)
         adopt_stats(adopted, &all);
     else
         count_own(&all);
+
     memcpy(stats, &all, size);
     return 0;
 }

@@ -27,6 +27,7 @@ void api_leave(bool exiting)
     struct reader_record *record = reader_self();
     callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
     drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, exiting));
+
     if (record)
         drive_let_go(record);
     drive_leave(&rtrcu_domain.drive);
@@ -38,8 +39,10 @@ static void on_thread_exit(void *self)
     void (*handler)(void) = rtrcu_load_acquire(&rtrcu_domain.exit_handler);
     if (handler && section_nesting() != 0)
         handler();
+
     callback_thread_ends(&rtrcu_domain.cb);
     api_leave(true);
+
     if (plat_thread_is_main())
         drive_main_ends(&rtrcu_domain.drive);
 }
@@ -60,7 +63,8 @@ static void on_fork_prepare(void)
 
 static void on_fork_parent(void)
 {
-    struct tally_ticket paused = adopt_paused(&rtrcu_domain.adopt); /* while the locks are held, it is ours */
+    struct tally_ticket paused = adopt_paused(&rtrcu_domain.adopt); /* while the locks are held, it is the forker's */
+
     adopt_after_fork_parent(&rtrcu_domain.adopt);
     drive_after_fork_parent(&rtrcu_domain.drive);
     adopt_resume(&rtrcu_domain.adopt, paused);
@@ -74,6 +78,7 @@ static void on_fork_child(void)
     sigset_t blocked;
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
+
     lock_keep(&domain->config_lock, old_thread_id);
     reader_after_fork_child(&domain->registry, reader_self());
     parked_after_fork_child(&domain->registry);
@@ -82,6 +87,7 @@ static void on_fork_child(void)
     watch_after_fork_child(&domain->watch);
     bool is_ours = drive_after_fork_child(&domain->drive, old_thread_id, &blocked);
     adopt_after_fork_child(&domain->adopt, old_thread_id);
+
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
     (void)reader_exit_arm(&domain->registry); /* it is the main thread now */
@@ -97,6 +103,7 @@ static void choose_fences(struct domain *domain)
     domain->fence_error = off ? 0 : plat_fence_prepare();
     if (!off && domain->fence_error == 0)
         return;
+
     if (config_now(&domain->config)->membarrier == RTRCU_MEMBARRIER_ON)
         plat_print("rtrcu: RTRCU_MEMBARRIER=on, but the kernel refuses membarrier() (error %d); full fences are used\n",
                    -domain->fence_error);
@@ -117,12 +124,15 @@ void api_init(void)
 {
     static const struct reader_plan plan = {.bytes = sizeof(struct domain_leaf), .lay_out = lay_out};
     struct domain *domain = &rtrcu_domain;
+
     if (domain->initialized)
         return;
+
     if (plat_copies() > 1)
         plat_die(
             "rtrcu: two copies of the library in one process (one may be linked statically into a plugin): readers of"
             " one would be invisible to the other; link them all to librtrcu.so\n");
+
     config_init(&domain->config);
     lock_init(&domain->config_lock, LOCK_RANK_CONFIG);
     reader_registry_init(&domain->registry, &plan, &domain->first_leaf);
@@ -131,16 +141,21 @@ void api_init(void)
     watch_init(&domain->watch, &domain->config, &domain->gp, &domain->cb);
     drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
     adopt_init(&domain->adopt, &domain->config, &domain->registry, &domain->watch, &domain->drive);
+
     choose_fences(domain);
+
     if (plat_thread_exit_prepare(reader_exit_key(&domain->registry), on_thread_exit) != 0)
         plat_print("rtrcu: no thread-exit hook is left (pthread_key_create); readers are counted without records\n");
     else if (!plat_thread_exit_is_reserved(*reader_exit_key(&domain->registry)))
         plat_print("rtrcu: many thread-specific keys are in use; readers that do not call rcu_register_thread() are"
                    " counted without records\n");
+
     arm_main(domain);
     domain->message_error = plat_thread_exit_prepare(&domain->message_key, free);
+
     if (plat_fork_hooks(on_fork_prepare, on_fork_parent, on_fork_child) != 0)
         plat_print(
             "rtrcu: no memory for the fork handlers (pthread_atfork); a child of fork() must not use the library\n");
+
     domain->initialized = 1;
 }

@@ -29,9 +29,11 @@ static int64_t step_within(int64_t budget_ns, bool asked)
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
     int64_t half_ns = whole_ns - whole_ns / 2;
     struct drive_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
+
     (void)step(&share, asked);
     if (share.spent_ns == 0)
         return budget_ns;
+
     int64_t left_ns = whole_ns - share.spent_ns;
     return left_ns > half_ns ? left_ns : half_ns;
 }
@@ -61,12 +63,16 @@ static uint64_t invoke_own(int64_t budget_ns)
     struct reader_record *record = reader_self();
     struct callback_own own = callback_invoke_own(&rtrcu_domain.cb, budget_ns);
     bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
+
     if (own.punted && !deadline_thread)
         (void)drive_krcud_give(drive, record, drive_cpu_of(drive, record), true);
+
     if (own.wanted) /* a daemon had come for what is left; a deadline thread leaves that to the tick */
         drive_wake(drive, true);
+
     if (record != reader_self())
-        drive_let_go(record); /* a callback has unregistered the thread, and the queue was in our hands then */
+        drive_let_go(record); /* a callback has unregistered the thread, which had the queue in its hands then */
+
     if (own.done && !deadline_thread)
         drive_progress(drive);
     return own.done;
@@ -87,17 +93,22 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 int rtrcu_register_thread(unsigned int flags)
 {
     api_init();
+
     if (flags & ~(RTRCU_QSBR | RTRCU_DEADLINE))
         return -EINVAL;
     if (section_nesting() != 0)
         return -EBUSY;
+
     if (drive_start_surely(&rtrcu_domain.drive) != 0)
         return -EAGAIN; /* nobody would turn grace periods for a thread that makes no driver itself */
+
     if (!(flags & RTRCU_QSBR) && section_may_go_offline(&rtrcu_domain.gp))
         drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
+
     int error = section_register(&rtrcu_domain.gp, flags);
     if (error)
         return error;
+
     if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
         drive_wake_always(&rtrcu_domain.drive);
     return 0;
@@ -145,6 +156,7 @@ void rtrcu_set_deadline(int64_t deadline_ns)
             return;
         record = reader_self();
     }
+
     callback_set_deadline(record, deadline_ns);
 }
 
@@ -160,8 +172,10 @@ void rtrcu_note_entry(void)
     if (section_nesting() > RTRCU_NESTING_MAX)
         plat_die("rtrcu: thread %u: read-side critical sections nest deeper than %u\n", lock_thread_number(),
                  (unsigned int)RTRCU_NESTING_MAX);
+
     if (section_nesting() != 1)
         return;
+
     rtrcu_store_relaxed(&rtrcu_self.entered, (uintptr_t)__builtin_return_address(0));
     rtrcu_store_relaxed(&rtrcu_self.entered_ns, plat_clock_now());
 }
@@ -172,6 +186,7 @@ void rtrcu_note_leave(void)
     int64_t began_ns = rtrcu_self.entered_ns;
     if (section_nesting() != 1 || began_ns == 0)
         return;
+
     rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
     watch_note_section(&rtrcu_domain.watch, (uint64_t)(plat_clock_now() - began_ns),
                        rtrcu_load_relaxed(&rtrcu_self.entered));

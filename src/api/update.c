@@ -22,6 +22,7 @@ bool api_wait_begin(const char *call)
     api_init();
     if (section_nesting() != 0)
         refuse_inside_section(call);
+
     if (!section_may_go_offline(&rtrcu_domain.gp))
         return false;
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
@@ -32,6 +33,7 @@ void api_wait_end(bool was_online)
 {
     if (!was_online)
         return;
+
     section_online(&rtrcu_domain.gp);
     drive_online(&rtrcu_domain.drive);
 }
@@ -51,10 +53,12 @@ static void synchronize(enum gp_kind asked, const char *call)
     bool was_online = api_wait_begin(call);
     enum gp_kind kind = kind_in_force(asked);
     uint64_t cookie = gp_snap(&rtrcu_domain.gp, kind);
+
     if (kind == GP_EXPEDITED)
         drive_synchronize_expedited(drive, cookie);
     else
         drive_synchronize(drive, GP_NORMAL, cookie);
+
     api_wait_end(was_online);
 }
 
@@ -87,6 +91,7 @@ static bool poll_state(enum gp_kind kind, uint64_t cookie)
     struct drive *drive = &rtrcu_domain.drive;
     if (gp_reached(&rtrcu_domain.gp, kind, cookie))
         return true;
+
     bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : drive_expedited_is_left(drive);
     if (left && !drive_runs(drive)) {
         drive_start_in_call(drive);
@@ -104,6 +109,7 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie)
 {
     if (gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, cookie))
         return;
+
     bool was_online = api_wait_begin("cond_synchronize_rcu_expedited");
     drive_synchronize_expedited(&rtrcu_domain.drive, cookie);
     api_wait_end(was_online);
@@ -133,6 +139,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 {
     if (gp_reached(&rtrcu_domain.gp, GP_NORMAL, cookie))
         return;
+
     bool was_online = api_wait_begin("cond_synchronize_rcu");
     drive_synchronize(&rtrcu_domain.drive, GP_NORMAL, cookie);
     api_wait_end(was_online);
@@ -173,14 +180,17 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 {
     if (pressure == CALLBACK_CALM)
         return;
+
     push(domain, record, pressure);
     if (pressure != CALLBACK_FULL)
         return;
+
     if (config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
         callback_count_blocked(&domain->cb);
         if (drive_wait_below_qmax(&domain->drive, record))
             return;
     }
+
     callback_count_over_qmax(&domain->cb);
 }
 
@@ -195,11 +205,14 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
 {
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = queue_of(own);
+
     drive_start_in_call(&domain->drive);
+
     if (seen & CALLBACK_FIRST)
         drive_wake(&domain->drive, false);
     if (seen & CALLBACK_LOOK)
         press(domain, record, callback_look(&domain->cb, record));
+
     rtrcu_fence_full(); /* behind a look at the limits; see gone() in driver.c */
     if (!drive_runs(&domain->drive))
         callback_look_again(record); /* no thread is to be had now: the next call tries again */
@@ -210,6 +223,7 @@ static struct reader_record *own_record(void)
     struct reader_record *record = reader_self();
     if (__builtin_expect(record != NULL, 1))
         return record;
+
     api_init();
     return section_record(&rtrcu_domain.gp);
 }
@@ -226,6 +240,7 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 {
     if (__builtin_expect(!func, 0))
         return refuse_callback("call_rcu");
+
     struct reader_record *record = own_record();
     enum callback_enqueued seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
     if (__builtin_expect(seen, 0))
@@ -246,9 +261,11 @@ int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
         refuse_callback("call_rcu_try");
         return -EINVAL;
     }
+
     struct reader_record *record = queue_of(own_record());
     if (callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
         return call_later(record);
+
     rtrcu_call(head, func);
     return 0;
 }

@@ -74,6 +74,7 @@ static void before_fork(void)
     struct domain_hooks *own = &rtrcu_domain.hooks;
     if (rtrcu_load_acquire(&own->count) == 0 || rcu_read_lock_held())
         return;
+
     const struct rtrcu_fork_hooks *hooks = rtrcu_load_acquire(&own->hooks);
     reader_self_set(READER_STATE_RESTED);
     hooks->before_fork(hooks->priv);
@@ -83,8 +84,10 @@ static void after_fork(bool child)
 {
     if (!reader_self_is(READER_STATE_RESTED))
         return;
+
     reader_self_clear(READER_STATE_RESTED);
     const struct rtrcu_fork_hooks *hooks = rtrcu_load_acquire(&rtrcu_domain.hooks.hooks);
+
     if (child)
         hooks->after_fork_child(hooks->priv);
     else
@@ -106,12 +109,14 @@ static void add_hooks(struct rtrcu_fork_hooks *hooks)
 {
     struct domain_hooks *own = &rtrcu_domain.hooks;
     api_init();
+
     lock_acquire(&rtrcu_domain.config_lock);
     uint32_t count = rtrcu_load_relaxed(&own->count);
     if (count == 0)
         rtrcu_store_release(&own->hooks, hooks);
     rtrcu_store_release(&own->count, count + 1);
     lock_release(&rtrcu_domain.config_lock);
+
     if (!rtrcu_exchange(&own->armed, 1))
         plat_fork_hooks(before_fork, after_fork_parent, after_fork_child);
 }
@@ -121,6 +126,7 @@ static void remove_hooks(struct rtrcu_fork_hooks *hooks)
 {
     struct domain_hooks *own = &rtrcu_domain.hooks;
     (void)hooks;
+
     lock_acquire(&rtrcu_domain.config_lock);
     uint32_t count = rtrcu_load_relaxed(&own->count);
     if (count > 0)
