@@ -46,6 +46,7 @@ void lock_keep(struct lock *lock, struct plat_tid old_thread_id)
 {
     struct plat_tid owner = {rtrcu_load_relaxed(&lock->word) & OWNER_MASK};
     bool mine = !plat_tid_is_nobody(owner) && plat_tid_is(owner, old_thread_id);
+
     check((KEPT >> lock->rank) & 1);
     rtrcu_store_relaxed(&lock->word, mine ? lock_thread_number() : 0);
 }
@@ -68,6 +69,7 @@ static uint32_t note(const struct lock *lock, bool same_rank_allowed)
     uint32_t too_high = ~UINT32_C(0) << (lock->rank + (same_rank_allowed ? 1 : 0));
     if (CHECK_DEBUG && (before & too_high))
         plat_die("rtrcu: lock of rank %u taken while ranks 0x%x are held\n", lock->rank, before);
+
     rtrcu_store_relaxed(&rtrcu_self.locks_held, before | UINT32_C(1) << lock->rank);
     rtrcu_fence_light();
     return before;
@@ -118,15 +120,18 @@ static void look_later(int64_t *pause_ns)
 static void acquire(struct lock *lock, uint32_t before)
 {
     int64_t pause_ns = FIRST_PAUSE_NS;
+
     while (!take(lock)) { /* ends when the owner releases; the kernel boosts the owner meanwhile */
         int error = plat_futex_lock_pi(&lock->word, PLAT_FOREVER);
         if (!error)
             break;
+
         if (lock_is_mine(lock))
             plat_die("rtrcu: lock of rank %u taken twice by thread %u\n", lock->rank, lock_thread_number());
         if (error != -EINTR && error != -EAGAIN)
             look_later(&pause_ns);
     }
+
     taken(lock, before);
 }
 
@@ -147,6 +152,7 @@ bool lock_try(struct lock *lock)
         taken(lock, before);
         return true;
     }
+
     unnote(before);
     return false;
 }
@@ -156,10 +162,13 @@ void lock_release(struct lock *lock)
 {
     must_hold(lock);
     bool beside = lock->beside;
+
     rtrcu_tsan_release(lock);
     uint32_t expected = lock_thread_number();
+
     if (!rtrcu_compare_exchange(&lock->word, &expected, 0) && plat_futex_unlock_pi(&lock->word) != 0)
         rtrcu_exchange(&lock->word, 0);
+
     if (!beside)
         unnote(rtrcu_self.locks_held & ~(UINT32_C(1) << lock->rank));
 }
@@ -169,9 +178,11 @@ void lock_release(struct lock *lock)
 void lock_release_if_mine(struct lock *lock)
 {
     uint32_t mine = lock_thread_number(), seen = mine;
+
     rtrcu_tsan_release(lock);
     if (!rtrcu_compare_exchange(&lock->word, &seen, 0) && (seen & OWNER_MASK) == mine &&
         plat_futex_unlock_pi(&lock->word) != 0)
         (void)rtrcu_compare_exchange(&lock->word, &seen, 0);
+
     unnote(rtrcu_self.locks_held & ~(UINT32_C(1) << lock->rank));
 }

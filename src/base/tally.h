@@ -86,7 +86,7 @@ static inline bool tally_raise_from(struct tally *tally, uint64_t *seen)
 static inline uint32_t tally_lower(struct tally *tally, struct tally_ticket ticket)
 {
     uint64_t seen = rtrcu_load_relaxed(&tally->word);
-    do { /* each failure means that another thread has raised or lowered it, or that our handler forked */
+    do { /* each failure means that another thread has raised or lowered it, or that a handler of this one forked */
         if (!tally_ticket_is(tally_ticket_of(seen), ticket))
             return 0;
         invariant("INV-BA1", tally_number(seen) != 0);
