@@ -31,12 +31,14 @@ static const struct {
 static bool segment_has_note(const char *notes, size_t size)
 {
     size_t at = 0;
+
     while (at + sizeof(ElfW(Nhdr)) <= size) {
         const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(notes + at);
         const char *name = notes + at + sizeof(*note);
         if (note->n_type == PUBLIC_TYPE && note->n_namesz == sizeof(NOTE_NAME) &&
             !memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)))
             return true;
+
         at += sizeof(*note) + ((note->n_namesz + 3) & ~3u) + ((note->n_descsz + 3) & ~3u);
     }
     return false;
@@ -49,6 +51,7 @@ static int count_object(struct dl_phdr_info *info, size_t size, void *count)
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_NOTE)
             continue;
+
         if (segment_has_note((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz)) {
             ++*(int *)count;
             break;
@@ -70,11 +73,14 @@ int plat_copies(void)
 static int keep_object(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size, (void)unused;
+
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + segment->p_vaddr, own = (uintptr_t)&copy_note;
+
         if (segment->p_type != PT_LOAD || own < begin || own - begin >= segment->p_memsz)
             continue;
+
         if (dlopen && info->dlpi_name[0]) /* the program itself has no name, and stays */
             (void)dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         return 1;

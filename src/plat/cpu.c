@@ -21,6 +21,7 @@ int plat_cpu_current(void)
     unsigned int cpu = address ? rtrcu_load_relaxed(address) : UINT32_MAX;
     if (cpu <= INT32_MAX)
         return (int)cpu;
+
     if (plat_syscall(SYS_getcpu, (long)&cpu, 0, 0, 0, 0, 0) < 0)
         return 0;
     return (int)cpu;
@@ -30,6 +31,7 @@ const uint32_t *plat_cpu_address(void)
 {
     if (__rseq_size == 0)
         return NULL; /* the C library did not register restartable sequences */
+
     const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
     return &((const struct rseq *)area)->cpu_id;
 }
@@ -50,6 +52,7 @@ static bool parse_number(const char **text, uint32_t *number)
         uint32_t next = *number * 10 + (uint32_t)(*at - '0');
         *number = next < PLAT_CPU_MAX ? next : PLAT_CPU_MAX;
     }
+
     bool any = at != *text;
     *text = at;
     return any;
@@ -60,29 +63,35 @@ static bool parse_range(const char **text, uint32_t *first, uint32_t *last)
 {
     if (!parse_number(text, first))
         return false;
+
     *last = *first;
     if (**text == '-') {
         ++*text;
         if (!parse_number(text, last))
             return false;
     }
+
     return *first <= *last && *last < PLAT_CPU_MAX;
 }
 
 int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
 {
     struct plat_cpus set = {{0}};
+
     for (;;) { /* ends with the text */
         uint32_t first, last;
         if (!parse_range(&text, &first, &last))
             return -EINVAL;
+
         for (uint32_t cpu = first; cpu <= last; cpu++)
             set.bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
+
         if (*text == '\0')
             break;
         if (*text++ != ',')
             return -EINVAL;
     }
+
     *cpus = set;
     return 0;
 }
@@ -92,6 +101,7 @@ int plat_cpus_configured(void)
     int saved = errno;
     long configured = sysconf(_SC_NPROCESSORS_CONF); /* reads files */
     errno = saved;
+
     if (configured > PLAT_CPU_MAX)
         return PLAT_CPU_MAX;
     return configured < 1 ? 1 : (int)configured;
@@ -110,8 +120,10 @@ bool plat_cpus_exist(const struct plat_cpus *cpus)
 uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
 {
     uint32_t count = 0, member = 0;
+
     if (plat_cpus_has(cpus, cpu))
         return cpu;
+
     for (int i = 0; i < PLAT_CPU_MAX / 64; i++)
         count += (uint32_t)__builtin_popcountll(cpus->bits[i]);
     uint32_t skip = count ? cpu % count : 0;
@@ -119,6 +131,7 @@ uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
         if (plat_cpus_has(cpus, member) && skip-- == 0)
             break;
     }
+
     return member;
 }
 

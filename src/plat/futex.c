@@ -63,6 +63,7 @@ int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
     int error = lock_pi(word, FUTEX_LOCK_PI2, CLOCK_MONOTONIC, slice_ns);
     if (error == -ENOSYS)
         error = lock_pi(word, FUTEX_LOCK_PI, CLOCK_REALTIME, slice_ns);
+
     return error == -ETIMEDOUT && timeout_ns == PLAT_FOREVER ? -EAGAIN : error;
 }
 

@@ -19,6 +19,6 @@ void *plat_mem_pages(size_t bytes)
 
 void plat_mem_release(void *pages, size_t bytes)
 {
-    rtrcu_tsan_release(plat_mem_release); /* they may be another thread's next, by a call that TSan does not see */
+    rtrcu_tsan_release(plat_mem_release); /* the pages may be another thread's next, by a call that TSan does not see */
     (void)plat_syscall(SYS_munmap, (long)pages, (long)bytes, 0, 0, 0, 0);
 }

@@ -18,10 +18,12 @@
 int plat_fence_prepare(void)
 {
     long commands = plat_syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0, 0, 0, 0);
+
     if (commands < 0)
         return (int)commands;
     if (!(commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED))
         return -ENOSYS;
+
     int error = (int)plat_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
     return error ? error : plat_fence_heavy();
 }
@@ -48,23 +50,27 @@ static int affinity_of_process(cpu_set_t *all)
 {
     CPU_ZERO(all);
     int error = 0, saved = errno;
+
     DIR *tasks = opendir("/proc/self/task");
     if (!tasks) {
         error = -errno;
         errno = saved;
         return error;
     }
+
     struct dirent *entry;
     while (!error && (entry = readdir(tasks)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
+
         cpu_set_t one;
         error = affinity_get(atoi(entry->d_name), &one);
         if (error == -ESRCH)
-            error = 0; /* it exited: nothing of it runs any more */
+            error = 0; /* the thread exited: nothing of it runs any more */
         else
             CPU_OR(all, all, &one);
     }
+
     closedir(tasks);
     errno = saved;
     return error;
@@ -77,11 +83,13 @@ static int visit_each(const cpu_set_t *wanted, uint32_t *next)
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, wanted))
             continue;
+
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);
         if (next)
             rtrcu_store_relaxed(next, (uint32_t)cpu);
+
         int error = affinity_set(&one);
         if (error)
             return error == -EINVAL ? -EXDEV : error;
@@ -99,6 +107,7 @@ int plat_fence_by_visit(uint32_t *next)
         error = affinity_of_process(&wanted);
     if (error)
         return error;
+
     error = visit_each(&wanted, next);
     int restored = affinity_set(&own);
     return error ? error : restored;

@@ -28,6 +28,7 @@ static void print_list(const char *format, va_list arguments)
     int length = vsnprintf(text, sizeof(text), format, arguments);
     if (length > (int)sizeof(text) - 1)
         length = (int)sizeof(text) - 1;
+
     if (has_room())
         plat_syscall(SYS_write, 2, (long)text, length, 0, 0, 0);
 }
@@ -39,8 +40,10 @@ void plat_write(const char *text)
         long written = plat_syscall(SYS_write, 2, (long)text, (long)left, 0, 0, 0);
         if (written == -EINTR)
             continue;
+
         if (written <= 0)
             return;
+
         text += written;
         left -= (size_t)written;
     }

@@ -24,6 +24,7 @@ int32_t plat_sched_nice(struct plat_tid thread)
     long policy = plat_syscall(SYS_sched_getscheduler, (long)thread.number, 0, 0, 0, 0, 0);
     if (policy != SCHED_OTHER && policy != SCHED_BATCH)
         return policy == SCHED_IDLE ? INT32_MAX : INT32_MIN;
+
     long nice =
         plat_syscall(SYS_getpriority, PRIO_PROCESS, (long)thread.number, 0, 0, 0, 0); /* the kernel says 20 less it */
     return nice > 0 ? 20 - (int32_t)nice : 0;
@@ -33,8 +34,10 @@ int plat_sched_rt_priority(void)
 {
     struct sched_param parameter = {0};
     long policy = plat_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+
     if (policy != SCHED_FIFO && policy != SCHED_RR)
         return 0;
+
     if (plat_syscall(SYS_sched_getparam, 0, (long)&parameter, 0, 0, 0, 0) < 0)
         return 0;
     return parameter.sched_priority;

@@ -71,6 +71,7 @@ static bool is_handled(int signal)
     int saved = errno;
     bool known = sigaction(signal, NULL, &action) == 0;
     errno = saved;
+
     return known && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
@@ -111,10 +112,12 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 void plat_home_init(struct plat_home *home)
 {
     long process = (long)plat_main_thread().number; /* the calling thread may be bound to a CPU of its own */
+
     memset(&home->cpus, 0, sizeof(home->cpus));
     if (plat_syscall(SYS_sched_getaffinity, process, sizeof(home->cpus), (long)&home->cpus, 0, 0, 0) <= 0)
         memset(&home->cpus, 0xff, sizeof(home->cpus));
     plat_cpus_cut(&home->cpus);
+
     long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
     home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
     signals_blocked(&home->signals);
@@ -126,10 +129,12 @@ void plat_home_init(struct plat_home *home)
 static void *begin(void *argument)
 {
     struct plat_thread *thread = argument;
+
     thread->pthread = (unsigned long)pthread_self();
     rtrcu_store_release(&thread->thread_id, plat_thread_id().number);
     plat_syscall(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
     plat_syscall(SYS_setpriority, PRIO_PROCESS, 0, thread->nice, 0, 0, 0);
+
     return thread->body(thread->argument);
 }
 
@@ -163,14 +168,17 @@ static int create(struct plat_thread *thread, size_t stack_bytes, struct place p
 {
     pthread_t handle;
     pthread_attr_t attributes;
+
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, thread->joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, stack_bytes);
+
     block_foreign(&attributes);
     if (!place.inherits)
         set_policy(&attributes, place.priority);
     if (place.cpus)
         pthread_attr_setaffinity_np(&attributes, sizeof(*place.cpus), (const cpu_set_t *)place.cpus);
+
     int error = pthread_create(&handle, &attributes, begin, thread);
     pthread_attr_destroy(&attributes);
     return error;
@@ -194,6 +202,7 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
         {.cpus = cpus, .inherits = true},
         {.inherits = true},
     };
+
     int error = EPERM;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && error && !is_refused(error); i++)
         error = create(thread, stack_bytes, places[i]);
@@ -205,10 +214,13 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
     int saved = errno, error = EINVAL;
+
     thread->nice = home->nice;
     rtrcu_store_relaxed(&thread->thread_id, 0);
+
     for (size_t bytes = home->stack_bytes; error == EINVAL && bytes <= STACK_MOST_BYTES; bytes *= 2)
         error = create_somewhere(thread, &home->cpus, bytes);
+
     errno = saved;
     return -error;
 }
@@ -250,9 +262,11 @@ static void read_task_file(struct plat_tid thread, const char *which, char *text
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%u/%s", thread.number, which);
     text[0] = '\0';
+
     long file = plat_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (file < 0)
         return;
+
     long length = plat_syscall(SYS_read, file, (long)text, (long)size - 1, 0, 0, 0);
     plat_syscall(SYS_close, file, 0, 0, 0, 0, 0);
     text[length > 0 ? length : 0] = '\0';
@@ -274,13 +288,16 @@ void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look)
 {
     char text[256];
     *look = (struct plat_thread_look){.state = '?', .call = -1};
+
     read_task_file(thread, "stat", text, sizeof(text));
     const char *behind_name = strrchr(text, ')');
     if (behind_name && behind_name[1] == ' ')
         look->state = behind_name[2];
+
     read_task_file(thread, "syscall", text, sizeof(text));
     if (text[0] < '0' || text[0] > '9')
         return; /* "running", or the kernel does not tell */
+
     look->call = strtol(text, NULL, 10);
     const char *last = strrchr(text, ' ');
     look->address = last ? (uintptr_t)strtoull(last + 1, NULL, 16) : 0;
@@ -291,9 +308,11 @@ int plat_threads_left(void)
 {
     char text[512];
     read_task_file(plat_main_thread(), "stat", text, sizeof(text));
+
     const char *at = strrchr(text, ')');
     if (!at || at[1] != ' ' || at[2] != 'Z')
         return -1;
+
     for (int field = 0; field < 18 && at; field++)
         at = strchr(at + 1, ' ');
     return at ? (int)strtol(at, NULL, 10) - 1 : -1;
@@ -325,18 +344,22 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
     unsigned int lower[KEYS_IN_THREAD], count = 0, made = 0;
     int error = pthread_key_create(&made, destructor);
+
     while (!error && made < KEYS_IN_THREAD - 1 && count < KEYS_IN_THREAD) {
         lower[count++] = made;
         error = pthread_key_create(&made, destructor);
     }
+
     if (count && (error || made >= KEYS_IN_THREAD)) { /* the last ones are somebody's */
         if (!error)
             pthread_key_delete(made);
         made = lower[--count];
         error = 0;
     }
+
     while (count)
         pthread_key_delete(lower[--count]);
+
     *key = error ? UINT_MAX : made; /* 0 would be somebody's */
     return -error;
 }
