@@ -38,8 +38,10 @@ const struct rtrcu_config *config_copy(struct config *config, const struct rtrcu
 {
     const struct rtrcu_config *known = find(config, settings);
     struct config_page *page = config->pages;
+
     if (known)
         return known;
+
     if (!page || page->count == PAGE_COPIES) {
         page = plat_mem_pages(sizeof(*page));
         if (!page)
@@ -47,6 +49,7 @@ const struct rtrcu_config *config_copy(struct config *config, const struct rtrcu
         page->older = config->pages;
         config->pages = page;
     }
+
     page->copy[page->count] = *settings;
     return &page->copy[page->count++];
 }

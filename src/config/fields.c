@@ -96,6 +96,7 @@ static int64_t highest(const struct field *field)
     int64_t count = 0;
     if (!field->names)
         return field->high;
+
     while (field->names[count])
         count++;
     return count - 1;
@@ -106,10 +107,12 @@ static int refuse(struct config_message *why, const char *value, const struct fi
 {
     size_t room = sizeof(why->text);
     int at = snprintf(why->text, room, "%s \"%.100s\": allowed are ", field->name, value);
+
     if (!field->names) {
         snprintf(why->text + at, room - (size_t)at, "%lld to %lld", (long long)field->low, (long long)field->high);
         return -EINVAL;
     }
+
     for (int64_t i = 0; field->names[i] && (size_t)at < room; i++)
         at += snprintf(why->text + at, room - (size_t)at, "%s%s", i ? ", " : "", field->names[i]);
     return -EINVAL;
@@ -127,14 +130,17 @@ static const struct field *find(const char *name)
 static int parse(const struct field *field, const char *text, int64_t *value, struct config_message *why)
 {
     char *end;
+
     for (int64_t i = 0; field->names && field->names[i]; i++) {
         if (strcmp(field->names[i], text) == 0) {
             *value = i;
             return 0;
         }
     }
+
     if (field->names)
         return refuse(why, text, field);
+
     int saved = errno;
     errno = 0;
     *value = strtoll(text, &end, 10);
@@ -154,8 +160,10 @@ static int take_text(struct rtrcu_config *config, const struct field *field, con
 {
     char *at = (char *)config + field->offset;
     bool normal = strcmp(text, field->names[0]) == 0;
+
     if (!normal && (strlen(text) >= field->size || !is_list_of_cpus(text)))
         return refuse(why, text, field);
+
     memset(at, 0, field->size);
     if (!normal)
         memcpy(at, text, strlen(text));
@@ -167,6 +175,7 @@ static int take(struct rtrcu_config *config, const struct field *field, const ch
     int64_t value = 0;
     if (is_text(field))
         return take_text(config, field, text, why);
+
     int error = parse(field, text, &value, why);
     if (!error)
         set(config, field, value);
@@ -176,15 +185,18 @@ static int take(struct rtrcu_config *config, const struct field *field, const ch
 int config_set(struct rtrcu_config *config, const char *name, const char *text, struct config_message *why)
 {
     const struct field *field = find(name);
+
     if (!field) {
         snprintf(why->text, sizeof(why->text), "no setting is called \"%.100s\"; see docs/configuration.md", name);
         return -EINVAL;
     }
+
     if (field->offset + field->size > config->size) {
         snprintf(why->text, sizeof(why->text), "%s lies beyond size %u: call rtrcu_config_init() first", name,
                  config->size);
         return -EINVAL;
     }
+
     return take(config, field, text, why);
 }
 
@@ -198,8 +210,10 @@ static char lower(char letter)
 static const char *value_of(const char *entry, const char *name)
 {
     const char *at = entry + strlen("RTRCU_");
+
     if (strncmp(entry, "RTRCU_", strlen("RTRCU_")) != 0)
         return NULL;
+
     for (; *name && lower(*at) == *name && (*at < 'a' || *at > 'z'); at++, name++)
         ;
     return *name == '\0' && *at == '=' ? at + 1 : NULL;
@@ -211,14 +225,17 @@ static void take_entry(struct rtrcu_config *config, const char *entry)
     bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* of a program's tests, ours too */
     if (strncmp(entry, "RTRCU_", 6) != 0 || of_tests)
         return;
+
     for (size_t i = 0; i < FIELDS; i++) {
         const char *text = value_of(entry, fields[i].name);
         if (!text)
             continue;
+
         if (take(config, &fields[i], text, &why) != 0)
             plat_print("rtrcu: environment: %s; the default is used\n", why.text);
         return;
     }
+
     plat_print("rtrcu: environment: no setting is called %.*s; ignored\n", (int)strcspn(entry, "="), entry);
 }
 
@@ -238,6 +255,7 @@ void config_from_environment(struct rtrcu_config *config)
     set_defaults(config);
     for (char **entry = plat_environment(); entry && *entry; entry++)
         take_entry(config, *entry);
+
     if (config_check(config, &why) != 0) {
         plat_print("rtrcu: environment: %s; all defaults are used\n", why.text);
         set_defaults(config);
@@ -258,6 +276,7 @@ static int check_field(const struct rtrcu_config *config, const struct field *fi
         bool ends = memchr(at, '\0', field->size) != NULL;
         return ends && (!at[0] || is_list_of_cpus(at)) ? 0 : refuse(why, ends ? at : "(without an end)", field);
     }
+
     int64_t value = get(config, field);
     snprintf(text, sizeof(text), "%lld", (long long)value);
     return value < field->low || value > highest(field) ? refuse(why, text, field) : 0;
@@ -270,9 +289,11 @@ int config_check(const struct rtrcu_config *config, struct config_message *why)
         if (error)
             return error;
     }
+
     bool needs_thread = config->policy == RTRCU_POLICY_DAEMON || config->policy == RTRCU_POLICY_KRCUD;
     if (config->driver == RTRCU_DRIVER_SCHED && needs_thread)
         return refuse_pair(why, "driver sched has no thread: it goes with the policies inline, throttle and unbounded");
+
     if (config->qlowmark > config->qhimark)
         return refuse_pair(why, "qlowmark must not be above qhimark");
     return 0;
