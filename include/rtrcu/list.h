@@ -276,8 +276,10 @@ static inline void rtrcu_list_splice_rcu(struct list_head *list, struct list_hea
     struct list_head *first = list->next, *last = list->prev;
     if (list_empty(list))
         return;
+
     INIT_LIST_HEAD(list);
     sync(); /* a walk that is under way ends at the old head, so the last link must not change before it is over */
+
     rtrcu_store_release(&last->next, after);
     first->prev = before;
     rtrcu_store_release(&before->next, first);

@@ -37,6 +37,7 @@ static inline void rtrcu_adopted_enter(uint64_t *word, const uint64_t *generatio
         rtrcu_store_relaxed(word, before + 1);
         return;
     }
+
     rtrcu_store_relaxed(word, rtrcu_load_relaxed(generation));
     rtrcu_adopted_fence(light);
 }
@@ -50,6 +51,7 @@ static inline bool rtrcu_adopted_leave(uint64_t *word, const uint64_t *generatio
         rtrcu_store_relaxed(word, before - 1);
         return false;
     }
+
     rtrcu_tsan_release(generation);
     rtrcu_adopted_fence(light);
     rtrcu_store_release(word, before - 1);
