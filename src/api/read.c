@@ -90,6 +90,13 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns)
     return (unsigned long)invoke_own(step_within(budget_ns, true));
 }
 
+/* By a thread that has come online. */
+static void look_for_what_is_left(void)
+{
+    drive_online(&rtrcu_domain.drive);
+    callback_ask_owner(&rtrcu_domain.cb);
+}
+
 int rtrcu_register_thread(unsigned int flags)
 {
     api_init();
@@ -109,6 +116,9 @@ int rtrcu_register_thread(unsigned int flags)
     if (error)
         return error;
 
+    if (flags & RTRCU_QSBR) /* it is online from here on, and may have been registered before */
+        look_for_what_is_left();
+
     if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
         drive_wake_always(&rtrcu_domain.drive);
     return 0;
@@ -125,8 +135,7 @@ int rtrcu_unregister_thread(void)
 void rtrcu_thread_online(void)
 {
     section_online(&rtrcu_domain.gp);
-    drive_online(&rtrcu_domain.drive);
-    callback_ask_owner(&rtrcu_domain.cb);
+    look_for_what_is_left();
 }
 
 void rtrcu_thread_offline(void)

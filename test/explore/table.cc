@@ -98,6 +98,9 @@
     X(PollDriver) \
     X(Sched) \
     X(SchedTwo) \
+    X(SchedLeave) \
+    X(SchedReady) \
+    X(SchedAgain) \
     X(TaskMove) \
     X(TaskMoveNode) \
     X(TaskSame) \

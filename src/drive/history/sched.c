@@ -20,6 +20,17 @@ static void notify(struct drive *drive)
         reader_arm_self();
 }
 
+/* Callbacks that wait for their owners: a section of an owner may have swallowed the flag that tells it, and the next
+ * step sets it again. */
+static bool has_ready(struct drive *drive)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
+        if (callback_ready(leaf))
+            return true;
+    }
+    return false;
+}
+
 /* Callbacks of threads that have gone: no quiescent state of theirs will come. */
 static bool has_orphans(struct drive *drive)
 {
@@ -32,7 +43,7 @@ static bool has_orphans(struct drive *drive)
 
 static bool work_is_left(struct drive *drive)
 {
-    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive) || has_orphans(drive);
+    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive) || has_orphans(drive) || has_ready(drive);
 }
 
 void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
@@ -57,22 +68,34 @@ void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
         row->notify(drive);
 }
 
-/* Set the flags of the other online quiescent-state threads: one of them goes on. */
+/* True: a flag is set that was not. */
+static bool arm_online(struct reader_registry *registry)
+{
+    bool armed = false;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(registry, leaf));) {
+        reader_lock(leaf);
+        struct reader_record *record;
+        for (uint32_t left = reader_awake_slots(leaf); (record = reader_next(leaf, &left));) {
+            if (reader_inside(record) & RTRCU_QSBR_ONLINE)
+                armed |= reader_arm(record);
+        }
+        reader_unlock(leaf);
+    }
+    return armed;
+}
+
+/* Set the flags of the other online quiescent-state threads: one of them goes on.  A section that one enters or leaves
+ * meanwhile may swallow a flag, this or one that was set before, and nobody else would come to set it again: so the
+ * calling thread looks again behind a heavy fence.  Full fences swallow none. */
 static void leave(struct drive *drive)
 {
     struct reader_registry *registry = drive->registry;
     if (!work_is_left(drive))
         return;
 
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(registry, leaf));) {
-        reader_lock(leaf);
-        struct reader_record *record;
-        for (uint32_t left = reader_awake_slots(leaf); (record = reader_next(leaf, &left));) {
-            if (reader_inside(record) & RTRCU_QSBR_ONLINE)
-                (void)reader_arm(record);
-        }
-        reader_unlock(leaf);
-    }
+    (void)arm_online(registry);
+    while (!reader_fences_are_full(registry) && plat_fence_heavy() == 0 && arm_online(registry) && work_is_left(drive))
+        ; /* ends when all have kept it, or one of them has done what is left */
 }
 
 /* A thread that left set the flags of those that were online then; there may have been none. */

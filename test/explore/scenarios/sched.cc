@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Driver sched with owners who have sections of their own, which may swallow a flag that another thread sets: what is
+// left goes on at somebody's quiescent state all the same.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+constexpr int kEnough = 12; // quiescent states of whoever goes on alone
+
+unsigned long cookie;
+bool gone;
+
+bool is_gone()
+{
+    return rtrcu_load_acquire(&gone);
+}
+
+// Behind what the other has done.
+void wait_for_the_other()
+{
+    sim::until(is_gone);
+    (void)rtrcu_load_acquire(&gone);
+}
+
+void pass_quiescent_states(int count)
+{
+    for (int i = 0; i < count; i++) {
+        rcu_quiescent_state();
+        sim::step();
+    }
+}
+
+void enter_and_leave()
+{
+    rcu_read_lock();
+    rcu_read_unlock();
+}
+
+// Its flag is fast again.
+void register_and_settle()
+{
+    register_qsbr();
+    rcu_quiescent_state();
+    rcu_quiescent_state();
+}
+
+void begin()
+{
+    configure();
+    shared = make_object();
+    gone = false;
+    rtrcu_domain.config.first.driver = RTRCU_DRIVER_SCHED;
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
+    rtrcu_domain.drive.driver = drive_driver_of(RTRCU_DRIVER_SCHED);
+}
+
+// ---- who goes offline leaves what it asked for to another ----
+
+void ask_and_leave()
+{
+    cookie = start_poll_synchronize_rcu();
+    rcu_thread_offline();
+    rtrcu_store_release(&gone, true);
+}
+
+void inherit()
+{
+    for (int i = 0; i < 3; i++)
+        enter_and_leave();
+    wait_for_the_other();
+    pass_quiescent_states(kEnough);
+    sim::expect(poll_state_synchronize_rcu(cookie), "who is left goes on with what was asked for");
+}
+
+void leave_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("leaver", ask_and_leave), register_qsbr);
+    sim::as_thread(sim::thread("heir", inherit), register_and_settle);
+}
+
+// ---- another thread ends the grace period of a callback ----
+
+void queue_and_come()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    for (int i = 0; i < 6; i++) {
+        enter_and_leave();
+        rcu_quiescent_state();
+        enter_and_leave();
+    }
+    wait_for_the_other();
+    pass_quiescent_states(kEnough);
+    sim::expect(invoked == 1, "who comes to its quiescent states has its callback run");
+}
+
+void come_too()
+{
+    pass_quiescent_states(kEnough);
+    rcu_thread_offline();
+    rtrcu_store_release(&gone, true);
+}
+
+void ready_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("owner", queue_and_come), register_and_settle);
+    sim::as_thread(sim::thread("other", come_too), register_and_settle);
+}
+
+// ---- who had a record already comes online by registering by name ----
+
+void ask_and_unregister()
+{
+    cookie = start_poll_synchronize_rcu();
+    (void)rtrcu_unregister_thread();
+    rtrcu_store_release(&gone, true);
+}
+
+void register_twice()
+{
+    register_reader();
+    register_reader();
+}
+
+void register_and_inherit()
+{
+    wait_for_the_other();
+    (void)rtrcu_register_thread(RTRCU_QSBR);
+    pass_quiescent_states(kEnough);
+    sim::expect(poll_state_synchronize_rcu(cookie), "who comes online goes on with what was asked for");
+}
+
+void again_setup()
+{
+    begin();
+    sim::as_thread(sim::thread("leaver", ask_and_unregister), register_qsbr);
+    sim::as_thread(sim::thread("heir", register_and_inherit), register_twice);
+}
+
+} // namespace
+
+extern const sim::Scenario kSchedLeave, kSchedReady, kSchedAgain;
+
+const sim::Scenario kSchedLeave = {"sched-leave",    "driver sched: a thread leaves work to one with sections",
+                                   leave_setup,      nullptr,
+                                   check_invariants, 20000};
+const sim::Scenario kSchedReady = {"sched-ready",    "driver sched: a callback of one with sections is ready",
+                                   ready_setup,      nullptr,
+                                   check_invariants, 20000};
+const sim::Scenario kSchedAgain = {"sched-again",    "driver sched: a thread registers by name and goes on",
+                                   again_setup,      nullptr,
+                                   check_invariants, 20000};
+
+} // namespace scenarios
