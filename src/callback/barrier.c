@@ -12,6 +12,11 @@ struct tally_ticket callback_barrier_begin(struct callback *cb)
     return tally_raise(&cb->barriers);
 }
 
+struct tally_ticket callback_barrier_still(struct callback *cb, struct tally_ticket ticket)
+{
+    return tally_ticket_is(ticket, tally_ticket_now(&cb->barriers)) ? ticket : callback_barrier_begin(cb);
+}
+
 void callback_barrier_end(struct callback *cb, struct tally_ticket ticket)
 {
     (void)tally_lower(&cb->barriers, ticket);

@@ -317,6 +317,8 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 
 /* While rcu_barrier() is under way daemons invoke everything. */
 struct tally_ticket callback_barrier_begin(struct callback *cb);
+/* Counted again in the child of a handler that has forked since: the ticket of the count that holds now. */
+struct tally_ticket callback_barrier_still(struct callback *cb, struct tally_ticket ticket);
 void callback_barrier_end(struct callback *cb, struct tally_ticket ticket);
 /* Under the barrier lock: remember for every queue the number of its last callback. */
 void callback_barrier_set(struct callback *cb);

@@ -134,6 +134,7 @@
     X(ForkBlocks) \
     X(ForkWaking) \
     X(ForkCalling) \
+    X(ForkBarrier) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \

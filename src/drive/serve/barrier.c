@@ -73,6 +73,7 @@ void drive_barrier(struct drive *drive)
 
     callback_barrier_set(drive->cb);
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
+        barrier.ticket = callback_barrier_still(drive->cb, barrier.ticket);
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
             help(drive);
         drive_progress_wait(drive, barrier_reached, NULL, PLAT_FOREVER);

@@ -308,7 +308,8 @@ static bool boost_one(struct drive *drive, struct reader_record *record, struct 
         counter_add(&drive->boost_refused, 1);
     }
 
-    count(drive, record, owner, plat_clock_now() - began);
+    if (error == 0 || error == -ETIMEDOUT)
+        count(drive, record, owner, plat_clock_now() - began);
     let_go(record, owner);
     return error == -ETIMEDOUT;
 }

@@ -318,6 +318,13 @@ void calling_setup()
     begin_call(queue_and_wait_twice, register_reader);
 }
 
+// Its own queue is the daemons' while it waits; nothing but the count of those who wait says so.
+void barrier_setup()
+{
+    begin_call(queue_and_wait_twice, register_reader);
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
+}
+
 void check_between_handlers()
 {
     if (!forking && !forked)
@@ -327,7 +334,7 @@ void check_between_handlers()
 } // namespace
 
 extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
-    kForkBlocks, kForkWaking, kForkCalling;
+    kForkBlocks, kForkWaking, kForkCalling, kForkBarrier;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -358,6 +365,9 @@ const sim::Scenario kForkWaking = {
     check_between_handlers, 12000};
 const sim::Scenario kForkCalling = {"fork-calling",         "a handler forks while its thread queues and waits",
                                     calling_setup,          expect_nothing_left,
+                                    check_between_handlers, 12000};
+const sim::Scenario kForkBarrier = {"fork-barrier",         "the same, and its owner runs what it queues",
+                                    barrier_setup,          expect_nothing_left,
                                     check_between_handlers, 12000};
 
 } // namespace scenarios
