@@ -53,8 +53,8 @@ struct rtrcu_config {
     int32_t blocked_lists;
     int32_t membarrier;
     int32_t boost;            /* 0 or 1: boost readers that hold up a grace period */
-    int32_t normal;           /* 0 or 1: expedited calls become normal ones */
-    int32_t expedited;        /* 0 or 1: normal calls become expedited ones */
+    int32_t normal;           /* 0 or 1: expedited calls that wait become normal ones */
+    int32_t expedited;        /* 0 or 1: normal calls that wait become expedited ones */
     int32_t kthread_prio;     /* SCHED_FIFO priority of the threads that expedite, boost and report, 0 = SCHED_OTHER */
     int32_t krcud_nice;       /* nice value of krcud/N, -20 .. 19 */
     int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER */

@@ -20,8 +20,8 @@ static void notify(struct drive *drive)
         reader_arm_self();
 }
 
-/* Callbacks that wait for quiescent states of their owners: a section of an owner may have swallowed the flag that tells
- * it, and the next step sets it again. */
+/* Callbacks that wait for quiescent states of their owners: a section of an owner may have swallowed the flag that
+ * tells it, and the next step sets it again. */
 static bool has_ready(struct drive *drive)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
