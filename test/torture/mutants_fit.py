@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Says which mutants no longer fit the source: mutants_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture and
-test/mutants.  Exit 1 if one does not."""
+test/mutants, the explained survivors too.  Exit 1 if one does not."""
 
 import pathlib
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import make_mutant  # noqa: E402
+from mutation import known  # noqa: E402
 
 
 def main(source_root, specs):
@@ -26,5 +28,10 @@ def main(source_root, specs):
 
 if __name__ == "__main__":
     tree = pathlib.Path(__file__).resolve().parents[2]
+    if sys.argv[1:]:
+        sys.exit(main(sys.argv[1], sys.argv[2:]))
+    gone = known.Explained(tree / "test" / "mutants" / "survivors.txt").misfits(tree)
+    for what in gone:
+        print(f"test/mutants/survivors.txt: no mutant of the source does this any more: {what}", file=sys.stderr)
     every = sorted((tree / "test").glob("torture/mutants/*.mutant")) + sorted((tree / "test").glob("mutants/*.mutant"))
-    sys.exit(main(sys.argv[1], sys.argv[2:]) if sys.argv[1:] else main(tree / "src", every))
+    sys.exit(1 if main(tree / "src", every) or gone else 0)

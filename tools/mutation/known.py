@@ -12,6 +12,8 @@ The function may be left out; the lines then mean the same wherever they stand i
 import difflib
 import re
 
+from mutation import operators
+
 
 def difference(text, mutant):
     """The changed lines: `-` the old ones, `+` the new ones."""
@@ -55,12 +57,22 @@ class Explained:
         return any((key(path, lines), name) in self.reasons for name in ("", function))
 
     def misfits(self, root):
-        """Those whose lines the source does not have any more."""
-        wrong = []
-        for (_, function), (file, lines, _) in self.reasons.items():
-            text = (root / file).read_text(encoding="utf-8") if (root / file).exists() else ""
-            old = [line[1:].strip() for line in lines if line[0] == "-"]
-            there = [line.strip() for line in text.splitlines()]
-            if not all(line in there for line in old) or not re.search(rf"\b{function}\(", text):
+        """Those that no mutant of the source is any more."""
+        made, wrong = {}, []
+        for (what, function), (file, lines, _) in self.reasons.items():
+            if file not in made:
+                made[file] = made_of(root, file)
+            if (what, function) not in made[file]:
+                old = [line[1:].strip() for line in lines if line[0] == "-"]
                 wrong.append(f"{file} {function}: {' '.join(old)}")
         return wrong
+
+
+def made_of(root, file):
+    """What the mutants of a file change, with their functions and without."""
+    text = (root / file).read_text(encoding="utf-8") if (root / file).exists() else ""
+    made = set()
+    for mutant in operators.mutants_of(file, text):
+        what = key(file, difference(text, mutant))
+        made |= {(what, ""), (what, function_of(text, mutant.start))}
+    return made
