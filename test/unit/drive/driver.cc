@@ -216,8 +216,7 @@ TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
     EXPECT_EQ(words()[2], before[2]);
 }
 
-/* The booster asks for the thread that it needs until there is one: whoever was making it may have been refused.
- * Before the next test, whose driver allows no worker. */
+/* The booster asks for the thread that it needs until there is one: whoever was making it may have been refused. */
 TEST(Boosting, AsksAgainForItsNudger)
 {
     struct drive *drive = &rtrcu_domain.drive;
@@ -247,21 +246,26 @@ TEST(Boosting, AsksAgainForItsNudger)
 }
 
 /* The slow path asks for a driver; one that has no thread is there at once. */
-TEST(Sched, LeavesTheFastPathOfCallbacksAlone)
+void call_with_driver_sched()
 {
     static rcu_head head;
     rtrcu_config config;
     rtrcu_config_get(&config);
     config.driver = RTRCU_DRIVER_SCHED;
     config.policy = RTRCU_POLICY_INLINE;
-    ASSERT_EQ(rtrcu_configure(&config), 0);
-    std::thread([] { /* this thread stays without a record, as other tests need it */
-                     call_rcu(&head, [](rcu_head *) {});
-                     EXPECT_TRUE(drive_thread_runs(&rtrcu_domain.drive.thread));
-                     EXPECT_GT(callback_slot(reader_self())->queue.look_at, 2u) << "the next call need not look";
-                     rcu_barrier();
-    })
-        .join();
+    bool configured = rtrcu_configure(&config) == 0;
+    call_rcu(&head, [](rcu_head *) {});
+    bool runs = drive_thread_runs(&rtrcu_domain.drive.thread);
+    bool need_not_look = callback_slot(reader_self())->queue.look_at > 2; /* at the next call */
+    rcu_barrier();
+    exit(configured && runs && need_not_look ? 0 : 1);
+}
+
+/* In a process of its own, whose driver may still be chosen. */
+TEST(SchedDeathTest, LeavesTheFastPathOfCallbacksAlone)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(call_with_driver_sched(), testing::ExitedWithCode(0), "");
 }
 
 /* Who watched the last grace period may be gone: the next one has a watcher of its own, or nobody looks once a tick. */

@@ -65,9 +65,13 @@ class ThreadState : public testing::Test
         none = before;
         none.rlim_cur = 1;
         setrlimit(RLIMIT_AS, &none);
+        plat_home home;
+        plat_home_init(&home);
+        home.stack_bytes = size_t{1} << 28; /* the C library keeps no stack of that size, of a thread that has ended */
         drive_thread_spec start = {};
         start.name = "refused";
         start.body = nothing;
+        start.home = &home;
         int error = drive_thread_make(drive_, thread, &start);
         setrlimit(RLIMIT_AS, &before);
         return error;
