@@ -13,6 +13,10 @@
  */
 #include "drive/drive.h"
 
+/* A thread that leaves looks so often at the flags that it has set.  One that was clear each time was not swallowed so
+ * often, but taken by a thread that comes by itself. */
+#define LOOKS 8
+
 static void notify(struct drive *drive)
 {
     (void)drive;
@@ -94,8 +98,12 @@ static void leave(struct drive *drive)
         return;
 
     (void)arm_online(registry);
-    while (!reader_fences_are_full(registry) && plat_fence_heavy() == 0 && arm_online(registry) && work_is_left(drive))
-        ; /* ends when all have kept it, or one of them has done what is left */
+    for (int look = 0; look < LOOKS && work_is_left(drive); look++) {
+        if (reader_fences_are_full(registry) || plat_fence_heavy() != 0)
+            return;
+        if (!arm_online(registry))
+            return; /* all have kept it */
+    }
 }
 
 /* A thread that left set the flags of those that were online then; there may have been none. */
