@@ -191,7 +191,6 @@ CHILD(trapped_calls)
                           {SYS_getpriority, test::TRAPPED},
                           {SYS_setpriority, test::TRAPPED},
                           {SYS_sched_getscheduler, test::TRAPPED},
-                          {SYS_sched_getaffinity, test::TRAPPED},
                           {SYS_sched_get_priority_min, test::TRAPPED},
                           {SYS_sched_get_priority_max, test::TRAPPED},
                           {SYS_getcpu, test::TRAPPED},
