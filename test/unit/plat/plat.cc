@@ -472,6 +472,7 @@ TEST(Thread, ExitHookRunsAsOftenAsItIsArmed)
     hook.runs = 0;
     std::thread([] {}).join();
     EXPECT_EQ(hook.runs, 0) << "not armed";
+    pthread_key_delete(hook.key);
 }
 
 TEST(Thread, LookTellsWhatAThreadDoes)
