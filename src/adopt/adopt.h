@@ -72,6 +72,7 @@ struct adopt_server {
     uint32_t urgent;                                             /* atomic: the next grace period begins at once */
     uint32_t serving;                                            /* atomic: inside a callback */
     uint32_t stop;                                               /* atomic */
+    uint32_t owed;      /* atomic: a fork has held it off since its last turn */
     uint32_t ended;     /* atomic: futex: its thread does not look at it any more */
     uint32_t state;     /* atomic: enum drive_state */
     uint32_t real_time; /* callers never wake it */
@@ -121,6 +122,12 @@ struct rtrcu_adopted {
     uint64_t lost_at_fork;                     /* callbacks of a parent that its child can neither run nor find */
     uint64_t lifts;                            /* atomic: times that a server began to run above ordinary threads */
 };
+
+/* By which a thread notes that it queues to this server; servers that are there at once have different ones. */
+static inline uint32_t adopt_server_mark(const struct adopt_server *server)
+{
+    return (uint32_t)((uintptr_t)server / BASE_CACHE_LINE);
+}
 
 /* All flavours of the process. */
 struct adopt {

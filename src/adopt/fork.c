@@ -6,6 +6,9 @@
  */
 #include "adopt/adopt.h"
 
+/* A thread that forks looks so often whether the servers that are owed a turn have had it. */
+#define TURN_NAP_NS 100000
+
 static struct rtrcu_adopted *first(struct adopt *all)
 {
     return rtrcu_load_acquire(&all->first);
@@ -25,8 +28,38 @@ static bool anybody_serves(struct rtrcu_adopted *adopted)
     return found;
 }
 
+/* Has a fork held off the thread of a server, other than the calling one, which has had no turn since? */
+static bool anybody_owed(struct rtrcu_adopted *adopted, bool forget)
+{
+    bool found = false;
+    lock_acquire(&adopted->servers_lock);
+    for (struct adopt_server *server = adopted->servers; server; server = server->next) {
+        if (forget)
+            rtrcu_store_relaxed(&server->owed, 0);
+        found |= rtrcu_load_relaxed(&server->owed) && !rtrcu_load_acquire(&server->ended) &&
+                 !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
+    }
+    lock_release(&adopted->servers_lock);
+    return found;
+}
+
+/* Threads that fork all the time would hold servers off for ever, as give_turns() of drive/fork.c has it.  One that
+ * does not come in time, whose lock may be the caller's, is not waited for again. */
+static void give_turns(struct rtrcu_adopted *adopted, int64_t wait_ns)
+{
+    int64_t now = plat_clock_now(), until = now + wait_ns;
+
+    for (; now < until && anybody_owed(adopted, false); now = plat_clock_now())
+        adopt_rest(adopted, &adopted->nap, 0, TURN_NAP_NS);
+    if (now >= until)
+        (void)anybody_owed(adopted, true);
+}
+
 struct tally_ticket adopt_pause(struct adopt *all)
 {
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
+        give_turns(adopted, config_now(all->config)->fork_wait_us * 1000);
+
     struct tally_ticket paused = tally_raise(&all->forking);
     int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
 
@@ -114,9 +147,11 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     rtrcu_store_relaxed(&server->event, 0);
     rtrcu_store_relaxed(&server->urgent, 0);
     rtrcu_store_relaxed(&server->ended, 0);
+    rtrcu_store_relaxed(&server->owed, 0);
     rtrcu_store_relaxed(&server->stop, 0); /* who was freeing it is not here, or says so again */
     server->joined_by_program = false;
-    if (rtrcu_load_relaxed(&rtrcu_self.pushing)) /* a handler forks: behind it the calling thread finishes its link */
+    /* A handler forks, behind which the calling thread finishes its link. */
+    if (rtrcu_load_relaxed(&rtrcu_self.pushing) == adopt_server_mark(server))
         return;
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);

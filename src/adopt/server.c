@@ -113,11 +113,14 @@ static bool begin_batch(struct adopt_server *server)
 
     if (!tally_acquire(&all->forking)) {
         rtrcu_exchange(&server->serving, 1);
-        if (!tally_acquire(&all->forking))
+        if (!tally_acquire(&all->forking)) {
+            rtrcu_store_relaxed(&server->owed, 0);
             return true;
+        }
         end_batch(server);
     }
 
+    rtrcu_store_relaxed(&server->owed, 1);
     adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
     return false;
 }
@@ -353,7 +356,7 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
 {
     uint32_t pushing = rtrcu_load_relaxed(&rtrcu_self.pushing); /* not 0 in a handler that interrupted us */
     head->func = func;
-    rtrcu_store_relaxed(&rtrcu_self.pushing, pushing + 1);
+    rtrcu_store_relaxed(&rtrcu_self.pushing, adopt_server_mark(server));
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
     rtrcu_store_release(&rtrcu_self.pushing, pushing);
     bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;

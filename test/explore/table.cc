@@ -159,6 +159,7 @@
     X(AdoptedFork) \
     X(AdoptedForkFree) \
     X(AdoptedForkHandler) \
+    X(AdoptedForkHaste) \
     X(AdoptedWake) \
     X(AdoptedDefer) \
     X(AdoptedPause) \

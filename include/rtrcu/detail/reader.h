@@ -72,8 +72,8 @@ struct rtrcu_thread {
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
     struct rcu_task *bare; /* runs here without a section, the innermost; compared, never looked into.  @room section */
     uint32_t bare_base;    /* what lies beneath it still.  @room section */
-    uint32_t pushing;      /* atomic for handlers: calls under way that queue to a flavour's server.  @room adopt */
-    int64_t entered_ns;    /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
+    uint32_t pushing;   /* atomic for handlers: the flavour's server to which it is queueing, 0 = none.  @room adopt */
+    int64_t entered_ns; /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

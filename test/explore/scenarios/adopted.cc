@@ -518,8 +518,24 @@ void fork_handler_setup()
     sim::signal(id, fork_in_handler);
 }
 
+// A fork that does not wait leaves nowhere what a server has in hand: a callback, or what the barrier waits for.
+void call_and_only_wait()
+{
+    adopt_server_call(adopt_server_in_use(adopted), &make_object()->head, free_callback);
+    adopt_barrier(adopted);
+}
+
+void fork_in_haste_setup()
+{
+    begin(RTRCU_ADOPT_MB);
+    rtrcu_domain.config.first.fork_wait_us = 0;
+    int id = sim::thread("updater", call_and_only_wait);
+    sim::signal(id, fork_in_handler);
+}
+
 } // namespace
 
+extern const sim::Scenario kAdoptedForkHaste;
 extern const sim::Scenario kAdoptedFree, kAdoptedFork, kAdoptedForkFree, kAdoptedForkHandler;
 extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
     kAdoptedFullSleep, kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer,
@@ -562,6 +578,9 @@ const sim::Scenario kAdoptedForkHandler = {"adopted-fork-handler",
                                            nullptr,
                                            invariants,
                                            12000};
+const sim::Scenario kAdoptedForkHaste = {"adopted-fork-haste", "the same, and the fork waits for no callback",
+                                         fork_in_haste_setup,  nullptr,
+                                         invariants,           12000};
 const sim::Scenario kAdoptedWake = {
     "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedDefer = {

@@ -103,12 +103,13 @@ class Pause : public AdoptWorld
     /* It has begun, and sleeps; or it does not wait. */
     void begin()
     {
+        forker_id_ = 0;
         forker_.start([&] {
             forker_id_ = static_cast<pid_t>(lock_thread_number());
             adopt_pause(&all_);
         });
-        EXPECT_TRUE(test::eventually(
-            [&] { return forker_.is_done() || (tally_acquire(&all_.forking) != 0 && test::is_asleep(forker_id_)); }));
+        EXPECT_TRUE(
+            test::eventually([&] { return forker_.is_done() || (forker_id_ != 0 && test::is_asleep(forker_id_)); }));
     }
 };
 
@@ -146,7 +147,31 @@ TEST_F(Pause, LooksAtServersUnderTheirLock)
     adopt_resume(&all_, adopt_paused(&all_));
 }
 
-/* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
+/* Else threads that fork all the time would hold it off for ever. */
+TEST_F(Pause, WhomAForkHeldOffHasATurnBeforeTheNext)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    rtrcu_store_release(&adopted->ordinary.owed, 1);
+    begin();
+    EXPECT_FALSE(forker_.is_done());
+    EXPECT_EQ(tally_acquire(&all_.forking), 0u) << "others that fork would hold it off too";
+    rtrcu_store_release(&adopted->ordinary.owed, 0);
+    forker_.wait();
+    EXPECT_EQ(tally_acquire(&all_.forking), 1u);
+    adopt_resume(&all_, adopt_paused(&all_));
+}
+
+/* Its lock may be the forker's. */
+TEST_F(Pause, WhoDoesNotComeInTimeIsOwedNothing)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    config_.fork_wait_us = 1000;
+    rtrcu_store_release(&adopted->ordinary.owed, 1);
+    adopt_pause(&all_);
+    EXPECT_EQ(rtrcu_load_acquire(&adopted->ordinary.owed), 0u);
+    adopt_resume(&all_, adopt_paused(&all_));
+}
+
 TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -165,6 +190,7 @@ TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
     cbqueue_init(&server->queue);
 }
 
+/* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
 TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
 {
     constexpr uint32_t parents = 77;
