@@ -108,6 +108,25 @@ TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
 
+/* In a record, for the statistics. */
+TEST(Slow, EachIsCounted)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock(); /* registers */
+        rcu_read_unlock();
+        uint64_t before = rtrcu_self.record->slow_calls.count;
+        reader_arm_self();
+        rcu_read_lock();
+        EXPECT_EQ(rtrcu_self.record->slow_calls.count, before + 1);
+        rcu_read_unlock(); /* takes the flag back */
+        EXPECT_EQ(rtrcu_self.record->slow_calls.count, before + 2);
+        rcu_read_lock();
+        rcu_read_unlock();
+        EXPECT_EQ(rtrcu_self.record->slow_calls.count, before + 2);
+    });
+}
+
 TEST(Slow, SignalsAreOpenAgain)
 {
     test::Worker reader;
