@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks on their threads: whose share moves, when a section ends, and whose list it is on. */
+#include <atomic>
+
 #include "tasks.h"
 
 using namespace test;
@@ -366,6 +368,29 @@ TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
     });
     EXPECT_TRUE(waits([&] { second_.run([&] { rcu_task_unlist(&inner_); }); }));
     second_.run([&] { rcu_task_unlist(&inner_); });
+}
+
+/* Who comes second has waited for the leaf's lock, and finds it on no list. */
+TEST_F(Task, AListedSectionIsEndedByTwoAtOnce)
+{
+    std::atomic<pid_t> id = 0;
+    first_.run([&] {
+        rcu_read_lock();
+        drive_perform(&rtrcu_domain.drive, section_task_list(gp_, &inner_, false));
+    });
+    ASSERT_EQ(inner_.where, static_cast<uint32_t>(PARKED_ON_LEAF));
+    struct reader_leaf *leaf = inner_.leaf;
+    reader_lock(leaf);
+    second_.start([&] {
+        id = static_cast<pid_t>(lock_thread_number());
+        rcu_task_unlist(&inner_);
+    });
+    EXPECT_TRUE(test::eventually([&] { return id && (second_.is_done() || test::is_asleep(id)); }));
+    EXPECT_FALSE(second_.is_done());
+    EXPECT_EQ(gp_unpark(gp_, leaf, &inner_), GP_ACTION_NONE);
+    reader_unlock(leaf);
+    second_.wait();
+    EXPECT_EQ(parked_on_leaf(leaf), 0u);
 }
 
 TEST_F(Task, ListOutsideASectionIsSaidAndIgnored)
