@@ -123,6 +123,7 @@ TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
     };
     fork();
     EXPECT_FALSE(is_looked_at());
+    EXPECT_FALSE(callback_anything_new(cb_));
     record_ = world_.craft(0);
     enqueue(record_);
     callback_collect(cb_);
