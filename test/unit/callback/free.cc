@@ -6,6 +6,8 @@
  */
 #include <cstdlib>
 
+#include <sys/mman.h>
+
 #include "world.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -315,8 +317,16 @@ TEST_F(Free, WithoutARecordTheyGoToTheOrphansQueue)
     }
 }
 
+/* Does the process have memory there?  At the beginning of a page. */
+bool is_mapped(void *page)
+{
+    unsigned char resident;
+    return mincore(page, 1, &resident) == 0;
+}
+
 TEST_F(Free, WithoutMallocTheyAreNotedInPages)
 {
+    reader_record *orphan = reader_orphan(world_.registry());
     constexpr uint64_t count = CALLBACK_FREE_POINTERS + 1;
     void *objects[count + 1];
     for (void *&each : objects)
@@ -328,14 +338,22 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
     noted &= callback_free(cb_, nullptr, {objects[count], free}) < CALLBACK_NO_MEMORY;
     memory_is_gone = false;
     EXPECT_TRUE(noted);
+    auto *newest = static_cast<rcu_head *>(callback_slot(record_)->free_block);
+    void *pages[] = {newest, newest->next, callback_slot(orphan)->queue.tail};
+    if (TEST_COUNTS_FREES) {
+        for (void *page : pages)
+            EXPECT_TRUE(is_mapped(page));
+    }
     others_freed = 0;
     make_ready(record_);
-    advance(reader_orphan(world_.registry()));
+    advance(orphan);
     invoke(record_, everything());
-    invoke(reader_orphan(world_.registry()), everything());
+    invoke(orphan, everything());
     expect_freed(count + 1);
     if (TEST_COUNTS_FREES) {
-        EXPECT_EQ(others_freed, 0u) << "pages are given back to the kernel";
+        EXPECT_EQ(others_freed, 0u);
+        for (void *page : pages)
+            EXPECT_FALSE(is_mapped(page)) << "pages are given back to the kernel";
     }
 }
 
