@@ -72,6 +72,14 @@ def run_gdb(path, root):
     return 0
 
 
+def check_page(root, probes):
+    """It names each probe, and no other."""
+    with open(os.path.join(root, "docs/probes.md"), encoding="utf-8") as file:
+        page = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.M))
+    if page != probes:
+        fail("docs/probes.md and the library have other probes", sorted(page ^ probes))
+
+
 # ---- bpftrace ----
 
 
@@ -145,12 +153,7 @@ def run_bpftrace(path, root):
                 return SKIPPED
             check_script(script, output)
             print(f"{script}: agrees with the counters")
-    # The page names each probe, and no other.
-    with open(os.path.join(root, "docs/probes.md"), encoding="utf-8") as file:
-        page = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.M))
-    probes = set(re.findall(r"rtrcu:(\w+)$", listed.stdout, re.M))
-    if page != probes:
-        fail("docs/probes.md and the library have other probes", sorted(page ^ probes))
+    check_page(root, set(re.findall(r"rtrcu:(\w+)$", listed.stdout, re.M)))
     return 0
 
 
@@ -159,14 +162,15 @@ def run_bpftrace(path, root):
 FAST = ("rtrcu_read_lock", "rtrcu_read_unlock", "rtrcu_quiescent_state", "rtrcu_call", "callback_enqueue", "rtrcu_free")
 
 
-def run_costs(library, _root):
-    """No probe stands on a fast path."""
+def run_costs(library, root):
+    """No probe stands on a fast path, and all that the page names are there."""
     if not shutil.which("readelf") or not shutil.which("nm"):
         return SKIPPED
     notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, timeout=60, check=True).stdout
     probes = re.findall(r"Provider: rtrcu\s+Name: (\w+)\s+Location: 0x([0-9a-f]+)", notes)
     if not probes:
         return SKIPPED  # built without <sys/sdt.h>
+    check_page(root, {name for name, _ in probes})
     symbols = subprocess.run(["nm", "-S", library], capture_output=True, text=True, timeout=60, check=True).stdout
     for function in FAST:
         found = re.search(rf"^([0-9a-f]+) ([0-9a-f]+) [Tt] {function}(@.*)?$", symbols, re.M)
