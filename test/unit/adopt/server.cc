@@ -74,6 +74,29 @@ TEST_F(Server, WhoRunsCallbacksIsAwake)
     adopt_server_free(adopted, server_);
 }
 
+/* Its callbacks are sections, as those of an online thread are; between them nobody waits for it. */
+TEST_F(Server, IsOnlineInsideCallbacksAlone)
+{
+    for (uint32_t kind : {RTRCU_ADOPT_QSBR, RTRCU_ADOPT_MEMB}) {
+        static rtrcu_adopted_reader *reader;
+        static uint64_t inside;
+        rtrcu_adopted *adopted = adopt(kind);
+        server_ = adopt_server_create(adopted, 0, -1);
+        ASSERT_NE(server_, nullptr);
+        ran_ = 0;
+        adopt_server_call(server_, &head_, [](rcu_head *) {
+            reader = adopt_self(server_->adopted);
+            inside = rtrcu_load_relaxed(&reader->word);
+            ran_++;
+        });
+        (void)adopt_server_urge(server_);
+        EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
+        EXPECT_EQ(inside != 0, kind == RTRCU_ADOPT_QSBR) << kind;
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&reader->word) == 0; })) << kind;
+        adopt_server_free(adopted, server_);
+    }
+}
+
 /* Callers who let a server catch up; its thread is the test. */
 class Blocked : public AdoptWorld
 {
