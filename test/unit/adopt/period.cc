@@ -49,6 +49,36 @@ TEST_F(Period, WhoSpinsSeesTheReaderLeave)
     reader.run([&] { adopt_unregister(adopted); });
 }
 
+/* It is a reader of the native domain too, and is away no longer than it sleeps. */
+TEST_F(Period, WhoSleptUntilAReaderLeftIsBack)
+{
+    config_.spin_us = 0;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    test::Worker reader, updater;
+    uint32_t id = 0;
+    reader.run([&] {
+        ASSERT_TRUE(adopt_register(adopted));
+        rtrcu_store_release(&block()->word, generation_); /* inside */
+    });
+    updater.run([&] {
+        id = lock_thread_number();
+        ASSERT_EQ(rtrcu_register_thread(0), 0);
+    });
+    updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&sleeper_) != 0 && test::is_asleep(pid_t(id)); }));
+    EXPECT_FALSE(updater.is_done());
+    reader.run([&] {
+        rtrcu_store_release(&block()->word, 0);
+        adopt_wake_sleeper(adopted);
+    });
+    updater.wait();
+    updater.run([&] {
+        EXPECT_EQ(rtrcu_self.state & READER_STATE_AWAY, 0u);
+        EXPECT_NE(rtrcu_self.record->fence_ack, static_cast<uint32_t>(READER_FENCES_ANY));
+    });
+    reader.run([&] { adopt_unregister(adopted); });
+}
+
 TEST_F(Period, WhoWasOnlineIsOnlineBehindItsWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
