@@ -2,7 +2,10 @@
 /* The program's own calls around a fork.
  */
 #include <atomic>
+#include <thread>
 
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -86,6 +89,32 @@ TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
     adopt_resume(&all_, adopt_paused(&all_));
     EXPECT_NE(all_.fork_event, event);
     EXPECT_EQ(tally_read(&all_.forking), 0u);
+}
+
+/* Nor does whoever looks while sleepers are woken. */
+TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    static uint32_t *event, woken_at;
+    static int wakes;
+    event = &all_.fork_event;
+    wakes = 0;
+    adopt_pause(&all_);
+    uint32_t before = all_.fork_event;
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_futex, event, [] {
+            woken_at = rtrcu_load_relaxed(event);
+            wakes++;
+            return 0L;
+        });
+        adopt_resume(&all_, adopt_paused(&all_));
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_EQ(wakes, 1);
+    EXPECT_NE(woken_at, before);
 }
 
 class Pause : public AdoptWorld
@@ -210,6 +239,33 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         EXPECT_FALSE(server->joined_by_program);
         EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
     }
+}
+
+/* Its readers are gone: their records are free, in the middle of a grace period too. */
+TEST_F(Fork, TheChildHasOneReader)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    test::Worker other;
+    other.run([&] {
+        ASSERT_TRUE(adopt_register(adopted));
+        block()->word = generation_; /* inside, for ever */
+    });
+    ASSERT_TRUE(adopt_register(adopted));
+    adopt_record *gone = &adopted->first.record[0], *own = &adopted->first.record[1];
+    ASSERT_EQ(gone->used, 1u);
+    ASSERT_EQ(own->reader, block());
+    gone->owes = true;
+    adopted->owing = 1;
+    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    EXPECT_EQ(gone->used, 0u);
+    EXPECT_EQ(gone->reader, nullptr);
+    EXPECT_FALSE(gone->owes);
+    EXPECT_EQ(adopted->owing, 0u);
+    EXPECT_EQ(own->used, 1u);
+    EXPECT_EQ(own->reader, block());
+    EXPECT_EQ(own->thread_id, lock_thread_number());
+    adopt_wait(adopted, adopt_snap(adopted));
+    adopt_unregister(adopted);
 }
 
 } // namespace
