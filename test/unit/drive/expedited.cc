@@ -210,6 +210,21 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
     }
 }
 
+/* One that turned all of it itself has no work for the worker, which sleeps on. */
+TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    worker->thread.state = DRIVE_RUNNING;
+    worker->thread_id = lock_thread_number(); /* that is us, who only count */
+    config_.boost = 0;
+    (void)world_.craft(0);
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->numbers.told;
+    drive_synchronize_expedited(drive_, cookie);
+    EXPECT_TRUE(reached(cookie));
+    EXPECT_EQ(drive_->numbers.told, told);
+    EXPECT_EQ(worker->thread.event, 0u);
+}
+
 /* Who waits for whoever has the machine lifts the worker first: the priority is there, or its refusal is counted. */
 TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
 {
