@@ -152,8 +152,13 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     EXPECT_GE(share.spent_ns, 5 * INT64_C(1000000000));
     EXPECT_LT(share.spent_ns, 3000 * INT64_C(1000000000));
     share.spent_ns = share.ns;
+    share.left = false;
+    uint64_t stops = cb_->budget_stops.count;
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(left(record), 6u) << "all of it is spent";
+    EXPECT_EQ(share.spent_ns, share.ns) << "and no more";
+    EXPECT_EQ(cb_->budget_stops.count, stops);
+    EXPECT_TRUE(share.left);
     share.spent_ns = 0;
     share.left = false;
     config_.blimit = 100;
@@ -324,6 +329,36 @@ TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
     rtrcu_store_release(&callback_slot(record)->queue.claim, 0);
     EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0; }));
+}
+
+/* Above others while a backlog is at qmax, as far as it may be; then as the setting says.  A real-time one is above
+ * them anyway. */
+TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
+{
+    static std::atomic<int> seen;
+    static std::atomic<bool> ran;
+    bool may_lift = false;
+    std::thread([&] { may_lift = plat_sched_set(0, DRIVE_LIFTED_NICE) == 0; }).join();
+    keep();
+    reader_record *record = world_.craft(0);
+    int before = getpriority(PRIO_PROCESS, 0);
+    for (bool flood : {false, true, false}) {
+        rtrcu_store_release(&drive_->flooded_ns, flood ? INT64_MAX / 2 : INT64_MIN / 2); /* just now, or long ago */
+        ran = false;
+        make_ready(record, 1, [](rcu_head *) {
+            seen = getpriority(PRIO_PROCESS, 0);
+            ran = true;
+        });
+        EXPECT_TRUE(test::eventually([&] {
+            (void)drive_krcud_give(drive_, record, 0, false);
+            return ran.load();
+        }));
+        EXPECT_TRUE(test::eventually([&] { /* its next turn looks anew */
+                                           return rtrcu_load_acquire(&drive_slot(record)->listed) == 0 &&
+                                                  !drive_anybody_at_work(drive_);
+        }));
+        EXPECT_EQ(seen.load(), flood && may_lift ? DRIVE_LIFTED_NICE : before);
+    }
 }
 
 class Nice : public DriveWorld, public testing::WithParamInterface<int>
