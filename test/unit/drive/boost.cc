@@ -3,7 +3,10 @@
  */
 #include <linux/futex.h>
 #include <sched.h>
+#include <thread>
 
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -216,6 +219,80 @@ TEST_F(Boost, OneThreadBoostsAtATime)
     lock_release(&nudger_->lock);
     boost_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});
+}
+
+/* Behind a few looks in vain it sleeps until somebody boosts. */
+TEST_F(Boost, WhereNobodyBoostsTheNudgerSleepsOn)
+{
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    boost_until(GP_NORMAL, [&] { return boosts() > 0; });
+    end(GP_NORMAL, {record});
+    EXPECT_TRUE(test::eventually([&] {
+        lock_acquire(&nudger_->lock);
+        bool rests = drive_->boosting.nap_ns == 0 && drive_->boosting.booster.number == 0;
+        lock_release(&nudger_->lock);
+        return rests;
+    }));
+}
+
+/* A grace period of the other kind may not have come to its delay. */
+TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
+{
+    reader_record *both = sleeper();
+    begin(GP_NORMAL);
+    reader_record *expedited = sleeper(); /* later than that */
+    begin(GP_EXPEDITED);
+    drive_->share_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
+    boost_until(GP_NORMAL, [&] { return boosts() > 0; });
+    for (int i = 0; i < 2; i++) { /* whatever the booster was asked for before, it has done */
+        drive_boost(drive_, GP_NORMAL);
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
+    }
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(expedited)->boosted_gp), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(both)->boosted_gp), gp_seq(world_.gp(), GP_NORMAL));
+    end(GP_EXPEDITED, {both, expedited});
+    end(GP_NORMAL, {});
+}
+
+reader_record *loses_its_flag;
+int fences;
+
+/* A heavy fence; before the first one an update of the reader's, which was under way, has swallowed the flag. */
+long lose_the_flag()
+{
+    if (fences++ == 0)
+        rtrcu_word_disarm(loses_its_flag->self);
+    return 0;
+}
+
+/* Behind the fence the flag must have stood there since before it: else the reader might leave by its fast path, and
+ * whoever boosts would sleep on. */
+TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    loses_its_flag = sleeper();
+    begin(GP_EXPEDITED);
+    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    bool trapped = true, boosted = false;
+    std::thread([&] {
+        EXPECT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        trapped = test::trap(SYS_membarrier, nullptr, lose_the_flag);
+        boosted = trapped && test::eventually([&] { /* where it stands still at both looks */
+                                                    fences = 0;
+                                                    (void)drive_boost_here(drive_, GP_EXPEDITED);
+                                                    return fences > 0;
+                  });
+    }).join();
+    if (trapped) {
+        EXPECT_TRUE(boosted);
+        EXPECT_EQ(fences, 2);
+    }
+    end(GP_EXPEDITED, {loses_its_flag});
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
 }
 
 /* It can only keep those from spinning who run where it does. */
