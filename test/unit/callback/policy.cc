@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Policies: what each allows the owner, the adaptive limit with its hysteresis, rest and quota.
  */
+#include "../../support/probes.h"
 #include "world.h"
 
 namespace
@@ -245,6 +246,12 @@ TEST(AskOwner, AsksNobodyInVain)
             rtrcu_unregister_thread();
         }
     }).join();
+}
+
+TEST(CallbackProbes, AreThere)
+{
+    EXPECT_EQ(test::missing_probes({"limit_raised", "over_qmax", "batch_begin", "batch_end"}),
+              std::vector<std::string>{});
 }
 
 } // namespace

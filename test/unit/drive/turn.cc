@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "../../support/probes.h"
 #include "world.h"
 
 namespace
@@ -348,6 +349,11 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
     EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u);
     for (uint32_t ended : drive_->numbers.ended)
         EXPECT_EQ(ended, 0u);
+}
+
+TEST(DriveProbes, AreThere)
+{
+    EXPECT_EQ(test::missing_probes({"gp_fence", "boost"}), std::vector<std::string>{});
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
+#include "../../support/probes.h"
 #include "../../support/sync.h"
 
 namespace
@@ -116,6 +117,11 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
     crank.poll(true);
     ASSERT_TRUE(crank.is_clear());
     crank.end();
+}
+
+TEST(SectionProbes, AreThere)
+{
+    EXPECT_EQ(test::missing_probes({"task_park", "task_resume"}), std::vector<std::string>{});
 }
 
 } // namespace
