@@ -232,13 +232,19 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->serving = 1;
         server->joined_by_program = true;
         server->urgent = 1;
+        server->invoked = 5;
+        server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
         adopt_after_fork_child(&all_, {forked_by});
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? DRIVE_RUNNING : DRIVE_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_FALSE(server->joined_by_program);
         EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
+        EXPECT_EQ(cbqueue_enqueued(&server->queue), survives ? 6u : 5u) << "the callback that forks is counted still";
     }
+    struct rtrcu_stats stats = {};
+    adopt_stats(adopted, &stats);
+    EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "of both forks";
 }
 
 /* Its readers are gone: their records are free, in the middle of a grace period too. */

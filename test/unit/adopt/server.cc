@@ -59,6 +59,31 @@ TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
     adopt_server_free(adopted, server_);
 }
 
+/* Who frees it runs what it has left. */
+TEST_F(Server, WhoIsStoppedGetsNoThread)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_server *server = &adopted->ordinary;
+    server->stop = 1;
+    EXPECT_TRUE(adopt_server_start(server));
+    EXPECT_EQ(rtrcu_load_acquire(&server->state), static_cast<uint32_t>(DRIVE_NONE));
+    server->stop = 0;
+}
+
+/* A handler's call comes to its end in the midst of the thread's own, which is told. */
+TEST_F(Server, ACallInAHandlerLeavesTheOneBeneath)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    server_ = &adopted->ordinary;
+    ran_ = 0;
+    rtrcu_self.pushing = 1;
+    call();
+    EXPECT_EQ(rtrcu_self.pushing, 1u);
+    rtrcu_self.pushing = 0;
+    EXPECT_TRUE(test::eventually([] { return ran_ == 1; }));
+    end_ordinary(adopted);
+}
+
 /* Nobody wakes it then in vain.  It finds so many that it does not wait for more. */
 TEST_F(Server, WhoRunsCallbacksIsAwake)
 {

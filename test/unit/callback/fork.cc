@@ -78,6 +78,18 @@ class CallbackFork : public CallbackWorld
     }
 };
 
+TEST_F(CallbackFork, ABarrierThatGoesOnInTheChildIsCountedThere)
+{
+    tally_ticket ticket = callback_barrier_begin(cb_);
+    ticket = callback_barrier_still(cb_, ticket);
+    EXPECT_EQ(tally_read(&cb_->barriers), 1u) << "it is counted already";
+    tally_forget(&cb_->barriers);
+    ticket = callback_barrier_still(cb_, ticket);
+    EXPECT_EQ(tally_read(&cb_->barriers), 1u);
+    callback_barrier_end(cb_, ticket);
+    EXPECT_EQ(tally_read(&cb_->barriers), 0u);
+}
+
 TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
 {
     queue_ready(record_, 4);

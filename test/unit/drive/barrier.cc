@@ -89,6 +89,28 @@ TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
     EXPECT_EQ(callback_deadline(slot), 7);
 }
 
+/* What it counts in the child of a handler's fork is counted out there. */
+TEST_F(Progress, ABarrierThatGoesOnInAChildIsCountedOutThere)
+{
+    keep();
+    static test::Steps *blocked;
+    test::Steps steps;
+    blocked = &steps;
+    tally *barriers = &cb_->barriers;
+    queue(world_.craft(0), 1, [](rcu_head *) { blocked->wait(1); });
+    test::Worker caller;
+    caller.start([&] { drive_barrier(drive_); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1; }));
+    tally_forget(barriers);
+    EXPECT_TRUE(test::eventually([&] {
+        plat_futex_wake(&drive_->progress, INT32_MAX);
+        return tally_acquire(barriers) != 0;
+    }));
+    steps.reach(1);
+    caller.wait();
+    EXPECT_EQ(tally_read(barriers), 0u);
+}
+
 /* ---- reports ---- */
 
 std::atomic<int> reported;

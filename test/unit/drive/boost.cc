@@ -188,6 +188,21 @@ TEST_F(Boost, RestsBehindASliceThatRanOut)
     end(GP_NORMAL, {record, gone});
 }
 
+/* Nobody was boosted there, for however long. */
+TEST_F(Boost, NotOfWhoIsGone)
+{
+    reader_record *gone = sleeper();
+    finish_last_sleeper();
+    begin(GP_NORMAL);
+    for (int i = 0; i < 20; i++) {
+        drive_boost(drive_, GP_NORMAL);
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
+    }
+    EXPECT_EQ(boosts(), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->boost_ns.count), 0u);
+    end(GP_NORMAL, {gone});
+}
+
 /* One thread wakes those who boost: two of them might spin at once, on CPUs that it does not wake. */
 TEST_F(Boost, OneThreadBoostsAtATime)
 {
