@@ -164,6 +164,31 @@ TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
     end_ordinary(adopted);
 }
 
+/* That producer may be the one that forks, in a handler. */
+TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_server *server = &adopted->ordinary;
+    static std::atomic<int> ran;
+    ran = 0;
+    rcu_head heads[2] = {};
+    for (rcu_head &head : heads) {
+        head.func = [](rcu_head *) { ran++; };
+        (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
+    }
+    rtrcu_store_relaxed(&heads[0].next, static_cast<rcu_head *>(nullptr)); /* the second's producer has not set it */
+    (void)adopt_server_urge(server);
+    EXPECT_TRUE(test::eventually(
+        [&] { return cbqueue_inbox_is_empty(&server->queue) && rtrcu_load_acquire(&server->serving) != 0; }));
+    begin();
+    EXPECT_TRUE(test::eventually([&] { return forker_.is_done(); }));
+    rtrcu_store_release(&heads[0].next, &heads[1]);
+    forker_.wait();
+    adopt_resume(&all_, adopt_paused(&all_));
+    EXPECT_TRUE(test::eventually([&] { return ran == 2; }));
+    end_ordinary(adopted);
+}
+
 /* A server may come or go meanwhile, and be freed. */
 TEST_F(Pause, LooksAtServersUnderTheirLock)
 {

@@ -66,7 +66,14 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turning[kind].sleeping.word = 2;
     }
     drive_->numbers.told = 4096;
-    after_fork_child({OLD});
+    sigset_t more, before;
+    sigemptyset(&more);
+    sigaddset(&more, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &more, &before);
+    EXPECT_TRUE(after_fork_child({OLD}));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR1), 1);
+    EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR2), 0);
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].priority, 7);
