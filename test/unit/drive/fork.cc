@@ -45,6 +45,18 @@ class Forker
     }
 };
 
+/* A handler of who waits for another has forked: in the child the other is gone, and wakes nobody. */
+TEST_F(ForkTurn, InAChildWhoWaitedForAnotherGoesOn)
+{
+    Forker next(drive_);
+    rtrcu_store_release(&drive_->forker, 1u);
+    next.begin();
+    EXPECT_TRUE(test::eventually([&] { return next.waits(); }));
+    rtrcu_store_release(&drive_->forker, 0u);
+    EXPECT_TRUE(test::eventually([&] { return next.is_forker(); }));
+    next.end();
+}
+
 TEST_F(ForkTurn, WhomAForkHeldOffHasATurnBeforeTheNext)
 {
     config_.fork_wait_us = 60000000;
