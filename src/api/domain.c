@@ -86,7 +86,7 @@ static void on_fork_child(void)
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
     bool is_ours = drive_after_fork_child(&domain->drive, old_thread_id, &blocked);
-    adopt_after_fork_child(&domain->adopt, old_thread_id);
+    is_ours |= adopt_after_fork_child(&domain->adopt, old_thread_id);
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);

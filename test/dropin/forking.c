@@ -150,6 +150,31 @@ static void free_server(void)
     rcu_barrier();
 }
 
+/* What a callback starts has none of the signals blocked that a thread of the library blocks. */
+static int child_of_callback;
+
+static void fork_in_callback(struct rcu_head *head)
+{
+    sigset_t blocked;
+    free(head);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+        _exit(sigismember(&blocked, SIGTERM));
+    }
+    rtrcu_store_release(&child_of_callback, child);
+}
+
+static void test_callbacks(void)
+{
+    int status = 1;
+    struct rcu_head *head = malloc(sizeof(*head));
+    EXPECT(head);
+    call_rcu(head, fork_in_callback);
+    rcu_barrier();
+    EXPECT(waitpid(child_of_callback, &status, 0) == child_of_callback && status == 0);
+}
+
 static void test_handlers(void)
 {
     struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
@@ -163,6 +188,7 @@ int main(void)
 {
     expect_ours();
     rcu_register_thread();
+    test_callbacks();
     test_handlers();
     for (int i = 0; i < 20; i++) {
         invoked = 0;
