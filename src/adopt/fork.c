@@ -14,33 +14,37 @@ static struct rtrcu_adopted *first(struct adopt *all)
     return rtrcu_load_acquire(&all->first);
 }
 
-/* Is a callback under way, other than one that the calling thread is in? */
-static bool anybody_serves(struct rtrcu_adopted *adopted)
+/* Is it so of a server whose thread is another than the calling one? */
+static bool is_any(struct rtrcu_adopted *adopted, bool (*is)(const struct adopt_server *))
 {
     bool found = false;
 
     lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        found |=
-            rtrcu_load_acquire(&server->serving) && !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
+        found |= is(server) && !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
     lock_release(&adopted->servers_lock);
 
     return found;
 }
 
-/* Has a fork held off the thread of a server, other than the calling one, which has had no turn since? */
-static bool anybody_owed(struct rtrcu_adopted *adopted, bool forget)
+/* A callback is under way, or what is queued is being gathered. */
+static bool serves(const struct adopt_server *server)
 {
-    bool found = false;
+    return rtrcu_load_acquire(&server->serving);
+}
+
+/* A fork has held it off, and it has had no turn since. */
+static bool is_owed(const struct adopt_server *server)
+{
+    return rtrcu_load_relaxed(&server->owed) && !rtrcu_load_acquire(&server->ended);
+}
+
+static void forget_owed(struct rtrcu_adopted *adopted)
+{
     lock_acquire(&adopted->servers_lock);
-    for (struct adopt_server *server = adopted->servers; server; server = server->next) {
-        if (forget)
-            rtrcu_store_relaxed(&server->owed, 0);
-        found |= rtrcu_load_relaxed(&server->owed) && !rtrcu_load_acquire(&server->ended) &&
-                 !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
-    }
+    for (struct adopt_server *server = adopted->servers; server; server = server->next)
+        rtrcu_store_relaxed(&server->owed, 0);
     lock_release(&adopted->servers_lock);
-    return found;
 }
 
 /* Threads that fork all the time would hold servers off for ever, as give_turns() of drive/fork.c has it.  One that
@@ -49,10 +53,10 @@ static void give_turns(struct rtrcu_adopted *adopted, int64_t wait_ns)
 {
     int64_t now = plat_clock_now(), until = now + wait_ns;
 
-    for (; now < until && anybody_owed(adopted, false); now = plat_clock_now())
+    for (; now < until && is_any(adopted, is_owed); now = plat_clock_now())
         adopt_rest(adopted, &adopted->nap, 0, TURN_NAP_NS);
     if (now >= until)
-        (void)anybody_owed(adopted, true);
+        forget_owed(adopted);
 }
 
 struct tally_ticket adopt_pause(struct adopt *all)
@@ -66,7 +70,7 @@ struct tally_ticket adopt_pause(struct adopt *all)
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next) {
         for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
             uint32_t event = rtrcu_load_acquire(&all->fork_event);
-            if (!anybody_serves(adopted))
+            if (!is_any(adopted, serves))
                 break;
             adopt_rest(adopted, &all->fork_event, event, until - now);
         }
