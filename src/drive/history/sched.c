@@ -24,22 +24,15 @@ static void notify(struct drive *drive)
         reader_arm_self();
 }
 
-/* Callbacks that wait for quiescent states of their owners: a section of an owner may have swallowed the flag that
- * tells it, and the next step sets it again. */
-static bool has_ready(struct drive *drive)
+/* Callbacks that wait for somebody's quiescent state: those of threads that have gone, of whom none will come; and
+ * ready ones of owners in that discipline, where a section may have swallowed the flag that tells its thread: the next
+ * step sets it again. */
+static bool has_waiting(struct drive *drive)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
-        if (callback_ready(leaf) & reader_quiescent(leaf))
-            return true;
-    }
-    return false;
-}
-
-/* Callbacks of threads that have gone: no quiescent state of theirs will come. */
-static bool has_orphans(struct drive *drive)
-{
-    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
-        if (callback_at_work(leaf) & ~reader_registered(leaf))
+        uint32_t gone = callback_at_work(leaf) & ~reader_registered(leaf);
+        uint32_t ready = callback_ready(leaf) & reader_quiescent(leaf);
+        if (gone | ready)
             return true;
     }
     return false;
@@ -47,7 +40,7 @@ static bool has_orphans(struct drive *drive)
 
 static bool work_is_left(struct drive *drive)
 {
-    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive) || has_orphans(drive) || has_ready(drive);
+    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive) || has_waiting(drive);
 }
 
 void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
