@@ -117,6 +117,18 @@ CHILD(refused_all_along)
     work(&readers);
 }
 
+void work_in_a_forks_child()
+{
+    pid_t child = fork();
+    if (child == 0) {
+        rcu_free(malloc(8));
+        rcu_barrier();
+        _exit(0);
+    }
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* The visit that replaces membarrier() cannot come by where a real-time thread spins inside its section. */
 CHILD(visit_behind_a_real_time_reader)
 {
@@ -201,14 +213,7 @@ CHILD(trapped_calls)
     work(&readers);
     REQUIRE(test::stats().full_fences == 1);
     REQUIRE(answered > 0);
-    pid_t child = fork();
-    if (child == 0) {
-        rcu_free(malloc(8));
-        rcu_barrier();
-        _exit(0);
-    }
-    int status;
-    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+    work_in_a_forks_child();
     fflush(nullptr);
     _exit(0); /* a sanitizer that looked for leaks at exit() would be stopped by the sandbox */
 }
@@ -370,14 +375,7 @@ CHILD(work_without_numbers)
         work(&readers);
     std::thread([] { rcu_free(malloc(8)); }).join();
     rcu_barrier();
-    pid_t child = fork();
-    if (child == 0) {
-        rcu_free(malloc(8));
-        rcu_barrier();
-        _exit(0);
-    }
-    int status;
-    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+    work_in_a_forks_child();
 }
 
 CHILD(numbers_refused_before_start)
