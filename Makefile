@@ -2,7 +2,7 @@
 # The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build run check test test-long bench torture explore mutants tidy deb abi install clean
+.PHONY: help build run check test test-long test-all bench torture explore mutants tidy deb abi install clean
 
 PREFIX ?= /usr/local
 ARGS ?=
@@ -29,11 +29,17 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 	@tools/setup library program check test tidy
 	@tools/test $(ARGS)
 
-test-long: ## behind `make test`: the other variants, and faults seeded into the library, which the tests must notice
+test-long: ## behind `make test`: what takes longer, the race detector, and a few seeded faults for the unit tests
+	@tools/setup library program check test tidy
+	@tools/test --long debug
+	@tools/test tsan
+	@tools/mutants --only 'unit_*' --sample 30 --seconds 120 --least 50 --fresh
+
+test-all: ## before a release, an hour or more: the other variants whole, every test's fault, a sample for every check
 	@tools/setup library program check test tidy aarch64
-	@tools/test release tsan
+	@tools/test --all release tsan aarch64
 	@tools/mutants --table
-	@tools/mutants --sample 40 --seconds 150 --least 85 --fresh
+	@tools/mutants --sample 40 --seconds 900 --least 85 --fresh
 
 bench: ## side-by-side benchmarks against the peers; without ARGS also the lines that move at scale, and out/scale.html
 	@tools/setup library program bench check

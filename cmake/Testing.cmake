@@ -14,6 +14,12 @@ if(CMAKE_CROSSCOMPILING_EMULATOR)
     add_compile_definitions("RTRCU_TEST_EMULATOR=\"${emulator}\"")
 endif()
 
+# rtrcu_long_tests(test...): `make test` leaves them to `make test-long`: they compile much, try whole programs, or test
+# the tests.
+function(rtrcu_long_tests)
+    set_property(TEST ${ARGN} APPEND PROPERTY LABELS ${RTRCU_VARIANT} long)
+endfunction()
+
 # Most of a test's compile time goes into headers of GoogleTest and of the C++ library: they are compiled once, and
 # their debug information is left out.
 add_executable(rtrcu_test_base EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/support/precompiled.cc)

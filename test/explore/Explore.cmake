@@ -7,7 +7,7 @@ add_library(explore_flags INTERFACE)
 target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
                            ${CMAKE_CURRENT_LIST_DIR})
 target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1 PLAT_CPU_MAX=64)
-target_compile_options(explore_flags INTERFACE -O1 -g -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
+target_compile_options(explore_flags INTERFACE -O1 -g1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
                        -fexceptions -Wall -Wextra -Wno-ignored-qualifiers -Wno-unused-value -Wno-tsan)
 
 add_custom_target(explore-programs)
@@ -111,4 +111,5 @@ function(explore_mutant_test program line)
     endif()
     add_test(NAME ${test} COMMAND ${program} ${arguments})
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED explore_programs TIMEOUT 900)
+    rtrcu_long_tests(${test})
 endfunction()

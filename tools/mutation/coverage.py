@@ -110,13 +110,17 @@ def state(root):
 
 
 class Coverage:
-    """What every check executes; kept in a file, made anew after a change of library or tests."""
+    """What every check executes; kept in a file, made anew after a change of library or tests.  Without checks nothing
+    is known, and all are run.
+    """
 
     def __init__(self, run, checks):
         self.checks = {}
         self.code = {}
         self.explored = {}
         self.explored_code = {}
+        if not checks:
+            return
         file = run.folder / "coverage.json"
         key = state(run.build.root)
         if file.exists():

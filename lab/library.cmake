@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# lab_library(NAME source... LIBRARIES library...): rooms of the lab as a static library, for the program and for tests.
+#
+# What only lays out text is not timed: it is compiled without optimization, which halves the build. Most of a file's
+# compile time goes into headers of libraries, which are compiled once.
+include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/torture/scenarios.cmake)
+set(LAB_FOLDER ${CMAKE_CURRENT_LIST_DIR})
+
+function(lab_library name)
+    cmake_parse_arguments(PARSE_ARGV 1 LAB "" "" LIBRARIES)
+    set(timed ${LAB_UNPARSED_ARGUMENTS})
+    set(text ${LAB_UNPARSED_ARGUMENTS})
+    list(FILTER text INCLUDE REGEX
+         "/(command|report|top|who)/|/(checks|exchange|experiment|findings|plan|rows|scenario|summary|tables)\\.cc$")
+    list(REMOVE_ITEM timed ${text})
+    add_library(${name}_text OBJECT ${text})
+    add_library(${name} STATIC ${timed} $<TARGET_OBJECTS:${name}_text>)
+    foreach(target ${name} ${name}_text)
+        target_include_directories(${target} PUBLIC ${LAB_FOLDER})
+        # A C header may give a function the name of a struct, as stat() has it; C++ calls that hiding, unless it is a
+        # system's.
+        target_include_directories(${target} SYSTEM PUBLIC ${CMAKE_SOURCE_DIR}/include)
+        target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+        target_link_libraries(${target} PUBLIC CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json ${LAB_LIBRARIES}
+                              PRIVATE rtrcu_options)
+        target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <atomic> <functional> <map> <memory>
+                                  <optional> <random> <string> <thread> <vector>)
+    endforeach()
+    target_compile_options(${name}_text PRIVATE -O0)
+    target_precompile_headers(${name}_text PRIVATE <nlohmann/json.hpp>)
+endfunction()
