@@ -191,6 +191,7 @@ void *World::allocate(size_t bytes)
     unsigned char *memory = heap_.data() + heap_used_;
     heap_used_ += rounded;
     memset(memory, 0xa5, bytes);
+    memory_.set_freed(reinterpret_cast<uintptr_t>(memory) + bytes, rounded - bytes, true);
     allocations_[reinterpret_cast<uintptr_t>(memory)] = bytes;
     current_->history = mix(current_->history, heap_used_);
     return memory;

@@ -186,7 +186,7 @@ std::string Memory::check(uintptr_t address, size_t size, AccessKind kind, const
         Cell &c = cell(granule);
         for (size_t i = first; i <= last && error.empty(); i++) {
             if (c.freed & 1u << i)
-                error = "use of freed memory";
+                error = "use of freed memory, or of what lies behind some";
         }
         if (races && error.empty()) {
             error = race(c, first, last, kind, access);

@@ -7,8 +7,8 @@
 //   finish   all threads that are not daemons have ended; the scenario looks at what they left
 // Afterwards every byte that was written is put back.
 //
-// A failure ends the schedule on the spot: use of freed memory, a data race, a broken check or invariant, a thread that
-// waits for something that nobody will do, a schedule that does not end.
+// A failure ends the schedule on the spot: use of memory that is freed or lies behind what was given, a data race, a
+// broken check or invariant, a thread that waits for something that nobody will do, a schedule that does not end.
 #pragma once
 
 #include <cstdarg>
