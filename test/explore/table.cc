@@ -135,6 +135,7 @@
     X(ForkWaking) \
     X(ForkCalling) \
     X(ForkBarrier) \
+    X(ForkTwice) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \
@@ -164,7 +165,9 @@
     X(AdoptedDefer) \
     X(AdoptedPause) \
     X(AdoptedOnline) \
-    X(AdoptedRefusedBoth)
+    X(AdoptedRefusedBoth) \
+    X(ServersMarkers) \
+    X(ServersCome)
 // clang-format on
 
 namespace scenarios

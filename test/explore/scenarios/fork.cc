@@ -74,9 +74,10 @@ void go_on_in_the_child()
 
 void fork_here()
 {
+    bool inside = forking; // a handler's, inside its thread's own fork
     forking = true;
     sim::fork();
-    forking = false;
+    forking = inside;
 }
 
 void fork_and_go_on()
@@ -325,6 +326,20 @@ void barrier_setup()
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
 }
 
+// It forks by itself too: where its own fork is half done the handler waits.
+void fork_between_calls()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    fork_here();
+    rcu_barrier();
+    sim::expect(invoked == 1, "what was queued is invoked once, where a handler forks beside its thread's own fork");
+}
+
+void twice_setup()
+{
+    begin_call(fork_between_calls, register_reader);
+}
+
 void check_between_handlers()
 {
     if (!forking && !forked)
@@ -334,7 +349,7 @@ void check_between_handlers()
 } // namespace
 
 extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
-    kForkBlocks, kForkWaking, kForkCalling, kForkBarrier;
+    kForkBlocks, kForkWaking, kForkCalling, kForkBarrier, kForkTwice;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -369,5 +384,11 @@ const sim::Scenario kForkCalling = {"fork-calling",         "a handler forks whi
 const sim::Scenario kForkBarrier = {"fork-barrier",         "the same, and its owner runs what it queues",
                                     barrier_setup,          expect_nothing_left,
                                     check_between_handlers, 12000};
+const sim::Scenario kForkTwice = {"fork-twice",
+                                  "a handler forks beside its thread's own fork",
+                                  twice_setup,
+                                  expect_nothing_left,
+                                  check_between_handlers,
+                                  12000};
 
 } // namespace scenarios
