@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sandboxes for tests: system calls that the kernel refuses from now on, to all threads of the process.
+/* Sandboxes for tests: system calls that the kernel refuses from now on, to all threads of the process or to one.
  */
 #ifndef RTRCU_TEST_SUPPORT_SANDBOX_H
 #define RTRCU_TEST_SUPPORT_SANDBOX_H
@@ -29,8 +29,8 @@ struct Refusal {
     std::vector<int> operations = {};
 };
 
-/* False if there is no such sandbox here. */
-inline bool refuse(const std::vector<Refusal> &refusals)
+/* To @whom, all threads or (0) the calling one alone.  False if there is no such sandbox here. */
+inline bool refuse(const std::vector<Refusal> &refusals, unsigned whom = SECCOMP_FILTER_FLAG_TSYNC)
 {
     constexpr unsigned flags = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
     auto load = [](size_t offset) {
@@ -59,7 +59,7 @@ inline bool refuse(const std::vector<Refusal> &refusals)
     filter.push_back(answer(SECCOMP_RET_ALLOW));
     struct sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, whom, &program) == 0;
 }
 
 } // namespace test

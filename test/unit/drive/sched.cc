@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Driver sched: who goes asks those who stay.
  */
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -60,6 +62,34 @@ TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
         rcu_quiescent_state();
         EXPECT_TRUE(asks_itself(drive_driver_sched.notify));
     });
+}
+
+/* The flag of one may be swallowed where another keeps its own: who keeps it may be a deadline thread, which takes no
+ * step. */
+TEST_F(SchedDriver, ASwallowedFlagIsLookedForBesideOneThatIsKept)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    static rtrcu_thread *swallows;
+    static int fences;
+    reader_record *first = world_.craft(RTRCU_QSBR_ONLINE);
+    (void)world_.craft(RTRCU_QSBR_ONLINE); /* keeps it */
+    swallows = first->self;
+    fences = 0;
+    (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_membarrier, nullptr, [] {
+            if (++fences <= 2)
+                rtrcu_word_disarm(swallows);
+            return 0L;
+        });
+        drive_driver_sched.leave(drive_);
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_EQ(fences, 3) << "it looks again behind each flag that it had to set";
+    EXPECT_TRUE(rtrcu_word_of(swallows) >> 24 != RTRCU_FLAG_FAST);
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "../../support/probes.h"
+#include "../../support/sandbox.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -210,6 +212,39 @@ TEST_F(Turn, BehindAForkNobodyIsCountedOut)
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 1u);
+}
+
+/* In a fork's child too, whose tickets are not the first. */
+TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    keep();
+    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    reader_record *record = world_.craft(0);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    tally_forget(sleeping);
+    config_.tick_us = 3600000000;
+    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
+    reader_fences_switch(world_.registry());
+    bool refused = true;
+    test::Worker caller;
+    uint32_t id = 0;
+    caller.run([&] {
+        id = lock_thread_number();
+        refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
+    });
+    if (!refused)
+        GTEST_SKIP() << "no sandbox is to be had here";
+    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == id; }));
+    EXPECT_EQ(tally_acquire(sleeping), 1u);
+    rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
+    rtrcu_fetch_add(&drive_->turning[GP_NORMAL].event, 1);
+    plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(tally_read(sleeping), 0u);
 }
 
 /* Who waits for readers first looks once a tick; those who come later do not. */
