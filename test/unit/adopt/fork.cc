@@ -256,7 +256,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->state = DRIVE_RUNNING;
         server->serving = 1;
         server->joined_by_program = true;
-        server->urgent = 1;
+        server->urgent = server->owed = server->ended = 1;
         server->invoked = 5;
         server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
         adopt_after_fork_child(&all_, {forked_by});
@@ -265,6 +265,8 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_FALSE(server->joined_by_program);
         EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
+        EXPECT_EQ(server->owed, 0u) << "the child's next fork would wait for its turn";
+        EXPECT_EQ(server->ended, 0u) << "it begins anew";
         EXPECT_EQ(cbqueue_enqueued(&server->queue), survives ? 6u : 5u) << "the callback that forks is counted still";
     }
     struct rtrcu_stats stats = {};

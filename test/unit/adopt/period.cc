@@ -20,6 +20,23 @@ TEST_F(Period, AReleaseOfTheCrankIsSeenByWhoWillSleep)
     EXPECT_NE(adopted->event, event);
 }
 
+/* In a fork's child too, whose tickets are not the first. */
+TEST_F(Period, WhoFindsTheCrankTakenIsCountedOutAgain)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    uint64_t cookie = adopt_snap(adopted);
+    tally_forget(&adopted->waiters);
+    test::Worker holder, waiter;
+    holder.run([&] { lock_acquire(&adopted->crank); });
+    waiter.start([&] { adopt_wait(adopted, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&adopted->waiters) != 0; }));
+    EXPECT_FALSE(adopt_reached(adopted, cookie));
+    holder.run([&] { lock_release(&adopted->crank); });
+    waiter.wait();
+    EXPECT_TRUE(adopt_reached(adopted, cookie));
+    EXPECT_EQ(tally_read(&adopted->waiters), 0u);
+}
+
 /* Where the kernel has refused membarrier(), one visit to every CPU is enough: readers fence from then on. */
 TEST_F(Period, AVisitConfirmsReadersFencesOnce)
 {

@@ -97,6 +97,19 @@ TEST_F(ForkTurn, WhoDoesNotComeIsForgiven)
     EXPECT_FALSE(drive_anybody_owed(drive_, false));
 }
 
+/* Not the first of them alone, or the next fork waits again. */
+TEST_F(ForkTurn, AllWhoDoNotComeAreForgiven)
+{
+    const uint32_t cpus[] = {0, PLAT_CPU_MAX - 1};
+    drive_->aside.owed = true;
+    for (uint32_t cpu : cpus) {
+        drive_->krcud[cpu].thread.state = DRIVE_RUNNING;
+        drive_->krcud[cpu].owed = true;
+    }
+    EXPECT_TRUE(drive_anybody_owed(drive_, true));
+    EXPECT_FALSE(drive_anybody_owed(drive_, false));
+}
+
 /* However long the C library takes, only callbacks stay where they are. */
 TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
 {

@@ -214,7 +214,6 @@ TEST_F(Turn, BehindAForkNobodyIsCountedOut)
     EXPECT_EQ(tally_read(sleeping), 1u);
 }
 
-/* In a fork's child too, whose tickets are not the first. */
 TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
 {
     if (TEST_EMULATED)
@@ -223,7 +222,6 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     reader_record *record = world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
-    tally_forget(sleeping);
     config_.tick_us = 3600000000;
     config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
     reader_fences_switch(world_.registry());

@@ -28,6 +28,18 @@ class DriveWorld : public testing::Test
     Apart *apart_ = new Apart;
     bool kept_ = false;
 
+    /* As in a fork's child: a ticket that nobody kept is none. */
+    void begin_tallies_anew()
+    {
+        struct drive *drive = apart_->drive.get();
+        for (drive_turning &turning : drive->turning)
+            tally_forget(&turning.sleeping);
+        for (tally &waiters : drive->numbers.waiters)
+            tally_forget(&waiters);
+        for (tally *one : {&drive->turn_waiters, &drive->progress_waiters, &drive->forking})
+            tally_forget(one);
+    }
+
   protected:
     test::World &world_ = apart_->world;
     config &room_ = apart_->room;
@@ -51,6 +63,7 @@ class DriveWorld : public testing::Test
         callback_init(cb_, &room_, world_.gp());
         watch_init(&apart_->watch, &room_, world_.gp(), cb_);
         drive_init(drive_, &room_, world_.gp(), cb_, &apart_->watch);
+        begin_tallies_anew();
     }
     /* Its threads go on behind the test. */
     void keep()

@@ -105,6 +105,7 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
     });
     EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_THREAD));
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
+    EXPECT_TRUE(actions & GP_ACTION_WAKE_EXPEDITED) << "it may wait for the same tasks";
     crank.poll(true);
     EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_LEAF));
     EXPECT_FALSE(crank.is_clear()) << "it waits for the tasks";
