@@ -83,7 +83,9 @@ TEST(Expedited, HundredsOfCallersAtOnce)
     for (uint64_t i = 0; i < callers; i++) {
         all.emplace_back([&] {
             start.wait(1);
+            unsigned long cookie = get_state_synchronize_rcu_expedited();
             synchronize_rcu_expedited();
+            EXPECT_TRUE(poll_state_synchronize_rcu_expedited(cookie));
         });
     }
     start.reach(1);

@@ -68,9 +68,16 @@ TEST_F(Fork, ChildReadsAndSynchronizes)
         rcu_read_lock();
         REQUIRE(rcu_read_lock_held());
         rcu_read_unlock();
+        unsigned long cookie = get_state_synchronize_rcu();
+        unsigned long expedited = get_state_synchronize_rcu_expedited();
+        REQUIRE(!poll_state_synchronize_rcu(cookie) && !poll_state_synchronize_rcu_expedited(expedited));
         synchronize_rcu();
+        REQUIRE(poll_state_synchronize_rcu(cookie));
         synchronize_rcu_expedited();
-        cond_synchronize_rcu(start_poll_synchronize_rcu());
+        REQUIRE(poll_state_synchronize_rcu_expedited(expedited));
+        cookie = start_poll_synchronize_rcu();
+        cond_synchronize_rcu(cookie);
+        REQUIRE(poll_state_synchronize_rcu(cookie));
         rcu_barrier();
     });
 }
@@ -534,6 +541,7 @@ TEST_F(Fork, AGracePeriodThatWasAskedForBeforeHappensWhenAskedForAgain)
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
     unsigned long before = start_poll_synchronize_rcu(), before_expedited = start_poll_synchronize_rcu_expedited();
+    EXPECT_FALSE(poll_state_synchronize_rcu(before) || poll_state_synchronize_rcu_expedited(before_expedited));
     in_forked_child([&] {
         unsigned long cookie = start_poll_synchronize_rcu();
         REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu(cookie); }));
@@ -570,18 +578,18 @@ TEST_F(Fork, CallbacksOfTheChildRunWithoutABarrier)
 /* What every build can run: no thread is made in the child. */
 TEST(ForkPlain, ChildOfAProcessWithoutThreads)
 {
-    test::ChildResult result = test::run_child("plain_fork");
-    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(exited_well(test::run_child("plain_fork")));
 }
 
 CHILD(plain_fork)
 {
     rcu_read_lock();
     pid_t pid = fork();
-    REQUIRE(pid >= 0);
-    REQUIRE(rcu_read_lock_held());
+    REQUIRE(pid >= 0 && rcu_read_lock_held());
     rcu_read_unlock();
+    unsigned long cookie = get_state_synchronize_rcu();
     synchronize_rcu();
+    REQUIRE(poll_state_synchronize_rcu(cookie));
     if (pid == 0)
         _exit(0);
     int status;

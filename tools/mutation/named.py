@@ -22,7 +22,8 @@ DEFINITION = re.compile(r"^(?P<type>(?:static inline )?[a-z][\w ]*?[ *]+)(?P<nam
 ROW = re.compile(r"(\w+) (\S+): (\w+) (\{ .* \})$")
 LIMIT = 12.0
 # Without these nothing works, so that they say nothing about a test.
-VITAL = re.compile(r"init|^lock_|^plat_(?!print)|_slot_|_key|^drive_start|^section_record|^api_own|_leaf|_node_at")
+VITAL = re.compile(r"init|^lock_|^plat_(?!print)|_slot_|_key|^drive_start|^drive_driver_of|^section_record|^api_own|"
+                   r"_leaf|_node_at")
 # Tried first: what grace periods, callbacks and tasks are for.
 FIRST = [
     ("reader_inside", "{ return 0; }"), ("rtrcu_synchronize", "{ return; }"),
@@ -63,8 +64,12 @@ class Functions:
             static = kind.startswith("static ") and not self.places[name][0].startswith("include")
             if static or VITAL.search(name):
                 continue
-            for body in (["{ return; }"] if kind.strip() in ("void", "static inline void") else
-                         ["{ return 0; }", "{ return 1; }"]):
+            bodies = ["{ return 0; }", "{ return 1; }"]
+            if kind.strip() in ("void", "static inline void"):
+                bodies = ["{ return; }"]
+            elif "*" in kind:
+                bodies.pop()  # no pointer
+            for body in bodies:
                 yield name, body
 
 
@@ -140,17 +145,24 @@ def read(path):
     return rows
 
 
+def gaps(build, functions, rows):
+    """Tests without a row, rows without a test or a function, in words."""
+    tests = {(program.name, test) for program in programs(build) for test in tests_of(program)}
+    built = {program for program, _ in tests}
+    wrong = [f"{program} {test}: no row" for program, test in sorted(tests - rows.keys())]
+    wrong += [f"{program} {test}: no such test" for program, test in sorted(rows.keys() - tests) if program in built]
+    wrong += [f"{program} {test}: no function {name}" for (program, test), (name, _) in sorted(rows.items())
+              if name not in functions.places]
+    return [f"test/mutants/table.txt: {what}; run tools/mutants --make-table" for what in wrong]
+
+
 def check(run, rows):
     """Every test fails under its fault."""
     functions = Functions(run.build.root)
-    wrong, seen, skipped = [], 0, 0
-    for program in programs(run.build):
-        wrong += [f"{program.name} {test}: no row; run tools/mutants --make-table" for test in tests_of(program)
-                  if (program.name, test) not in rows]
+    wrong, seen, skipped = gaps(run.build, functions, rows), 0, 0
     for name, body in sorted(set(rows.values())):
         tests = [key for key, fault in rows.items() if fault == (name, body)]
         if name not in functions.places:
-            wrong.append(f"{name}: no such function; run tools/mutants --make-table")
             continue
         fault = Fault(run, functions, name, body)
         for program, test in tests:
@@ -174,10 +186,11 @@ def find(run, functions, faults, program, test):
     candidates = [fault for fault in FIRST if fault[0] in functions.places]
     candidates += [fault for fault in functions.candidates() if fault not in candidates]
     first = set(FIRST)
-    lists = program.name == "api_list"  # what it tests stands in a header, which it compiles in
+    # What these tests are about stands in headers, which they compile in.
+    folders = {"api_list": ("include/",), "api_readers": ("include/", "src/")}.get(program.name, ("src/",))
     for name, body in sorted(candidates, key=lambda fault: 0 if fault in first else
                              1 / (2 + faults[fault][1]) if fault in faults else 1):
-        if functions.places[name][0].startswith("include/") != lists:
+        if not functions.places[name][0].startswith(folders):
             continue
         try:
             if (name, body) not in faults:
@@ -201,25 +214,44 @@ def fault_of_nothing():
 
 
 def make(run, path, rows):
+    """Find a fault for every test that has none; rows are kept that name what is there."""
     functions = Functions(run.build.root)
     faults = {}
-    result = {}
-    for program in programs(run.build):
-        for test in tests_of(program):
-            key = (program.name, test)
-            found = rows.get(key) or find(run, functions, faults, program, test)
-            if found:
-                result[key] = found
-            print(f"{program.name} {test}: {' '.join(found) if found else 'NOTHING'}", flush=True)
-            lines = [f"{key[0]} {key[1]}: {fault[0]} {fault[1]}" for key, fault in sorted(result.items())]
-            head = ["# SPDX-License-Identifier: MIT OR Apache-2.0",
-                    "# Test by fault that it sees, made by `tools/mutants --make-table`; see test/README.md."]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(head + lines) + "\n", encoding="utf-8")
+    tests = [(program, test) for program in programs(run.build) for test in tests_of(program)]
+    names_now = {(program.name, test) for program, test in tests}
+    rows = {key: fault for key, fault in rows.items() if key in names_now and fault[0] in functions.places}
+    for program, test in tests:
+        key = (program.name, test)
+        if key in rows:
+            continue
+        found = find(run, functions, faults, program, test)
+        print(f"{program.name} {test}: {' '.join(found) if found else 'NOTHING'}", flush=True)
+        if found:
+            rows[key] = found
+            write(path, rows)
+    write(path, rows)
     return 0
 
 
+def write(path, rows):
+    lines = ["# SPDX-License-Identifier: MIT OR Apache-2.0",
+             "# Test by fault that it sees, made by `tools/mutants --make-table`; see test/README.md."]
+    lines += [f"{key[0]} {key[1]}: {fault[0]} {fault[1]}" for key, fault in sorted(rows.items())]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def place(root):
+    return root / "test" / "mutants" / "table.txt"
+
+
 def table(run, make_it):
-    path = run.build.root / "test" / "mutants" / "table.txt"
-    rows = read(path)
-    return make(run, path, rows) if make_it else check(run, rows)
+    path = place(run.build.root)
+    return make(run, path, read(path)) if make_it else check(run, read(path))
+
+
+def names(build):
+    """Does the table name every test, and nothing else?"""
+    wrong = gaps(build, Functions(build.root), read(place(build.root)))
+    print("\n".join(wrong or ["each test has its row"]))
+    return 1 if wrong else 0
