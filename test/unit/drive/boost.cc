@@ -310,6 +310,50 @@ TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
         GTEST_SKIP() << "no call can be trapped here";
 }
 
+class BoostByCaller : public Boost
+{
+  protected:
+    /* A thread at @priority boosts until it has had a slice at least; nobody else does. */
+    void boost_at(int priority, std::initializer_list<reader_record *> readers)
+    {
+        begin(GP_EXPEDITED);
+        ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+        ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+        for (reader_record *record : readers)
+            ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));
+        std::thread([&] {
+            ASSERT_EQ(plat_sched_set(priority, 0), 0);
+            EXPECT_TRUE(test::eventually([&] {
+                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                return boosts() > 0;
+            }));
+        }).join();
+    }
+};
+
+/* What a slice was not enough for is the worker's: a caller does not stay for the others. */
+TEST_F(BoostByCaller, StopsBehindASliceThatRanOut)
+{
+    reader_record *one = sleeper(), *other = sleeper();
+    ASSERT_EQ(one->leaf, other->leaf);
+    boost_at(config_.kthread_prio, {one, other});
+    EXPECT_EQ(boosts(), 1u);
+    end(GP_EXPEDITED, {one, other});
+}
+
+/* Where nobody has boosted for a while it is no higher than the setting says. */
+TEST_F(BoostByCaller, TheNudgerIsNotAboveItForEver)
+{
+    constexpr int high = 20;
+    reader_record *record = sleeper();
+    boost_at(high, {record});
+    end(GP_EXPEDITED, {record});
+    EXPECT_TRUE(test::eventually([&] { /* its last look in vain, or one behind it */
+                                       drive_worker_wake(drive_, DRIVE_WORKER_NUDGE);
+                                       return drive_worker_priority(nudger_) == config_.kthread_prio + 1;
+    }));
+}
+
 /* It can only keep those from spinning who run where it does. */
 TEST_F(Boost, TheNudgerGoesWhereTheBoosterRuns)
 {

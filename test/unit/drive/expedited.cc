@@ -110,6 +110,18 @@ TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u) << "it was told";
 }
 
+/* A driver's pass does that too, whatever else it finds. */
+TEST_F(Expedited, APassTellsTheWorkerOfWhatIsLeft)
+{
+    const drive_turn_options options = {};
+    struct drive_thread *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED].thread;
+    worker->state = DRIVE_RUNNING;
+    uint64_t cookie = ask();
+    EXPECT_FALSE(drive_pass(drive_, &options));
+    EXPECT_EQ(drive_->numbers.told, cookie);
+    EXPECT_EQ(worker->event, 1u);
+}
+
 TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
 {
     drive_->refused_ns = plat_clock_now();

@@ -2,6 +2,8 @@
 /* The heavy fence, and who may note whom it stands in for.
  */
 #include "../../support/capture.h"
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -46,6 +48,63 @@ TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
     EXPECT_TRUE(drive_visit_begins(drive_));
     drive_visit_ends(drive_);
     EXPECT_NE(drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread), event);
+}
+
+/* However often the thread that says it is woken, each age is said once; ages are counted anew for another visit. */
+TEST_F(Fence, AVisitIsReportedOnceAtEachAge)
+{
+    constexpr int64_t timeout_ms = 3600000, now = INT64_C(1500) * timeout_ms * 1000;
+    keep();
+    config_.stall_timeout_ms = timeout_ms;
+    test::CapturedErrors errors;
+    struct drive_worker *reporter = &drive_->worker[DRIVE_WORKER_REPORT];
+    ASSERT_TRUE(drive_visit_begins(drive_));
+    for (uint32_t visit = 1; visit <= 2; visit++) {
+        rtrcu_store_release(&drive_->visit.next_cpu, 70 + visit);
+        rtrcu_store_release(&drive_->visit.began_ns, plat_clock_now() - now - visit);
+        for (int i = 0; i < 5; i++) {
+            drive_worker_wake(drive_, DRIVE_WORKER_REPORT);
+            EXPECT_TRUE(test::eventually([&] {
+                uint64_t said = counter_read(&drive_->watch->stall_reports);
+                bool asleep = test::is_asleep(pid_t(plat_thread_tid(&reporter->thread.plat).number));
+                return said > visit || (said == visit && asleep);
+            }));
+            ASSERT_EQ(counter_read(&drive_->watch->stall_reports), visit);
+        }
+        EXPECT_TRUE(errors.contains("run on CPU " + std::to_string(70 + visit))) << errors.text();
+    }
+    drive_visit_ends(drive_);
+}
+
+int fences;
+
+long count_fence()
+{
+    fences++;
+    return 0;
+}
+
+/* Interrupts of other CPUs are what the setting forbids, and so it stays where readers are to fence again. */
+TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    keep(); /* a visit to every CPU makes the thread that reports it */
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_membarrier, nullptr, count_fence);
+        for (int membarrier : {RTRCU_MEMBARRIER_OFF, RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON}) {
+            reader_fences_switch(world_.registry());
+            ASSERT_FALSE(reader_fences_are_confirmed(world_.registry(), world_.registry()->fence_mode));
+            config_.membarrier = membarrier;
+            fences = 0;
+            EXPECT_TRUE(!trapped || drive_fence(drive_));
+            EXPECT_EQ(fences, trapped && membarrier != RTRCU_MEMBARRIER_OFF ? 1 : 0) << membarrier;
+            reader_fences_restore(world_.registry());
+        }
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
 }
 
 } // namespace

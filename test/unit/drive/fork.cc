@@ -257,6 +257,30 @@ TEST_F(ForkTurn, ADaemonThatWasHeldOffHasOneToo)
     }
 }
 
+/* One that has just had a queue too: what else is on its list is owed a turn from then on. */
+TEST_F(ForkTurn, ADaemonThatIsHeldOffBehindATurnIsOwedTheNext)
+{
+    static std::atomic<bool> began, may_end;
+    keep();
+    began = may_end = false;
+    reader_record *served = world_.craft(0), *next = world_.craft(0);
+    make_ready(served, 1, [](rcu_head *) {
+        began = true;
+        may_end.wait(false);
+    });
+    make_ready(next, 1);
+    EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, served, 0, false) && began.load(); }));
+    EXPECT_TRUE(drive_krcud_give(drive_, next, 0, false));
+    tally_ticket forks = tally_raise(&drive_->forking);
+    may_end = true;
+    may_end.notify_all();
+    EXPECT_TRUE(test::eventually([&] { return drive_anybody_owed(drive_, false); }));
+    EXPECT_EQ(left(next), 1u);
+    tally_lower(&drive_->forking, forks);
+    drive_thread_wake(&drive_->krcud[0].thread);
+    EXPECT_TRUE(test::eventually([&] { return left(next) == 0; }));
+}
+
 /* Who read the count before its attempt, and begins to sleep behind the wake-up, does not. */
 TEST_F(ForkTurn, TheEndOfAForkIsCounted)
 {

@@ -79,7 +79,7 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
     EXPECT_EQ(other->first, record);
 }
 
-/* Behind the last one stands what looks like another that runs. */
+/* Behind the last one stands what looks like another that runs, and is at work, and was held off. */
 TEST_F(Krcud, ThereAreNoMoreThanCpus)
 {
     struct Two {
@@ -93,10 +93,15 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
     two->drive.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
     struct krcud running = {};
+    lock_init(&running.lock, LOCK_RANK_DAEMON);
     running.thread.state = DRIVE_RUNNING;
+    running.serving = 1;
+    running.owed = true;
     size_t behind = offsetof(struct drive, krcud) + sizeof(two->drive.krcud);
     memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
     EXPECT_FALSE(drive_krcud_give(&two->drive, world_.craft(0), 0, false));
+    EXPECT_FALSE(drive_anybody_at_work(&two->drive));
+    EXPECT_FALSE(drive_anybody_owed(&two->drive, false));
 }
 
 TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
@@ -266,6 +271,26 @@ TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(drive_->aside.serving, 0u);
     EXPECT_EQ(drive_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
+}
+
+/* Who leaves while its queue is served keeps its slot until that is over, and no longer. */
+TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
+{
+    static test::World *world;
+    static reader_record *record;
+    static bool kept;
+    world = &world_;
+    record = world_.craft(0);
+    kept = false;
+    make_ready(record, 1, [](rcu_head *) {
+        world->withdraw(record);
+        kept = world->craft(0) != record;
+    });
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_TRUE(kept);
+    EXPECT_EQ(world_.craft(0), record);
 }
 
 /* More than one turn has: the daemon goes on by itself. */

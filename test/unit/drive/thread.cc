@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads of the library: who makes one, when one that was refused is tried again, and what a fork leaves of them.
  */
+#include <cerrno>
+#include <cstring>
+
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -27,6 +32,23 @@ TEST_F(Thread, ARefusalIsBelievedForATick)
     struct drive_thread another = {};
     drive_->refused_ns = 0;
     EXPECT_EQ(drive_thread_claim(drive_, &another), 1);
+}
+
+/* Without memory for a list of CPUs of their own they begin where the process did. */
+TEST_F(Thread, BeginsSomewhereWithoutMemoryToo)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    strcpy(config_.cpus, "0");
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_mmap, nullptr, [] { return long{-ENOMEM}; });
+        if (trapped)
+            drive_init(drive_, &room_, world_.gp(), cb_, drive_->watch);
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_EQ(drive_home(drive_), &drive_->process);
 }
 
 TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)

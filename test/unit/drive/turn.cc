@@ -300,6 +300,33 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     second.wait();
 }
 
+/* Who wakes looks before it complains: the last reader may have left without a report. */
+TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
+{
+    config_.tick_us = 3600000000;
+    config_.stall_timeout_ms = 3600000;
+    config_.boost = 0;
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker holder, caller;
+    pid_t id = 0;
+    caller.run([&] { id = pid_t(lock_thread_number()); });
+    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
+    holder.run([&] {
+        drive_take_crank(drive_, GP_NORMAL);
+        test::World::set_inside(record, 0);
+        world_.gp()->machine[GP_NORMAL].began_ns -= INT64_C(7200000000000);
+        drive_release_crank(drive_, GP_NORMAL);
+    });
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    for (bool waits : drive_->watch->waits)
+        EXPECT_FALSE(waits);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_REPORT].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+}
+
 TEST_F(Turn, OnlyWhatIsNeededIsTurned)
 {
     const drive_turn_options options = {};
