@@ -20,13 +20,16 @@ namespace test
 {
 
 inline long (*answer_of_test)();
+inline unsigned long second_argument; /* of the call that is answered */
 
 inline void answer_trapped(int, siginfo_t *, void *context)
 {
     auto &machine = static_cast<ucontext_t *>(context)->uc_mcontext;
 #ifdef __x86_64__
+    second_argument = static_cast<unsigned long>(machine.gregs[REG_RSI]);
     machine.gregs[REG_RAX] = answer_of_test();
 #else
+    second_argument = machine.regs[1];
     machine.regs[0] = static_cast<unsigned long>(answer_of_test());
 #endif
 }

@@ -341,6 +341,81 @@ TEST_F(BoostByCaller, StopsBehindASliceThatRanOut)
     end(GP_EXPEDITED, {one, other});
 }
 
+/* Each time that the thread's CPU time is asked for it has had a second more. */
+long has_run()
+{
+    static time_t seconds;
+    *reinterpret_cast<struct timespec *>(test::second_argument) = {++seconds, 0};
+    return 0;
+}
+
+/* Who has run between the two looks needs nothing: no claim, no word, no fence. */
+TEST_F(BoostByCaller, DoesNotChooseWhoHasRun)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    reader_record *runs = sleeper();
+    long clock = long{~reader_thread_id(runs).number} << 3 | 6; /* of that thread's time on a CPU */
+    begin(GP_EXPEDITED);
+    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    bool trapped = true;
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        trapped = test::trap(SYS_clock_gettime, reinterpret_cast<const void *>(clock), has_run);
+        EXPECT_TRUE(!trapped || test::eventually([&] { return drive_boost_here(drive_, GP_EXPEDITED); }));
+    }).join();
+    EXPECT_EQ(drive_slot(runs)->boosted_gp, 0u);
+    EXPECT_EQ(boosts(), 0u);
+    end(GP_EXPEDITED, {runs});
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+}
+
+/* Then it leaves the rest to the worker. */
+TEST_F(BoostByCaller, DoesNotWhereItMayNot)
+{
+    reader_record *record = sleeper();
+    begin(GP_EXPEDITED);
+    EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED)) << "an ordinary thread";
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio - 1, 0), 0);
+        EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED)) << "one below the worker";
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        config_.boost = 0;
+        EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED)) << "where nobody is boosted";
+    }).join();
+    EXPECT_EQ(drive_slot(record)->boosted_gp, 0u);
+    end(GP_EXPEDITED, {record});
+}
+
+/* One that is not above it could not end its spinning. */
+TEST_F(BoostByCaller, NeedsANudgerAboveIt)
+{
+    reader_record *record = sleeper();
+    test::Worker still;
+    still.run([&] { nudger_->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
+    nudger_->thread.state = DRIVE_RUNNING;
+    nudger_->priority = config_.kthread_prio;
+    nudger_->refused = config_.kthread_prio + 1;
+    nudger_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));
+    begin(GP_EXPEDITED);
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        for (int i = 0; i < 3; i++)
+            EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED));
+        EXPECT_EQ(boosts(), 0u);
+        EXPECT_TRUE(plat_tid_is_nobody(drive_->boosting.booster));
+        nudger_->priority = config_.kthread_prio + 1;
+        EXPECT_TRUE(test::eventually([&] {
+            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            return boosts() > 0;
+        }));
+    }).join();
+    end(GP_EXPEDITED, {record});
+}
+
 /* Where nobody has boosted for a while it is no higher than the setting says. */
 TEST_F(BoostByCaller, TheNudgerIsNotAboveItForEver)
 {

@@ -24,4 +24,26 @@ TEST_F(Caller, IsLookedAtNowAndThen)
     });
 }
 
+/* Nicer than the process was when it began, and than its main thread is now; the driver is not. */
+TEST_F(Caller, IsWeakWhereOthersAreLessNice)
+{
+    int32_t main_nice = plat_sched_nice(plat_main_thread());
+    if (main_nice >= 19)
+        GTEST_SKIP() << "nobody is nicer than this process";
+    test::Worker thread;
+    thread.run([&] {
+        const auto looks = [&](int32_t began_at) {
+            drive_->process.nice = began_at;
+            rtrcu_self.sched = 0;
+            return drive_caller_is_weak(drive_);
+        };
+        ASSERT_EQ(plat_sched_set(0, main_nice + 1), 0);
+        EXPECT_TRUE(looks(main_nice));
+        EXPECT_FALSE(looks(main_nice + 1)) << "as the process was";
+        plat_thread_renumber(&drive_->thread.plat, lock_thread_id());
+        EXPECT_FALSE(looks(main_nice)) << "the driver would hand over to itself";
+        rtrcu_self.sched = 0;
+    });
+}
+
 } // namespace

@@ -3,6 +3,7 @@
  */
 #include <unistd.h>
 
+#include "../../support/capture.h"
 #include "world.h"
 
 namespace
@@ -108,6 +109,21 @@ TEST_F(ForkTurn, AllWhoDoNotComeAreForgiven)
     }
     EXPECT_TRUE(drive_anybody_owed(drive_, true));
     EXPECT_FALSE(drive_anybody_owed(drive_, false));
+}
+
+/* A callback that does not return is counted each time, and said once. */
+TEST_F(ForkTurn, WhoIsGivenUpIsSaidOnce)
+{
+    config_.fork_wait_us = 1000;
+    drive_->aside.serving = 1;
+    for (uint64_t forks = 1; forks <= 3; forks++) {
+        test::CapturedErrors errors;
+        drive_before_fork(drive_);
+        drive_after_fork_parent(drive_);
+        EXPECT_EQ(errors.contains("a callback has not returned in time"), forks == 1) << forks;
+        EXPECT_EQ(drive_->fork_given_up.count, forks);
+    }
+    drive_->aside.serving = 0;
 }
 
 /* However long the C library takes, only callbacks stay where they are. */
@@ -279,6 +295,19 @@ TEST_F(ForkTurn, ADaemonThatIsHeldOffBehindATurnIsOwedTheNext)
     tally_lower(&drive_->forking, forks);
     drive_thread_wake(&drive_->krcud[0].thread);
     EXPECT_TRUE(test::eventually([&] { return left(next) == 0; }));
+}
+
+/* What its lock guards may be torn, in the child for ever; below the queues' locks nothing is. */
+TEST_F(ForkTurn, AHandlerThatInterruptedTheLibraryIsToldSo)
+{
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    lock_acquire(&drive_->worker[0].lock);
+    EXPECT_DEATH(drive_before_fork(drive_), "fork\\(\\) in a signal handler that interrupted the library");
+    lock_release(&drive_->worker[0].lock);
+    lock_acquire(&drive_->barrier_lock);
+    drive_before_fork(drive_);
+    drive_after_fork_parent(drive_);
+    lock_release(&drive_->barrier_lock);
 }
 
 /* Who read the count before its attempt, and begins to sleep behind the wake-up, does not. */

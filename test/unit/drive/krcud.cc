@@ -79,6 +79,19 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
     EXPECT_EQ(other->first, record);
 }
 
+/* Who has it serves it: no other daemon is made, or asked for. */
+TEST_F(Krcud, WhatOneHasNeedsNoOther)
+{
+    reader_record *record = world_.craft(0);
+    struct krcud *other = &drive_->krcud[1];
+    (void)still(drive_, 0);
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    ASSERT_TRUE(drive_thread_hold(&other->thread));
+    EXPECT_TRUE(drive_krcud_give(drive_, record, 1, false));
+    EXPECT_EQ(other->thread.state, static_cast<uint32_t>(DRIVE_STARTING));
+    EXPECT_EQ(drive_->krcud_given.count, 1u);
+}
+
 /* Behind the last one stands what looks like another that runs, and is at work, and was held off. */
 TEST_F(Krcud, ThereAreNoMoreThanCpus)
 {

@@ -411,6 +411,50 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
         EXPECT_EQ(ended, 0u);
 }
 
+/* It looks again and again while a reader may run on another CPU than its own. */
+TEST_F(Turn, WhoNeverSleepsDoesNot)
+{
+    static const uint32_t elsewhere = 77;
+    const drive_turn_options options = {
+        .never_spins = false, .never_sleeps = true, .by_caller = false, .serves = false, .for_barrier = false};
+    config_.tick_us = 3600000000;
+    config_.boost = 0;
+    reader_record *record = world_.craft(1);
+    record->cpu = &elsewhere;
+    ask();
+    test::Worker turner;
+    uint32_t id = 0;
+    turner.run([&] { id = lock_thread_number(); });
+    turner.start([&] { drive_turn_if_needed(drive_, GP_NORMAL, &options); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == id; }))
+        << "it has taken a step at least";
+    test::World::set_inside(record, 0);
+    bool found = test::eventually([&] { return turner.is_done(); });
+    EXPECT_TRUE(found);
+    while (!turner.is_done()) /* ends where it sleeps */
+        plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].slept.count, 0u);
+}
+
+/* Nor is what stands behind the two kinds taken for a third. */
+TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
+{
+    test::Worker reader;
+    for (uint32_t i = 0; i < 4; i++)
+        drive_->numbers.ended[i] = i + 1;
+    for (drive_turning &turning : drive_->turning)
+        (void)tally_raise(&turning.sleeping);
+    reader.run([&] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        drive_perform(drive_, GP_ACTION_UNLOCK_PI);
+    });
+    for (uint32_t i = 0; i < 4; i++)
+        EXPECT_EQ(drive_->numbers.ended[i], i + 1);
+    for (const drive_turning &turning : drive_->turning)
+        EXPECT_EQ(turning.event, 0u);
+}
+
 TEST(DriveProbes, AreThere)
 {
     EXPECT_EQ(test::missing_probes({"gp_fence", "boost"}), std::vector<std::string>{});
