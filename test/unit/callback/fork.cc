@@ -145,6 +145,16 @@ TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
     expect_barrier_ends();
 }
 
+/* All has returned, and the driver has not come by since. */
+TEST_F(CallbackFork, ALeafWhereAllHasReturnedIsNotLookedAt)
+{
+    queue_ready(record_, 2);
+    invoke(record_, everything());
+    ASSERT_NE(callback_next_marked(&cb_->working_leaves, world_.registry(), nullptr), nullptr);
+    fork();
+    EXPECT_EQ(callback_next_marked(&cb_->working_leaves, world_.registry(), nullptr), nullptr);
+}
+
 /* The driver's pass was between making them ready and saying so. */
 TEST_F(CallbackFork, WhatIsReadyIsSaidToBe)
 {

@@ -116,6 +116,21 @@ TEST_F(GpTasks, APromotionIsAnArrivalIfItMovesTasks)
     crank.end();
 }
 
+TEST_F(GpTasks, AnArrivalCountsForTheKindThatWaits)
+{
+    world_.set_inside(record_, 1);
+    test::Crank expedited(gp_, GP_EXPEDITED);
+    EXPECT_TRUE(expedited.begin_and_scan());
+    uint32_t came = gp_tasks_came(gp_, GP_EXPEDITED), others = gp_tasks_came(gp_, GP_NORMAL);
+    park(&task_[0]);
+    EXPECT_EQ(gp_tasks_came(gp_, GP_EXPEDITED), came + 1);
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), others) << "that kind waits for nobody";
+    expedited.poll(true);
+    unlock(&task_[0]);
+    EXPECT_TRUE(expedited.is_clear());
+    expedited.end();
+}
+
 TEST_F(GpTasks, BothKindsWaitForTheSameTask)
 {
     world_.set_inside(record_, 1);

@@ -294,6 +294,20 @@ TEST_F(Reader, UnregisteredIsSticky)
     }).join();
 }
 
+/* Of a task, 0 says that it runs on no thread. */
+TEST_F(Reader, AThreadKeepsItsIdWhichIsNobodyElsesAndNot0)
+{
+    std::set<uint32_t> ids;
+    for (int i = 0; i < 3; i++) {
+        std::thread([&] {
+            uint32_t id = reader_mount_id(registry_);
+            EXPECT_NE(id, 0u);
+            EXPECT_TRUE(ids.insert(id).second);
+            EXPECT_EQ(reader_mount_id(registry_), id);
+        }).join();
+    }
+}
+
 /* ---- fork ---- */
 
 TEST_F(Reader, OnlyTheForkingThreadIsLeft)
