@@ -180,6 +180,11 @@ TEST_F(Double, ANeighbourhoodOfTheTable)
     callback_double_leave(cb_, head);
     EXPECT_EQ(place(16), head);
     place(16) = nullptr;
+    place(3) = place(5) = head; /* two threads have queued it at once, and one of the two callbacks begins */
+    callback_double_leave(cb_, head);
+    EXPECT_EQ(place(3), nullptr);
+    EXPECT_EQ(place(5), head);
+    place(5) = other;
 }
 
 } // namespace
