@@ -247,6 +247,19 @@ TEST_F(CallbackFork, ABarrierWaitsForNoNumberThatIsLost)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
+/* Nor for what was queued behind its goal, in the child or before. */
+TEST_F(CallbackFork, ABarrierThatGoesOnKeepsItsGoals)
+{
+    enqueue(record_);
+    free_pointers(1);
+    callback_barrier_set(cb_);
+    enqueue(record_);
+    free_pointers(1);
+    fork();
+    EXPECT_EQ(callback_barrier_left(record_), 2u);
+    expect_barrier_ends();
+}
+
 TEST_F(CallbackFork, BetweenExchangeAndLink)
 {
     enqueue(record_);

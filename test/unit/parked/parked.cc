@@ -67,6 +67,42 @@ TEST(Holders, AreThoseWhoseListsHoldSomething)
     }
 }
 
+/* The child has no other thread: whom its grace periods are to wait for stands on the leaf's list, and nowhere else. */
+TEST(ParkedFork, PutsWhatStaysOnTheLeafsList)
+{
+    constexpr uint32_t elsewhere = 0x7ffffff0;
+    for (uint32_t stay : {0u, 1u, 2u, 3u}) {
+        test::World world;
+        reader_record *record = world.craft(0);
+        reader_leaf *leaf = record->leaf;
+        rcu_task on_thread = {}, on_leaf = {};
+        on_thread.mounted = stay & 1 ? 0 : elsewhere;
+        on_leaf.mounted = stay & 2 ? 0 : elsewhere;
+        reader_lock(leaf);
+        parked_add_to_leaf(leaf, &on_leaf, BOTH);
+        reader_unlock(leaf);
+        parked_add_to_thread(record, &on_thread);
+        EXPECT_NE(parked_holders(leaf), 0u);
+        reader_after_fork_child(world.registry(), nullptr);
+        parked_after_fork_child(world.registry());
+        EXPECT_EQ(parked_holders(leaf), 0u) << "no look need ask a thread";
+        EXPECT_EQ(parked_on_thread(record), 0u);
+        EXPECT_EQ(parked_on_leaf(leaf), (stay & 1) + (stay >> 1));
+        EXPECT_EQ(parked_anywhere(world.registry()), stay != 0);
+        EXPECT_EQ(leaf->awake.listed, stay != 0) << "scans look at it";
+        for (const rcu_task *task : {&on_thread, &on_leaf}) {
+            bool stays = task->mounted == 0;
+            EXPECT_EQ(task->where, static_cast<uint32_t>(stays ? PARKED_ON_LEAF : PARKED_NOWHERE));
+            EXPECT_EQ(task->leaf, stays ? leaf : nullptr);
+            EXPECT_EQ(task->record, nullptr);
+            EXPECT_FALSE(parked_is_waited_for(task));
+        }
+        reader_lock(leaf);
+        EXPECT_EQ(parked_begin(leaf, GP_NORMAL), stay != 0);
+        reader_unlock(leaf);
+    }
+}
+
 class Parked : public testing::Test
 {
   protected:
