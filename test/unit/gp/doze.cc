@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Grace periods put threads to sleep, wait for those who read, and cost nothing where all sleep.
  */
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -173,6 +174,22 @@ TEST_F(Doze, AForksChildHasNobodyLeaving)
     EXPECT_EQ(turn(1), 0u);
     turn(1);
     EXPECT_FALSE(is_awake(record));
+}
+
+/* Whoever turns is behind what it has unlinked itself. */
+TEST_F(Doze, NoFenceIsNeededOfTheThreadThatTurns)
+{
+    std::thread([&] {
+        reader_record *self = reader_slot_take(world_.registry());
+        test::publish(world_.registry(), self, &rtrcu_self);
+        EXPECT_FALSE(gp_needs_fence(gp_)) << "nobody else is awake";
+        reader_record *online = world_.craft(RTRCU_QSBR_ONLINE);
+        rtrcu_store_relaxed(&online->leaf->quiescent, reader_bit(online));
+        EXPECT_FALSE(gp_needs_fence(gp_));
+        world_.craft(0);
+        EXPECT_TRUE(gp_needs_fence(gp_));
+        world_.withdraw(self);
+    }).join();
 }
 
 } // namespace

@@ -58,6 +58,21 @@ TEST_F(Reader, AThreadTakesSoManyBytes)
     EXPECT_LT(bytes, told_bytes + 50);
 }
 
+/* What lies behind a leaf is the parts of other rooms. */
+TEST_F(Reader, ALeafIsLaidOutWithinItself)
+{
+    struct Pages {
+        reader_leaf leaf;
+        reader_record behind;
+    };
+    auto pages = test::zeroed<Pages>();
+    reader_leaf_init(&pages->leaf);
+    EXPECT_EQ(pages->leaf.record[READER_FANOUT - 1].slot, READER_FANOUT - 1u);
+    EXPECT_EQ(pages->leaf.record[READER_FANOUT - 1].leaf, &pages->leaf);
+    EXPECT_EQ(pages->behind.slot, 0u);
+    EXPECT_EQ(pages->behind.leaf, nullptr);
+}
+
 TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
 {
     EXPECT_EQ(reader_leaf_count(registry_), 1u);
