@@ -32,12 +32,20 @@ TEST_F(Count, WaitsAreCountedByTheirLength)
 /* When the oldest was queued goes with it through the stages, whatever is queued behind it. */
 TEST_F(Count, TheOldestIsKnownInEachStage)
 {
+    auto told = [&] {
+        struct rtrcu_stats stats = {};
+        callback_stats(cb_, &stats);
+        return stats.callback_oldest_ns;
+    };
     reader_record *record = world_.craft(0);
     struct callback_slot *slot = callback_slot(record);
+    EXPECT_EQ(told(), 0u);
     enqueue(record);
     slot->oldest_ns = 100; /* the first of all */
+    EXPECT_EQ(told(), 100u);
     callback_collect(cb_);
     EXPECT_EQ(slot->waiting_ns[0], 100);
+    EXPECT_EQ(told(), 100u);
     enqueue(record);
     slot->oldest_ns = 200;
     callback_collect(cb_); /* behind it, for the same grace period */
@@ -55,6 +63,7 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     }
     advance(record);
     EXPECT_EQ(slot->oldest_ready_ns, 100);
+    EXPECT_EQ(told(), 100u);
     EXPECT_EQ(slot->waiting_ns[0], 300);
     EXPECT_EQ(slot->waiting_ns[1], 0);
     callback_budget one = everything();
@@ -62,10 +71,12 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     invoke(record, one);
     EXPECT_EQ(slot->oldest_ready_ns, 0);
     EXPECT_EQ(slot->batch_ns, 100) << "one is left in the batch";
+    EXPECT_EQ(told(), 100u);
     grace_period();
     advance(record);
     EXPECT_EQ(slot->oldest_ready_ns, 300);
     invoke(record, everything());
+    EXPECT_EQ(told(), 0u);
     EXPECT_EQ(slot->batch_ns, 0);
     EXPECT_EQ(slot->waiting_ns[0], 0);
 }

@@ -331,6 +331,19 @@ TEST_F(CallbackFork, TheLastOfABatchBegunElsewhere)
     EXPECT_TRUE(order_.empty());
 }
 
+/* The first thread of a sandbox has the number 1. */
+TEST_F(CallbackFork, BegunByThreadNumberOne)
+{
+    queue_ready(record_, 2);
+    begin_elsewhere();
+    callback_slot(record_)->queue.claim = 1;
+    cbqueue_pop(&callback_slot(record_)->queue.batch);
+    fork();
+    EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
+    EXPECT_EQ(cb_->lost_at_fork.count, 1u);
+    expect_barrier_ends();
+}
+
 TEST_F(CallbackFork, BetweenTwoCallbacksOfABatch)
 {
     queue_ready(record_, 3);

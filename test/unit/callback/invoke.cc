@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Batches and their ends: by count, by time, by a deadline.
  */
+#include <pthread.h>
+
 #include "../../support/sync.h"
 #include "world.h"
 
@@ -196,6 +198,32 @@ TEST_F(Invocation, AnEstimateThatStopsEveryBatchFades)
     budget.deadline_ns = plat_clock_now() + 500000;
     EXPECT_EQ(invoke(record, budget), 0u);
     EXPECT_EQ(callback_slot(record)->queue.cost_ns, 875000u);
+}
+
+int cancel_state()
+{
+    int now;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &now);
+    pthread_setcancelstate(now, nullptr);
+    return now;
+}
+
+/* Half a callback would be left. */
+TEST_F(Invocation, AThreadInsideCallbacksIsNotCancelled)
+{
+    static int inside;
+    reader_record *record = world_.craft(0);
+    for (int before : {PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DISABLE}) {
+        int own;
+        inside = PTHREAD_CANCEL_ENABLE;
+        enqueue(record, [](rcu_head *) { inside = cancel_state(); });
+        make_ready(record);
+        pthread_setcancelstate(before, &own);
+        EXPECT_EQ(invoke(record, everything()), 1u);
+        EXPECT_EQ(cancel_state(), before);
+        EXPECT_EQ(inside, PTHREAD_CANCEL_DISABLE);
+        pthread_setcancelstate(own, nullptr);
+    }
 }
 
 TEST_F(Invocation, OwnersAreCounted)

@@ -20,6 +20,7 @@ class Policy : public CallbackWorld
     callback_budget budget_of(int32_t policy, int64_t asked_ns = 0)
     {
         callback_budget budget = {};
+        budget.count_max = 77; /* each policy says how many */
         callback_policy_of(policy)->owner_budget(cb_, record_, asked_ns, &budget);
         return budget;
     }

@@ -61,6 +61,17 @@ class Cbqueue : public testing::Test
 
 using Order = std::vector<size_t>;
 
+/* What a head's link says when it is queued means nothing: it may be of an earlier queue, or nobody has written it. */
+TEST_F(Cbqueue, AHeadIsTheLastWhateverItsLinkSaid)
+{
+    heads_[0].next = heads_[1].next = &heads_[2];
+    push(0);
+    EXPECT_EQ(heads_[0].next, nullptr);
+    push(1);
+    EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (std::vector<size_t>{0, 1}));
+    EXPECT_EQ(heads_[1].next, nullptr);
+}
+
 TEST_F(Cbqueue, KeepsOrderAndSaysWhenItWasEmpty)
 {
     EXPECT_TRUE(push(0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The buckets in which durations are counted.
+/* The buckets in which durations are counted, and what else is counted of grace periods.
  */
 #include <gtest/gtest.h>
 
@@ -20,4 +20,25 @@ TEST(Histogram, EachBeginsWhereTheOneBeforeEnds)
         EXPECT_EQ(gp_histogram_bucket(begin - 1), bucket - 1) << begin;
     }
     EXPECT_EQ(gp_histogram_bucket(INT64_MAX), GP_HISTOGRAM - 1u) << "the last has no end";
+}
+
+/* What programs are told is the normal machine's, and of expedited grace periods their number. */
+TEST(GpStats, AreWhatTheMachinesHaveCounted)
+{
+    test::World world;
+    struct gp_machine *normal = &world.gp()->machine[GP_NORMAL];
+    normal->completed.count = 11;
+    normal->busy.count = 12;
+    normal->at_once.count = 13;
+    normal->ns_last = 14;
+    normal->ns_max = 15;
+    world.gp()->machine[GP_EXPEDITED].completed.count = 16;
+    struct rtrcu_stats stats = {};
+    gp_stats(world.gp(), &stats);
+    EXPECT_EQ(stats.gp_completed, 11u);
+    EXPECT_EQ(stats.gp_busy, 12u);
+    EXPECT_EQ(stats.gp_at_once, 13u);
+    EXPECT_EQ(stats.gp_ns_last, 14u);
+    EXPECT_EQ(stats.gp_ns_max, 15u);
+    EXPECT_EQ(stats.exp_completed, 16u);
 }

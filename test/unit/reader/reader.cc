@@ -323,6 +323,42 @@ TEST_F(Reader, AThreadKeepsItsIdWhichIsNobodyElsesAndNot0)
     }
 }
 
+/* Whoever waits is woken by the last of a group, and by the last of all: not by each. */
+TEST_F(Reader, TheLastReaderWithoutARecordSaysSo)
+{
+    for (reader_group group : {READER_EVEN, READER_EVEN, READER_EVEN, READER_ODD, READER_ODD})
+        reader_anonymous_enter(registry_, group);
+    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_EVEN));
+    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_EVEN));
+    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_EVEN));
+    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_ODD));
+    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_ODD));
+    reader_anonymous_enter(registry_, READER_EVEN);
+    registry_->anonymous_in[READER_EVEN]++; /* another of its group is between its two counts: it comes or goes */
+    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_EVEN));
+    EXPECT_EQ(registry_->anonymous, 0u);
+}
+
+TEST_F(Reader, CountsAreOfAllLeaves)
+{
+    reader_record *first = world_.craft(0);
+    world_.fill_last_leaf();
+    reader_record *second = world_.craft(0);
+    ASSERT_NE(first->leaf, second->leaf);
+    first->leaf->awake.slept.count = 2;
+    second->leaf->awake.slept.count = 3;
+    first->leaf->awake.woken.count = 20;
+    second->leaf->awake.woken.count = 30;
+    first->slow_calls.count = 200;
+    second->slow_calls.count = 300;
+    struct rtrcu_stats stats = {};
+    reader_stats(registry_, &stats);
+    EXPECT_EQ(stats.threads_slept, 5u);
+    EXPECT_EQ(stats.threads_woken, 50u);
+    EXPECT_EQ(stats.slow_locks, 500u);
+    EXPECT_EQ(stats.threads_registered, 2u);
+}
+
 /* ---- fork ---- */
 
 TEST_F(Reader, OnlyTheForkingThreadIsLeft)

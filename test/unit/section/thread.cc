@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../support/complaints.h"
 #include "../../support/internals.h"
 #include "../../support/probes.h"
 #include "../../support/sync.h"
@@ -80,6 +81,24 @@ TEST(Leave, AtItsExitIsForGood)
         EXPECT_TRUE(reader_self_is(READER_STATE_GONE));
         EXPECT_EQ(section_record(gp_), nullptr);
     });
+}
+
+/* It is counted then, and what it leaves open is closed. */
+TEST(Leave, AtItsExitASectionWithoutARecordIsClosed)
+{
+    test::CapturedComplaints errors;
+    test::Worker reader;
+    reader.run([] {
+        (void)section_leave(gp_, true);
+        ASSERT_EQ(reader_self(), nullptr);
+        rcu_read_lock();
+        ASSERT_EQ(section_nesting(), 1u);
+        EXPECT_EQ(rtrcu_domain.registry.anonymous, 1u);
+        (void)section_leave(gp_, true);
+        EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(rtrcu_domain.registry.anonymous, 0u);
+    });
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section (nesting 1); closed"));
 }
 
 /* More than an unlock promotes: whoever waits is woken, and does the rest. */
