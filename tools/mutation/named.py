@@ -16,7 +16,7 @@ import subprocess
 import time
 
 from mutation import operators, seeded
-from mutation.build import LIBRARY, Changed, DoesNotCompile
+from mutation.build import Changed, DoesNotCompile
 
 DEFINITION = re.compile(r"^(?P<type>(?:static inline )?[a-z][\w ]*?[ *]+)(?P<name>\w+)\([^;{}]*?\)\n\{\n", re.M)
 ROW = re.compile(r"(\w+) (\S+): (\w+) (\{ .* \})$")
@@ -126,7 +126,7 @@ class Fault:
     def command(self, program, test):
         words = [str(program), f"--gtest_filter={test}", "--gtest_brief=0"]
         if self.path.startswith("include/"):
-            parts = (f"{program.name}.dir", f"{program.name}_c.dir", LIBRARY)
+            parts = (f"{program.name}.dir", f"{program.name}_c.dir")
             words[0] = str(self.changed.link(f"test/api/{program.name}", parts))
         return words, {"LD_LIBRARY_PATH": str(self.changed.library_folder())}
 
