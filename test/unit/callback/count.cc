@@ -29,6 +29,15 @@ TEST_F(Count, WaitsAreCountedByTheirLength)
     EXPECT_EQ(stats.latency_us_log2[RTRCU_LATENCY_BUCKETS - 1], 1u);
 }
 
+/* Callbacks and blocks that are freed: one more of either is one more. */
+TEST_F(Count, WhatHasReturnedIsOfBothKinds)
+{
+    reader_record *record = world_.craft(0);
+    callback_slot(record)->queue.invoked = 3;
+    callback_slot(record)->free_done = 4;
+    EXPECT_EQ(callback_returned(record), 7u);
+}
+
 /* When the oldest was queued goes with it through the stages, whatever is queued behind it. */
 TEST_F(Count, TheOldestIsKnownInEachStage)
 {

@@ -389,6 +389,26 @@ TEST_F(BoostByCaller, DoesNotWhereItMayNot)
     end(GP_EXPEDITED, {record});
 }
 
+/* Who boosts already has said where it runs, for whoever nudges it. */
+TEST_F(BoostByCaller, LeavesItToWhoBoosts)
+{
+    reader_record *record = sleeper();
+    begin(GP_EXPEDITED);
+    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    struct plat_tid other = reader_thread_id(record);
+    drive_->boosting.booster = other;
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        for (int i = 0; i < 3; i++)
+            (void)drive_boost_here(drive_, GP_EXPEDITED);
+    }).join();
+    EXPECT_TRUE(plat_tid_is(drive_->boosting.booster, other));
+    EXPECT_EQ(boosts(), 0u);
+    drive_->boosting.booster = {};
+    end(GP_EXPEDITED, {record});
+}
+
 /* One that is not above it could not end its spinning. */
 TEST_F(BoostByCaller, NeedsANudgerAboveIt)
 {

@@ -31,6 +31,14 @@ class Node : public testing::TestWithParam<gp_kind>
     }
 };
 
+/* With every check on the number wraps before long: it begins where it is said to. */
+TEST_P(Node, TheFirstNumberIsTheOneThatIsTold)
+{
+    test::World world;
+    EXPECT_EQ(gp_seq(world.gp(), GetParam()), SEQ_FIRST);
+    EXPECT_EQ(gp_needed(world.gp(), GetParam()), SEQ_FIRST);
+}
+
 TEST_P(Node, TransitionsAreThoseOfTheTable)
 {
     test::Transitions table("src/gp/node.h", "before");
