@@ -29,10 +29,9 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 	@tools/setup library program check test tidy
 	@tools/test $(ARGS)
 
-test-long: ## behind `make test`: what takes longer, and a few seeded faults for the unit tests
+test-long: ## behind `make test`: what takes longer
 	@tools/setup library program check test tidy
 	@tools/test --long debug
-	@tools/mutants --only 'unit_*' --sample 30 --seconds 90 --least 50 --fresh
 
 test-all: ## before a release, an hour or more: the other variants whole, every test's fault, a sample for every check
 	@tools/setup library program check test tidy aarch64
