@@ -96,6 +96,8 @@ bool wait_until(Actor &actor, const std::function<bool()> &holds)
         if (now_ns() > end)
             return false;
         actor.record.beats.fetch_add(1, std::memory_order_relaxed);
+        if (actor.context.stopping.load()) // the others have left, whose quiescent states driver sched relies on
+            rcu_process_callbacks(0);
         pause_ns(nap_ns);
         nap_ns = std::min<int64_t>(nap_ns * 2, 200'000);
     }
