@@ -39,8 +39,6 @@ static struct rcu_head *next_head(struct callback *cb, struct reader_record *rec
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     struct rcu_head *head = queue->batch.first;
-    if (!head)
-        return NULL;
 
     if ((int64_t)(queue->known - queue->invoked) <= 0 && !callback_may_begin(cb, record))
         return NULL;
@@ -58,11 +56,10 @@ static struct rcu_head *next_head(struct callback *cb, struct reader_record *rec
     return head;
 }
 
-/* Run one callback, or free one pointer.  False: there is none, or it cannot be reached yet. */
+/* Run one callback of a batch that has any, or free one pointer.  False: it cannot be reached yet. */
 static bool run_next(struct callback *cb, struct reader_record *record)
 {
-    const struct rcu_head *first = callback_slot(record)->queue.batch.first;
-    if (first && callback_is_free_block(first->func)) {
+    if (callback_is_free_block(callback_slot(record)->queue.batch.first->func)) {
         callback_free_one(record);
         return true;
     }
@@ -130,6 +127,14 @@ static uint32_t next_interval(const struct cb_queue *queue, const struct invocat
     return inv->interval * 2 > fits ? fits : inv->interval * 2;
 }
 
+/* What the callbacks since the last reading of the clock have told. */
+static void learn(struct callback *cb, struct callback_slot *slot, const struct invocation *inv, int64_t now)
+{
+    learn_cost(&slot->queue, inv, now);
+    if (inv->since_check)
+        look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
+}
+
 /* Read the clock and say whether the next interval still fits. */
 static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct invocation *inv)
 {
@@ -137,10 +142,7 @@ static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct i
     struct cb_queue *queue = &slot->queue;
     int64_t now = plat_clock_now();
 
-    learn_cost(queue, inv, now);
-    if (inv->since_check)
-        look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
-
+    learn(cb, slot, inv, now);
     inv->checked_ns = now;
     inv->since_check = 0;
     inv->interval = next_interval(queue, inv);
@@ -171,11 +173,7 @@ static uintptr_t next_function(const struct reader_record *record, const struct 
 /* Is the next callback of another function than the last?  Then nothing is known of its cost: intervals begin anew. */
 static bool is_of_another_kind(const struct reader_record *record, struct invocation *inv)
 {
-    const struct rcu_head *next = callback_slot(record)->queue.batch.first;
-    if (!next)
-        return false;
-
-    uintptr_t function = next_function(record, next);
+    uintptr_t function = next_function(record, callback_slot(record)->queue.batch.first);
     if (function == inv->function)
         return false;
 
@@ -194,7 +192,8 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     uint64_t done = 0;
 
     trace3(batch_begin, cb->gp, reader_thread_id(record).number, budget->count_max);
-    while (done < budget->count_max && !(budget->stop && tally_read(budget->stop))) {
+    /* A batch that is through has not been stopped by its time, however late it is. */
+    while (queue->batch.first && done < budget->count_max && !(budget->stop && tally_read(budget->stop))) {
         bool look = timed && (is_of_another_kind(record, &inv) || inv.since_check >= inv.interval);
         if (look && time_is_up(cb, slot, &inv))
             break;
@@ -205,7 +204,7 @@ static uint64_t run_batch(struct callback *cb, struct reader_record *record, con
     }
 
     if (timed && inv.since_check)
-        note_if_longest(slot, (uint64_t)(plat_clock_now() - inv.checked_ns) / inv.since_check);
+        learn(cb, slot, &inv, plat_clock_now());
     else if (!timed)
         look_at_time(cb, slot, done, plat_clock_now() - begin_ns);
 

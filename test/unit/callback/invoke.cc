@@ -90,6 +90,27 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
     EXPECT_EQ(invoke(record, everything()), 40 - done);
 }
 
+/* Its last callback runs past the end: nothing is left that it could have stopped before. */
+TEST_F(Invocation, ABatchThatIsThroughHasNotBeenStopped)
+{
+    reader_record *record = world_.craft(0);
+    for (int64_t callback_budget::*end : {&callback_budget::end_ns, &callback_budget::deadline_ns}) {
+        uint64_t stops = 0;
+        enqueue(record, spin);
+        make_ready(record);
+        callback_budget budget = everything();
+        budget.by_owner = true;
+        do { /* none is run by a thread that is kept from its CPU until the end */
+            stops = cb_->budget_stops.count + cb_->deadline_stops.count;
+            callback_slot(record)->queue.cost_ns = 0;
+            budget.*end = spin_until_ns = plat_clock_now() + 2000000;
+        } while (invoke(record, budget) == 0);
+        EXPECT_EQ(cb_->budget_stops.count + cb_->deadline_stops.count, stops);
+        EXPECT_EQ(callback_slot(record)->queue.cut, 0u);
+        EXPECT_GT(callback_slot(record)->queue.cost_ns, 0u) << "the estimate learns";
+    }
+}
+
 /* The estimate is of the cheap ones: behind a change of function it tells nothing. */
 TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksBehindQuickOnes)
 {
