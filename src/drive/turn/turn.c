@@ -92,13 +92,11 @@ static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool a
         return false;
 
     do {
-        for (int i = 0; i < SPIN_POLLS; i++) {
-            if (gp_is_clear(drive->gp, kind))
-                return true;
+        for (int i = 0; i < SPIN_POLLS && !gp_is_clear(drive->gp, kind); i++) {
             rtrcu_cpu_relax();
             poll_readers(drive, kind, arm);
         }
-    } while (plat_clock_now() < until);
+    } while (!gp_is_clear(drive->gp, kind) && plat_clock_now() < until);
 
     return true;
 }
