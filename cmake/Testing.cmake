@@ -17,7 +17,12 @@ endif()
 # rtrcu_long_tests(test...): `make test` leaves them to `make test-long`: they compile much, try whole programs, or test
 # the tests.
 function(rtrcu_long_tests)
-    set_property(TEST ${ARGN} APPEND PROPERTY LABELS ${RTRCU_VARIANT} long)
+    foreach(test ${ARGN})
+        get_property(labels TEST ${test} PROPERTY LABELS)
+        list(APPEND labels ${RTRCU_VARIANT} long)
+        list(REMOVE_DUPLICATES labels)
+        set_property(TEST ${test} PROPERTY LABELS ${labels})
+    endforeach()
 endfunction()
 
 # Most of a test's compile time goes into headers of GoogleTest and of the C++ library: they are compiled once, and
