@@ -352,8 +352,9 @@ void callback_thread_ends(struct callback *cb)
         return;
 
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
-        for (uint32_t slot = 0; slot < READER_FANOUT; slot++) {
-            struct callback_slot *at = &callback_leaf(leaf)->slot[slot];
+        struct reader_record *record;
+        for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
+            struct callback_slot *at = callback_slot(record);
             bool wanted;
             if (plat_tid_is(cbqueue_claimer(rtrcu_load_relaxed(&at->queue.claim)), lock_thread_id()))
                 let_go(&(struct claim){.slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});

@@ -109,7 +109,7 @@ TEST(Misuse, ALongCallbackIsSaid)
 {
     test::ChildResult result = test::run_child("long_callback");
     EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("1 callbacks took 1")) << result.output;
+    EXPECT_TRUE(result.contains("1 callbacks took ")) << result.output;
 }
 
 CHILD(queued_again_by_itself)

@@ -135,6 +135,7 @@
     X(ForkWaking) \
     X(ForkCalling) \
     X(ForkBarrier) \
+    X(ForkTold) \
     X(ForkTwice) \
     X(FullCookie) \
     X(CallCookies) \

@@ -2,7 +2,8 @@
 /* What readers look at while updaters replace it: an object that says whether its time is over.
  *
  * An object that was replaced is poisoned behind its grace period, and its memory is not used again before thousands of
- * others were, and then under another serial number.  So a reader that holds one too long finds out, where a freed
+ * others were, and then under another serial number; never before, however long its updater is kept from its CPU with
+ * it.  So a reader that holds one too long finds out, where a freed
  * object would come back from the allocator as good as new.  Sections are long enough for an updater that does not wait
  * to be back in time, and they count how often the object was replaced under them: a test goes on until that has
  * happened, since otherwise it could not fail.
@@ -30,7 +31,8 @@ namespace test
 class Replaced
 {
   public:
-    /* 0: poisoned.  The plain copy is for the race detector, which sees no missing order between atomic accesses. */
+    /* 0: poisoned, or not used yet.  The plain copy is for the race detector, which sees no missing order between
+     * atomic accesses. */
     struct Object {
         std::atomic<uint64_t> serial{0};
         uint64_t copy = 0;
@@ -54,11 +56,14 @@ class Replaced
 
     Object *make()
     {
-        uint64_t serial = made_.fetch_add(1) + 1;
-        Object *fresh = &all_[serial % objects];
-        fresh->copy = serial;
-        fresh->serial.store(serial, std::memory_order_relaxed);
-        return fresh;
+        for (;;) { /* beyond those that updaters have in their hands */
+            uint64_t serial = made_.fetch_add(1) + 1, unused = 0;
+            Object *fresh = &all_[serial % objects];
+            if (!fresh->serial.compare_exchange_strong(unused, serial, std::memory_order_acquire))
+                continue;
+            fresh->copy = serial;
+            return fresh;
+        }
     }
     bool is_current(const Seen &seen) const
     {
@@ -111,9 +116,8 @@ class Replaced
     /* Behind a grace period; nobody may look at it any more. */
     void retire(const Taken &old)
     {
-        uint64_t serial = old.serial;
-        if (old.object->serial.compare_exchange_strong(serial, 0, std::memory_order_relaxed))
-            old.object->copy = 0;
+        old.object->copy = 0;
+        old.object->serial.store(0, std::memory_order_release);
     }
     template <typename Wait> void replace(Wait wait)
     {

@@ -20,22 +20,24 @@ namespace test
 {
 
 inline long (*answer_of_test)();
-inline unsigned long second_argument; /* of the call that is answered */
+inline unsigned long second_argument, third_argument; /* of the call that is answered */
 
 inline void answer_trapped(int, siginfo_t *, void *context)
 {
     auto &machine = static_cast<ucontext_t *>(context)->uc_mcontext;
 #ifdef __x86_64__
     second_argument = static_cast<unsigned long>(machine.gregs[REG_RSI]);
+    third_argument = static_cast<unsigned long>(machine.gregs[REG_RDX]);
     machine.gregs[REG_RAX] = answer_of_test();
 #else
     second_argument = machine.regs[1];
+    third_argument = machine.regs[2];
     machine.regs[0] = static_cast<unsigned long>(answer_of_test());
 #endif
 }
 
-/* From now on @answer answers @call of the calling thread, which has no other use; where the first argument is @about
- * alone, if that is not NULL.  False if that cannot be had here. */
+/* From now on @answer answers @call of the calling thread, which has no other use, and of threads that it makes; where
+ * the first argument is @about alone, if that is not NULL.  False if that cannot be had here. */
 inline bool trap(long call, const void *about, long (*answer)())
 {
     struct sigaction action = {};

@@ -208,6 +208,35 @@ void aside_setup()
     queued = make_object();
 }
 
+// Its queue is ready, and it runs it for the daemons.
+void fill_for_daemons()
+{
+    register_reader();
+    call_rcu(&queued->head, free_callback);
+    (void)callback_collect(&rtrcu_domain.cb);
+    rtrcu_synchronize();
+}
+
+void serve_once()
+{
+    (void)drive_dispatch(&rtrcu_domain.drive);
+}
+
+// Whoever forks waits for the callback that is under way, and is told of its end.
+void told_setup()
+{
+    configure();
+    sim::no_timeouts();
+    forking = forked = false;
+    queued = make_object();
+    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
+    rtrcu_domain.config.first.driver = RTRCU_DRIVER_SCHED;
+    rtrcu_domain.drive.driver = drive_driver_of(RTRCU_DRIVER_SCHED);
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
+    sim::as_thread(sim::thread("server", serve_once), fill_for_daemons);
+    sim::thread("forker", fork_here);
+}
+
 // ---- a thread that gathers pointers in blocks, in a second one too ----
 
 constexpr uint32_t kRetired = 4;
@@ -349,7 +378,7 @@ void check_between_handlers()
 } // namespace
 
 extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
-    kForkBlocks, kForkWaking, kForkCalling, kForkBarrier, kForkTwice;
+    kForkTold, kForkBlocks, kForkWaking, kForkCalling, kForkBarrier, kForkTwice;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -363,6 +392,10 @@ const sim::Scenario kForkQueued = {"fork-queued",          "a fork beside a call
 const sim::Scenario kForkAside = {
     "fork-aside", "a fork beside one who waits, and runs the callbacks", aside_setup, nullptr, check_between_handlers,
     12000};
+
+const sim::Scenario kForkTold = {"fork-told",            "a fork waits for a callback that is under way",
+                                 told_setup,             nullptr,
+                                 check_between_handlers, 12000};
 
 const sim::Scenario kForkBlocks = {
     "fork-blocks", "a fork beside a thread that retires objects", blocks_setup, nullptr, check_between_handlers, 12000};

@@ -171,6 +171,18 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     end(GP_NORMAL, {record});
 }
 
+/* Where another still needs help, who has had his share is chosen no more, and is nobody's afterwards. */
+TEST_F(Boost, WhoHasHadHisShareIsLetGo)
+{
+    reader_record *had = sleeper(), *other = sleeper();
+    begin(GP_NORMAL);
+    drive_slot(had)->boosted_gp = gp_seq(world_.gp(), GP_NORMAL);
+    drive_slot(had)->boosted_ns = drive_->share_ns;
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_slot(other)->boosted_ns) > 0; });
+    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(had)->boosted_ns), drive_->share_ns);
+    end(GP_NORMAL, {had, other});
+}
+
 /* Behind a slice that ran out nobody is boosted for as long, whatever became of those after it. */
 TEST_F(Boost, RestsBehindASliceThatRanOut)
 {
@@ -201,6 +213,43 @@ TEST_F(Boost, NotOfWhoIsGone)
     EXPECT_EQ(boosts(), 0u);
     EXPECT_EQ(rtrcu_load_acquire(&drive_->boost_ns.count), 0u);
     end(GP_NORMAL, {gone});
+}
+
+std::atomic<int> room_sleeps, rest_sleeps;
+
+/* A sleep of the booster's, which ends at once: between two looks, or behind a slice that ran out. */
+long note_sleep()
+{
+    long ns = reinterpret_cast<const struct timespec *>(test::third_argument)->tv_nsec;
+    room_sleeps += ns == 100000;
+    rest_sleeps += ns == 1000000;
+    return 0;
+}
+
+/* A round that kept nobody's CPU is followed by the next at once. */
+TEST_F(Boost, DoesNotRestWhereNoSliceRanOut)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    reader_record *gone = sleeper();
+    finish_last_sleeper();
+    begin(GP_NORMAL);
+    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_clock_nanosleep, nullptr, note_sleep);
+        EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_BOOST), 0);
+    }).join();
+    for (int i = 0; trapped && i < 2; i++) { /* the first is through when the second has been taken */
+        drive_boost(drive_, GP_NORMAL);
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
+    }
+    EXPECT_TRUE(!trapped || room_sleeps >= 10);
+    EXPECT_EQ(rest_sleeps, 0);
+    end(GP_NORMAL, {gone});
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
 }
 
 /* One thread wakes those who boost: two of them might spin at once, on CPUs that it does not wake. */
@@ -243,12 +292,16 @@ TEST_F(Boost, WhereNobodyBoostsTheNudgerSleepsOn)
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() > 0; });
     end(GP_NORMAL, {record});
+    int priority = -1;
     EXPECT_TRUE(test::eventually([&] {
         lock_acquire(&nudger_->lock);
         bool rests = drive_->boosting.nap_ns == 0 && drive_->boosting.booster.number == 0;
+        if (rests)
+            priority = rtrcu_load_relaxed(&drive_->boosting.priority);
         lock_release(&nudger_->lock);
         return rests;
     }));
+    EXPECT_EQ(priority, 0) << "nobody has boosted since";
 }
 
 /* A grace period of the other kind may not have come to its delay. */
@@ -288,6 +341,8 @@ TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     loses_its_flag = sleeper();
+    reader_record *keeps_it = sleeper(); /* looked at behind the other */
+    ASSERT_EQ(loses_its_flag->leaf, keeps_it->leaf);
     begin(GP_EXPEDITED);
     ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
     ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
@@ -305,7 +360,7 @@ TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
         EXPECT_TRUE(boosted);
         EXPECT_EQ(fences, 2);
     }
-    end(GP_EXPEDITED, {loses_its_flag});
+    end(GP_EXPEDITED, {loses_its_flag, keeps_it});
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
 }

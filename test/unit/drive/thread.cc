@@ -133,6 +133,15 @@ TEST_F(Thread, WhatTheOneThatForkedBlocksIsKnown)
     EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR2), 0);
 }
 
+/* Whose end would not come. */
+TEST_F(Thread, WithoutThreadsOfOursNobodyWatchesForTheEnd)
+{
+    keep(); /* if one does, it does so behind the test too */
+    drive_main_ends(drive_);
+    EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->main_ended, 1u);
+}
+
 /* A daemon that ends is no longer counted, and may be made again. */
 TEST_F(Thread, OneThatEndsMayBeMadeAgain)
 {

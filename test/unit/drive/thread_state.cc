@@ -114,6 +114,8 @@ TEST_F(ThreadState, WhoWasRefusedIsNotAskedForAWhile)
         GTEST_SKIP() << "memory cannot be limited";
     drive_thread thread = in("STARTING");
     EXPECT_LT(make_refused(&thread), 0);
+    EXPECT_NE(drive_->refused_ns, 0);
+    drive_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
     EXPECT_EQ(drive_thread_claim(drive_, &thread), -EAGAIN);
     rtrcu_store_relaxed(&drive_->refused_ns, int64_t{0});
     EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);

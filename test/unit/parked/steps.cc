@@ -58,10 +58,14 @@ bool is_whole(const struct parked_leaf *part)
     _exit((is_whole(parked_leaf(record->leaf)) ? 0 : 1) + (listed ? 2 : 0));
 }
 
+/* A tracee that comes to no further place for so long does not come to its end. */
+constexpr unsigned int stuck_s = 50;
+
 /* The interrupted thread does not exist in the child: where it stands is where the fork found it. */
 void fork_here(int)
 {
     int status = 0;
+    alarm(stuck_s);                               /* it goes on, however slowly */
     long pid = syscall(SYS_clone, 0, 0, 0, 0, 0); /* its end is no signal */
     if (pid == 0)
         go_on_in_the_child();
@@ -112,7 +116,7 @@ void park_promote_and_end()
     struct sigaction action = {};
     action.sa_handler = fork_here;
     sigaction(SIGUSR1, &action, nullptr);
-    alarm(50);
+    alarm(stuck_s);
     world = new test::World;
     record = world->craft(0);
     for (int i : {0, 1})
