@@ -393,9 +393,8 @@ const sim::Scenario kForkAside = {
     "fork-aside", "a fork beside one who waits, and runs the callbacks", aside_setup, nullptr, check_between_handlers,
     12000};
 
-const sim::Scenario kForkTold = {"fork-told",            "a fork waits for a callback that is under way",
-                                 told_setup,             nullptr,
-                                 check_between_handlers, 12000};
+const sim::Scenario kForkTold = {
+    "fork-told", "a fork waits for a callback that is under way", told_setup, nullptr, check_between_handlers, 12000};
 
 const sim::Scenario kForkBlocks = {
     "fork-blocks", "a fork beside a thread that retires objects", blocks_setup, nullptr, check_between_handlers, 12000};
