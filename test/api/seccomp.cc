@@ -475,8 +475,8 @@ TEST(SandboxStall, AVisitBehindARealTimeReaderIsReported)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
-    /* Where others' real-time threads hold the other CPU, who would say so comes to run no sooner than the visitor: when
-     * the kernel's bound on real-time threads lets both. */
+    /* Where others' real-time threads hold the other CPU, who would say so comes to run no sooner than the visitor:
+     * when the kernel's bound on real-time threads lets both. */
     test::ChildResult result;
     for (int i = 0; i < 20 && !result.contains("does not come to run on CPU"); i++) {
         result = test::run_child("visit_behind_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
