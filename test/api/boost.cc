@@ -7,8 +7,6 @@
  */
 #include <atomic>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "../support/sync.h"
+#include "../support/threads.h"
 #include "child.h"
 
 namespace
@@ -191,31 +190,17 @@ CHILD(a_slice_is_a_slice)
     REQUIRE(all.boost_ns_max < 40000000); /* of slices of 1 ms, with room for a machine that is busy */
 }
 
-/* How often the library's thread of that name has gone to sleep. */
-long sleeps_of(const char *name)
-{
-    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
-        std::string comm, word;
-        std::ifstream(task.path() / "comm") >> comm;
-        std::ifstream status(task.path() / "status");
-        while (comm == name && status >> word) {
-            if (word == "voluntary_ctxt_switches:" && status >> word)
-                return std::stol(word);
-        }
-    }
-    return -1;
-}
-
 bool caller_has_boosted;
 
 void call_in_real_time()
 {
     uint64_t boosts = test::stats().boosts;
-    long slept = sleeps_of("rtrcu-boost");
+    pid_t booster = test::thread_called("rtrcu-boost");
+    long slept = test::sleeps_of(booster);
     REQUIRE(set_priority(20));
     synchronize_rcu_expedited();
     REQUIRE(set_priority(0));
-    caller_has_boosted |= test::stats().boosts > boosts && slept > 0 && sleeps_of("rtrcu-boost") == slept;
+    caller_has_boosted |= test::stats().boosts > boosts && slept > 0 && test::sleeps_of(booster) == slept;
 }
 
 /* It would only wait for a worker that does the same.  The section ends within a slice: what is left behind one is the
@@ -225,7 +210,10 @@ CHILD(a_real_time_caller_boosts)
     if (!real_time_allowed())
         _exit(3);
     synchronize_rcu_expedited();
-    REQUIRE(test::eventually([] { return sleeps_of("rtrcu-boost") > 0 && sleeps_of("rtrcu-nudge") > 0; }));
+    REQUIRE(test::eventually([] {
+        return test::sleeps_of(test::thread_called("rtrcu-boost")) > 0 &&
+               test::sleeps_of(test::thread_called("rtrcu-nudge")) > 0;
+    }));
     for (int i = 0; i < 20 && !caller_has_boosted; i++)
         with_a_preempted_reader(call_in_real_time);
     REQUIRE(caller_has_boosted);

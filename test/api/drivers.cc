@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <dirent.h>
-#include <fstream>
 #include <sched.h>
 #include <string>
 #include <thread>
@@ -18,6 +16,7 @@
 #pragma GCC diagnostic pop
 
 #include "../support/sync.h"
+#include "../support/threads.h"
 #include "child.h"
 #include "owned.h"
 
@@ -112,28 +111,12 @@ INSTANTIATE_TEST_SUITE_P(Pairs, Drivers, testing::ValuesIn(all_pairs()),
 
 /* ---- kthread ---- */
 
-/* The thread of the driver; 0: there is none. */
-pid_t driver_thread()
-{
-    pid_t found = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    REQUIRE(tasks);
-    while (struct dirent *entry = readdir(tasks)) {
-        std::string name;
-        std::getline(std::ifstream(std::string("/proc/self/task/") + entry->d_name + "/comm"), name);
-        if (name == "rtrcu-gp")
-            found = static_cast<pid_t>(std::stol(entry->d_name));
-    }
-    closedir(tasks);
-    return found;
-}
-
 CHILD(sleeps_without_work)
 {
     queue(1);
     rcu_barrier();
     struct rtrcu_stats before = test::stats(), now = before;
-    const pid_t driver = driver_thread();
+    const pid_t driver = test::thread_called("rtrcu-gp");
     /* Quiet when no pass is seen in the time of forty ticks, and the driver sleeps behind them: on a busy machine one
      * that ticks may come to run in none of these, but is awake then. */
     REQUIRE(test::eventually([&] {
@@ -548,7 +531,7 @@ CHILD(late_reader_on_one_cpu)
     uint64_t busy = test::stats().gp_busy;
     queue(1);
     REQUIRE(test::eventually([&] { return test::stats().gp_busy > busy; }));
-    const pid_t driver = driver_thread();
+    const pid_t driver = test::thread_called("rtrcu-gp");
     REQUIRE(test::eventually([&] { return test::is_asleep(driver); })); /* it has asked, and looked again */
     late.steps.reach(2);
     reader.join();

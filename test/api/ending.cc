@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <pthread.h>
 #include <string>
 #include <sys/wait.h>
@@ -17,6 +15,7 @@
 #include <unistd.h>
 
 #include "../support/sync.h"
+#include "../support/threads.h"
 #include "child.h"
 #include "owned.h"
 
@@ -77,30 +76,7 @@ CHILD(threads_behind)
     });
 }
 
-/* Of a thread of this process, which has that name; nobody: 0. */
-pid_t thread_named(const std::string &name)
-{
-    std::error_code gone;
-    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task", gone)) {
-        std::string text;
-        std::ifstream file(entry.path() / "comm");
-        if (std::getline(file, text) && text == name)
-            return std::stoi(entry.path().filename());
-    }
-    return 0;
-}
-
-/* How often it has gone to sleep, and how much CPU time it has used. */
-unsigned long sleeps_of(pid_t thread)
-{
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/status");
-    for (std::string line; std::getline(file, line);) {
-        if (line.rfind("voluntary_ctxt_switches:", 0) == 0)
-            return std::stoul(line.substr(line.find(':') + 1));
-    }
-    return 0;
-}
-
+/* How much CPU time it has used. */
 double seconds_of(pid_t thread)
 {
     struct timespec used = {};
@@ -112,18 +88,18 @@ double seconds_of(pid_t thread)
 /* Who looks whether the process has ended sleeps between its looks: it uses the less of a CPU the longer it waits. */
 CHILD(watched_asleep)
 {
-    constexpr unsigned long looks = 10;
+    constexpr long looks = 10;
     constexpr double between = 0.05; /* seconds of sleep; a look takes a hundredth of that */
     queue(1);
     rcu_barrier();
     leave_to([] {
         pid_t watcher = 0;
-        REQUIRE(test::eventually([&] { return (watcher = thread_named("rtrcu-end")) != 0; }));
+        REQUIRE(test::eventually([&] { return (watcher = test::thread_called("rtrcu-end")) != 0; }));
         double before = seconds_of(watcher);
-        unsigned long sleeps = sleeps_of(watcher);
+        long sleeps = test::sleeps_of(watcher);
         REQUIRE(test::eventually([&] {
             REQUIRE(seconds_of(watcher) - before < looks * between / 2);
-            return sleeps_of(watcher) - sleeps >= looks;
+            return test::sleeps_of(watcher) - sleeps >= looks;
         }));
     });
 }

@@ -2,35 +2,17 @@
 /* Expedited grace periods: their own machine and worker, not behind normal ones, shared by their waiters.
  */
 #include <atomic>
-#include <dirent.h>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "../support/sync.h"
+#include "../support/threads.h"
 #include "child.h"
 
 namespace
 {
-
-/* The thread of this process that has the name, or 0. */
-int thread_called(const char *wanted)
-{
-    int found = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *entry; tasks && (entry = readdir(tasks)) != nullptr;) {
-        char path[300], name[64] = "";
-        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
-        FILE *file = fopen(path, "r");
-        if (file && fgets(name, sizeof(name), file) && std::string(name) == std::string(wanted) + "\n")
-            found = atoi(entry->d_name);
-        if (file)
-            fclose(file);
-    }
-    closedir(tasks);
-    return found;
-}
 
 int rt_priority_of(int thread)
 {
@@ -149,7 +131,7 @@ CHILD(worker_at_real_time)
 {
     synchronize_rcu_expedited();
     int worker = 0;
-    REQUIRE(test::eventually([&] { return (worker = thread_called("rtrcu-exp")) != 0; }));
+    REQUIRE(test::eventually([&] { return (worker = test::thread_called("rtrcu-exp")) != 0; }));
     REQUIRE(test::eventually([&] { return rt_priority_of(worker) == 7 || test::stats().rt_refused > 0; }));
 }
 
@@ -157,7 +139,7 @@ CHILD(worker_is_a_work_queue)
 {
     synchronize_rcu_expedited();
     int worker = 0;
-    REQUIRE(test::eventually([&] { return (worker = thread_called("rtrcu-exp")) != 0; }));
+    REQUIRE(test::eventually([&] { return (worker = test::thread_called("rtrcu-exp")) != 0; }));
     for (int i = 0; i < 20; i++)
         synchronize_rcu_expedited();
     REQUIRE(rt_priority_of(worker) == 0);
@@ -175,7 +157,7 @@ CHILD(caller_lifts_the_worker)
     int worker = 0;
     unsigned long cookie = start_poll_synchronize_rcu_expedited(); /* the worker's alone: it is there when this ends */
     REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
-    REQUIRE((worker = thread_called("rtrcu-exp")) != 0);
+    REQUIRE((worker = test::thread_called("rtrcu-exp")) != 0);
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
     std::thread caller([] { synchronize_rcu_expedited(); }); /* inherits our priority */
@@ -198,29 +180,18 @@ CHILD(callers_turn_the_first_step)
 {
     synchronize_rcu_expedited();
     int worker = 0;
-    REQUIRE(test::eventually([&] { return (worker = thread_called("rtrcu-exp")) != 0; }));
-    auto switches = [&] {
-        char path[64], line[128];
-        long voluntary = -1;
-        snprintf(path, sizeof(path), "/proc/self/task/%d/status", worker);
-        FILE *file = fopen(path, "r");
-        while (file && fgets(line, sizeof(line), file))
-            (void)sscanf(line, "voluntary_ctxt_switches: %ld", &voluntary);
-        if (file)
-            fclose(file);
-        return voluntary;
-    };
+    REQUIRE(test::eventually([&] { return (worker = test::thread_called("rtrcu-exp")) != 0; }));
     long before = 0;
     REQUIRE(test::eventually([&] { /* it has gone to sleep */
                                    long last = before;
-                                   before = switches();
+                                   before = test::sleeps_of(worker);
                                    return before == last && before > 0;
     }));
-    before = switches();
+    before = test::sleeps_of(worker);
     for (int i = 0; i < 1000; i++)
         synchronize_rcu_expedited();
     REQUIRE(test::stats().exp_completed == 1001);
-    REQUIRE(switches() - before < 100);
+    REQUIRE(test::sleeps_of(worker) - before < 100);
 }
 
 CHILD(drop_permission)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Turning the crank, step by step: what one step does, and where an ordinary thread sleeps instead.
  */
-#include <fstream>
 #include <string>
 
 #include "../../support/probes.h"
 #include "../../support/sandbox.h"
+#include "../../support/threads.h"
 #include "../../support/variant.h"
 #include "world.h"
 
@@ -267,21 +267,10 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     EXPECT_GE(drive_->turning[GP_NORMAL].slept.count, 1u);
 }
 
-/* How often a thread of this process has gone to sleep. */
-unsigned long sleeps_of(uint32_t thread)
-{
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/status");
-    for (std::string line; std::getline(file, line);) {
-        if (line.rfind("voluntary_ctxt_switches:", 0) == 0)
-            return std::stoul(line.substr(line.find(':') + 1));
-    }
-    return 0;
-}
-
 /* The rest look less and less often. */
 TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
 {
-    constexpr unsigned long ticks = 60;
+    constexpr long ticks = 60;
     config_.tick_us = 1000;
     reader_record *record = world_.craft(1);
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
@@ -292,9 +281,9 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
     second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    unsigned long before = sleeps_of(one), before_other = sleeps_of(other);
-    EXPECT_TRUE(test::eventually([&] { return sleeps_of(one) - before >= ticks; }));
-    EXPECT_LT(sleeps_of(other) - before_other, ticks / 2);
+    long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
+    EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
+    EXPECT_LT(test::sleeps_of(pid_t(other)) - before_other, ticks / 2);
     test::World::set_inside(record, 0);
     first.wait();
     second.wait();
