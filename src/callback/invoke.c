@@ -131,8 +131,7 @@ static uint32_t next_interval(const struct cb_queue *queue, const struct invocat
 static void learn(struct callback *cb, struct callback_slot *slot, const struct invocation *inv, int64_t now)
 {
     learn_cost(&slot->queue, inv, now);
-    if (inv->since_check)
-        look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
+    look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
 }
 
 /* Read the clock and say whether the next interval still fits. */
