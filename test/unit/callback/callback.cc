@@ -398,6 +398,20 @@ TEST_F(Callback, ALateDaemonLeavesTheDeadlineOfTheSlotsNextThread)
     EXPECT_EQ(callback_deadline(record), 7);
 }
 
+/* The next call of others finds them, and a daemon's are no owner's. */
+TEST_F(Callback, NobodyElseIsAsked)
+{
+    reader_record *ordinary = world_.craft(0);
+    queue_ready(ordinary, 1);
+    rtrcu_word_disarm(ordinary->self); /* the grace period had asked */
+    EXPECT_EQ(advance(ordinary), CALLBACK_OWNER);
+    EXPECT_EQ(rtrcu_word_of(ordinary->self) >> 24, RTRCU_FLAG_FAST);
+    config_.policy = RTRCU_POLICY_DAEMON;
+    test::World::set_inside(ordinary, RTRCU_QSBR_ONLINE);
+    EXPECT_EQ(advance(ordinary), CALLBACK_DAEMON);
+    EXPECT_EQ(rtrcu_word_of(ordinary->self) >> 24, RTRCU_FLAG_FAST);
+}
+
 /* ---- limits ---- */
 
 TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
@@ -461,6 +475,29 @@ TEST_F(Callback, BarrierWaitsForWhatWasQueuedBeforeAndNothingElse)
     invoke(b, everything());
     EXPECT_TRUE(callback_barrier_reached(cb_)) << "a's second came later";
     EXPECT_EQ(callback_pending(a), 1u);
+}
+
+/* Of each kind what has not returned, and nothing for what came later and has. */
+TEST_F(Callback, WhatABarrierWaitsForIsTold)
+{
+    reader_record *record = world_.craft(0);
+    struct callback_slot *slot = callback_slot(record);
+    slot->queue.barrier_goal = slot->free_goal = 5;
+    slot->queue.invoked = 3;
+    slot->free_done = 1;
+    EXPECT_EQ(callback_barrier_left(record), 6u);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    slot->queue.invoked = 9;
+    EXPECT_EQ(callback_barrier_left(record), 4u);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    slot->free_done = 9;
+    EXPECT_EQ(callback_barrier_left(record), 0u);
+    EXPECT_TRUE(callback_barrier_reached(cb_));
+    slot->queue.invoked = 4;
+    EXPECT_EQ(callback_barrier_left(record), 1u);
+    EXPECT_FALSE(callback_barrier_reached(cb_));
+    slot->queue.invoked = slot->free_done = 5;
+    EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
 TEST_F(Callback, BarrierIsNotStarvedByCallbacksThatQueueThemselves)

@@ -121,6 +121,76 @@ TEST_F(Count, TheLongestCallbackAndItsFunctionAreKept)
     }
 }
 
+/* One call at the maximum is one more. */
+TEST_F(Count, CallsAtTheMaximumAreCounted)
+{
+    struct rtrcu_stats stats = {};
+    callback_count_over_qmax(cb_);
+    callback_count_blocked(cb_);
+    callback_count_blocked(cb_);
+    callback_stats(cb_, &stats);
+    EXPECT_EQ(stats.over_qmax, 1u);
+    EXPECT_EQ(stats.blocked_at_qmax, 2u);
+}
+
+/* Of two leaves: what both have is told together, and of the worst the worse. */
+TEST_F(Count, EveryLeafIsTold)
+{
+    reader_record *first = world_.craft(0), *second = world_.craft(0);
+    while (second->leaf == first->leaf)
+        second = world_.craft(0);
+    uint64_t by_leaf = 1;
+    for (reader_record *record : {first, second}) {
+        callback_slot(record)->queue.enqueued = 30 * by_leaf;
+        callback_slot(record)->queue.invoked = 20 * by_leaf;
+        callback_slot(record)->free_queued = 7 * by_leaf;
+        callback_slot(record)->free_done = 5 * by_leaf;
+        callback_slot(record)->oldest_ns = static_cast<int64_t>(by_leaf == 1 ? 900 : 800);
+        callback_slot(record)->longest_ns = by_leaf == 1 ? 50 : 40;
+        callback_slot(record)->longest = by_leaf == 1 ? note : nullptr;
+        callback_leaf(record->leaf)->by_owner.count = 3 * by_leaf;
+        for (counter &bucket : callback_leaf(record->leaf)->latency_us_log2)
+            bucket.count = by_leaf;
+        by_leaf *= 10;
+    }
+    struct rtrcu_stats stats = {};
+    callback_stats(cb_, &stats);
+    EXPECT_EQ(stats.callbacks_queued, 37u * 11);
+    EXPECT_EQ(stats.callbacks_invoked, 25u * 11);
+    EXPECT_EQ(stats.callbacks_backlog, 12u * 11);
+    EXPECT_EQ(stats.callbacks_by_owner, 33u);
+    for (int i = 0; i < RTRCU_LATENCY_BUCKETS; i++)
+        EXPECT_EQ(stats.latency_us_log2[i], 11u) << i;
+    EXPECT_EQ(stats.callback_oldest_ns, 800u);
+    EXPECT_EQ(stats.callback_ns_max, 50u);
+    EXPECT_EQ(stats.callback_longest, reinterpret_cast<uintptr_t>(note));
+    callback_slot(second)->queue.invoked = 300; /* its pointers wait still */
+    stats = {};
+    callback_stats(cb_, &stats);
+    EXPECT_EQ(stats.callback_oldest_ns, 800u);
+    callback_slot(second)->free_done = 70; /* all has returned: what the time says is of before */
+    stats = {};
+    callback_stats(cb_, &stats);
+    EXPECT_EQ(stats.callback_oldest_ns, 900u);
+}
+
+/* Nobody runs them: what becomes ready behind them is younger. */
+TEST_F(Count, TheOldestOfWhatIsReadyStays)
+{
+    reader_record *record = world_.craft(0);
+    uint32_t times = callback_times_ready(record);
+    for (int64_t since_ns : {100, 200}) {
+        enqueue(record);
+        callback_slot(record)->oldest_ns = since_ns;
+        make_ready(record);
+        EXPECT_EQ(callback_slot(record)->oldest_ready_ns, 100);
+        EXPECT_EQ(callback_times_ready(record), ++times);
+        advance(record);
+        EXPECT_EQ(callback_times_ready(record), times) << "nothing more is ready";
+    }
+    EXPECT_EQ(invoke(record, everything()), 2u);
+}
+
 /* The first free that is lost is said. */
 TEST_F(Count, TheFirstLeakIsTheFirst)
 {

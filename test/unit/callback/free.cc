@@ -4,6 +4,7 @@
  * The program's malloc() and free() are the test's, so that it sees every call and can refuse memory.  A sanitizer has
  * functions of its own, and sees leaks and double frees itself.
  */
+#include <cerrno>
 #include <cstdlib>
 
 #include <sys/mman.h>
@@ -34,7 +35,10 @@ void __libc_free(void *memory);
 
 void *malloc(size_t bytes) noexcept
 {
-    return memory_is_gone ? nullptr : __libc_malloc(bytes);
+    if (!memory_is_gone)
+        return __libc_malloc(bytes);
+    errno = ENOMEM;
+    return nullptr;
 }
 
 void free(void *memory) noexcept
@@ -333,11 +337,14 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
         each = object();
     memory_is_gone = true;
     bool noted = true;
+    errno = EDOM;
     for (uint64_t i = 0; i < count; i++)
         noted &= callback_free(cb_, record_, {objects[i], free}) < CALLBACK_NO_MEMORY;
     noted &= callback_free(cb_, nullptr, {objects[count], free}) < CALLBACK_NO_MEMORY;
+    int number = errno;
     memory_is_gone = false;
     EXPECT_TRUE(noted);
+    EXPECT_EQ(number, EDOM) << "the caller's own";
     auto *newest = static_cast<rcu_head *>(callback_slot(record_)->free_block);
     void *pages[] = {newest, newest->next, callback_slot(orphan)->queue.tail};
     if (TEST_COUNTS_FREES) {
@@ -355,6 +362,20 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
         for (void *page : pages)
             EXPECT_FALSE(is_mapped(page)) << "pages are given back to the kernel";
     }
+}
+
+/* A handler that frees inside the call that it interrupts would break the ring. */
+TEST_F(Free, TheRingIsTakenOutOnce)
+{
+    if (!CHECK_DEBUG)
+        GTEST_SKIP() << "nobody looks";
+    give(1);
+    void *&word = callback_slot(record_)->free_block;
+    word = static_cast<char *>(word) + CALLBACK_FREE_OUT;
+    EXPECT_DEATH(callback_free(cb_, record_, {nullptr, free}), "!is_out\\(newest\\)");
+    word = static_cast<char *>(word) - CALLBACK_FREE_OUT;
+    make_ready(record_);
+    EXPECT_EQ(invoke(record_, everything()), 1u);
 }
 
 /* ---- rcu_retire(): each with its function ---- */

@@ -3,6 +3,7 @@
  */
 #include <pthread.h>
 
+#include "../../support/capture.h"
 #include "../../support/sync.h"
 #include "world.h"
 
@@ -175,6 +176,47 @@ TEST_F(Invocation, OneCallbackAtMostRunsPastTheDeadlineWhereAKindBecomesSlow)
     EXPECT_LE(done, 96u);
     EXPECT_EQ(cb_->deadline_stops.count, 1u);
     EXPECT_EQ(invoke(record, everything()), 135 - done);
+}
+
+void spin_a_little(rcu_head *)
+{
+    for (int64_t end = plat_clock_now() + 1500000; plat_clock_now() < end;)
+        ;
+}
+
+/* Halfway up to what one has cost, of which a millisecond counts; and first an eighth down, at a batch's first look. */
+TEST_F(Invocation, TheEstimateRisesByHalf)
+{
+    reader_record *record = world_.craft(0);
+    callback_budget budget = everything();
+    budget.end_ns = INT64_MAX;
+    for (uint32_t learned : {500000u, 718750u}) {
+        enqueue(record, spin_a_little);
+        make_ready(record);
+        EXPECT_EQ(invoke(record, budget), 1u);
+        EXPECT_EQ(callback_slot(record)->queue.cost_ns, learned);
+    }
+}
+
+/* Many that are quick may take long together; one that does is said, with its function. */
+TEST_F(Invocation, LongCallbacksAreSaid)
+{
+    reader_record *record = world_.craft(0);
+    test::CapturedErrors errors;
+    auto spin_long = [](rcu_head *head) {
+        spin_until_ns = plat_clock_now() + 100000000;
+        spin(head);
+    };
+    enqueue(record, spin_long);
+    for (int i = 1; i < 20000; i++)
+        enqueue(record);
+    make_ready(record);
+    EXPECT_EQ(invoke(record, everything()), 20000u);
+    EXPECT_EQ(errors.text(), "");
+    enqueue(record, spin_long);
+    make_ready(record);
+    EXPECT_EQ(invoke(record, everything()), 1u);
+    EXPECT_TRUE(errors.contains(": 1 callbacks took ")) << errors.text();
 }
 
 TEST_F(Invocation, AnEstimateThatDoesNotFitBeginsNothing)

@@ -156,6 +156,17 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "no ticks, no rest";
 }
 
+TEST_F(Policy, ThrottleRestsForItsTicks)
+{
+    config_.plugticks = 3;
+    config_.tick_us = 2000;
+    int64_t before = plat_clock_now();
+    callback_policy_of(RTRCU_POLICY_THROTTLE)->owner_done(cb_, record_, 0, true);
+    int64_t after = plat_clock_now();
+    EXPECT_GE(callback_slot(record_)->plugged_ns, before + 6000000);
+    EXPECT_LE(callback_slot(record_)->plugged_ns, after + 6000000);
+}
+
 TEST_F(Policy, ThrottleIsLiftedByAFlood)
 {
     config_.maxbatch = 7;
@@ -208,6 +219,29 @@ TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);
     cpu = 1;
     EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "on another CPU";
+}
+
+TEST_F(Policy, KrcudTakesTheCpuOfTheCallWhereNoneIsKnown)
+{
+    uint32_t cpu = PLAT_CPU_MAX;
+    EXPECT_FALSE(callback_rt_waits(cb_, record_));
+    for (uint32_t &each : cb_->rt_awake)
+        each = 1;
+    EXPECT_TRUE(callback_rt_waits(cb_, record_));
+    record_->cpu = &cpu;
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "nobody is counted there";
+    record_->cpu = nullptr;
+}
+
+/* What each of them costs, as often as they are. */
+TEST_F(Policy, KrcudsDeadlineIsNearAsLongBeforeAsAllOfThemTake)
+{
+    queue_ready(record_, 20);
+    callback_slot(record_)->queue.cost_ns = 3999999999;
+    callback_set_deadline(record_, plat_clock_now() + INT64_C(79000000000));
+    EXPECT_TRUE(callback_rt_waits(cb_, record_));
+    callback_set_deadline(record_, plat_clock_now() + INT64_C(3600000000000));
+    EXPECT_FALSE(callback_rt_waits(cb_, record_));
 }
 
 TEST_F(Policy, AwakeIsCountedOnceAThread)
