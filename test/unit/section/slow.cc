@@ -127,6 +127,46 @@ TEST(Slow, EachIsCounted)
     });
 }
 
+/* A handler's section while its thread is away in a call: what the thread has said of its fences holds no more. */
+TEST(Slow, ASectionOfAThreadThatIsAwayTakesBackThatItFences)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock(); /* registers */
+        rcu_read_unlock();
+        ASSERT_TRUE(reader_away_begin());
+        EXPECT_EQ(rtrcu_self.record->fence_ack, READER_FENCES_ANY);
+        rcu_read_lock();
+        EXPECT_NE(rtrcu_self.record->fence_ack, READER_FENCES_ANY);
+        rcu_read_unlock();
+        EXPECT_EQ(rtrcu_self.record->fence_ack, READER_FENCES_ANY) << "it is away still";
+        reader_away_end(&rtrcu_domain.registry);
+    });
+}
+
+/* It parked while the scan set the thread's bit, and stands on the thread's own list: it comes first. */
+TEST(Slow, AReportPromotesTheTaskThatParkedMeanwhile)
+{
+    rcu_task task;
+    rcu_task_init(&task, "meanwhile");
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    reader.run([&] {
+        parked_add_to_thread(rtrcu_self.record, &task);
+        rcu_read_unlock();
+        EXPECT_EQ(parked_on_thread(rtrcu_self.record), 0u);
+        EXPECT_EQ(task.where, static_cast<uint32_t>(PARKED_ON_LEAF));
+    });
+    EXPECT_FALSE(crank.is_clear()) << "it waits for the task";
+    rcu_task_unlist(&task);
+    crank.poll(true);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST(Slow, SignalsAreOpenAgain)
 {
     test::Worker reader;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a thread gives back when it leaves.
  */
+#include <climits>
+#include <pthread.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -137,6 +139,68 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
     crank.poll(true);
     ASSERT_TRUE(crank.is_clear());
     crank.end();
+}
+
+/* A key behind those that each thread has room for: only a call, no handler, may make room. */
+TEST(Join, ByACallMakesRoomForTheExitHook)
+{
+    std::vector<pthread_key_t> keys;
+    pthread_key_t key = 0;
+    do {
+        ASSERT_EQ(pthread_key_create(&key, nullptr), 0);
+        keys.push_back(key);
+    } while (key < 64);
+    unsigned int *exit_key = reader_exit_key(&rtrcu_domain.registry), before = *exit_key;
+    test::Worker reader;
+    reader.run([&] {
+        *exit_key = key;
+        uint32_t registered = reader_threads(&rtrcu_domain.registry);
+        EXPECT_EQ(section_record(gp_), nullptr) << "it would outlive its thread";
+        EXPECT_EQ(reader_threads(&rtrcu_domain.registry), registered);
+        EXPECT_EQ(section_register(gp_, 0), 0);
+        EXPECT_NE(reader_self(), nullptr);
+        EXPECT_TRUE(reader_self_is(READER_STATE_NAMED));
+        (void)section_leave(gp_, false);
+        EXPECT_FALSE(reader_self_is(READER_STATE_NAMED));
+        *exit_key = before;
+    });
+    reader.finish();
+    for (pthread_key_t each : keys)
+        pthread_key_delete(each);
+}
+
+/* Its slot is another's at once. */
+TEST(Join, WithoutAnExitHookGivesTheSlotBack)
+{
+    unsigned int *exit_key = reader_exit_key(&rtrcu_domain.registry), before = *exit_key;
+    test::Worker reader;
+    reader.run([&] {
+        reader_registry *registry = &rtrcu_domain.registry;
+        uint32_t used = reader_used(reader_leaf_at(registry, 0));
+        *exit_key = PTHREAD_KEYS_MAX - 1; /* of nobody */
+        EXPECT_EQ(section_record(gp_), nullptr);
+        EXPECT_EQ(section_register(gp_, 0), -ENOMEM);
+        *exit_key = before;
+        EXPECT_EQ(reader_used(reader_leaf_at(registry, 0)), used);
+    });
+}
+
+TEST(Join, OfflineIsWhatAThreadMayGoOutsideItsSections)
+{
+    test::Worker reader;
+    reader.run([] {
+        EXPECT_FALSE(section_may_go_offline(gp_));
+        ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
+        EXPECT_TRUE(section_may_go_offline(gp_));
+        rcu_read_lock();
+        EXPECT_FALSE(section_may_go_offline(gp_));
+        rcu_read_unlock();
+        EXPECT_TRUE(section_may_go_offline(gp_));
+        EXPECT_EQ(section_offline(gp_), GP_ACTION_NONE);
+        EXPECT_FALSE(section_may_go_offline(gp_)) << "it is";
+        section_online(gp_);
+        EXPECT_TRUE(section_may_go_offline(gp_));
+    });
 }
 
 TEST(SectionProbes, AreThere)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Grace periods that find nobody, what is asked of all readers at once, and what begins anew in the middle.
+ */
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+class Alone : public testing::Test
+{
+  protected:
+    test::World world_;
+    struct gp *gp_ = world_.gp();
+    gp_machine *normal_ = &world_.gp()->machine[GP_NORMAL];
+
+    bool pass()
+    {
+        lock_acquire(&normal_->crank);
+        bool passed = gp_pass_alone(gp_, GP_NORMAL);
+        lock_release(&normal_->crank);
+        return passed;
+    }
+    void expect_refused(const char *why)
+    {
+        uint64_t seq = normal_->seq, completed = normal_->completed.count, at_once = normal_->at_once.count;
+        EXPECT_FALSE(pass()) << why;
+        EXPECT_EQ(normal_->seq, seq) << why;
+        EXPECT_EQ(normal_->completed.count, completed) << why;
+        EXPECT_EQ(normal_->at_once.count, at_once) << why;
+    }
+    void expect_passed(const char *why)
+    {
+        uint64_t cookie = gp_snap(gp_, GP_NORMAL), completed = normal_->completed.count;
+        EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie));
+        EXPECT_TRUE(pass()) << why;
+        EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie)) << why;
+        EXPECT_FALSE(seq_is_running(normal_->seq));
+        EXPECT_EQ(normal_->completed.count, completed + 1);
+        EXPECT_EQ(normal_->at_once.count, completed + 1);
+        EXPECT_EQ(normal_->busy.count, 0u);
+    }
+};
+
+TEST_F(Alone, AGracePeriodPassesAtOnceWhereNobodyReads)
+{
+    expect_passed("nobody is there");
+    reader_record *record = world_.craft(0);
+    expect_refused("it may read at any time");
+    world_.withdraw(record);
+    expect_passed("it has gone");
+    for (reader_group group : {READER_EVEN, READER_ODD}) {
+        reader_anonymous_enter(world_.registry(), group);
+        expect_refused("one without a record reads");
+        (void)reader_anonymous_leave(world_.registry(), group);
+    }
+    expect_passed("it has left");
+}
+
+TEST_F(Alone, TheThreadThatTurnsIsNobodyWhileItIsOutside)
+{
+    std::thread([&] {
+        reader_record *self = reader_slot_take(world_.registry());
+        test::publish(world_.registry(), self, &rtrcu_self);
+        expect_passed("outside");
+        world_.set_inside(self, 1);
+        expect_refused("inside");
+        world_.set_inside(self, 0);
+        rcu_task task = {};
+        parked_add_to_thread(self, &task);
+        expect_refused("it has parked a task");
+        EXPECT_TRUE(parked_remove_from_thread(&task));
+        expect_passed("the task has ended");
+        reader_record *other = world_.craft(0);
+        expect_refused("another is awake");
+        world_.withdraw(other);
+        world_.withdraw(self);
+    }).join();
+}
+
+TEST_F(Alone, TheCookieThatIsNeededNextIsTheEarlier)
+{
+    uint64_t cookie = 0, next = gp_snap(gp_, GP_NORMAL);
+    EXPECT_FALSE(gp_next_needed(gp_, GP_NORMAL, &cookie));
+    EXPECT_TRUE(gp_request(gp_, GP_NORMAL, next));
+    EXPECT_EQ(gp_needed(gp_, GP_NORMAL), next);
+    EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
+    EXPECT_EQ(cookie, next);
+    EXPECT_TRUE(gp_request(gp_, GP_NORMAL, next + 3 * SEQ_STEP));
+    EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
+    EXPECT_EQ(cookie, next) << "the latest is further than one from now";
+    expect_passed("one of them");
+    EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
+    EXPECT_EQ(cookie, next + SEQ_STEP);
+    {
+        test::Crank crank(gp_);
+        (void)crank.begin_and_scan();
+        EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
+        EXPECT_EQ(cookie, next + 2 * SEQ_STEP) << "the one under way is no full one from now";
+        crank.end();
+    }
+}
+
+TEST_F(Alone, DurationsAreCountedAndTold)
+{
+    reader_record *reader = world_.craft(1);
+    {
+        test::Crank crank(gp_);
+        EXPECT_TRUE(crank.begin_and_scan(1000));
+        EXPECT_EQ(gp_began_ns(gp_, GP_NORMAL), 1000);
+        EXPECT_TRUE(gp_is_running(gp_, GP_NORMAL));
+        world_.set_inside(reader, 0);
+        (void)gp_report(gp_, reader);
+        crank.end(6000);
+        EXPECT_FALSE(gp_is_running(gp_, GP_NORMAL));
+        (void)crank.begin_and_scan(7000);
+        crank.end(8000);
+    }
+    EXPECT_EQ(normal_->ns_sum.count, 6000u);
+    uint64_t counted = 0;
+    for (const counter &bucket : normal_->ns_histogram)
+        counted += bucket.count;
+    EXPECT_EQ(counted, 2u);
+    EXPECT_EQ(normal_->ns_histogram[gp_histogram_bucket(5000)].count, 1u);
+    EXPECT_EQ(normal_->ns_histogram[gp_histogram_bucket(1000)].count, 1u);
+    {
+        test::Crank crank(gp_, GP_EXPEDITED);
+        (void)crank.begin_and_scan(1);
+        crank.end(2);
+    }
+    world_.withdraw(reader);
+    EXPECT_TRUE(pass());
+    struct rtrcu_stats stats = {};
+    gp_stats(gp_, &stats);
+    EXPECT_EQ(stats.gp_completed, 3u);
+    EXPECT_EQ(stats.gp_busy, 1u);
+    EXPECT_EQ(stats.gp_at_once, 1u);
+    EXPECT_EQ(stats.gp_ns_last, 1000u);
+    EXPECT_EQ(stats.gp_ns_max, 5000u);
+    EXPECT_EQ(stats.exp_completed, 1u);
+}
+
+/* A driver that stands on a CPU leaves it to readers that are preempted there. */
+TEST_F(Alone, WhereReadersThatOweWereSeenLast)
+{
+    constexpr uint32_t here = 3, far = 5;
+    reader_record *one = world_.craft(1), *idle = world_.craft(0);
+    world_.fill_last_leaf();
+    reader_record *two = world_.craft(1);
+    uint32_t cpu_one = here, cpu_two = far, cpu_idle = far;
+    one->cpu = &cpu_one;
+    two->cpu = &cpu_two;
+    idle->cpu = &cpu_idle;
+    auto where = [&] { return gp_owing_where(gp_, GP_NORMAL, here); };
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    EXPECT_EQ(gp_owing_where(gp_, GP_EXPEDITED, here), GP_OWING_NOWHERE) << "it waits for nobody";
+    EXPECT_EQ(where(), GP_OWING_HERE | GP_OWING_ELSEWHERE);
+    cpu_two = here;
+    EXPECT_EQ(where(), GP_OWING_HERE) << "who owes nothing does not count";
+    cpu_one = cpu_two = far;
+    EXPECT_EQ(where(), GP_OWING_ELSEWHERE);
+    one->cpu = nullptr;
+    EXPECT_EQ(gp_owing_where(gp_, GP_NORMAL, far), GP_OWING_HERE | GP_OWING_ELSEWHERE) << "unknown is elsewhere";
+    world_.set_inside(one, 0);
+    (void)gp_report(gp_, one);
+    EXPECT_EQ(gp_owing_where(gp_, GP_NORMAL, far), GP_OWING_HERE);
+    world_.set_inside(two, 0);
+    EXPECT_EQ(gp_report(gp_, two), GP_ACTION_WAKE_NORMAL);
+    EXPECT_EQ(where(), GP_OWING_NOWHERE);
+    crank.end();
+}
+
+/* As the child of a handler does it that forked in the middle: nobody owes, and parked tasks are waited for anew. */
+TEST_F(Alone, WhatIsUndoneBeginsAnew)
+{
+    rcu_task task = {};
+    reader_record *record = world_.craft(1);
+    reader_anonymous_enter(world_.registry(), READER_EVEN);
+    reader_lock(record->leaf);
+    gp_park(gp_, record, &task);
+    reader_unlock(record->leaf);
+    uint64_t cookie = gp_snap(gp_, GP_NORMAL);
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    ASSERT_TRUE(parked_is_waited_for(&task));
+    gp_undo(gp_, GP_NORMAL, normal_->seq);
+    EXPECT_FALSE(gp_is_running(gp_, GP_NORMAL));
+    EXPECT_TRUE(crank.is_clear());
+    EXPECT_EQ(gp_owing_anonymous(gp_, GP_NORMAL), 0u);
+    EXPECT_FALSE(parked_is_waited_for(&task));
+    uint64_t completed = normal_->completed.count;
+    crank.end();
+    EXPECT_EQ(normal_->completed.count, completed) << "nothing was under way";
+    EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie));
+    world_.set_inside(record, 0);
+    (void)reader_anonymous_leave(world_.registry(), READER_EVEN);
+    EXPECT_TRUE(crank.begin_and_scan());
+    EXPECT_TRUE(parked_is_waited_for(&task));
+    reader_lock(record->leaf);
+    EXPECT_EQ(gp_unpark(gp_, record->leaf, &task), GP_ACTION_WAKE_NORMAL);
+    reader_unlock(record->leaf);
+    crank.end();
+    EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie));
+}
+
+} // namespace

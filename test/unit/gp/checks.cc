@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What debug builds check of whoever turns a crank: that it holds what it must, and that the states follow each other.
+ */
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+class GpStepsDeathTest : public testing::Test
+{
+  protected:
+    test::World world_;
+    struct gp *gp_ = world_.gp();
+    lock *crank_ = gp_crank(world_.gp(), GP_NORMAL);
+
+    void SetUp() override
+    {
+        if (!CHECK_DEBUG)
+            GTEST_SKIP() << "release builds check nothing";
+    }
+};
+
+TEST_F(GpStepsDeathTest, ACrankIsTurnedByItsHolder)
+{
+    gp_actions actions = GP_ACTION_NONE;
+    const std::vector<std::pair<const char *, std::function<void()>>> steps = {
+        {"begin", [&] { gp_begin(gp_, GP_NORMAL, 1); }},
+        {"alone", [&] { (void)gp_pass_alone(gp_, GP_NORMAL); }},
+        {"doze", [&] { gp_doze(gp_, 1); }},
+        {"settle", [&] { gp_settle(gp_, true); }},
+        {"scan", [&] { (void)gp_scan(gp_, GP_NORMAL); }},
+        {"poll", [&] { (void)gp_poll(gp_, GP_NORMAL, false, &actions); }},
+        {"end", [&] { gp_end(gp_, GP_NORMAL, 1); }},
+        {"undo", [&] { gp_undo(gp_, GP_NORMAL, SEQ_FIRST); }},
+    };
+    for (const auto &[name, step] : steps)
+        EXPECT_DEATH(step(), "check failed: lock_is_mine") << name;
+}
+
+/* A test's death is that of a fork's child, which holds no lock of its parent's. */
+TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNoneIsUnderWay)
+{
+    auto begun = [&] {
+        lock_acquire(crank_);
+        gp_begin(gp_, GP_NORMAL, 1);
+    };
+    EXPECT_DEATH((begun(), gp_begin(gp_, GP_NORMAL, 1)), "INV-GP1");
+    EXPECT_DEATH((begun(), (void)gp_pass_alone(gp_, GP_NORMAL)), "INV-GP1");
+}
+
+TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNobodyOwes)
+{
+    uint64_t *word = &gp_->level0[0].word[GP_NORMAL];
+    rtrcu_fetch_or(word, UINT64_C(2));
+    EXPECT_DEATH((lock_acquire(crank_), gp_begin(gp_, GP_NORMAL, 1)), "INV-GP1");
+    EXPECT_DEATH((lock_acquire(crank_), (void)gp_pass_alone(gp_, GP_NORMAL)), "INV-GP1");
+}
+
+/* Registered readers alone have memory to look at: nobody may go meanwhile. */
+TEST_F(GpStepsDeathTest, WhoAsksWhereReadersAreTakesTheirLeafsLock)
+{
+    reader_record *record = world_.craft(1);
+    test::Crank crank(gp_);
+    ASSERT_TRUE(crank.begin_and_scan());
+    EXPECT_DEATH((reader_lock(record->leaf), (void)gp_owing_where(gp_, GP_NORMAL, 0)), "lock of rank");
+    world_.set_inside(record, 0);
+    (void)gp_report(gp_, record);
+    crank.end();
+}
+
+TEST_F(GpStepsDeathTest, WhoAsksForOfflineReadersTakesTheirLeafsLock)
+{
+    reader_record *record = world_.craft(RTRCU_QSBR_ONLINE);
+    rtrcu_store_relaxed(&record->leaf->quiescent, reader_bit(record));
+    EXPECT_DEATH((reader_lock(record->leaf), (void)gp_needs_fence(gp_)), "lock of rank");
+}
+
+} // namespace
