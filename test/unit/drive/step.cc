@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A step of a grace period: what it notes, whom it reports, and what is left of it where a handler has forked.
+ */
+#include "../../support/sandbox.h"
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
+#include "world.h"
+
+namespace
+{
+
+constexpr int64_t HOUR_NS = INT64_C(3600000000000);
+
+class Step : public DriveWorld
+{
+  protected:
+    void ask(gp_kind kind = GP_NORMAL)
+    {
+        gp_request(world_.gp(), kind, gp_snap(world_.gp(), kind));
+    }
+    bool is_running(gp_kind kind = GP_NORMAL)
+    {
+        return gp_is_running(world_.gp(), kind);
+    }
+    void make_older(int64_t by_ns, gp_kind kind = GP_NORMAL)
+    {
+        world_.gp()->machine[kind].began_ns -= by_ns;
+    }
+    /* A worker whose thread does nothing: it counts how often it is woken. */
+    uint32_t *still(int index)
+    {
+        drive_->worker[index].thread.state = DRIVE_RUNNING;
+        return &drive_->worker[index].thread.event;
+    }
+    /* Has a report been gathered since the last time? */
+    bool gathered(gp_kind kind = GP_NORMAL)
+    {
+        bool waits = drive_->watch->waits[kind];
+        drive_->watch->waits[kind] = false;
+        return waits;
+    }
+};
+
+TEST_F(Step, NotesWhatTheNextOneNeeds)
+{
+    drive_turning &turning = drive_->turning[GP_NORMAL];
+    config_.stall_timeout_ms = 5000;
+    turning.asked = true;
+    turning.report_ns = 7;
+    reader_record *record = world_.craft(1);
+    ask();
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(turning.unscanned);
+    EXPECT_FALSE(turning.asked) << "a step that waits for nobody asks at the next look";
+    EXPECT_TRUE(turning.fenced);
+    EXPECT_EQ(turning.unfenced.count, 0u);
+    EXPECT_EQ(turning.report_ns, INT64_C(5000000000));
+    uint32_t event = turning.event;
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(turning.event, event + 1) << "the crank was released";
+    world_.withdraw(record);
+    ask();
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(turning.fenced) << "nobody needs it";
+    EXPECT_EQ(turning.unfenced.count, 1u);
+}
+
+/* The first report when it is as old as the setting says, the next at three times that age. */
+TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
+{
+    config_.stall_timeout_ms = 3600000;
+    uint32_t *said = still(DRIVE_WORKER_REPORT);
+    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
+        reader_record *record = world_.craft(1);
+        *said = 0;
+        ask(kind);
+        for (int i = 0; i < 3; i++)
+            EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_FALSE(gathered(kind));
+        make_older(HOUR_NS, kind);
+        EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_TRUE(gathered(kind));
+        EXPECT_EQ(*said, 1u);
+        EXPECT_EQ(drive_->turning[kind].report_ns, 3 * HOUR_NS);
+        make_older(HOUR_NS, kind);
+        EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_FALSE(gathered(kind));
+        make_older(HOUR_NS, kind);
+        EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_TRUE(gathered(kind));
+        EXPECT_EQ(*said, 2u);
+        make_older(90 * HOUR_NS, kind);
+        test::World::set_inside(record, 0);
+        EXPECT_TRUE(drive_step(drive_, kind));
+        EXPECT_FALSE(gathered(kind)) << "it has ended";
+        EXPECT_EQ(*said, 2u);
+        world_.withdraw(record);
+    }
+}
+
+/* Without a fence it stands still, knows nothing of any reader, and says so as often. */
+TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    config_.stall_timeout_ms = 3600000;
+    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
+    uint32_t *said = still(DRIVE_WORKER_REPORT);
+    reader_record *record = world_.craft(0);
+    reader_fences_switch(world_.registry());
+    drive_->visit.visitor = 1; /* another's is told of */
+    bool refused = true;
+    std::thread([&] {
+        refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
+        if (!refused)
+            return;
+        ask();
+        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_TRUE(is_running());
+        EXPECT_TRUE(drive_->turning[GP_NORMAL].unscanned);
+        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(gathered());
+        make_older(HOUR_NS);
+        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_TRUE(gathered());
+        EXPECT_EQ(drive_->watch->waiting[GP_NORMAL].fence_error, -EPERM);
+        EXPECT_EQ(drive_->turning[GP_NORMAL].report_ns, 3 * HOUR_NS);
+        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(gathered());
+        EXPECT_EQ(*said, 1u);
+        EXPECT_TRUE(drive_->turning[GP_NORMAL].unscanned);
+        drive_take_crank(drive_, GP_NORMAL);
+        EXPECT_FALSE(drive_turn_first(drive_, GP_NORMAL));
+        drive_release_crank(drive_, GP_NORMAL);
+        EXPECT_TRUE(is_running());
+        rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
+        EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(drive_->turning[GP_NORMAL].unscanned);
+    }).join();
+    if (!refused)
+        GTEST_SKIP() << "no sandbox is to be had here";
+}
+
+/* ---- a handler that forks ---- */
+
+struct drive *forked;
+int forks_left, fences;
+
+/* In the middle of a step; the thread goes on in the child. */
+long fence_and_fork()
+{
+    fences++;
+    if (forks_left > 0) {
+        forks_left--;
+        forked->generation++;
+    }
+    return 0;
+}
+
+class StepOfAChild : public Step
+{
+  protected:
+    /* Runs @body in a thread whose next fence forks.  False: that cannot be had here. */
+    bool with_fork(const std::function<void()> &body)
+    {
+        bool can = !TEST_EMULATED;
+        forked = drive_;
+        forks_left = 1;
+        fences = 0;
+        std::thread([&] {
+            can = can && test::trap(SYS_membarrier, nullptr, fence_and_fork);
+            if (can)
+                body();
+        }).join();
+        return can && fences > 0;
+    }
+};
+
+/* What the step found out in the parent is worth nothing in the child. */
+TEST_F(StepOfAChild, IsTakenAnew)
+{
+    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
+        (void)world_.craft(0); /* for whom a fence is needed */
+        bool can = with_fork([&] {
+            uint64_t before = gp_seq(world_.gp(), kind);
+            ask(kind);
+            EXPECT_FALSE(drive_step(drive_, kind)) << "nobody reads, but it has forked";
+            EXPECT_FALSE(is_running(kind));
+            EXPECT_EQ(gp_seq(world_.gp(), kind), before);
+            EXPECT_TRUE(gp_is_needed(world_.gp(), kind));
+            EXPECT_TRUE(drive_step(drive_, kind));
+            EXPECT_EQ(gp_seq(world_.gp(), kind), before + SEQ_STEP);
+        });
+        if (!can)
+            GTEST_SKIP() << "no fence can be trapped here";
+    }
+}
+
+TEST_F(StepOfAChild, ThatACallerTakesIsTakenAnew)
+{
+    (void)world_.craft(0);
+    bool can = with_fork([&] {
+        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+        drive_take_crank(drive_, GP_EXPEDITED);
+        EXPECT_FALSE(drive_turn_first(drive_, GP_EXPEDITED));
+        EXPECT_FALSE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
+        EXPECT_TRUE(drive_turn_first(drive_, GP_EXPEDITED));
+        EXPECT_TRUE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
+        drive_release_crank(drive_, GP_EXPEDITED);
+    });
+    if (!can)
+        GTEST_SKIP() << "no fence can be trapped here";
+}
+
+/* Who waits takes it anew at once, and waits for a whole one. */
+TEST_F(StepOfAChild, WhoWaitsGoesOnAtOnce)
+{
+    config_.tick_us = 3600000000;
+    (void)world_.craft(0);
+    bool can = with_fork([&] {
+        uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+        drive_synchronize(drive_, GP_NORMAL, cookie);
+        EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+        EXPECT_EQ(fences, 2);
+    });
+    if (!can)
+        GTEST_SKIP() << "no fence can be trapped here";
+    EXPECT_EQ(tally_read(&drive_->turning[GP_NORMAL].sleeping), 0u);
+}
+
+TEST_F(StepOfAChild, BeginsWithNothingNoted)
+{
+    for (drive_turning &turning : drive_->turning) {
+        turning.unscanned = turning.asked = true;
+        turning.event = 9;
+        tally_raise(&turning.sleeping);
+    }
+    tally_raise(&drive_->turn_waiters);
+    drive_->held_back.count = 5;
+    drive_->main_ended = 1;
+    drive_->visit.visitor = 77;
+    drive_->visit.began_ns = 5;
+    drive_->numbers.told = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
+    uint32_t generation = drive_->generation;
+    after_fork_child(PLAT_NOBODY);
+    for (const drive_turning &turning : drive_->turning) {
+        EXPECT_FALSE(turning.unscanned || turning.asked);
+        EXPECT_EQ(turning.event, 0u);
+        EXPECT_EQ(tally_read(&turning.sleeping), 0u);
+    }
+    EXPECT_EQ(tally_read(&drive_->turn_waiters), 0u);
+    EXPECT_EQ(drive_->held_back.count, 0u);
+    EXPECT_EQ(drive_->main_ended, 0u);
+    EXPECT_EQ(drive_->visit.visitor, 0u);
+    EXPECT_EQ(drive_->visit.began_ns, 0);
+    EXPECT_EQ(drive_->numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->generation, generation + 1);
+    EXPECT_TRUE(plat_tid_is(drive_->survivor, lock_thread_id()));
+}
+
+/* ---- who waits, and what it does meanwhile ---- */
+
+/* rcu_barrier() turns no longer than it waits for callbacks, and leaves its watch to whoever comes next. */
+TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
+{
+    static constexpr drive_turn_options options = {
+        .never_spins = true, .never_sleeps = false, .by_caller = true, .serves = true, .for_barrier = true};
+    config_.tick_us = 1000;
+    config_.boost = 0;
+    (void)world_.craft(1);
+    ask();
+    while (drive_->turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
+        drive_turn_if_needed(drive_, GP_NORMAL, &options);
+    EXPECT_TRUE(is_running());
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turning[GP_NORMAL].watcher));
+    EXPECT_EQ(tally_read(&drive_->turning[GP_NORMAL].sleeping), 0u);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].slept.count, 1u);
+    EXPECT_TRUE(drive_->turning[GP_NORMAL].asked);
+    drive_->turning[GP_NORMAL].watcher = {77};
+    drive_turn_if_needed(drive_, GP_NORMAL, &options);
+    EXPECT_TRUE(is_running());
+    EXPECT_EQ(drive_->turning[GP_NORMAL].watcher.number, 77u) << "another's";
+}
+
+/* What is ready, and whose owner has gone meanwhile, does not wait for the readers. */
+TEST_F(Step, WhoServesServesBetweenItsSteps)
+{
+    static constexpr drive_turn_options serves = {
+        .never_spins = true, .never_sleeps = false, .by_caller = false, .serves = true, .for_barrier = false};
+    static constexpr drive_turn_options does_not = {
+        .never_spins = true, .never_sleeps = false, .by_caller = false, .serves = false, .for_barrier = false};
+    config_.tick_us = 1000;
+    config_.boost = 0;
+    for (krcud &daemon : drive_->krcud)
+        daemon.thread.state = DRIVE_RUNNING; /* keeps what it is given */
+    reader_record *owner = world_.craft(0), *inside = world_.craft(0);
+    make_ready(owner, 1);
+    world_.withdraw(owner);
+    for (const drive_turn_options *options : {&does_not, &serves}) {
+        test::World::set_inside(inside, 1);
+        ask();
+        uint64_t slept = drive_->turning[GP_NORMAL].slept.count;
+        test::Worker turner;
+        turner.start([&] { drive_turn_if_needed(drive_, GP_NORMAL, options); });
+        EXPECT_TRUE(test::eventually([&] {
+            return options == &serves ? rtrcu_load_acquire(&drive_slot(owner)->listed) == 1
+                                      : rtrcu_load_acquire(&drive_->turning[GP_NORMAL].slept.count) > slept;
+        }));
+        EXPECT_EQ(rtrcu_load_acquire(&drive_slot(owner)->listed), options == &serves ? 1u : 0u);
+        test::World::set_inside(inside, 0);
+        turner.wait();
+        EXPECT_FALSE(is_running()) << "it has turned to the end";
+    }
+}
+
+/* A deadline thread wakes nobody, and a driver without a thread turns nothing: so a weak caller turns it itself. */
+TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
+{
+    constexpr uint32_t weak = 33;                    /* and so it was at the last look */
+    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it: nobody turns */
+    config_.tick_us = 3600000000;
+    drive_->thread.sleeping = DRIVE_IDLE;
+    const auto turns = [&](gp_kind kind) {
+        rtrcu_self.sched = weak;
+        uint64_t before = drive_->turning[kind].by_caller.count;
+        drive_synchronize(drive_, kind, gp_snap(world_.gp(), kind));
+        rtrcu_self.sched = 0;
+        EXPECT_EQ(drive_->wakeups.count, 0u);
+        return drive_->turning[kind].by_caller.count == before + 1;
+    };
+    test::Worker caller;
+    caller.run([&] {
+        EXPECT_TRUE(turns(GP_EXPEDITED));
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_TRUE(turns(GP_NORMAL));
+        reader_self_clear(READER_STATE_DEADLINE);
+        (void)drive_thread_let(&drive_->thread);
+        drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+        EXPECT_TRUE(turns(GP_NORMAL));
+    });
+}
+
+/* The handler is told once of the tasks that came, by a thread that holds nothing. */
+TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
+{
+    reader_record *record = world_.craft(1);
+    uint32_t *told = still(DRIVE_WORKER_TELL);
+    drive_turning &turning = drive_->turning[GP_NORMAL];
+    ask();
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_told + 3;
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(*told, 0u) << "there is no handler";
+    drive_set_blocking_handler(drive_, [] {});
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(*told, 1u);
+    EXPECT_EQ(turning.tasks_told, world_.gp()->machine[GP_NORMAL].tasks_came);
+    EXPECT_EQ(drive_->worker[DRIVE_WORKER_TELL].wanted, 1u);
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(*told, 1u) << "it was told";
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+}
+
+/* ---- expedited ones ---- */
+
+/* A deadline thread makes no thread and wakes nobody: it leaves a note, or turns to the end. */
+TEST_F(Step, ADeadlineThreadTurnsItAlone)
+{
+    test::Worker thread;
+    thread.run([&] {
+        reader_self_set(READER_STATE_DEADLINE);
+        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+        drive_start_expedited(drive_, cookie);
+        EXPECT_EQ(drive_->urgent, 1u);
+        EXPECT_TRUE(gp_is_needed(world_.gp(), GP_EXPEDITED));
+        (void)world_.craft(0);
+        drive_synchronize_expedited(drive_, cookie);
+        EXPECT_TRUE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
+        for (const drive_worker &worker : drive_->worker)
+            EXPECT_EQ(worker.thread.state, static_cast<uint32_t>(DRIVE_NONE));
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
+}
+
+/* Where no worker is to be had the driver is hurried, if it is there. */
+TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
+{
+    config_.tick_us = 3600000000;
+    drive_->refused_ns = plat_clock_now();
+    uint64_t told = drive_->numbers.told;
+    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->urgent, 0u) << "there is no driver either";
+    drive_->thread.state = DRIVE_RUNNING;
+    drive_->thread.sleeping = DRIVE_IDLE;
+    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->urgent, 1u);
+    EXPECT_EQ(drive_->wakeups.count, 1u);
+    EXPECT_EQ(drive_->numbers.told, told);
+}
+
+} // namespace

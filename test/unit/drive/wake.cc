@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Waking: who may wake whom, and how deep the driver must sleep for it.
+ */
+#include "world.h"
+
+namespace
+{
+
+class Wake : public DriveWorld
+{
+  protected:
+    uint64_t woken()
+    {
+        return drive_->wakeups.count;
+    }
+    /* How often a call wakes the driver that sleeps so; each wake-up is told to its futex too. */
+    uint64_t wakes(enum drive_sleep sleeping, bool urgent)
+    {
+        uint64_t before = woken();
+        uint32_t event = drive_->thread.event;
+        drive_->thread.sleeping = sleeping;
+        drive_->urgent = 0;
+        drive_wake(drive_, urgent);
+        EXPECT_EQ(drive_->urgent, urgent ? 1u : 0u);
+        EXPECT_EQ(drive_->thread.event - event, woken() - before);
+        drive_->thread.sleeping = DRIVE_AWAKE;
+        return woken() - before;
+    }
+    uint64_t wakes_online(enum drive_sleep sleeping)
+    {
+        uint64_t before = woken();
+        drive_->thread.sleeping = sleeping;
+        drive_online(drive_);
+        drive_->thread.sleeping = DRIVE_AWAKE;
+        return woken() - before;
+    }
+};
+
+TEST_F(Wake, TheDriverIsWokenAsDeepAsItSleeps)
+{
+    for (enum drive_sleep sleeping : {DRIVE_AWAKE, DRIVE_PACING, DRIVE_TICKING, DRIVE_IDLE}) {
+        EXPECT_EQ(wakes(sleeping, false), sleeping >= DRIVE_TICKING ? 1u : 0u) << sleeping;
+        EXPECT_EQ(wakes(sleeping, true), sleeping >= DRIVE_PACING ? 1u : 0u) << sleeping;
+    }
+}
+
+/* What was urgent stays so until the driver has seen it. */
+TEST_F(Wake, WhatIsUrgentStaysUrgent)
+{
+    drive_wake_later(drive_, false);
+    EXPECT_EQ(drive_->urgent, 0u);
+    drive_wake_later(drive_, true);
+    EXPECT_EQ(drive_->urgent, 1u);
+    drive_wake(drive_, false);
+    EXPECT_EQ(drive_->urgent, 1u);
+    EXPECT_EQ(woken(), 0u) << "it is awake";
+    drive_wake_always(drive_);
+    EXPECT_EQ(woken(), 1u);
+    EXPECT_EQ(drive_->thread.event, 1u);
+}
+
+/* Nor by anybody else in its place: it looks at its next tick. */
+TEST_F(Wake, ADeadlineThreadWakesNobodyWhileItIsOnline)
+{
+    test::Worker thread;
+    thread.run([&] {
+        ASSERT_EQ(section_register(&rtrcu_domain.gp, RTRCU_QSBR), 0);
+        reader_self_set(READER_STATE_DEADLINE);
+        for (enum drive_sleep sleeping : {DRIVE_PACING, DRIVE_TICKING, DRIVE_IDLE}) {
+            EXPECT_EQ(wakes(sleeping, true), 0u) << sleeping;
+            EXPECT_EQ(wakes(sleeping, false), 0u) << sleeping;
+        }
+        reader_self_clear(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(DRIVE_IDLE, false), 1u);
+        rcu_thread_offline();
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(DRIVE_IDLE, false), 1u) << "it has no deadline to keep";
+        EXPECT_EQ(wakes(DRIVE_PACING, true), 1u);
+        reader_self_clear(READER_STATE_DEADLINE);
+        rcu_thread_online();
+    });
+}
+
+/* Preemptible ones are never offline. */
+TEST_F(Wake, ADeadlineThreadOfTheOtherDisciplineWakesNobody)
+{
+    test::Worker thread;
+    thread.run([&] {
+        rcu_read_lock(); /* registers */
+        rcu_read_unlock();
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(DRIVE_IDLE, true), 0u);
+        reader_self_clear(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(DRIVE_IDLE, true), 1u);
+    });
+}
+
+/* From then on the driver has to tick, since nobody would wake it. */
+TEST_F(Wake, ADeadlineThreadThatComesOnlineWakesADriverWithoutATick)
+{
+    test::Worker thread;
+    thread.run([&] {
+        EXPECT_EQ(wakes_online(DRIVE_IDLE), 0u) << "it wakes it when there is something";
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes_online(DRIVE_IDLE), 1u);
+        for (enum drive_sleep sleeping : {DRIVE_AWAKE, DRIVE_PACING, DRIVE_TICKING})
+            EXPECT_EQ(wakes_online(sleeping), 0u) << sleeping;
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+}
+
+int notified, came_online, gone_away;
+
+/* A driver without a thread is told, and nobody is woken; one with a thread may be told too. */
+TEST_F(Wake, ADriverIsTold)
+{
+    drive_driver row = {.name = "told",
+                        .body = nullptr,
+                        .notify = [](struct drive *) { notified++; },
+                        .online = [](struct drive *) { came_online++; },
+                        .leave = [](struct drive *) { gone_away++; }};
+    notified = came_online = gone_away = 0;
+    drive_change(drive_, &row, drive_->home);
+    EXPECT_EQ(wakes(DRIVE_IDLE, true), 0u) << "it has no thread";
+    EXPECT_EQ(wakes(DRIVE_IDLE, false), 0u);
+    EXPECT_EQ(notified, 2);
+    EXPECT_EQ(wakes_online(DRIVE_IDLE), 0u);
+    EXPECT_EQ(came_online, 1);
+    drive_leave(drive_);
+    EXPECT_EQ(gone_away, 1);
+    row.body = [](void *) -> void * { return nullptr; };
+    EXPECT_EQ(wakes(DRIVE_IDLE, false), 1u);
+    EXPECT_EQ(notified, 3);
+}
+
+/* Whoever needed a driver while it was held finds the one that was put in its place, which is told what is left. */
+TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
+{
+    drive_driver row = {
+        .name = "left", .body = nullptr, .notify = nullptr, .online = nullptr, .leave = [](struct drive *) {
+            gone_away++;
+        }};
+    gone_away = 0;
+    ASSERT_TRUE(drive_hold(drive_));
+    EXPECT_FALSE(drive_hold(drive_)) << "somebody is at it";
+    drive_change(drive_, &row, &drive_->process);
+    EXPECT_EQ(drive_row(drive_), &row);
+    EXPECT_EQ(drive_home(drive_), &drive_->process);
+    drive_changed(drive_);
+    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE)) << "nobody has asked";
+    EXPECT_EQ(gone_away, 0);
+    ASSERT_TRUE(drive_hold(drive_));
+    EXPECT_EQ(drive_start(drive_), 0);
+    drive_changed(drive_);
+    EXPECT_TRUE(drive_runs(drive_));
+    EXPECT_EQ(gone_away, 1);
+}
+
+/* One who sleeps for that kind is told, unless nobody does; a deadline thread tells nobody. */
+TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
+{
+    const auto events = [&](gp_actions actions) {
+        for (drive_turning &turning : drive_->turning)
+            turning.event = 0;
+        drive_perform(drive_, actions);
+        return std::pair(drive_->turning[GP_NORMAL].event, drive_->turning[GP_EXPEDITED].event);
+    };
+    const auto both = gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
+    EXPECT_EQ(events(both), std::pair(0u, 0u)) << "nobody sleeps";
+    tally_raise(&drive_->turning[GP_EXPEDITED].sleeping);
+    EXPECT_EQ(events(both), std::pair(0u, 1u));
+    tally_raise(&drive_->turning[GP_NORMAL].sleeping);
+    EXPECT_EQ(events(both), std::pair(1u, 1u));
+    EXPECT_EQ(events(GP_ACTION_WAKE_NORMAL), std::pair(1u, 0u));
+    EXPECT_EQ(events(GP_ACTION_WAKE_EXPEDITED), std::pair(0u, 1u));
+    EXPECT_EQ(events(GP_ACTION_NONE), std::pair(0u, 0u));
+    test::Worker thread;
+    thread.run([&] {
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(events(both), std::pair(0u, 0u));
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+}
+
+/* A thread that waits may make system calls: it hurries the driver and wakes it in any case. */
+TEST_F(Wake, WhoWaitsForABatchHurriesTheDriver)
+{
+    drive_progress_wait(
+        drive_, [](struct drive *, void *) { return true; }, nullptr, PLAT_FOREVER); /* does not */
+    EXPECT_EQ(drive_->urgent, 1u);
+    EXPECT_EQ(woken(), 1u);
+    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
+}
+
+/* Where nobody serves, nobody waits; where there is room neither. */
+TEST_F(Wake, ABacklogThatNobodyServesIsNotWaitedFor)
+{
+    reader_record *record = world_.craft(0);
+    config_.tick_us = 3600000000;
+    config_.qmax = 3;
+    queue(record, 2);
+    EXPECT_TRUE(drive_wait_below_qmax(drive_, record));
+    queue(record, 1);
+    EXPECT_FALSE(drive_wait_below_qmax(drive_, record)) << "no driver runs";
+    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    drive_->thread.state = DRIVE_RUNNING;
+    EXPECT_FALSE(drive_wait_below_qmax(drive_, record)) << "nor has it a thread";
+    EXPECT_EQ(woken(), 0u);
+    config_.qmax = 4;
+    EXPECT_TRUE(drive_wait_below_qmax(drive_, record));
+}
+
+/* For some ticks behind the last deadline thread; then nothing is left of it. */
+TEST_F(Wake, TheDriverTicksOnForAWhile)
+{
+    drive_->urgent = 1; /* so it does not sleep */
+    const auto since = [&](int64_t online_ns, int64_t tick_us) {
+        drive_->online_ns = online_ns;
+        config_.tick_us = tick_us;
+        drive_sleep_idle(drive_, drive_->thread.event, false);
+        EXPECT_EQ(drive_->thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+        return drive_->online_ns;
+    };
+    int64_t now = plat_clock_now();
+    EXPECT_EQ(since(0, 1000), 0);
+    EXPECT_EQ(since(now - 50 * INT64_C(3600000000000), 3600000000), now - 50 * INT64_C(3600000000000));
+    EXPECT_EQ(since(now - 100 * INT64_C(1000000), 1000), 0);
+}
+
+TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
+{
+    struct drive_share share = {};
+    test::Worker thread;
+    thread.run([&] {
+        drive_step_here(drive_, &share, false);
+        EXPECT_EQ(drive_->passes.count, 0u) << "the driver has a thread for it";
+        drive_->urgent = 1;
+        drive_step_here(drive_, &share, true);
+        EXPECT_EQ(drive_->passes.count, 1u) << "which is not there";
+        EXPECT_EQ(drive_->urgent, 0u);
+        drive_->thread.state = DRIVE_RUNNING;
+        drive_step_here(drive_, &share, true);
+        EXPECT_EQ(drive_->passes.count, 1u) << "it is there";
+        drive_->thread.state = DRIVE_NONE;
+        queue(world_.craft(0), 1);
+        drive_step_here(drive_, &share, true);
+        EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL)) << "collected, and turned";
+        notified = 0;
+        drive_driver row = {.name = "told",
+                            .body = nullptr,
+                            .notify = [](struct drive *) { notified++; },
+                            .online = nullptr,
+                            .leave = nullptr};
+        drive_change(drive_, &row, drive_->home);
+        drive_step_here(drive_, &share, false);
+        EXPECT_EQ(notified, 0) << "nothing is left";
+        share.left = true;
+        drive_step_here(drive_, &share, false);
+        EXPECT_EQ(notified, 1);
+        share.left = false;
+        (void)world_.craft(1);
+        (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
+        drive_step_here(drive_, &share, false);
+        EXPECT_EQ(notified, 2);
+    });
+}
+
+/* Each number is its own. */
+TEST_F(Wake, CountersAreToldEachForItself)
+{
+    drive_turning &turning = drive_->turning[GP_NORMAL];
+    uint64_t number = 100;
+    counter *const counters[] = {&turning.slept,          &turning.unfenced,    &turning.by_caller,
+                                 &drive_->wakeups,        &drive_->passes,      &drive_->rt_refused,
+                                 &drive_->boosts,         &drive_->boost_ns,    &drive_->boost_refused,
+                                 &drive_->boost_given_up, &drive_->krcud_given, &drive_->fence_refused};
+    for (counter *one : counters)
+        one->count = ++number;
+    drive_->boost_ns_max = ++number;
+    struct rtrcu_stats stats = {};
+    drive_stats(drive_, &stats);
+    const uint64_t told[] = {stats.gp_slept,      stats.gp_unfenced,    stats.gp_by_caller, stats.driver_wakeups,
+                             stats.driver_passes, stats.rt_refused,     stats.boosts,       stats.boost_ns,
+                             stats.boost_refused, stats.boost_given_up, stats.krcud_given,  stats.fence_refused,
+                             stats.boost_ns_max};
+    number = 100;
+    for (uint64_t one : told)
+        EXPECT_EQ(one, ++number);
+}
+
+} // namespace
