@@ -25,7 +25,7 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    drive_->numbers.told = UINT64_MAX; /* stands behind the four */
+    drive_->numbers.told = INT32_MAX; /* stands behind the four */
     drive_->numbers.priority[0] = 3;
     drive_->numbers.priority[3] = 9;
     EXPECT_EQ(drive_expedited_priority(drive_), 5) << "nobody waits now";
