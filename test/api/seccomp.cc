@@ -2,6 +2,7 @@
 /* Sandboxes that refuse membarrier(): before the program begins, in mid-run, and with everything else refused as well.
  */
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -129,6 +130,14 @@ void work_in_a_forks_child()
     REQUIRE(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* Between two naps, which leave room for threads of the library that another real-time thread keeps from the other CPU. */
+void spin_for_a_while(const std::atomic<bool> &stop)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    while (!stop && std::chrono::steady_clock::now() < end)
+        ;
+}
+
 /* The visit that replaces membarrier() cannot come by where a real-time thread spins inside its section. */
 CHILD(visit_behind_a_real_time_reader)
 {
@@ -152,8 +161,10 @@ CHILD(visit_behind_a_real_time_reader)
         REQUIRE(sched_setscheduler(0, SCHED_FIFO, &real_time) == 0);
         rcu_read_lock();
         inside = true;
-        while (!stop)
-            ;
+        while (!stop) {
+            spin_for_a_while(stop);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         rcu_read_unlock();
     });
     REQUIRE(test::eventually([&] { return inside.load(); }));
@@ -475,8 +486,7 @@ TEST(SandboxStall, AVisitBehindARealTimeReaderIsReported)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
-    /* Where others' real-time threads hold the other CPU, who would say so comes to run no sooner than the visitor:
-     * when the kernel's bound on real-time threads lets both. */
+    /* Where others' real-time threads hold the other CPU, who would say so may come to run no sooner than the visitor. */
     test::ChildResult result;
     for (int i = 0; i < 20 && !result.contains("does not come to run on CPU"); i++) {
         result = test::run_child("visit_behind_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
