@@ -130,7 +130,7 @@ void work_in_a_forks_child()
     REQUIRE(waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* Between two naps, which leave room for threads of the library that another real-time thread keeps from the other CPU. */
+/* Between two naps, which leave room for threads of the library that a real-time thread keeps from the other CPU. */
 void spin_for_a_while(const std::atomic<bool> &stop)
 {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
@@ -486,7 +486,7 @@ TEST(SandboxStall, AVisitBehindARealTimeReaderIsReported)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
-    /* Where others' real-time threads hold the other CPU, who would say so may come to run no sooner than the visitor. */
+    /* Where others' real-time threads hold the other CPU, who would say so may come to run later than the visitor. */
     test::ChildResult result;
     for (int i = 0; i < 20 && !result.contains("does not come to run on CPU"); i++) {
         result = test::run_child("visit_behind_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
