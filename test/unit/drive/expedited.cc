@@ -222,6 +222,24 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
     }
 }
 
+/* A deadline thread wakes nobody: the driver finds it at its tick. */
+TEST_F(Expedited, ACallerWithADeadlineLeavesItToTheDriver)
+{
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    worker->thread.state = DRIVE_RUNNING;
+    worker->thread_id = lock_thread_number(); /* that is us, who only count */
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->numbers.told;
+    gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
+    reader_self_set(READER_STATE_DEADLINE);
+    drive_synchronize_expedited(drive_, cookie);
+    reader_self_clear(READER_STATE_DEADLINE);
+    EXPECT_TRUE(reached(cookie));
+    EXPECT_FALSE(reached(cookie + SEQ_STEP));
+    EXPECT_EQ(drive_->numbers.told, told);
+    EXPECT_EQ(worker->thread.event, 0u);
+    EXPECT_EQ(drive_->urgent, 1u);
+}
+
 /* One that turned all of it itself has no work for the worker, which sleeps on. */
 TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
 {

@@ -127,6 +127,34 @@ TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
     EXPECT_EQ(drive_->krcud_given.count, 0u);
 }
 
+/* Its list is never looked at again, so the queue must not count as listed: the next pass gives it anew. */
+TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
+{
+    reader_record *record = world_.craft(0);
+    struct krcud *krcud = still(drive_, 0);
+    test::Worker driver;
+    lock_acquire(&krcud->lock);
+    driver.start([&] { EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false)); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->krcud_given.count) == 1; }));
+    rtrcu_store_relaxed(&krcud->thread.state, uint32_t{DRIVE_NONE});
+    lock_release(&krcud->lock);
+    driver.wait();
+    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(krcud->first, nullptr);
+}
+
+/* Policy krcud asks for all of them, whatever the system said a moment ago. */
+TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
+{
+    keep();
+    static struct plat_home home; /* the daemon's, behind the test too */
+    home = *drive_->home;
+    ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
+    drive_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    EXPECT_EQ(drive_krcud_start_all(drive_, &config_, &home), 0);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->krcud[0].thread.state), uint32_t{DRIVE_RUNNING});
+}
+
 TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
 {
     static struct drive *drive;
