@@ -3,10 +3,9 @@
  *
  * An object that was replaced is poisoned behind its grace period, and its memory is not used again before thousands of
  * others were, and then under another serial number; never before, however long its updater is kept from its CPU with
- * it.  So a reader that holds one too long finds out, where a freed
- * object would come back from the allocator as good as new.  Sections are long enough for an updater that does not wait
- * to be back in time, and they count how often the object was replaced under them: a test goes on until that has
- * happened, since otherwise it could not fail.
+ * it.  So a reader that holds one too long finds out, where a freed object would come back from the allocator as good
+ * as new.  Sections are long enough for an updater that does not wait to be back in time, and they count how often the
+ * object was replaced under them: a test goes on until that has happened, since otherwise it could not fail.
  */
 #ifndef RTRCU_TEST_SUPPORT_REPLACED_H
 #define RTRCU_TEST_SUPPORT_REPLACED_H

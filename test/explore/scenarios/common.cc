@@ -44,6 +44,12 @@ struct rtrcu_config *configure()
     return config;
 }
 
+void use_driver(int32_t driver)
+{
+    rtrcu_domain.config.first.driver = driver;
+    rtrcu_domain.drive.driver = drive_driver_of(driver);
+}
+
 void register_reader()
 {
     rcu_read_lock();

@@ -16,6 +16,8 @@ void prepare_domain();
 
 // The configuration that makes schedules short: no spinning, no stall reports, small batches.
 struct rtrcu_config *configure();
+// Who moves grace periods and callbacks; before the first thread.
+void use_driver(int32_t driver);
 // Register the calling thread (in sim::as_thread()).
 void register_reader();
 void register_and_start_driver();

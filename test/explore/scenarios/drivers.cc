@@ -22,8 +22,7 @@ void call_and_wait()
 struct rtrcu_config *begin(int32_t driver)
 {
     struct rtrcu_config *config = configure();
-    config->driver = driver;
-    rtrcu_domain.drive.driver = drive_driver_of(driver);
+    use_driver(driver);
     shared = make_object();
     return config;
 }

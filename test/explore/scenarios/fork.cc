@@ -203,8 +203,7 @@ void handler_expedited_setup()
 void aside_setup()
 {
     begin(read_once, nullptr, queue_and_wait);
-    rtrcu_domain.config.first.driver = RTRCU_DRIVER_SCHED;
-    rtrcu_domain.drive.driver = drive_driver_of(RTRCU_DRIVER_SCHED);
+    use_driver(RTRCU_DRIVER_SCHED);
     queued = make_object();
 }
 
@@ -230,8 +229,7 @@ void told_setup()
     forking = forked = false;
     queued = make_object();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
-    rtrcu_domain.config.first.driver = RTRCU_DRIVER_SCHED;
-    rtrcu_domain.drive.driver = drive_driver_of(RTRCU_DRIVER_SCHED);
+    use_driver(RTRCU_DRIVER_SCHED);
     (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
     sim::as_thread(sim::thread("server", serve_once), fill_for_daemons);
     sim::thread("forker", fork_here);

@@ -53,9 +53,8 @@ void begin()
     configure();
     shared = make_object();
     gone = false;
-    rtrcu_domain.config.first.driver = RTRCU_DRIVER_SCHED;
+    use_driver(RTRCU_DRIVER_SCHED);
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
-    rtrcu_domain.drive.driver = drive_driver_of(RTRCU_DRIVER_SCHED);
 }
 
 // ---- who goes offline leaves what it asked for to another ----

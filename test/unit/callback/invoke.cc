@@ -178,10 +178,10 @@ TEST_F(Invocation, OneCallbackAtMostRunsPastTheDeadlineWhereAKindBecomesSlow)
     EXPECT_EQ(invoke(record, everything()), 135 - done);
 }
 
-void spin_a_little(rcu_head *)
+template <int64_t ns> void spin_for(rcu_head *head)
 {
-    for (int64_t end = plat_clock_now() + 1500000; plat_clock_now() < end;)
-        ;
+    spin_until_ns = plat_clock_now() + ns;
+    spin(head);
 }
 
 /* Halfway up to what one has cost, of which a millisecond counts; and first an eighth down, at a batch's first look. */
@@ -191,7 +191,7 @@ TEST_F(Invocation, TheEstimateRisesByHalf)
     callback_budget budget = everything();
     budget.end_ns = INT64_MAX;
     for (uint32_t learned : {500000u, 718750u}) {
-        enqueue(record, spin_a_little);
+        enqueue(record, spin_for<1500000>);
         make_ready(record);
         EXPECT_EQ(invoke(record, budget), 1u);
         EXPECT_EQ(callback_slot(record)->queue.cost_ns, learned);
@@ -203,17 +203,13 @@ TEST_F(Invocation, LongCallbacksAreSaid)
 {
     reader_record *record = world_.craft(0);
     test::CapturedErrors errors;
-    auto spin_long = [](rcu_head *head) {
-        spin_until_ns = plat_clock_now() + 100000000;
-        spin(head);
-    };
-    enqueue(record, spin_long);
+    enqueue(record, spin_for<100000000>);
     for (int i = 1; i < 20000; i++)
         enqueue(record);
     make_ready(record);
     EXPECT_EQ(invoke(record, everything()), 20000u);
     EXPECT_EQ(errors.text(), "");
-    enqueue(record, spin_long);
+    enqueue(record, spin_for<100000000>);
     make_ready(record);
     EXPECT_EQ(invoke(record, everything()), 1u);
     EXPECT_TRUE(errors.contains(": 1 callbacks took ")) << errors.text();
