@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 ARGS ?=
 RTRCU := build/program/lab/rtrcu
+MUTATED := gp reader section callback parked drive
 
 help: ## list the commands
 	@echo "usage: make COMMAND [ARGS='...']"
@@ -32,6 +33,8 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 test-long: ## behind `make test`: what takes longer
 	@tools/setup library program check test tidy
 	@tools/test --long debug
+	@tools/test --core tsan
+	@tools/mutants --room $(MUTATED) --sample 24 --only 'unit_*' --least 80 --fresh
 
 test-all: ## before a release, an hour or more: the other variants whole, every test's fault, a sample for every check
 	@tools/setup library program check test tidy aarch64

@@ -14,15 +14,27 @@ if(CMAKE_CROSSCOMPILING_EMULATOR)
     add_compile_definitions("RTRCU_TEST_EMULATOR=\"${emulator}\"")
 endif()
 
-# rtrcu_long_tests(test...): `make test` leaves them to `make test-long`: they compile much, try whole programs, or test
-# the tests.
-function(rtrcu_long_tests)
+# rtrcu_label(LABEL test...): they have it beside those that they have.
+function(rtrcu_label label)
     foreach(test ${ARGN})
         get_property(labels TEST ${test} PROPERTY LABELS)
-        list(APPEND labels ${RTRCU_VARIANT} long)
+        list(APPEND labels ${RTRCU_VARIANT} ${label})
         list(REMOVE_DUPLICATES labels)
         set_property(TEST ${test} PROPERTY LABELS ${labels})
     endforeach()
+endfunction()
+
+# rtrcu_long_tests(test...): `make test` leaves them to `make test-long`: they compile much, try whole programs, or test
+# the tests.
+function(rtrcu_long_tests)
+    rtrcu_label(long ${ARGN})
+endfunction()
+
+# rtrcu_core_tests(TARGET test...): the target and its tests take part in `tools/test --core`.
+add_custom_target(core)
+function(rtrcu_core_tests target)
+    add_dependencies(core ${target})
+    rtrcu_label(core ${ARGN})
 endfunction()
 
 # Most of a test's compile time goes into headers of GoogleTest and of the C++ library: they are compiled once, and

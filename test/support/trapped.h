@@ -5,6 +5,7 @@
 #ifndef RTRCU_TEST_SUPPORT_TRAPPED_H
 #define RTRCU_TEST_SUPPORT_TRAPPED_H
 
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +20,9 @@
 namespace test
 {
 
-inline long (*answer_of_test)();
-inline unsigned long second_argument, third_argument; /* of the call that is answered */
+/* What threads that an earlier test left behind look at, too. */
+inline std::atomic<long (*)()> answer_of_test;
+inline std::atomic<unsigned long> second_argument, third_argument; /* of the call that is answered */
 
 inline void answer_trapped(int, siginfo_t *, void *context)
 {
@@ -28,11 +30,11 @@ inline void answer_trapped(int, siginfo_t *, void *context)
 #ifdef __x86_64__
     second_argument = static_cast<unsigned long>(machine.gregs[REG_RSI]);
     third_argument = static_cast<unsigned long>(machine.gregs[REG_RDX]);
-    machine.gregs[REG_RAX] = answer_of_test();
+    machine.gregs[REG_RAX] = answer_of_test.load()();
 #else
     second_argument = machine.regs[1];
     third_argument = machine.regs[2];
-    machine.regs[0] = static_cast<unsigned long>(answer_of_test());
+    machine.regs[0] = static_cast<unsigned long>(answer_of_test.load()());
 #endif
 }
 

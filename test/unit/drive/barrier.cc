@@ -74,14 +74,13 @@ TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
 /* A callback has unregistered the caller, and another thread has its slot. */
 TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
 {
-    keep();
-    static rtrcu_thread *caller;
+    config_.policy = RTRCU_POLICY_INLINE;
+    drive_->driver = drive_driver_of(RTRCU_DRIVER_SCHED); // the caller runs it
     static reader_record *slot;
-    caller = &rtrcu_self;
     slot = rtrcu_self.record = world_.craft(0);
     callback_set_deadline(slot, 5);
     queue(world_.craft(0), 1, [](rcu_head *) {
-        caller->record = nullptr;
+        rtrcu_self.record = nullptr;
         callback_set_deadline(slot, 7);
     });
     drive_barrier(drive_);

@@ -45,6 +45,14 @@ class Boost : public DriveWorld
         test::Crank crank(world_.gp(), kind);
         ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     }
+    /* While the nudger may look. */
+    void claim_for(struct plat_tid who)
+    {
+        lock_acquire(&nudger_->lock);
+        drive_->boosting.booster = who;
+        drive_->boosting.cpu_at = &drive_->boosting.cpu;
+        lock_release(&nudger_->lock);
+    }
     /* Boost until @enough. */
     template <typename Condition> void boost_until(gp_kind kind, Condition enough)
     {
@@ -220,7 +228,7 @@ std::atomic<int> room_sleeps, rest_sleeps;
 /* A sleep of the booster's, which ends at once: between two looks, or behind a slice that ran out. */
 long note_sleep()
 {
-    long ns = reinterpret_cast<const struct timespec *>(test::third_argument)->tv_nsec;
+    long ns = reinterpret_cast<const struct timespec *>(test::third_argument.load())->tv_nsec;
     room_sleeps += ns == 100000;
     rest_sleeps += ns == 1000000;
     return 0;
@@ -400,7 +408,7 @@ TEST_F(BoostByCaller, StopsBehindASliceThatRanOut)
 long has_run()
 {
     static time_t seconds;
-    *reinterpret_cast<struct timespec *>(test::second_argument) = {++seconds, 0};
+    *reinterpret_cast<struct timespec *>(test::second_argument.load()) = {++seconds, 0};
     return 0;
 }
 
@@ -452,7 +460,7 @@ TEST_F(BoostByCaller, LeavesItToWhoBoosts)
     ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
     ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
     struct plat_tid other = reader_thread_id(record);
-    drive_->boosting.booster = other;
+    claim_for(other);
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         for (int i = 0; i < 3; i++)
@@ -460,7 +468,7 @@ TEST_F(BoostByCaller, LeavesItToWhoBoosts)
     }).join();
     EXPECT_TRUE(plat_tid_is(drive_->boosting.booster, other));
     EXPECT_EQ(boosts(), 0u);
-    drive_->boosting.booster = {};
+    claim_for({});
     end(GP_EXPEDITED, {record});
 }
 

@@ -442,6 +442,19 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
     rcu_barrier();
 }
 
+/* A task's 0 says that it runs nowhere; others' ids are given out again here, while they run no task. */
+TEST_F(Task, TheFirstThreadThatRunsOneIsNotNobody)
+{
+    uint32_t given = rtrcu_exchange(&registry->mount_ids, 0);
+    first_.run([&] {
+        rcu_task_resume(&inner_);
+        EXPECT_NE(inner_.mounted, 0u);
+        EXPECT_EQ(inner_.mounted, rtrcu_self.mount_id);
+        rcu_task_park(&inner_);
+    });
+    rtrcu_store_relaxed(&registry->mount_ids, given);
+}
+
 /* Its grace periods wait for the task; but they boost only threads at which they look. */
 TEST_F(Task, WhoRunsATaskIsAwake)
 {
