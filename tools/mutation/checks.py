@@ -64,13 +64,16 @@ class Check:
         reason, _ = run_program(words + list(extra), environment, self.limit() if self.seconds else 600)
         return reason, extra
 
+    whole = ()  # arguments with which everything is run
+
     def kill(self, changed, original):
         """Why the change fails here, None if it does not.  A failure counts if it comes again, and if the original
-        passes under the same load: within a third of the time, where the change did not come to an end."""
+        passes under the same load: within a third of the time, where the change did not come to an end.  What does not
+        fail alone may need what ran before it: then all is run."""
         reason, again = self.outcome(changed)
         if not reason or (self.always_the_same and not reason.startswith(NO_END)):
             return reason
-        for _ in range(REPEATS):
+        for again in [again] * (REPEATS - 1) + [self.whole]:
             started = time.monotonic()
             clean = self.run(original, again)
             is_quick = time.monotonic() - started < self.limit() / 3
@@ -81,6 +84,8 @@ class Check:
 
 class Gtest(Check):
     """Tests of GoogleTest: it ends at the first that fails, and that one alone is looked at again."""
+
+    whole = ("--gtest_fail_fast",)
 
     def outcome(self, changed, extra=()):
         words, environment = self.command(changed)

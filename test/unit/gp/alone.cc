@@ -45,6 +45,17 @@ class Alone : public testing::Test
     }
 };
 
+/* And nobody else: each wakes whoever waits. */
+TEST_F(Alone, TheLastReaderWithoutARecordWakesWhoWaits)
+{
+    for (reader_group group : {READER_EVEN, READER_EVEN, READER_ODD})
+        reader_anonymous_enter(world_.registry(), group);
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_EVEN), GP_ACTION_NONE);
+    constexpr auto both = static_cast<gp_actions>(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_EVEN), both) << "of its group";
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_ODD), both) << "of all";
+}
+
 TEST_F(Alone, AGracePeriodPassesAtOnceWhereNobodyReads)
 {
     expect_passed("nobody is there");
