@@ -103,6 +103,9 @@ CHILD(long_callback)
         }
     });
     rcu_barrier();
+    static rcu_head behind; /* it has returned before that is said; but nobody runs the next one earlier */
+    call_rcu(&behind, [](rcu_head *) {});
+    rcu_barrier();
 }
 
 TEST(Misuse, ALongCallbackIsSaid)
