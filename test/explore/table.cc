@@ -49,6 +49,7 @@
     X(Share) \
     X(Crowd) \
     X(Cookie) \
+    X(Reached) \
     X(Poll) \
     X(Expedited) \
     X(ExpeditedTwo) \

@@ -118,6 +118,37 @@ void poll_updater()
     free_object(old);
 }
 
+// A cookie that has been reached orders what is stored before the poll and read behind it, as a wait would.
+uint32_t stored_by_poller, stored_by_other, seen_by_poller, seen_by_other;
+
+void poll_between()
+{
+    rtrcu_store_relaxed(&stored_by_poller, 1u);
+    sim::expect(poll_state_synchronize_rcu(cookie), "a cookie that was reached stays so");
+    seen_by_poller = rtrcu_load_relaxed(&stored_by_other);
+}
+
+void fence_between()
+{
+    rtrcu_store_relaxed(&stored_by_other, 1u);
+    rtrcu_fence_full();
+    seen_by_other = rtrcu_load_relaxed(&stored_by_poller);
+}
+
+void reached_setup()
+{
+    begin();
+    cookie = rtrcu_load_relaxed(&rtrcu_domain.gp.machine[GP_NORMAL].seq);
+    stored_by_poller = stored_by_other = seen_by_poller = seen_by_other = 0;
+    sim::thread("poller", poll_between);
+    sim::thread("other", fence_between);
+}
+
+void reached_finish()
+{
+    sim::expect(seen_by_poller || seen_by_other, "one of the two has seen what the other stored");
+}
+
 void cookie_setup()
 {
     begin();
@@ -399,7 +430,7 @@ void told_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kPoll, kExpedited, kExpeditedTwo, kExpeditedTold,
+extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kReached, kPoll, kExpedited, kExpeditedTwo, kExpeditedTold,
     kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
@@ -409,6 +440,8 @@ const sim::Scenario kHelp = {
     "help", "one who waits is kept from its CPU, another goes on", help_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kCookie = {
     "cookie", "a cookie against others' grace periods", cookie_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kReached = {
+    "reached", "a poll of a cookie that was reached is a fence", reached_setup, reached_finish, check_invariants, 1000};
 const sim::Scenario kPoll = {
     "poll", "a polled cookie, the driver, and a wait for it", poll_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpedited = {

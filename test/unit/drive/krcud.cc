@@ -427,6 +427,29 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
     }
 }
 
+/* What a real-time one would be lifted to is beneath it. */
+TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
+{
+    static std::atomic<int> seen;
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    keep();
+    config_.krcud_rtprio = 3;
+    reader_record *record = world_.craft(0);
+    for (bool flood : {false, true}) {
+        rtrcu_store_release(&drive_->flooded_ns, flood ? INT64_MAX / 2 : INT64_MIN / 2);
+        seen = -1;
+        make_ready(record, 1, [](rcu_head *) { seen = plat_sched_rt_priority(); });
+        EXPECT_TRUE(test::eventually([&] {
+            (void)drive_krcud_give(drive_, record, 0, false);
+            return seen.load() >= 0;
+        }));
+        EXPECT_EQ(seen.load(), 3);
+        EXPECT_TRUE(test::eventually(
+            [&] { return rtrcu_load_acquire(&drive_slot(record)->listed) == 0 && !drive_anybody_at_work(drive_); }));
+    }
+}
+
 class Nice : public DriveWorld, public testing::WithParamInterface<int>
 {
 };

@@ -142,6 +142,18 @@ TEST_F(Thread, WithoutThreadsOfOursNobodyWatchesForTheEnd)
     EXPECT_EQ(drive_->main_ended, 1u);
 }
 
+/* By one at a time: who finds that somebody is at it makes none. */
+TEST_F(Thread, WhoWatchesForTheEndIsMadeOnce)
+{
+    keep();
+    drive_->threads = DRIVE_THREADS_CHANGE + 1;
+    drive_->end.state = DRIVE_STARTING;
+    drive_main_ends(drive_);
+    EXPECT_EQ(drive_->end.plat.body, nullptr);
+    EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
+    EXPECT_EQ(drive_->threads, DRIVE_THREADS_CHANGE + 1);
+}
+
 /* A daemon that ends is no longer counted, and may be made again. */
 TEST_F(Thread, OneThatEndsMayBeMadeAgain)
 {

@@ -289,6 +289,33 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     second.wait();
 }
 
+/* However low its priority. */
+TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
+{
+    constexpr long ticks = 60;
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    config_.tick_us = 1000;
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker first, second;
+    uint32_t one = 0, other = 0;
+    first.run([&] { one = lock_thread_number(); });
+    second.run([&] {
+        other = lock_thread_number();
+        EXPECT_EQ(plat_sched_set(1, 0), 0);
+    });
+    first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
+    second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
+    EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
+    EXPECT_GE(test::sleeps_of(pid_t(other)) - before_other, ticks / 2);
+    test::World::set_inside(record, 0);
+    first.wait();
+    second.wait();
+}
+
 /* Who wakes looks before it complains: the last reader may have left without a report. */
 TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
 {

@@ -343,6 +343,32 @@ TEST_F(Task, BehindItsExitATaskHasNoSection)
     EXPECT_TRUE(is_quiet());
 }
 
+/* While its thread stays inside a section of its own, which nobody waits for. */
+TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
+{
+    CapturedComplaints errors;
+    first_.run([&] {
+        rcu_read_lock();
+        rcu_task_park(&inner_);
+    });
+    Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    second_.run([&] {
+        rcu_read_lock();
+        rcu_task_resume(&inner_);
+        gp_actions actions = section_task_exit(gp_, &inner_);
+        EXPECT_EQ(section_nesting(), 1u);
+        EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
+        drive_perform(&rtrcu_domain.drive, actions);
+        rcu_read_unlock();
+    });
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST_F(Task, ExitOfAListedSectionIsSaid)
 {
     CapturedComplaints errors;
