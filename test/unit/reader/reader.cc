@@ -382,6 +382,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_TRUE(reader_is_registered(survivor));
         EXPECT_FALSE(reader_is_registered(gone));
         EXPECT_EQ(gone->self, nullptr);
+        EXPECT_EQ(gone->cpu, nullptr) << "it lies in memory of a thread that is not there";
         EXPECT_EQ(survivor->self, &rtrcu_self);
         EXPECT_EQ(survivor->leaf->lock.word, 0u);
         for (const reader_record *record : {gone, survivor})
