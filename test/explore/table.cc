@@ -48,6 +48,7 @@
     X(Stays) \
     X(Share) \
     X(Crowd) \
+    X(Weak) \
     X(Cookie) \
     X(Reached) \
     X(Poll) \
@@ -78,11 +79,13 @@
     X(FreeBarrier) \
     X(Retire) \
     X(RetireRefused) \
+    X(RetireAlone) \
     X(RetireAgain) \
     X(GiveBack) \
     X(Claimed) \
     X(Thrown) \
     X(OfflineCall) \
+    X(OnlineStay) \
     X(OnlineCall) \
     X(Inline) \
     X(Direct) \
@@ -111,6 +114,7 @@
     X(Away) \
     X(AwayBarrier) \
     X(AwayHandler) \
+    X(TaskFreed) \
     X(TaskNewcomer) \
     X(Inner) \
     X(QuiescentInner) \

@@ -68,6 +68,11 @@ size_t live_allocations()
     return world()->live_allocations();
 }
 
+size_t live_pages()
+{
+    return world()->live_pages();
+}
+
 void step()
 {
     world()->point("step", "scenario");

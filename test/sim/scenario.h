@@ -40,8 +40,9 @@ void refuse_fences(bool membarrier, bool visit);
 enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8 };
 // In setup: so many calls for these may fail, at any moment.
 void may_fail(unsigned resources, uint32_t count);
-// What malloc() has given and free() has not taken back.
+// What malloc() has given and free() has not taken back; the same of pages.
 size_t live_allocations();
+size_t live_pages();
 
 // Others may go first.
 void step();

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Numbered as by the compiler, which gives consume the order of an acquire. */
-enum sim_order { SIM_RELAXED, SIM_CONSUME, SIM_ACQUIRE, SIM_RELEASE, SIM_SEQ_CST = 5 };
+enum sim_order { SIM_RELAXED, SIM_CONSUME, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL, SIM_SEQ_CST };
 enum sim_rmw { SIM_EXCHANGE, SIM_ADD, SIM_OR, SIM_AND };
 
 uint64_t sim_load(const volatile void *address, size_t size, int order, const char *text, const char *where);

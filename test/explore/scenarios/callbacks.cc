@@ -238,12 +238,27 @@ void retire_while_refused()
     sim::expect(called_objects == noted_objects, "rcu_barrier() returns behind those that were noted");
 }
 
+void expect_nothing_kept()
+{
+    sim::expect(sim::live_allocations() == 1 && sim::live_pages() == 0, "memory for notes is given back");
+}
+
 void retire_refused_setup()
 {
     begin();
     noted_objects = called_objects = 0;
     sim::may_fail(sim::kMalloc | sim::kPages, 2);
     sim::as_thread(sim::thread("updater", retire_while_refused), register_reader);
+}
+
+// ---- the same on a thread without a record, whose notes stand alone ----
+
+void retire_alone_setup()
+{
+    begin();
+    noted_objects = called_objects = 0;
+    sim::may_fail(sim::kExitHooks | sim::kMalloc, 4);
+    sim::thread("updater", retire_while_refused);
 }
 
 // ---- what could not be noted has marked the queue: the driver, whose sleep has no timeout, is woken all the same ----
@@ -387,49 +402,6 @@ void inline_setup()
     sim::as_thread(sim::thread("reader", read_once), register_reader);
 }
 
-// ---- a deadline thread wakes nobody, unless it is offline ----
-
-void call_offline()
-{
-    rcu_thread_offline();
-    call_rcu_hurry(&queued[0]->head, free_callback);
-    sim::until(one_invoked);
-}
-
-void start_driver_and_go_offline()
-{
-    (void)drive_start(&rtrcu_domain.drive);
-    (void)section_register(&rtrcu_domain.gp, RTRCU_DEADLINE | RTRCU_QSBR);
-    rcu_thread_offline();
-}
-
-void offline_setup()
-{
-    begin();
-    sim::no_timeouts();
-    queued[0] = make_object();
-    sim::as_thread(sim::thread("loop", call_offline), start_driver_and_go_offline);
-}
-
-void come_online_and_call()
-{
-    rcu_thread_online();
-    call_rcu(&queued[0]->head, free_callback);
-    rcu_thread_offline();
-    rcu_thread_online();
-    call_rcu(&queued[1]->head, free_callback);
-    rcu_thread_offline();
-    sim::until(two_invoked);
-}
-
-void online_setup()
-{
-    begin();
-    queued[0] = make_object();
-    queued[1] = make_object();
-    sim::as_thread(sim::thread("loop", come_online_and_call), start_driver_and_go_offline);
-}
-
 // ---- what becomes ready while a daemon gives the queue back, which the owner has emptied ----
 
 void run_own_and_call_again()
@@ -542,9 +514,9 @@ void thrown_setup()
 
 } // namespace
 
-extern const sim::Scenario kThrown, kClaimed, kGiveBack, kOfflineCall, kOnlineCall;
+extern const sim::Scenario kThrown, kClaimed, kGiveBack;
 extern const sim::Scenario kCall, kCallTwo, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kRetire,
-    kRetireRefused, kRetireAgain, kInline, kCallCookies, kHurry;
+    kRetireRefused, kRetireAlone, kRetireAgain, kInline, kCallCookies, kHurry;
 
 const sim::Scenario kCall = {
     "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
@@ -568,8 +540,11 @@ const sim::Scenario kRetire = {"retire",         "rcu_retire() and rcu_free() of
                                retire_setup,     expect_nothing_left,
                                check_invariants, 8000};
 const sim::Scenario kRetireRefused = {"retire-refused",     "rcu_retire() where no memory is to be had for a while",
-                                      retire_refused_setup, nullptr,
+                                      retire_refused_setup, expect_nothing_kept,
                                       check_invariants,     8000};
+const sim::Scenario kRetireAlone = {"retire-alone",     "the same on a thread that can have no record",
+                                    retire_alone_setup, expect_nothing_kept,
+                                    check_invariants,   8000};
 const sim::Scenario kRetireAgain = {"retire-again",     "the same, and nobody but the driver serves what was noted",
                                     retire_again_setup, nullptr,
                                     check_invariants,   8000};
@@ -579,13 +554,6 @@ const sim::Scenario kInline = {
 const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs behind its cookie, beside another crank",
                                     cookies_setup,    cookies_finish,
                                     check_invariants, 8000};
-const sim::Scenario kOfflineCall = {
-    "offline-call",   "an offline deadline thread queues, and the driver may sleep for good",
-    offline_setup,    nullptr,
-    check_invariants, 8000};
-const sim::Scenario kOnlineCall = {"online-call",    "a deadline thread comes online while the driver goes to sleep",
-                                   online_setup,     nullptr,
-                                   check_invariants, 8000};
 const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a daemon gives the queue back",
                                  give_back_setup,  nullptr,
                                  check_invariants, 8000};

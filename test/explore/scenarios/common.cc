@@ -183,8 +183,22 @@ void expect_nothing_left()
     sim::expect(sim::live_allocations() == 1, "after rcu_barrier() nothing is left but the object in use");
 }
 
+// Whoever was early to raise a count, and found that another had, has taken that back.
+static void expect_counts()
+{
+    const struct reader_registry *registry = &rtrcu_domain.registry;
+    uint32_t reasons = 0;
+    for (uint32_t i = 0; i < registry->leaf_count; i++)
+        reasons += (registry->leaf[i]->awake.word != 0) + (registry->leaf[i]->awake.listed != 0);
+    for (const struct reader_count *node = registry->leaf[0]->awake.above; node; node = node->above) {
+        sim::expect(tally_number(node->reasons.word) == reasons, "a count is that of the reasons below it at the end");
+        reasons = reasons != 0;
+    }
+}
+
 void expect_idle()
 {
+    expect_counts();
     const struct gp *gp = &rtrcu_domain.gp;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         const struct gp_machine *machine = &gp->machine[kind];

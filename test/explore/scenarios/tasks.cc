@@ -2,6 +2,8 @@
 // Tasks that park inside a section on one thread, and end it on another.
 #include "scenarios/common.h"
 
+#include <stdlib.h>
+
 #include <rtrcu/task.h>
 
 namespace scenarios
@@ -141,6 +143,35 @@ void again_setup()
 void exit_setup()
 {
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_exit, resume_and_stay);
+}
+
+// The task's memory is its own: it goes with its section.
+struct rcu_task *short_lived;
+
+void park_short_lived()
+{
+    rcu_read_lock();
+    rtrcu_task_park(short_lived);
+    rtrcu_store_release(&parked, true);
+    stay();
+}
+
+void resume_and_free()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    rtrcu_task_resume(short_lived);
+    rcu_read_unlock();
+    rtrcu_task_exit(short_lived);
+    free(short_lived);
+    stay();
+}
+
+void freed_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_short_lived, resume_and_free);
+    short_lived = static_cast<struct rcu_task *>(malloc(sizeof(*short_lived)));
+    rtrcu_task_init(short_lived, "short-lived");
 }
 
 // Asked already, so that its own report meets the other kind's promotion.
@@ -326,7 +357,7 @@ void polled_setup()
 
 extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
     kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous,
-    kTaskBeneath, kTaskBeneathEnded, kTaskPolled;
+    kTaskBeneath, kTaskBeneathEnded, kTaskPolled, kTaskFreed;
 
 const sim::Scenario kTaskPolled = {
     "task-polled", "a listed task is polled on another thread", polled_setup, expect_idle, check_invariants, 4000};
@@ -346,6 +377,8 @@ const sim::Scenario kTaskAgain = {
     "task-again", "a second task parks when the first has ended", again_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskExit = {
     "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskFreed = {
+    "task-freed", "a task is freed behind its section", freed_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskNewcomer = {"task-newcomer",  "a task goes on on a thread that registers inside its section",
                                      newcomer_setup,   expect_idle,
                                      check_invariants, 4000};

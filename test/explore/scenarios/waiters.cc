@@ -96,6 +96,22 @@ void help_setup()
     sim::thread("other", wait_without_the_first);
 }
 
+// ---- one of low priority leaves the steps to the driver, and is told of the end ----
+
+void register_weak()
+{
+    register_and_start_driver();
+    (void)plat_sched_set(0, 5);
+}
+
+void weak_setup()
+{
+    begin();
+    sim::no_timeouts();
+    sim::as_thread(sim::thread("reader", read_once), register_reader); // the main thread, which says what is ordinary
+    sim::as_thread(sim::thread("updater", replace_and_wait), register_weak);
+}
+
 // ---- cookies ----
 
 uint64_t cookie;
@@ -430,14 +446,16 @@ void told_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kHelp, kCookie, kReached, kPoll, kExpedited, kExpeditedTwo, kExpeditedTold,
-    kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
+extern const sim::Scenario kShare, kCrowd, kHelp, kWeak, kCookie, kReached, kPoll, kExpedited, kExpeditedTwo,
+    kExpeditedTold, kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
 const sim::Scenario kCrowd = {"crowd", "three who only wait", crowd_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kHelp = {
     "help", "one who waits is kept from its CPU, another goes on", help_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kWeak = {
+    "weak", "one who leaves its grace period to the driver", weak_setup, expect_idle, check_invariants, 6000};
 const sim::Scenario kCookie = {
     "cookie", "a cookie against others' grace periods", cookie_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kReached = {

@@ -12,6 +12,8 @@ import re
 from model import Event, Program
 
 ATOMICS = "include/rtrcu/detail/atomic.h"
+FENCES = "include/rtrcu/detail/fence.h"
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 KINDS = {"read", "write", "set", "or", "and", "add", "cas"}
 
 
@@ -26,9 +28,15 @@ class Source:
         self.root, self.changes, self.seen = pathlib.Path(root), changes or {}, {}
 
     def text(self, path):
+        """Without comments, which say nothing to the machine; what stands behind one keeps its place."""
         if path not in self.seen:
-            self.seen[path] = self.changes.get(path) or (self.root / path).read_text(encoding="utf-8")
+            text = self.changes.get(path) or (self.root / path).read_text(encoding="utf-8")
+            self.seen[path] = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
         return self.seen[path]
+
+    def fence_is_full(self):
+        begin, end = self.body(FENCES, "rtrcu_fence_full")
+        return "__atomic_thread_fence(__ATOMIC_SEQ_CST);" in self.text(FENCES)[begin:end]
 
     def body(self, path, function):
         """Where the function or macro stands: (begin, end).  Of two, one an architecture, the last: aarch64's."""
@@ -111,12 +119,20 @@ def find(source, line, behind):
     begin, end = source.body(path, function)
     begin = max(begin, behind.get((path, function), 0))
     kind = line.words[0]
+    if kind == "fence" and not source.fence_is_full():
+        return None
+    condition = argument.removeprefix("when ") if kind == "fence" else ""
+    argument = "" if kind == "fence" else argument
     name = {"fence": r"(fence_full)", "heavy": r"(\w+)"}.get(kind, r"(\w+)")
     pattern = re.escape(argument) if kind == "heavy" else rf"rtrcu_{name}\({re.escape(argument)}"
     match = re.compile(pattern).search(source.text(path), begin, end)
     if not match and kind not in ("fence", "heavy"):
         raise ShapeError(f"line {line.number}: {path}: {function}() has no access to {argument}, or not in this order")
     if match:
+        guard = re.search(r"\bif \(([^;{}]*)\)\s*\{?\s*$", source.text(path)[begin:match.start()])
+        if kind == "fence" and (guard.group(1) if guard else "") != condition:
+            raise ShapeError(f"line {line.number}: {path}: {function}() fences under the condition "
+                             f"`{guard.group(1) if guard else ''}`, the shape says `{condition}`")
         behind[path, function] = match.end()
         line.found = (path, match.start(), match.end())
     return match.group(1) if match and kind != "heavy" else kind if match else None

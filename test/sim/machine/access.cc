@@ -49,8 +49,9 @@ void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
     Thread &t = *current_;
     auto block = reinterpret_cast<uintptr_t>(thread_block());
     bool own = address >= block && address < block + kThreadBlock;
-    if (!own)
-        check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
+    if (own)
+        signal_point(); // what a handler changes there is the thread's own
+    check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
     if (writes)
         memory_.will_change(address, size);
     if (t.buffer.overlaps(address, size) || (own && writes && exploring() && options_.model != Model::kSc))

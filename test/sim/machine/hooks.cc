@@ -42,7 +42,7 @@ bool acquires(int order)
 
 bool releases(int order)
 {
-    return order == SIM_RELEASE || order == SIM_SEQ_CST;
+    return order == SIM_RELEASE || order == SIM_ACQ_REL || order == SIM_SEQ_CST;
 }
 
 void plain(void *address, size_t size, bool writes, const void *pc)

@@ -62,6 +62,8 @@ int World::futex_wait(uintptr_t word, uint32_t expected, int64_t timeout_ns)
         trace("futex wait: the word has changed", "", value);
         return -EAGAIN;
     }
+    if (timeout_ns == 0)
+        return -ETIMEDOUT;
     block(Waits::kFutex, word, timeout_ns);
     return t.wait_result;
 }
@@ -159,6 +161,7 @@ bool World::block_signals(bool blocked)
 {
     bool before = current_->signals_blocked;
     current_->signals_blocked = blocked;
+    signal_point(); // what was pending comes before the call returns
     return before;
 }
 
@@ -200,8 +203,23 @@ void *World::allocate(size_t bytes)
 void *World::allocate_pages(size_t bytes)
 {
     void *pages = allocate(bytes);
-    allocations_.erase(reinterpret_cast<uintptr_t>(pages)); // no matter for free(), nor left over at the end
+    allocations_.erase(reinterpret_cast<uintptr_t>(pages)); // no matter for free()
+    pages_[reinterpret_cast<uintptr_t>(pages)] = bytes;
     return memset(pages, 0, bytes);
+}
+
+// As release(), of pages that this schedule has given.
+void World::release_pages(void *memory, size_t bytes)
+{
+    auto address = reinterpret_cast<uintptr_t>(memory);
+    auto found = pages_.find(address);
+    if (found == pages_.end() || found->second != bytes)
+        fail("release of pages that were not given so, or twice");
+    point("release of pages", "release_pages");
+    check_access(address, bytes, AccessKind::kPlainWrite, "release of pages", nullptr);
+    memory_.set_freed(address, bytes, true);
+    pages_.erase(found);
+    trace("release of pages", "", address);
 }
 
 // Freeing is a write of the whole: it must come after every other access.

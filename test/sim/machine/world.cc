@@ -76,6 +76,8 @@ void World::begin_schedule(const Scenario &scenario, Strategy &strategy)
     threads_.clear();
     events_.clear();
     allocations_.clear();
+    pages_.clear();
+    quiet_ = 0; // an invariant that failed has left it raised
     heap_used_ = 0;
     now_ = 1000000000;
     allow_timeouts(true, 0);
@@ -281,6 +283,7 @@ void World::point(const char *text, const char *where)
     if (!exploring())
         return;
     settle();
+    current_->cpu_ns += 1000;
     // Where a thread stands is part of its state, even where the last step read and wrote nothing: a fence, say.
     current_->history = mix(current_->history, reinterpret_cast<uintptr_t>(text));
     if (scenario_->invariant) {
@@ -298,6 +301,25 @@ void World::point(const char *text, const char *where)
             return;
         run_signal();
     }
+}
+
+void World::signal_point()
+{
+    Thread &t = *current_;
+    if (!exploring() || !t.signal || t.deliver || t.signals_blocked)
+        return;
+    settle();
+    actions_.clear();
+    for (ActionKind kind : {ActionKind::kRun, ActionKind::kSignal})
+        actions_.push_back({kind, static_cast<uint8_t>(t.id), 0});
+    t.history = mix(t.history, 0x5160);
+    int choice = decide();
+    if (choice < 0) {
+        outcome_.cut = true;
+        leave_schedule();
+    }
+    if (choice == 1)
+        run_signal();
 }
 
 void World::run_signal()

@@ -56,7 +56,8 @@ struct Thread {
     Clock seen;     // what relaxed loads have shown, for a fence to take up
     Clock released; // what it knew at its last fence
     uint64_t history = 0;
-    int rt_priority = 0;
+    int rt_priority = 0, nice = 0;
+    int64_t cpu_ns = 0; // a thread that stands still uses none
     bool signals_blocked = false;
     bool gone = false;          // not in this fork's child, where its stack and its block are anybody's
     void (*signal)() = nullptr; // pending
@@ -96,6 +97,7 @@ class World
     void end_others();
     void *allocate(size_t bytes);
     void *allocate_pages(size_t bytes);
+    void release_pages(void *memory, size_t bytes);
     void release(void *memory);
     bool is_freed(const void *memory) const; // of something that was allocated
     bool is_of_gone_thread(uintptr_t address) const;
@@ -124,6 +126,10 @@ class World
     size_t live_allocations() const
     {
         return allocations_.size();
+    }
+    size_t live_pages() const
+    {
+        return pages_.size();
     }
     Outcome &outcome()
     {
@@ -182,6 +188,17 @@ class World
             thread->rt_priority = priority;
     }
 
+    int nice_of(uint32_t number)
+    {
+        const Thread *thread = thread_of(number);
+        return thread ? thread->nice : 0;
+    }
+    int64_t cpu_ns_of(uint32_t number)
+    {
+        const Thread *thread = thread_of(number);
+        return thread ? thread->cpu_ns : 0;
+    }
+
     Thread *current()
     {
         return current_;
@@ -197,6 +214,8 @@ class World
         return mode_ == Mode::kExplore && quiet_ == 0;
     }
     void point(const char *text, const char *where);
+    // Here only a handler of the running thread may come.
+    void signal_point();
     // Does this call for a resource fail?  The strategy's choice, where the scenario allows it.
     bool refuses(unsigned resource);
 
@@ -273,7 +292,7 @@ class World
     std::vector<unsigned char> blocks_; // thread-local blocks
     std::vector<unsigned char> heap_;
     size_t heap_used_ = 0;
-    std::unordered_map<uintptr_t, size_t> allocations_;
+    std::unordered_map<uintptr_t, size_t> allocations_, pages_;
     const unsigned char *main_stack_top_ = nullptr;
 };
 

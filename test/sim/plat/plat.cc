@@ -85,11 +85,10 @@ int64_t plat_clock_now(void)
     return world()->clock_now();
 }
 
-// Nobody runs but who looks: every other thread stands still.
+// Its steps: who waits stands still.
 int64_t plat_clock_of_thread(struct plat_tid thread)
 {
-    (void)thread;
-    return 0;
+    return world()->cpu_ns_of(thread.number);
 }
 
 void plat_clock_sleep(int64_t ns)
@@ -207,8 +206,8 @@ void plat_symbol(uintptr_t address, char *text, size_t size)
 
 int plat_sched_set(int priority, int nice)
 {
-    (void)nice;
     world()->current()->rt_priority = priority;
+    world()->current()->nice = nice;
     return 0;
 }
 
@@ -218,9 +217,9 @@ int plat_sched_lift(struct plat_tid thread, int priority)
     return 0;
 }
 
-int32_t plat_sched_nice(struct plat_tid)
+int32_t plat_sched_nice(struct plat_tid thread)
 {
-    return 0;
+    return world()->nice_of(thread.number);
 }
 
 int plat_sched_rt_priority(void)
@@ -314,11 +313,11 @@ void *plat_mem_pages(size_t bytes)
     return pages ? memset(pages, 0, bytes) : nullptr;
 }
 
-/* Kept: a schedule's memory goes with it. */
+/* What was had before the first schedule is kept. */
 void plat_mem_release(void *pages, size_t bytes)
 {
-    (void)pages;
-    (void)bytes;
+    if (world()->active())
+        world()->release_pages(pages, bytes);
 }
 
 char **plat_environment(void)
