@@ -2,6 +2,7 @@
 /* Batches and their ends: by count, by time, by a deadline.
  */
 #include <pthread.h>
+#include <thread>
 
 #include "../../support/capture.h"
 #include "../../support/sync.h"
@@ -40,17 +41,19 @@ TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
 }
 
 /* What the thread that has the slot now has said is its own. */
-TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadline)
+TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadlineAndRest)
 {
     reader_record *record = world_.craft(0);
     for (bool is_there : {true, false}) {
         callback_set_deadline(record, 77);
+        callback_slot(record)->plugged_ns = 88;
         reader_lock(record->leaf);
         if (!is_there)
             reader_withdraw(world_.registry(), record);
         callback_let_go(record);
         reader_unlock(record->leaf);
         EXPECT_EQ(callback_deadline(record), is_there ? 77 : 0);
+        EXPECT_EQ(callback_slot(record)->plugged_ns, is_there ? 88 : 0);
     }
 }
 
@@ -273,6 +276,22 @@ TEST_F(Invocation, OwnersAreCounted)
     invoke(record, budget);
     invoke(record, everything());
     EXPECT_EQ(callback_leaf(record->leaf)->by_owner.count, 2u);
+}
+
+/* It would last for as long as they do, and every grace period would wait for it. */
+TEST_F(Invocation, NothingRunsInsideASectionOfTheOwner)
+{
+    std::thread([&] {
+        reader_record *record = reader_slot_take(world_.registry());
+        test::publish(world_.registry(), record, &rtrcu_self);
+        queue_ready(record, 2);
+        (void)rtrcu_word_enter();
+        EXPECT_EQ(callback_invoke_own(cb_, -1).done, 0u);
+        EXPECT_EQ(callback_pending(record), 2u);
+        (void)rtrcu_word_leave();
+        EXPECT_EQ(callback_invoke_own(cb_, -1).done, 2u);
+        world_.withdraw(record);
+    }).join();
 }
 
 TEST_F(Invocation, OneLatencySampleABatch)

@@ -192,4 +192,25 @@ TEST_F(Doze, NoFenceIsNeededOfTheThreadThatTurns)
     }).join();
 }
 
+/* Slots are numbered leaf by leaf: who has the same number elsewhere is somebody else. */
+TEST_F(Doze, AFenceIsNeededOfWhoHasTheSameSlotInAnotherLeaf)
+{
+    std::thread([&] {
+        reader_record *self = reader_slot_take(world_.registry());
+        test::publish(world_.registry(), self, &rtrcu_self);
+        world_.fill_last_leaf();
+        std::vector<reader_record *> before;
+        reader_record *other = world_.craft(0);
+        for (; reader_bit(other) != reader_bit(self); other = world_.craft(0))
+            before.push_back(other);
+        for (reader_record *record : before)
+            world_.withdraw(record);
+        ASSERT_NE(other->leaf, self->leaf);
+        EXPECT_TRUE(gp_needs_fence(gp_));
+        world_.withdraw(other);
+        EXPECT_FALSE(gp_needs_fence(gp_)) << "nobody else is awake";
+        world_.withdraw(self);
+    }).join();
+}
+
 } // namespace

@@ -3,6 +3,7 @@
  * builds check it.
  */
 #include <functional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -66,8 +67,10 @@ TEST_F(Boost, IsWithdrawnFromItsOwnerAlone)
 
 TEST_F(Boost, IsReleasedByItsOwnerAlone)
 {
-    EXPECT_EQ(reader_self_boost_word(), nullptr);
-    EXPECT_FALSE(reader_boost_release()) << "a thread without a record";
+    std::thread([] {
+        EXPECT_EQ(reader_self_boost_word(), nullptr);
+        EXPECT_FALSE(reader_boost_release()) << "a thread without a record";
+    }).join();
     as_thread([&](reader_record *record) {
         uint32_t mine = lock_thread_number();
         EXPECT_EQ(reader_self_boost_word(), reader_boost_word(record));

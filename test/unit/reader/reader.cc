@@ -265,6 +265,20 @@ TEST_F(Reader, ADeadlineThreadIsShownInItsDiscipline)
     world_.set_inside(record, 0);
 }
 
+TEST_F(Reader, ADeadlineThreadThatIsOfflineHidesNoneInAnotherLeaf)
+{
+    reader_record *offline = world_.craft(0);
+    world_.fill_last_leaf();
+    reader_record *online = world_.craft(RTRCU_QSBR_ONLINE);
+    ASSERT_NE(offline->leaf, online->leaf);
+    registry_->deadline_count = 2;
+    for (const reader_record *record : {offline, online})
+        reader_deadline_show(record, true, true);
+    EXPECT_TRUE(reader_deadline_is_online(registry_));
+    world_.set_inside(online, 0);
+    EXPECT_FALSE(reader_deadline_is_online(registry_));
+}
+
 TEST_F(Reader, OwnerDisarmsAndKeepsItsNesting)
 {
     as_thread([&](reader_record *record) {
@@ -369,6 +383,8 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         registry_->anonymous_in[0] = registry_->anonymous_in[1] = 5;
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
+        uint32_t(&deadline)[2] = survivor->leaf->deadline;
+        deadline[0] = deadline[1] = reader_bit(gone) | reader_bit(survivor);
         for (reader_record *record : {gone, survivor})
             record->boost = 77;
         reader_lock(survivor->leaf); /* as fork holds it */
@@ -379,6 +395,8 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(registry_->anonymous_in[0] | registry_->anonymous_in[1], 0u);
         EXPECT_EQ(registry_->fence_confirmer, 0u);
         EXPECT_EQ(registry_->deadline_count, 0u);
+        for (uint32_t shown : deadline)
+            EXPECT_EQ(shown, reader_bit(survivor)) << "the next one in the slot is none";
         EXPECT_TRUE(reader_is_registered(survivor));
         EXPECT_FALSE(reader_is_registered(gone));
         EXPECT_EQ(gone->self, nullptr);

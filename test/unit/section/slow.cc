@@ -167,6 +167,28 @@ TEST(Slow, AReportPromotesTheTaskThatParkedMeanwhile)
     crank.end();
 }
 
+/* A handler's section while its thread holds a lock that a report needs: the flag is not taken back for nothing, so a
+ * later slow path of the thread reports. */
+TEST(Slow, AnUnlockThatMayNotReportLeavesTheFlag)
+{
+    test::Worker reader;
+    reader.run([] {
+        rcu_read_lock(); /* registers */
+        rcu_read_unlock();
+        reader_leaf *leaf = rtrcu_self.record->leaf;
+        reader_lock(leaf);
+        reader_arm_self();
+        rcu_read_lock();
+        rcu_read_unlock();
+        EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_SPECIAL);
+        reader_unlock(leaf);
+        rcu_read_lock();
+        rcu_read_unlock();
+        bool stays = reader_fences_are_full(&rtrcu_domain.registry);
+        EXPECT_EQ(rtrcu_word_read() >> 24, stays ? RTRCU_FLAG_SPECIAL : RTRCU_FLAG_FAST);
+    });
+}
+
 TEST(Slow, SignalsAreOpenAgain)
 {
     test::Worker reader;

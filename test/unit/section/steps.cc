@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A section of a reader without a record, looked at behind every instruction: while the thread and the registry do not
- * agree about whether it is counted, no handler may come, which would believe the thread.
+/* Instruction by instruction.  A section of a reader without a record: while the thread and the registry do not agree
+ * about whether it is counted, no handler may come, which would believe the thread.  And a thread that comes back from
+ * a call, with a handler's section anywhere.
  */
 #include <csignal>
 
@@ -71,6 +72,76 @@ TEST(SlowSteps, NoHandlerComesWhileAReaderWithoutARecordIsHalfCounted)
     EXPECT_GT(seen.counted, 10);
     EXPECT_GT(seen.differ, 0);
     EXPECT_EQ(seen.open, 0) << "of " << seen.steps << " instructions";
+}
+
+/* ---- a thread that comes back ---- */
+
+struct Return {
+    volatile int inside, stop;
+    volatile long rounds, left_behind;
+};
+
+void read_in_a_handler(int)
+{
+    rcu_read_lock();
+    rcu_read_unlock();
+}
+
+[[noreturn]] void tracee_that_comes_back(Return *shared)
+{
+    struct sigaction action = {};
+    action.sa_handler = read_in_a_handler;
+    sigaction(SIGUSR1, &action, nullptr);
+    read_in_a_handler(0); /* registers */
+    if (!test::is_to_be_traced())
+        _exit(3);
+    while (!shared->stop) {
+        alarm(50); /* it goes on, however slowly */
+        bool away = reader_away_begin();
+        raise(SIGSTOP); /* the tracer begins to step */
+        shared->inside = 1;
+        reader_away_end(registry);
+        shared->inside = 0;
+        bool left = !away || rtrcu_load_relaxed(&rtrcu_self.record->fence_ack) == READER_FENCES_ANY;
+        shared->left_behind = shared->left_behind + left;
+        shared->rounds = shared->rounds + 1;
+    }
+    _exit(0);
+}
+
+/* The number of instructions behind which a handler came, one in each round. */
+long interrupt_everywhere(test::Tracer &tracer, const Return *shared)
+{
+    long places = 0;
+    while (tracer.at_the_start() && tracer.step_into(places) == places && shared->inside && tracer.interrupt()) {
+        tracer.go_on(SIGUSR1);
+        places++;
+    }
+    return places;
+}
+
+/* What the thread has said of its fences while it was away would be believed of the sections that come. */
+TEST(AwaySteps, AHandlerLeavesNoAcknowledgmentBehindAThreadThatIsBack)
+{
+    if (TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "the race detector has a mask of its own, the emulator does not step";
+    auto *shared = test::shared_with_children<Return>();
+    ASSERT_TRUE(shared);
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0)
+        tracee_that_comes_back(shared);
+    test::Tracer tracer(pid, &shared->inside);
+    long places = interrupt_everywhere(tracer, shared);
+    shared->stop = 1;
+    tracer.go_on(0);
+    bool well = tracer.ends_well();
+    if (WIFEXITED(tracer.status()) && WEXITSTATUS(tracer.status()) == 3)
+        GTEST_SKIP() << "ptrace() is not allowed here";
+    EXPECT_TRUE(well) << "status " << tracer.status();
+    EXPECT_GT(places, 10);
+    EXPECT_GE(shared->rounds, places);
+    EXPECT_EQ(shared->left_behind, 0) << "of " << places << " places";
 }
 
 } // namespace

@@ -185,6 +185,24 @@ TEST(Join, WithoutAnExitHookGivesTheSlotBack)
     });
 }
 
+/* It wakes nobody, but it reads from its registration on as any other of its discipline. */
+TEST(Join, ADeadlineThreadOfTheQuiescentStateDisciplineIsOnlineAtOnce)
+{
+    test::Worker reader;
+    reader.run([] {
+        ASSERT_EQ(section_register(gp_, RTRCU_QSBR | RTRCU_DEADLINE), 0);
+        EXPECT_TRUE(reader_word_is_online(reader_self_word()));
+    });
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan()) << "nobody is seen inside";
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    reader.run([] { rcu_quiescent_state(); });
+    crank.poll(true);
+    ASSERT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST(Join, OfflineIsWhatAThreadMayGoOutsideItsSections)
 {
     test::Worker reader;
