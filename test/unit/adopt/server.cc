@@ -153,6 +153,11 @@ class Blocked : public AdoptWorld
                 adopt_server_call(server_, &head, [](rcu_head *) {});
         });
     }
+    /* One callback more is over; the backlog is at the limit still. */
+    void move_on()
+    {
+        rtrcu_store_release(&server_->invoked, uint64_t{1});
+    }
     void catch_up()
     {
         rtrcu_store_release(&server_->invoked, uint64_t{limit_ + 1});
@@ -192,6 +197,17 @@ TEST_F(Blocked, NobodyWaitsForAServerThatStandsStill)
     call();
     caller_.wait(); /* though nothing is ever run */
     EXPECT_EQ(blocked(), 1u);
+    EXPECT_EQ(adopted_->over_qmax, 1u);
+}
+
+TEST_F(Blocked, AServerThatMovesOnceIsGivenUpAllTheSame)
+{
+    call();
+    EXPECT_TRUE(test::eventually([&] { return blocked() == 1; }));
+    move_on();
+    EXPECT_TRUE(test::eventually([&] { return caller_.is_done(); }));
+    catch_up(); /* ends a wait that has no end */
+    caller_.wait();
     EXPECT_EQ(adopted_->over_qmax, 1u);
 }
 

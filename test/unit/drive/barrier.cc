@@ -65,6 +65,27 @@ TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
     EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
 }
 
+/* One that has moved is waited for anew, and given up all the same when it stands still. */
+TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
+{
+    config_.tick_us = 3600000000;
+    config_.qmax = 1;
+    reader_record *record = world_.craft(0);
+    uint64_t *invoked = &callback_slot(record)->queue.invoked;
+    queue(record, 3);
+    drive_->thread.state = DRIVE_RUNNING;
+    bool below = true;
+    test::Worker caller;
+    caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1; }));
+    rtrcu_store_release(invoked, 1);
+    drive_progress(drive_);
+    EXPECT_TRUE(test::eventually([&] { return caller.is_done(); }));
+    rtrcu_store_release(invoked, 3); /* ends a wait that has no end */
+    caller.wait();
+    EXPECT_FALSE(below);
+}
+
 TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
 {
     drive_progress(drive_);

@@ -427,6 +427,38 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
     }
 }
 
+/* Its thread begins as the setting says, whatever the one before it was lifted to. */
+TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
+{
+    static std::atomic<int> seen;
+    static std::atomic<bool> may_end;
+    bool may_lift = false;
+    std::thread([&] { may_lift = plat_sched_set(0, DRIVE_LIFTED_NICE) == 0; }).join();
+    if (!may_lift)
+        GTEST_SKIP() << "no thread may be lifted here";
+    keep();
+    rtrcu_store_release(&drive_->flooded_ns, INT64_MAX / 2); /* just now */
+    reader_record *record = world_.craft(0);
+    for (const char *which : {"the first", "the second"}) {
+        seen = 100;
+        may_end = false;
+        make_ready(record, 1, [](rcu_head *) {
+            seen = getpriority(PRIO_PROCESS, 0);
+            may_end.wait(false); /* nobody asks for another thread any more */
+            pthread_exit(nullptr);
+        });
+        EXPECT_TRUE(test::eventually([&] {
+            (void)drive_krcud_give(drive_, record, 0, false);
+            return seen.load() != 100;
+        }));
+        may_end = true;
+        may_end.notify_all();
+        EXPECT_EQ(seen.load(), DRIVE_LIFTED_NICE) << which;
+        EXPECT_TRUE(test::eventually(
+            [&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+    }
+}
+
 /* What a real-time one would be lifted to is beneath it. */
 TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
 {
