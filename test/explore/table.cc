@@ -133,6 +133,7 @@
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \
+    X(ForkCounted) \
     X(ForkHandler) \
     X(ForkHandlerExpedited) \
     X(ForkAside) \
@@ -148,6 +149,7 @@
     X(ShareUsed) \
     X(BoostByCaller) \
     X(FullAnonymous) \
+    X(FullRestored) \
     X(Spin) \
     X(Told) \
     X(Help) \

@@ -120,6 +120,40 @@ void full_anonymous_setup()
     sim::thread("updater", replace_and_wait);
 }
 
+// ---- full fences are not needed any more: a grace period that relied on them looks again ----
+
+void restore_fences()
+{
+    reader_fences_restore(&rtrcu_domain.registry);
+}
+
+void read_on_and_on()
+{
+    for (int i = 0; i < 3; i++)
+        read_once();
+    stay();
+}
+
+void wait_three_times()
+{
+    for (int i = 0; i < 3; i++) {
+        struct object *old = replace_object();
+        synchronize_rcu();
+        free_object(old);
+    }
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+void restored_setup()
+{
+    configure()->idle_scans = 1; // who is asleep is not looked at, which relies on the same fence
+    reader_fences_start_full(&rtrcu_domain.registry);
+    shared = make_object();
+    sim::as_thread(sim::thread("reader", read_on_and_on), register_reader);
+    sim::thread("updater", wait_three_times);
+    sim::event("membarrier may be called again", restore_fences);
+}
+
 // ---- a task parks while the fences change: what its thread does then is a slow path like any other ----
 
 struct rcu_task task;
@@ -199,7 +233,7 @@ void refused_kinds_setup()
 } // namespace
 
 extern const sim::Scenario kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kSwitchPark,
-    kRefusedKinds, kFullCookie, kFullAnonymous;
+    kRefusedKinds, kFullCookie, kFullAnonymous, kFullRestored;
 
 const sim::Scenario kRefused = {
     "refused", "membarrier is refused half-way, the visit works", refused_setup, expect_idle, check_invariants, 6000};
@@ -223,6 +257,8 @@ const sim::Scenario kRefusedKinds = {"refused-kinds",     "both kinds of grace p
 const sim::Scenario kFullCookie = {
     "full-cookie", "a cookie under full fences", full_cookie_setup, expect_idle, check_invariants, 6000};
 
+const sim::Scenario kFullRestored = {"full-restored", "full fences are given up", restored_setup,
+                                     expect_idle,     check_invariants,           6000};
 const sim::Scenario kFullAnonymous = {"full-anonymous",     "a reader without a record under full fences",
                                       full_anonymous_setup, expect_idle,
                                       check_invariants,     4000};

@@ -175,6 +175,26 @@ void expedite_beside_the_task()
     free_object(old);
 }
 
+// The task parks on a thread that can have no record: it is counted, in the child of a handler too, and once.
+void park_counted()
+{
+    park_in_section();
+    is_about_to_end();
+    synchronize_rcu();
+}
+
+void counted_setup()
+{
+    configure();
+    shared = make_object();
+    rtrcu_task_init(&task, "task");
+    parked = ended = was_queued = 0;
+    forking = forked = false;
+    held = queued = nullptr;
+    sim::may_fail(sim::kExitHooks, 4);
+    sim::signal(sim::thread("parker", park_counted), fork_in_handler);
+}
+
 void begin_handler(void (*updater)())
 {
     configure();
@@ -376,7 +396,7 @@ void check_between_handlers()
 } // namespace
 
 extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
-    kForkTold, kForkBlocks, kForkWaking, kForkCalling, kForkBarrier, kForkTwice;
+    kForkTold, kForkBlocks, kForkWaking, kForkCalling, kForkBarrier, kForkTwice, kForkCounted;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -397,6 +417,9 @@ const sim::Scenario kForkTold = {
 const sim::Scenario kForkBlocks = {
     "fork-blocks", "a fork beside a thread that retires objects", blocks_setup, nullptr, check_between_handlers, 12000};
 
+const sim::Scenario kForkCounted = {"fork-counted",         "a handler forks while a task without a record parks",
+                                    counted_setup,          expect_idle,
+                                    check_between_handlers, 12000};
 const sim::Scenario kForkHandler = {"fork-handler",         "a handler forks while its thread waits for a task",
                                     handler_setup,          expect_idle,
                                     check_between_handlers, 20000};

@@ -151,6 +151,7 @@ TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
     EXPECT_TRUE(cbqueue_advance(&queue_, seq + SEQ_STEP));
     EXPECT_EQ(queue_.ready.last, &heads_[2]);
     EXPECT_TRUE(cbqueue_is_waiting(&queue_));
+    EXPECT_FALSE(cbqueue_advance(&queue_, seq + SEQ_STEP)) << "the grace period of the second has not ended";
     /* The second segment has become the first, so a new cookie finds room. */
     cbqueue_wait(&queue_, chain_of({4}), seq + 3 * SEQ_STEP);
     EXPECT_TRUE(cbqueue_advance(&queue_, seq + 2 * SEQ_STEP));

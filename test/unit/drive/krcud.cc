@@ -155,6 +155,19 @@ TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
     EXPECT_EQ(rtrcu_load_acquire(&drive_->krcud[0].thread.state), uint32_t{DRIVE_RUNNING});
 }
 
+TEST_F(Krcud, EachCpuHasItsOwn)
+{
+    if (plat_cpus_configured() < 2)
+        GTEST_SKIP() << "there is one CPU";
+    keep();
+    static struct plat_home home;
+    home = *drive_->home;
+    ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
+    EXPECT_EQ(drive_krcud_start_all(drive_, &config_, &home), 0);
+    for (int cpu : {0, 1})
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->krcud[cpu].thread.state), uint32_t{DRIVE_RUNNING}) << cpu;
+}
+
 TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
 {
     static struct drive *drive;

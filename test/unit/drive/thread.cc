@@ -88,7 +88,9 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turning[kind].sleeping.word = 2;
     }
     drive_->numbers.told = 4096;
+    int64_t share_ns = drive_->share_ns;
     EXPECT_TRUE(after_fork_child({OLD}));
+    EXPECT_EQ(drive_->share_ns, share_ns) << "it lies behind the workers";
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].priority, 7);

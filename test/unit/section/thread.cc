@@ -48,6 +48,20 @@ TEST(Leave, ReportsLikeAnyOther)
     crank.end();
 }
 
+/* Its section began without a record. */
+TEST(Leave, ReportsWhatWasCounted)
+{
+    test::Worker reader;
+    gp_actions actions = GP_ACTION_NONE;
+    reader.run([&] {
+        reader_self_set(READER_STATE_ANONYMOUS);
+        reader_anonymous_enter(gp_registry(gp_), READER_EVEN);
+        actions = section_leave(gp_, false);
+    });
+    EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
+    EXPECT_EQ(reader_anonymous(gp_registry(gp_)), 0u);
+}
+
 /* More than are promoted at once: none stays on the list of a slot that another thread may take. */
 TEST(Leave, LeavesAllItsTasksToItsLeaf)
 {
