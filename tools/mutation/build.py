@@ -42,6 +42,10 @@ class Build:
         self.links = {}
         self.includes = {}
 
+    @staticmethod
+    def knows_every_machine():
+        return all(map(shutil.which, SHIPPED))
+
     def link_command(self, target):
         """The words that link @target, relative to the build's folder."""
         if target not in self.links:

@@ -6,9 +6,11 @@
     +    for (uint32_t covered = 1; covered <= leaves; covered *= READER_FANOUT)
     = why this changes nothing that is promised
 
-The function may be left out; the lines then mean the same wherever they stand in the file.
+The function may be left out; the lines then mean the same wherever they stand in the file.  An entry is of one mutant;
+of so many alike where the operator is followed by ` x2` or another number.
 """
 
+import collections
 import difflib
 import re
 
@@ -41,38 +43,41 @@ class Explained:
     """The reasons, which hold for a whole file or for a function of it alone."""
 
     def __init__(self, path):
-        self.reasons = {}
+        self.reasons, self.alike = {}, {}
         lines, where = [], None
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
             if line.startswith(("-", "+")):
                 lines.append(line)
             elif line.startswith("="):
                 self.reasons[key(where[0], lines), where[1]] = (where[0], lines, line[1:].strip())
+                self.alike[key(where[0], lines), where[1]] = alike
                 lines = []
             elif line.strip() and not line.startswith("#"):
                 file, _, function = line.split(":")[0].partition(" ")
                 lines, where = [], (file, function.removesuffix("()"))
+                alike = int((re.findall(r" x(\d+)$", line) or ["1"])[0])
 
     def has(self, path, lines, function):
         return any((key(path, lines), name) in self.reasons for name in ("", function))
 
     def misfits(self, root):
-        """Those that no mutant of the source is any more."""
+        """Those that no mutant of the source is any more, or others than so many."""
         made, wrong = {}, []
         for (what, function), (file, lines, _) in self.reasons.items():
             if file not in made:
                 made[file] = made_of(root, file)
-            if (what, function) not in made[file]:
+            found, said = made[file][what, function], self.alike[what, function]
+            if found != said:
                 old = [line[1:].strip() for line in lines if line[0] == "-"]
-                wrong.append(f"{file} {function}: {' '.join(old)}")
+                wrong.append(f"{file} {function}: {' '.join(old)}: {found} mutants, {said} explained")
         return wrong
 
 
 def made_of(root, file):
     """What the mutants of a file change, with their functions and without."""
     text = (root / file).read_text(encoding="utf-8") if (root / file).exists() else ""
-    made = set()
+    made = collections.Counter()
     for mutant in operators.mutants_of(file, text):
         what = key(file, difference(text, mutant))
-        made |= {(what, ""), (what, function_of(text, mutant.start))}
+        made.update({(what, ""), (what, function_of(text, mutant.start))})
     return made
