@@ -88,9 +88,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turning[kind].sleeping.word = 2;
     }
     drive_->numbers.told = 4096;
-    int64_t share_ns = drive_->share_ns;
     EXPECT_TRUE(after_fork_child({OLD}));
-    EXPECT_EQ(drive_->share_ns, share_ns) << "it lies behind the workers";
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].priority, 7);
@@ -121,6 +119,13 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(drive_->threads, 0u) << "none of ours forked";
     EXPECT_EQ(drive_->generation, 2u);
+}
+
+TEST_F(Thread, WhatLiesBehindTheWorkersIsTheChildsToo)
+{
+    int64_t share_ns = drive_->share_ns = 12345;
+    EXPECT_FALSE(after_fork_child(PLAT_NOBODY));
+    EXPECT_EQ(drive_->share_ns, share_ns);
 }
 
 TEST_F(Thread, WhatTheOneThatForkedBlocksIsKnown)
