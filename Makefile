@@ -33,7 +33,7 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 test-long: ## behind `make test`: what takes longer
 	@tools/setup library program check test tidy
 	@tools/test --long debug
-	@tools/test --core tsan
+	@tools/test --core release tsan
 	@tools/mutants --room $(MUTATED) --sample 24 --only 'unit_*' --least 80 --fresh
 
 test-all: ## before a release, an hour or more: the other variants whole, every test's fault, a sample for every check
