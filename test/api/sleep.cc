@@ -111,7 +111,7 @@ void sleep_and_read(bool qsbr)
     shared = &replaced;
     set_idle_scans(2);
     Idle idle(70, qsbr);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 20 || replaced.spanned() < 20; round++) { /* else it could not fail */
         REQUIRE(until_asleep(70));
         idle.have_all_do(qsbr ? look_online : look, [&] { replaced.replace(); });
     }
@@ -163,9 +163,14 @@ CHILD(forks)
         pid_t child = fork();
         if (child == 0) {
             look();
-            replaced.replace();
-            synchronize_rcu();
-            std::thread([] { look(); }).join();
+            std::atomic<bool> enough = false;
+            std::thread reader([&] {
+                while (!enough)
+                    look();
+            });
+            REQUIRE(replaced.replace_until_spanned(1, 5));
+            enough = true;
+            reader.join();
             REQUIRE(test::stats().threads_registered == 1);
             REQUIRE(replaced.bad() == 0);
             _exit(0);
@@ -203,9 +208,8 @@ CHILD(sandboxed)
     REQUIRE(until_asleep(80));
     fresh.have_all_do(look);
     REQUIRE(test::refuse({{SYS_membarrier, EPERM}}));
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 10 || replaced.spanned() < 20; round++)
         idle.have_all_do(look, [&] { replaced.replace(); });
-    }
     REQUIRE(test::stats().full_fences == 1);
     uint64_t slept = test::stats().threads_slept;
     for (int i = 0; i < 50; i++)
