@@ -10,6 +10,7 @@ The check builds each fault once and runs its tests, each of which must fail.  A
 """
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -168,6 +169,10 @@ def check(run, rows):
     """Every test fails under its fault."""
     functions = Functions(run.build.root)
     wrong, seen, skipped = gaps(run.build, functions, rows), 0, 0
+    if run.arguments.sample:
+        print(f"a sample of {run.arguments.sample} rows, seed {run.arguments.seed}", flush=True)
+        drawn = random.Random(run.arguments.seed).sample(sorted(rows), min(run.arguments.sample, len(rows)))
+        rows = {key: rows[key] for key in drawn}
     for name, body in sorted(set(rows.values())):
         tests = [key for key, fault in rows.items() if fault == (name, body)]
         if name not in functions.places:
@@ -180,7 +185,7 @@ def check(run, rows):
             if answer is False:
                 wrong.append(f"{program} {test}: passes with {name} {body}")
         print(f"{name} {body}: {len(tests)} tests", flush=True)
-    wrong += seeded.check(run)
+    wrong += seeded.check(run, run.arguments.sample // 4, run.arguments.seed)
     wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
               for what in run.known.misfits(run.build.root)]
     print("\n".join(wrong))

@@ -6,6 +6,7 @@ torture mutants with a line
 """
 
 import pathlib
+import random
 import sys
 
 from mutation.build import LIBRARY, Changed
@@ -29,11 +30,13 @@ def is_killed(run, program, test, changed):
     return run_program([str(target), *words], {}, LIMIT)[0] is not None
 
 
-def check(run):
-    """What is wrong: faults that their test does not see, or that fit the source no more."""
+def check(run, sample, seed):
+    """What is wrong: faults that their test does not see, or that fit the source no more; of a sample, or of all."""
     mutants = make_mutant(run.build.root)
     wrong = []
     specs = sorted((run.build.root / "test" / "mutants").glob("*.mutant"))
+    if sample:
+        specs = random.Random(seed).sample(specs, min(sample, len(specs)))
     for spec in specs:
         try:
             keys, edits = mutants.parse(spec.read_text(encoding="utf-8"))
