@@ -12,6 +12,8 @@
 namespace
 {
 
+int fences; /* that were answered since the last boost began */
+
 class Boost : public DriveWorld
 {
     std::deque<test::Worker> sleepers_;
@@ -76,6 +78,25 @@ class Boost : public DriveWorld
             EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->booster) == 0; }));
             EXPECT_EQ(rtrcu_load_acquire(reader_boost_word(record)), 0u);
         }
+    }
+    /* A caller boosts once, where its reader stands still at both looks; @answer is its heavy fence.  False: no call
+     * can be trapped here. */
+    bool boost_with_fences(long (*answer)())
+    {
+        bool trapped = true;
+        begin(GP_EXPEDITED);
+        EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+        EXPECT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+        std::thread([&] {
+            EXPECT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+            trapped = test::trap(SYS_membarrier, nullptr, answer);
+            EXPECT_TRUE(!trapped || test::eventually([&] {
+                fences = 0;
+                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                return fences > 0;
+            }));
+        }).join();
+        return trapped;
     }
     uint64_t boosts()
     {
@@ -332,7 +353,6 @@ TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
 }
 
 reader_record *loses_its_flag;
-int fences;
 
 /* A heavy fence; before the first one an update of the reader's, which was under way, has swallowed the flag. */
 long lose_the_flag()
@@ -351,24 +371,34 @@ TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
     loses_its_flag = sleeper();
     reader_record *keeps_it = sleeper(); /* looked at behind the other */
     ASSERT_EQ(loses_its_flag->leaf, keeps_it->leaf);
-    begin(GP_EXPEDITED);
-    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
-    bool trapped = true, boosted = false;
-    std::thread([&] {
-        EXPECT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
-        trapped = test::trap(SYS_membarrier, nullptr, lose_the_flag);
-        boosted = trapped && test::eventually([&] { /* where it stands still at both looks */
-                                                    fences = 0;
-                                                    (void)drive_boost_here(drive_, GP_EXPEDITED);
-                                                    return fences > 0;
-                  });
-    }).join();
-    if (trapped) {
-        EXPECT_TRUE(boosted);
-        EXPECT_EQ(fences, 2);
-    }
+    bool trapped = boost_with_fences(lose_the_flag);
+    EXPECT_TRUE(!trapped || fences == 2) << fences;
     end(GP_EXPEDITED, {loses_its_flag, keeps_it});
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+}
+
+reader_record *changes_hands;
+uint32_t successor;
+
+/* Before the fence is over the thread that was chosen has gone, and another has its slot. */
+long give_the_slot_on()
+{
+    if (fences++ == 0)
+        rtrcu_store_relaxed(&changes_hands->thread_id, successor);
+    return 0;
+}
+
+/* That one was not looked at, and the word says that the other is waited for. */
+TEST_F(Boost, NotOfWhoHasTakenTheSlotMeanwhile)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    changes_hands = sleeper();
+    successor = lock_thread_number();
+    bool trapped = boost_with_fences(give_the_slot_on);
+    EXPECT_EQ(boosts(), 0u);
+    end(GP_EXPEDITED, {changes_hands});
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
 }

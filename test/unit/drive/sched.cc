@@ -36,6 +36,18 @@ TEST_F(SchedDriver, CallbacksOfAThreadThatIsGoneAreSomebodysWork)
     EXPECT_TRUE(asks());
 }
 
+TEST_F(SchedDriver, CallbacksThatTheirOwnerRunsHideNoneInAnotherLeaf)
+{
+    reader_record *there = world_.craft(0);
+    make_ready(there, 1);
+    world_.fill_last_leaf();
+    reader_record *gone = world_.craft(0);
+    ASSERT_NE(there->leaf, gone->leaf);
+    make_ready(gone, 1);
+    world_.withdraw(gone);
+    EXPECT_TRUE(asks());
+}
+
 /* It has a step of its own to take at the next quiescent state; nobody else has, nor does anybody without work. */
 TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
 {

@@ -2,6 +2,7 @@
 /* Workers: made by one at a time, and at the priority that is wanted, which a refusal leaves alone for a while.
  */
 #include <cstring>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -214,6 +215,33 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     EXPECT_TRUE(drive_tell_handler(drive_));
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0 && told.load() > before; }));
     EXPECT_EQ(told.load(), before + 1);
+}
+
+/* Whoever has something to tell then has another one made. */
+TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
+{
+    keep();
+    static std::atomic<int> told;
+    static std::atomic<bool> may_end;
+    told = 0;
+    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_TELL];
+    drive_set_blocking_handler(drive_, [] {
+        told++;
+        may_end.wait(false); /* nobody asks for another one any more */
+        pthread_exit(nullptr);
+    });
+    for (int i = 1; i <= 2; i++) {
+        may_end = false;
+        ASSERT_TRUE(test::eventually([&] {
+            (void)drive_tell_handler(drive_);
+            return told.load() == i;
+        }));
+        may_end = true;
+        may_end.notify_all();
+        ASSERT_TRUE(
+            test::eventually([&] { return rtrcu_load_acquire(&worker->thread.state) == uint32_t{DRIVE_NONE}; }));
+    }
+    drive_set_blocking_handler(drive_, nullptr);
 }
 
 TEST_F(Worker, TheFirstRefusalIsSaid)

@@ -35,6 +35,18 @@ class Watch : public testing::Test
         watch_stats(&watch_, &stats);
         return stats;
     }
+    void park(reader_record *record, rcu_task *task)
+    {
+        reader_lock(record->leaf);
+        gp_park(world_.gp(), record, task);
+        reader_unlock(record->leaf);
+    }
+    void unpark(reader_record *record, rcu_task *task)
+    {
+        reader_lock(record->leaf);
+        (void)gp_unpark(world_.gp(), record->leaf, task);
+        reader_unlock(record->leaf);
+    }
     std::string report(int64_t age_ns)
     {
         test::Crank crank(world_.gp());
@@ -93,6 +105,49 @@ TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
     EXPECT_NE(text.find("nesting 2"), std::string::npos) << text;
     EXPECT_EQ(text.find("1111"), std::string::npos) << text;
     EXPECT_EQ(stats().stall_reports, 1u);
+}
+
+/* It parked behind the scan, and stands on its thread's list still. */
+TEST_F(Watch, NamesATaskThatParkedJustNow)
+{
+    rcu_task task = {};
+    task.name = "just now";
+    reader_record *record = world_.craft(1);
+    test::CapturedErrors errors;
+    test::Crank crank(world_.gp());
+    ASSERT_TRUE(crank.begin_and_scan(1000));
+    parked_add_to_thread(record, &task);
+    watch_stall_gather(&watch_, GP_NORMAL, 2000);
+    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(errors.contains("task \"just now\": parked")) << errors.text();
+    ASSERT_EQ(task.where, static_cast<uint32_t>(PARKED_ON_LEAF));
+    unpark(record, &task);
+    world_.set_inside(record, 0);
+    (void)gp_report(world_.gp(), record);
+    crank.poll(false);
+    crank.end();
+}
+
+TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
+{
+    rcu_task older = {}, younger = {};
+    older.name = "older";
+    younger.name = "younger";
+    reader_record *record = world_.craft(0);
+    test::CapturedErrors errors;
+    park(record, &older);
+    test::Crank crank(world_.gp(), GP_EXPEDITED);
+    ASSERT_TRUE(crank.begin_and_scan(1000));
+    park(record, &younger);
+    watch_stall_gather(&watch_, GP_EXPEDITED, 2000);
+    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(errors.contains("expedited grace period")) << errors.text();
+    EXPECT_TRUE(errors.contains("task \"older\": parked")) << errors.text();
+    EXPECT_FALSE(errors.contains("younger")) << errors.text();
+    unpark(record, &older);
+    unpark(record, &younger);
+    crank.poll(false);
+    crank.end();
 }
 
 TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
@@ -164,6 +219,21 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
     EXPECT_TRUE(errors.contains("thread 4712 invokes them, and is in or behind 0x1234")) << errors.text();
     EXPECT_FALSE(errors.contains("4713")) << errors.text();
     EXPECT_EQ(stats().stall_reports, 1u);
+}
+
+/* Nobody else could tell whose they are. */
+TEST_F(Watch, AStuckBarrierNamesTheQueueOfAThreadThatIsGone)
+{
+    reader_record *gone = world_.craft(0);
+    gone->thread_id = 4711;
+    callback_slot(gone)->queue.enqueued = 9;
+    callback_barrier_set(cb_);
+    world_.withdraw(gone);
+    ASSERT_FALSE(reader_is_registered(gone));
+    test::CapturedErrors errors;
+    watch_barrier_gather(&watch_, 70000000);
+    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(errors.contains("for 9 callbacks and frees of thread 4711")) << errors.text();
 }
 
 TEST_F(Watch, TheLongestSectionIsKeptWithItsPlace)
