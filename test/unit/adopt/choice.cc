@@ -30,6 +30,17 @@ TEST_F(Choice, AServerForEveryCpuComesAndGoes)
     EXPECT_FALSE(adopt_has_cpu_servers(adopted));
 }
 
+TEST_F(Choice, ACpuThatHasNoneLosesNone)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    EXPECT_EQ(adopt_server_set_cpu(adopted, 0, nullptr), 0);
+    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+    EXPECT_EQ(adopt_server_set_cpu(adopted, 0, &adopted->ordinary), 0);
+    EXPECT_TRUE(adopt_has_cpu_servers(adopted));
+    EXPECT_EQ(adopt_server_set_cpu(adopted, 0, nullptr), 0);
+    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+}
+
 /* Whoever found one of them inside its section may queue to it until that ends. */
 TEST_F(Choice, ServersGoBehindAGracePeriod)
 {

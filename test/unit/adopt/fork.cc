@@ -274,6 +274,15 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
     EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "of both forks";
 }
 
+/* Else its first reader to leave would wake nobody, by a system call. */
+TEST_F(Fork, NobodySleepsInTheChild)
+{
+    (void)adopt(RTRCU_ADOPT_MEMB);
+    sleeper_ = UINT32_MAX;
+    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    EXPECT_EQ(sleeper_, 0u);
+}
+
 /* Its readers are gone: their records are free, in the middle of a grace period too. */
 TEST_F(Fork, TheChildHasOneReader)
 {

@@ -88,6 +88,7 @@ TEST_F(Server, ACallInAHandlerLeavesTheOneBeneath)
 TEST_F(Server, WhoRunsCallbacksIsAwake)
 {
     config_.qhimark = 1;
+    config_.tick_us = INT64_C(3600000000);
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = adopt_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
@@ -97,6 +98,36 @@ TEST_F(Server, WhoRunsCallbacksIsAwake)
     EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
     EXPECT_EQ(seen_sleeping_, static_cast<uint32_t>(ADOPT_AWAKE));
     adopt_server_free(adopted, server_);
+}
+
+TEST_F(Server, WhatOneThatWasFreedHasRunIsCountedStill)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    server_ = adopt_server_create(adopted, 0, -1);
+    ASSERT_NE(server_, nullptr);
+    ran_ = 0;
+    call();
+    EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
+    adopt_server_free(adopted, server_);
+    struct rtrcu_stats stats = {};
+    adopt_stats(adopted, &stats);
+    EXPECT_EQ(stats.callbacks_queued, 1u);
+    EXPECT_EQ(stats.callbacks_invoked, 1u);
+}
+
+/* Who queues to a real-time one makes no system call: it looks by itself. */
+TEST_F(Server, ARealTimeOneIsNotWokenByWhoQueues)
+{
+    for (bool real_time : {true, false}) {
+        adopt_server *server = &adopt(RTRCU_ADOPT_MEMB)->ordinary;
+        server->state = DRIVE_RUNNING; /* its thread is the test */
+        server->sleeping = ADOPT_ASLEEP;
+        server->real_time = real_time;
+        uint32_t event = server->event;
+        adopt_server_call(server, &head_, note);
+        EXPECT_EQ(server->event, event + (real_time ? 0 : 1));
+        cbqueue_init(&server->queue);
+    }
 }
 
 /* Its callbacks are sections, as those of an online thread are; between them nobody waits for it. */
