@@ -168,6 +168,18 @@ TEST_F(Krcud, EachCpuHasItsOwn)
         EXPECT_EQ(rtrcu_load_acquire(&drive_->krcud[cpu].thread.state), uint32_t{DRIVE_RUNNING}) << cpu;
 }
 
+/* Nobody knows where it ran: any CPU of the process will do, and no other. */
+TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
+{
+    plat_home home = *drive_->home;
+    ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
+    drive_->home = &home;
+    reader_record *record = world_.craft(0);
+    ASSERT_NE(record->slot, 0u);
+    world_.withdraw(record);
+    EXPECT_EQ(drive_cpu_of(drive_, record), 0u);
+}
+
 TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
 {
     static struct drive *drive;
@@ -264,6 +276,7 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     tally_ticket forks = tally_raise(&drive_->forking);
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
+    EXPECT_FALSE(share.left) << "it is no work of the caller's";
     EXPECT_EQ(drive_->aside.serving, 0u);
     tally_lower(&drive_->forking, forks);
 }
