@@ -81,19 +81,22 @@ bool until_asleep(uint64_t count)
 
 test::Replaced *shared;
 
+/* Longer than a grace period takes, mostly: it is the one section behind a sleep that must outlive what it saw. */
+constexpr int PATIENCE = 5000;
+
 void look()
 {
     rcu_read_lock();
-    shared->look();
+    shared->look(PATIENCE);
     rcu_read_unlock();
 }
 
 void look_online()
 {
     rcu_thread_online();
-    shared->look();
+    shared->look(PATIENCE);
     rcu_quiescent_state();
-    shared->look();
+    shared->look(PATIENCE);
     rcu_thread_offline();
 }
 

@@ -87,11 +87,11 @@ class Replaced
         looks_++;
     }
     /* See, stay for a while, check.  Where the object is replaced meanwhile, the updater gets its chance to come back
-     * too soon. */
-    void look()
+     * too soon.  @spins: for how long to stay where it is not. */
+    void look(int spins = 200)
     {
         Seen seen = see();
-        for (int i = 0; i < 200 && is_current(seen); i++)
+        for (int i = 0; i < spins && is_current(seen); i++)
             rtrcu_cpu_relax();
         if (!is_current(seen)) {
             for (int i = 0; i < 400; i++)
