@@ -169,7 +169,7 @@ TEST_F(Double, ANeighbourhoodOfTheTable)
     callback_double_enter(cb_, head);
     EXPECT_EQ(place(15), head);
     errors_.text();
-    EXPECT_DEATH(callback_double_enter(cb_, head), "");
+    EXPECT_DEATH(callback_double_enter(cb_, head), "is queued already and its callback has not begun");
     callback_double_leave(cb_, head);
     EXPECT_EQ(place(15), nullptr);
     place(15) = other;
