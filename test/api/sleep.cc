@@ -156,24 +156,25 @@ CHILD(exits)
     })); /* a slot's next thread begins awake */
 }
 
+/* The thread that forks is awake, and goes on in the child as a reader that grace periods of the child wait for. */
 CHILD(forks)
 {
     Idle idle(40);
     test::Replaced replaced;
     shared = &replaced;
     REQUIRE(until_asleep(40));
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 5; round++) {
+        look();
         pid_t child = fork();
         if (child == 0) {
-            look();
             std::atomic<bool> enough = false;
-            std::thread reader([&] {
-                while (!enough)
-                    look();
+            std::thread updater([&] {
+                REQUIRE(replaced.replace_until_spanned(1, 5));
+                enough = true;
             });
-            REQUIRE(replaced.replace_until_spanned(1, 5));
-            enough = true;
-            reader.join();
+            while (!enough)
+                look();
+            updater.join();
             REQUIRE(test::stats().threads_registered == 1);
             REQUIRE(replaced.bad() == 0);
             _exit(0);
