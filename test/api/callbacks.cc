@@ -306,7 +306,7 @@ TEST_F(Callbacks, AnOwnersQuiescentStatesInvokeToo)
     owner.run([&] {
         ASSERT_EQ(rcu_register_thread_qsbr(), 0);
         long queued = 0;
-        for (int round = 0; round < 200 && invoked() < 100; round++) {
+        for (int round = 0; round < 60 && invoked() < 100; round++) {
             queue_counted(&runs, 10);
             queued += 10;
             ASSERT_TRUE(test::eventually([&] {
