@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """From a mutant to programs: compile the one file that changed, and link again what is asked for.
 
-Everything else is taken from a finished build of the tree. A changed header means every file that includes it.
+Everything else is taken from a finished build of the tree. A changed header means every file that includes it, those of
+the tests too.
 """
 
 import json
@@ -28,6 +29,10 @@ class DoesNotCompile(Exception):
     pass
 
 
+def is_installed(path):
+    return path.startswith("include/")
+
+
 class Build:
     """A finished build of the tree, as CMake and ninja describe it."""
 
@@ -43,8 +48,8 @@ class Build:
         self.includes = {}
 
     @staticmethod
-    def knows_every_machine():
-        return all(map(shutil.which, SHIPPED))
+    def missing_compilers():
+        return [compiler for compiler in SHIPPED if not shutil.which(compiler)]
 
     def link_command(self, target):
         """The words that link @target, relative to the build's folder."""
@@ -54,6 +59,10 @@ class Build:
             words = [word for word in shlex.split(text) if word not in (":", "&&")]
             self.links[target] = words
         return list(self.links[target])
+
+    def parts_of(self, target):
+        """The folders of the objects that stand in the line that links @target."""
+        return {self.part(word) for word in self.link_command(target) if word in self.entries}
 
     def shared_library(self):
         """The target that is the shared library, and the name under which programs ask the loader for it."""
@@ -94,7 +103,7 @@ class Build:
         words[words.index("-o") + 1] = str(out)
         words[words.index("-c") + 1] = self.place_of(source, tree)
         words[1:1] = ["-w", f"-I{tree}/include", f"-I{tree}/src"]
-        if self.part(name) in (EXPLORED, EXPLORED_TWO):  # what the simulation shadows comes before everything
+        if self.part(name).startswith("explore_"):  # what the simulation shadows comes before everything
             words[1:1] = [f"-I{self.root}/test/sim"]
         if self.part(name) == LIBRARY:  # as the asan variant does
             words[1:1] = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]
@@ -104,6 +113,15 @@ class Build:
         """Compile object @name of the library as it is installed: optimized, without the checks of debug builds."""
         words = [word for word in self.entries[name] if not re.match(r"-(?:g\d?|Og|Werror|DRTRCU_DEBUG=1)$", word)]
         source = os.path.relpath(words[words.index("-c") + 1], self.root)
+        return self.optimized(words, source, compiler, tree, out)
+
+    def compile_header(self, path, defines, compiler, tree, out):
+        """Compile the functions of an installed header as if each were called."""
+        words = ["", "-std=gnu11", "-fkeep-inline-functions", *defines, "-x", "c", "-I", str(self.root / "include"),
+                 "-o", "", "-c", ""]
+        return self.optimized(words, path, compiler, tree, out)
+
+    def optimized(self, words, source, compiler, tree, out):
         words[0] = compiler
         words[words.index("-o") + 1] = str(out)
         words[words.index("-c") + 1] = self.place_of(source, tree)
@@ -163,19 +181,33 @@ class Changed:
         mine, theirs = self.objects(parts), other.objects(parts)
         return all(mine[name].read_bytes() == theirs[name].read_bytes() for name in mine)
 
-    def ships_the_same_as(self, other):
-        """True if whatever is installed, for every machine whose compiler is here, is the other's."""
-        return all(mine.read_bytes() == other.shipped_objects()[key].read_bytes()
-                   for key, mine in self.shipped_objects().items())
+    def is_installed(self):
+        """True if it is in what programs compile in themselves."""
+        return any(map(is_installed, self.paths))
 
-    def shipped_objects(self):
+    def ships_the_same_as(self, other, compilers=SHIPPED):
+        """True if whatever is installed, for every machine whose compiler is here, is the other's."""
+        mine, theirs = self.shipped_objects(compilers), other.shipped_objects(compilers)
+        return all(mine[key].read_bytes() == theirs[key].read_bytes() for key in mine if key[0] in compilers)
+
+    def shipped_objects(self, compilers):
         with self.lock:
-            for compiler in filter(shutil.which, SHIPPED):
-                for name in {name for path in self.paths for name in self.build.objects_of(path, (LIBRARY,))}:
-                    if (compiler, name) not in self.shipped:
-                        out = self.scratch / "shipped" / compiler / name
-                        self.shipped[compiler, name] = self.build.compile_shipped(name, compiler, self.tree, out)
+            for compiler in filter(shutil.which, compilers):
+                for path in self.paths:
+                    self.ship(path, compiler, self.scratch / "shipped" / compiler)
             return self.shipped
+
+    def ship(self, path, compiler, folder):
+        if is_installed(path):
+            for defines in ((), ("-DRTRCU_DEBUG=1",)):
+                if (compiler, path, defines) not in self.shipped:
+                    out = folder / "".join([path, *defines, ".o"])
+                    self.shipped[compiler, path, defines] = self.build.compile_header(path, defines, compiler,
+                                                                                      self.tree, out)
+            return
+        for name in self.build.objects_of(path, (LIBRARY,)):
+            if (compiler, name) not in self.shipped:
+                self.shipped[compiler, name] = self.build.compile_shipped(name, compiler, self.tree, folder / name)
 
     def link(self, target, parts):
         """Link @target, once: its own changed objects in their places, the library's before everything else."""

@@ -20,6 +20,9 @@ TORTURE = ("TREE01 TREE02 TREE05 TREE06 QSBR-MIX TASKS FLOOD FENCES THROTTLE KRC
 LATE = {"api_steps"}
 # Linked with a changed object ahead it is the whole library, of which its tests expect nothing but plat/.
 APART = {"unit_plat"}
+LIBRARIES = {LIBRARY, EXPLORED, EXPLORED_TWO}
+# What is installed is tested by programs, and each of these is compiled anew.
+FIRST = {"include": "api_"}
 REPEATS = 3
 NO_END = "no end in"
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)", re.M)
@@ -44,15 +47,17 @@ class Check:
 
     def cost(self, room):
         """What a kill in this room has cost so far: the next check is the cheapest."""
-        first = 8 if self.name == f"unit_{room}" else 2 if self.name.startswith("unit_") else 1
+        own = FIRST.get(room, f"unit_{room}")
+        first = 8 if self.name.startswith(own) else 2 if self.name.startswith("unit_") else 1
         return self.late, (self.seconds + 0.5) / (first + self.kills.get(room, 0))
 
     def command(self, changed):
         """The words of the run, and what it needs in its environment."""
-        if self.target:
-            return [str(changed.link(self.target, self.parts)), *self.arguments], {}
-        program = changed.build.folder / "test" / "api" / self.name
-        return [str(program), *self.arguments], {"LD_LIBRARY_PATH": str(changed.library_folder())}
+        return [str(changed.link(self.target, self.parts)), *self.arguments], {}
+
+    def own(self, _build):
+        """The folders of the program's own objects, which hold what it uses of a header."""
+        return {part for part in self.parts if part not in LIBRARIES}
 
     def run(self, changed, extra=()):
         """How it ended: None if it passed, else why not."""
@@ -95,6 +100,24 @@ class Gtest(Check):
             names = FAILED.findall(output) or BEGUN.findall(output)[-1:]
             extra = [f"--gtest_filter={names[0]}"] if names else ["--gtest_fail_fast"]
         return reason, extra
+
+
+class Api(Gtest):
+    """A test of the interface.  It asks the loader for the library, and is itself as it was built, but for the fault of
+    a header that programs compile in.
+    """
+
+    def __init__(self, name, target, late=False):
+        super().__init__(name, (LIBRARY,), target, late=late)
+
+    def command(self, changed):
+        program = changed.build.folder / self.target
+        if changed.is_installed():
+            program = changed.link(self.target, self.own(changed.build))
+        return [str(program), *self.arguments], {"LD_LIBRARY_PATH": str(changed.library_folder())}
+
+    def own(self, build):
+        return build.parts_of(self.target)
 
 
 class DropIn(Check):
@@ -209,7 +232,7 @@ def all_checks(build):
     for file in sorted((build.root / "test" / "api").glob("*.cc")):
         name = f"api_{file.stem}"
         if (build.folder / "test" / "api" / name).exists():
-            checks.append(Gtest(name, (LIBRARY,), late=name in LATE))
+            checks.append(Api(name, f"test/api/{name}", late=name in LATE))
     checks += drop_ins(build)
     explorer = "test/explore/rtrcu-explore"
     if (build.folder / explorer).exists():
