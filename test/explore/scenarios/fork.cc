@@ -86,7 +86,7 @@ void fork_and_go_on()
     go_on_in_the_child();
 }
 
-void begin(void (*parker)(), void (*ender)(), void (*updater)())
+void begin_with_a_task()
 {
     configure();
     shared = make_object();
@@ -94,6 +94,11 @@ void begin(void (*parker)(), void (*ender)(), void (*updater)())
     parked = ended = was_queued = 0;
     forking = forked = false;
     held = queued = nullptr;
+}
+
+void begin(void (*parker)(), void (*ender)(), void (*updater)())
+{
+    begin_with_a_task();
     sim::as_thread(sim::thread("parker", parker), register_reader);
     if (ender)
         sim::as_thread(sim::thread("ender", ender), register_reader);
@@ -185,25 +190,15 @@ void park_counted()
 
 void counted_setup()
 {
-    configure();
-    shared = make_object();
-    rtrcu_task_init(&task, "task");
-    parked = ended = was_queued = 0;
-    forking = forked = false;
-    held = queued = nullptr;
+    begin_with_a_task();
     sim::may_fail(sim::kExitHooks, 4);
     sim::signal(sim::thread("parker", park_counted), fork_in_handler);
 }
 
 void begin_handler(void (*updater)())
 {
-    configure();
-    shared = make_object();
-    rtrcu_task_init(&task, "task");
+    begin_with_a_task();
     rtrcu_task_set_blocking_handler(end_what_is_waited_for);
-    parked = ended = was_queued = 0;
-    forking = forked = false;
-    held = queued = nullptr;
     int id = sim::thread("updater", updater);
     sim::as_thread(id, park_here);
     sim::signal(id, fork_in_handler);
