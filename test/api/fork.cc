@@ -462,14 +462,18 @@ TEST_F(Fork, ChildHasThreadsOfItsOwn)
 
 TEST_F(Fork, AGrandchildToo)
 {
+    long before = runs; /* each of the three waits for the callbacks that it got */
     queue(2);
-    in_forked_child([] {
+    in_forked_child([before] {
         queue(2);
-        in_forked_child([] {
+        in_forked_child([before] {
+            queue(2);
             rcu_barrier();
+            REQUIRE(runs - before == 6);
             synchronize_rcu();
         });
         rcu_barrier();
+        REQUIRE(runs - before == 4);
     });
 }
 

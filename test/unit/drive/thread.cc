@@ -2,8 +2,11 @@
 /* Threads of the library: who makes one, when one that was refused is tried again, and what a fork leaves of them.
  */
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sys/syscall.h>
 
+#include "../../support/threads.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "world.h"
@@ -159,6 +162,38 @@ TEST_F(Thread, WhoWatchesForTheEndIsMadeOnce)
     EXPECT_EQ(drive_->end.plat.body, nullptr);
     EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
     EXPECT_EQ(drive_->threads, DRIVE_THREADS_CHANGE + 1);
+}
+
+/* The program's last thread and who watches, while one of the library's threads goes: the watcher counts its numbers
+ * before it has gone, and comes to the lock. */
+[[noreturn]] void end_beside_one_that_goes(struct drive *drive)
+{
+    std::thread([drive] {
+        lock_acquire(&drive->aside.lock);
+        uint32_t mine = rtrcu_load_relaxed(&drive->aside.lock.word);
+        drive->threads = DRIVE_THREADS_CHANGE + 1;
+        drive_main_ends(drive);
+        bool counted = test::eventually([&] { return rtrcu_load_relaxed(&drive->aside.lock.word) != mine; });
+        rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
+        lock_release(&drive->aside.lock);
+
+        pid_t watcher = test::thread_called("rtrcu-end");
+        long sleeps = test::sleeps_of(watcher);
+        bool goes_on = test::eventually([&] { return test::sleeps_of(watcher) > sleeps + 2; });
+        _exit(counted && goes_on ? 42 : 1);
+    }).detach();
+    for (;;)
+        syscall(SYS_exit, 0); /* pthread_exit() would unwind, through frames that catch everything */
+}
+
+/* A thread of the program is not taken for one of the library's that has gone. */
+TEST_F(Thread, WhoWatchesForTheEndLooksTwice)
+{
+    if (TEST_EMULATED || TEST_TSAN)
+        GTEST_SKIP() << "not every thread is the program's";
+    keep();
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(end_beside_one_that_goes(drive_), testing::ExitedWithCode(42), "");
 }
 
 /* A daemon that ends is no longer counted, and may be made again. */
