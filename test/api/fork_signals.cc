@@ -10,27 +10,13 @@
 
 #include "../support/sync.h"
 #include "child.h"
+#include "forked.h"
 #include "owned.h"
 
 namespace
 {
 
 using owned::queue, owned::runs;
-
-/* Fork, run @body in the child, and expect that it ends well; a child that hangs ends by its alarm. */
-template <typename Body> void in_forked_child(Body body)
-{
-    fflush(nullptr);
-    pid_t pid = fork();
-    REQUIRE(pid >= 0);
-    if (pid == 0) {
-        alarm(30);
-        body();
-        _exit(0);
-    }
-    int status = -1;
-    REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
 
 void block(std::initializer_list<int> signals)
 {

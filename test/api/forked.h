@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A body that a fork's child runs.
+ */
+#ifndef RTRCU_TEST_API_FORKED_H
+#define RTRCU_TEST_API_FORKED_H
+
+#include <csignal>
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+
+/* Fork, run @body in the child, and expect that it ends well; a child that hangs ends by its alarm. */
+template <typename Body> void in_forked_child(Body body)
+{
+    fflush(nullptr);
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+        alarm(30);
+        body();
+        _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    EXPECT_TRUE(well) << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hung" : "status ") << status;
+    REQUIRE(well || testing::UnitTest::GetInstance()->current_test_info()); /* a child's body has no test to fail */
+}
+
+#endif
