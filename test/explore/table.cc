@@ -152,6 +152,7 @@
     X(FullRestored) \
     X(Spin) \
     X(Told) \
+    X(ToldAgain) \
     X(Help) \
     X(Adopted) \
     X(AdoptedFull) \

@@ -444,10 +444,64 @@ void told_setup()
     sim::thread("setter", prepare_and_set);
 }
 
+// ---- ... and is told again of one that comes later, by a thread that goes to sleep between the two ----
+
+struct rcu_task later;
+struct object *held_later;
+uint32_t tellings_of_tasks, tellings_before;
+bool later_ends;
+
+void count_telling()
+{
+    rtrcu_fetch_add(&tellings_of_tasks, 1);
+}
+
+void hold_later()
+{
+    rcu_read_lock();
+    held_later = rcu_dereference(shared);
+}
+
+void park_when_told()
+{
+    sim::until([] { return tellings_of_tasks > 0; });
+    tellings_before = rtrcu_load_acquire(&tellings_of_tasks);
+    rtrcu_task_park(&later);
+    sim::until([] { return tellings_of_tasks > tellings_before; });
+    rtrcu_task_resume(&later);
+    sim::expect(held_later->value == 42, "a task may use the object until its section ends");
+    rtrcu_store_release(&later_ends, true);
+    rcu_read_unlock();
+}
+
+void park_until_later_ends()
+{
+    rtrcu_task_park(&task);
+    sim::until([] { return later_ends; });
+    rtrcu_task_resume(&task);
+    rcu_read_unlock();
+}
+
+void told_again_setup()
+{
+    configure();
+    shared = make_object();
+    tellings_of_tasks = 0;
+    later_ends = false;
+    sim::early_timeouts(6); // the crank looks again while the handler is being told
+    rtrcu_task_init(&task, "task");
+    rtrcu_task_init(&later, "later");
+    rtrcu_task_set_blocking_handler(count_telling);
+    sim::as_thread(sim::thread("parker", park_until_later_ends), lock_and_hold);
+    sim::as_thread(sim::thread("later", park_when_told), hold_later);
+    sim::thread("updater", replace_and_wait);
+}
+
 } // namespace
 
 extern const sim::Scenario kShare, kCrowd, kHelp, kWeak, kCookie, kReached, kPoll, kExpedited, kExpeditedTwo,
-    kExpeditedTold, kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold;
+    kExpeditedTold, kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold,
+    kToldAgain;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -488,5 +542,8 @@ const sim::Scenario kShareUsed = {
     "share-used", "a reader outstays its share of boosting", share_used_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kSpin = {"spin", "both kinds spin and boost", spin_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kTold = {"told", "a handler is told of a parked task", told_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kToldAgain = {"told-again",     "it is told of each task that comes",
+                                  told_again_setup, nullptr,
+                                  check_invariants, 8000};
 
 } // namespace scenarios
