@@ -102,6 +102,17 @@ TEST(Config, EveryFieldTakesItsValuesAndNamesWhatIsAllowed)
     }
 }
 
+/* Nothing is left of a longer one. */
+TEST(Config, ATextTakesThePlaceOfTheOneBefore)
+{
+    struct rtrcu_config config = fresh();
+    ASSERT_EQ(rtrcu_config_set(&config, "cpus", "0-1000"), 0);
+    ASSERT_EQ(rtrcu_config_set(&config, "cpus", "1"), 0);
+    EXPECT_STREQ(config.cpus, "1");
+    ASSERT_EQ(rtrcu_config_set(&config, "cpus", "process"), 0);
+    EXPECT_STREQ(config.cpus, "");
+}
+
 TEST(Config, AnUnknownNameIsRefused)
 {
     struct rtrcu_config config = fresh();

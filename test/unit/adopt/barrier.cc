@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "../../support/capture.h"
 #include "../../support/no_memory.h"
 #include "../../support/variant.h"
 #include "world.h"
@@ -34,6 +35,20 @@ TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
 }
 
 /* With markers of its own for more servers than have room on its stack. */
+/* It would wait for itself. */
+TEST_F(Barrier, NobodyWaitsInsideACallback)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_TRUE(adopt_register(adopted));
+    EXPECT_TRUE(adopt_may_wait(adopted, "rcu_barrier"));
+    test::CapturedErrors errors;
+    block()->in_callbacks = 1;
+    EXPECT_FALSE(adopt_may_wait(adopted, "rcu_barrier"));
+    EXPECT_TRUE(errors.contains("inside a callback")) << errors.text();
+    block()->in_callbacks = 0;
+    adopt_unregister(adopted);
+}
+
 TEST_F(Barrier, EachServerIsWaitedFor)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

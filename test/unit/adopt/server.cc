@@ -153,6 +153,23 @@ TEST_F(Server, IsOnlineInsideCallbacksAlone)
     }
 }
 
+/* The default server, which slept or had no thread yet, runs what one that is freed leaves behind. */
+TEST_F(Server, WhoInheritsCallbacksIsWoken)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    server_ = adopt_server_create(adopted, 0, -1);
+    ASSERT_NE(server_, nullptr);
+    rtrcu_exchange(&server_->stop, 1);
+    (void)adopt_server_urge(server_);
+    ASSERT_TRUE(test::eventually([] { return rtrcu_load_acquire(&server_->ended) != 0; }));
+    ran_ = 0;
+    head_.func = [](rcu_head *) { ran_++; };
+    (void)cbqueue_push(&server_->queue, &head_, CB_ANYBODY);
+    adopt_server_free(adopted, server_);
+    EXPECT_TRUE(test::eventually([] { return ran_ == 1; }));
+    end_ordinary(adopted);
+}
+
 /* Callers who let a server catch up; its thread is the test. */
 class Blocked : public AdoptWorld
 {
@@ -188,6 +205,10 @@ class Blocked : public AdoptWorld
     void move_on()
     {
         rtrcu_store_release(&server_->invoked, uint64_t{1});
+    }
+    uint64_t &server_invoked()
+    {
+        return server_->invoked;
     }
     void catch_up()
     {
@@ -240,6 +261,26 @@ TEST_F(Blocked, AServerThatMovesOnceIsGivenUpAllTheSame)
     catch_up(); /* ends a wait that has no end */
     caller_.wait();
     EXPECT_EQ(adopted_->over_qmax, 1u);
+}
+
+/* A server that moves again and again is waited for longer than one that stands still: on a busy machine it may seem to
+ * stand, not each time. */
+TEST_F(Blocked, WhoMovesIsWaitedForAnew)
+{
+    bool waited = false;
+    for (uint64_t i = 1; i <= 30 && !waited; i++) {
+        call();
+        EXPECT_TRUE(test::eventually([&] { return blocked() == i; }));
+        int64_t began_ns = plat_clock_now();
+        for (uint64_t move = 0; !caller_.is_done() && !waited; move++) {
+            rtrcu_store_release(&server_invoked(), move & 1);
+            waited = plat_clock_now() - began_ns > int64_t{3} * DRIVE_PATIENCE_NS;
+        }
+        waited &= !caller_.is_done();
+        catch_up();
+        caller_.wait();
+    }
+    EXPECT_TRUE(waited);
 }
 
 int nice_now()

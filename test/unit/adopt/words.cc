@@ -42,6 +42,19 @@ TEST_F(Words, WhoHasLeftOwesNoWakeUp)
     EXPECT_EQ(sleeper_, 0u) << "whoever slept was woken";
 }
 
+/* Its record's next owner owes nothing: who is waited for is counted out once. */
+TEST_F(Words, WhoLeavesIsCountedOutOnce)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_TRUE(adopt_register(adopted));
+    adopt_record *record = block()->record;
+    record->owes = true;
+    adopted->owing = 2;
+    adopt_unregister(adopted);
+    EXPECT_EQ(adopted->owing, 1u);
+    EXPECT_FALSE(record->owes);
+}
+
 /* A handler that reads would register its thread a second time, half way. */
 TEST_F(Words, ComingAndGoingIsNotInterrupted)
 {

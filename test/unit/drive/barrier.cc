@@ -86,6 +86,36 @@ TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
     EXPECT_FALSE(below);
 }
 
+/* One that moves again and again is waited for longer than one that stands still: on a busy machine it may seem to
+ * stand, not each time. */
+TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
+{
+    config_.tick_us = 3600000000;
+    config_.qmax = 1;
+    reader_record *record = world_.craft(0);
+    uint64_t *invoked = &callback_slot(record)->queue.invoked;
+    queue(record, 3);
+    drive_->thread.state = DRIVE_RUNNING;
+    bool waited = false;
+    for (int attempt = 0; attempt < 30 && !waited; attempt++) {
+        bool below = false;
+        rtrcu_store_release(invoked, 0);
+        test::Worker caller;
+        caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
+        int64_t began_ns = plat_clock_now();
+        for (uint64_t move = 0; !caller.is_done() && !waited; move++) {
+            rtrcu_store_release(invoked, move & 1);
+            drive_progress(drive_);
+            waited = plat_clock_now() - began_ns > int64_t{3} * DRIVE_PATIENCE_NS;
+        }
+        rtrcu_store_release(invoked, 3);
+        drive_progress(drive_);
+        caller.wait();
+        waited &= below;
+    }
+    EXPECT_TRUE(waited);
+}
+
 TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
 {
     drive_progress(drive_);

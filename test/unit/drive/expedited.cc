@@ -78,6 +78,26 @@ TEST_F(Expedited, WhoIsToldWaits)
         EXPECT_EQ(tally_read(&waiters), 0u);
 }
 
+/* However many wait for the same number. */
+TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
+{
+    uint64_t cookie = ask();
+    test::Worker waiters[3];
+    for (test::Worker &waiter : waiters) {
+        pid_t id = 0;
+        waiter.run([&] { id = pid_t(lock_thread_number()); });
+        waiter.start([&] { (void)drive_expedited_wait(drive_, cookie, drive_->generation); });
+        EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); }));
+    }
+    EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    for (test::Worker &waiter : waiters)
+        EXPECT_TRUE(test::eventually([&] { return waiter.is_done(); }));
+    for (uint32_t &ended : drive_->numbers.ended)
+        plat_futex_wake(&ended, INT32_MAX); /* ends a sleep that has no end */
+    for (test::Worker &waiter : waiters)
+        waiter.wait();
+}
+
 /* In a fork's child nobody waits for any, and a sleep that a handler interrupted there ends. */
 TEST_F(Expedited, AForksChildWaitsForNone)
 {

@@ -363,6 +363,28 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
     EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
 }
 
+/* The thread that is to tell cannot be made yet: the next step tries again. */
+TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
+{
+    reader_record *record = world_.craft(1);
+    drive_turning &turning = drive_->turning[GP_NORMAL];
+    drive_set_blocking_handler(drive_, [] {});
+    config_.tick_us = 60000000;
+    drive_->refused_ns = plat_clock_now(); /* as is believed for a tick */
+    ask();
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    uint32_t before = turning.tasks_told;
+    world_.gp()->machine[GP_NORMAL].tasks_came = before + 3;
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(turning.tasks_told, before);
+    uint32_t *told = still(DRIVE_WORKER_TELL);
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(*told, 1u);
+    EXPECT_EQ(turning.tasks_told, before + 3);
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+}
+
 /* ---- expedited ones ---- */
 
 /* A deadline thread makes no thread and wakes nobody: it leaves a note, or turns to the end. */

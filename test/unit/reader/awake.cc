@@ -126,6 +126,20 @@ TEST_F(Awake, ReasonsAreCountedToTheTop)
     EXPECT_FALSE(reader_awake_any(&awake_));
 }
 
+/* Its tasks are no more than its threads are: what is listed there is put on the list anew. */
+TEST_F(Awake, InAForksChildNothingIsListed)
+{
+    hang(5);
+    reader_awake_list(&awake_, true);
+    EXPECT_TRUE(reader_awake_any(&awake_));
+    counts_ = test::zeroed<reader_counts>(); /* as the child begins them */
+    hang(5);
+    reader_awake_forget(&awake_, 0);
+    EXPECT_FALSE(reader_awake_any(&awake_));
+    reader_awake_list(&awake_, true);
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1}));
+}
+
 TEST_F(Awake, AloneIsWhoHasNobodyBeside)
 {
     hang(40);

@@ -369,6 +369,29 @@ TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
     crank.end();
 }
 
+/* Whoever exits with several tasks mounted closes the section of each. */
+TEST_F(Task, WhoExitsLeavesNoTaskBehind)
+{
+    CapturedComplaints errors;
+    for (rcu_task *task : {&outer_, &inner_}) {
+        first_.run([&] {
+            rcu_read_lock();
+            rcu_task_park(task);
+        });
+    }
+    second_.run([&] {
+        rcu_task_resume(&outer_);
+        rcu_task_resume(&inner_);
+        drive_perform(&rtrcu_domain.drive, section_task_abandon(gp_));
+        EXPECT_EQ(rtrcu_self.task, nullptr);
+        while (section_nesting() != 0)
+            rcu_read_unlock();
+    });
+    EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+    EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+    EXPECT_TRUE(is_quiet());
+}
+
 TEST_F(Task, ExitOfAListedSectionIsSaid)
 {
     CapturedComplaints errors;
