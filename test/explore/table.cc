@@ -115,6 +115,11 @@
     X(AwayBarrier) \
     X(AwayHandler) \
     X(TaskFreed) \
+    X(TaskParkHandler) \
+    X(TaskMoveHandler) \
+    X(TaskNodeHandler) \
+    X(TaskResumeHandler) \
+    X(TaskTakenHandler) \
     X(TaskNewcomer) \
     X(Inner) \
     X(QuiescentInner) \

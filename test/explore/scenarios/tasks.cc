@@ -95,6 +95,9 @@ void park_and_exit()
     lock_and_park();
 }
 
+// Who parks and who resumes; signals may reach them.
+int parker_id, resumer_id;
+
 void begin(int32_t lists, void (*parker)(), void (*resumer)())
 {
     configure()->blocked_lists = lists;
@@ -104,9 +107,12 @@ void begin(int32_t lists, void (*parker)(), void (*resumer)())
     rtrcu_task_init(&task, "task");
     rtrcu_task_init(&second_task, "second task");
     sim::no_timeouts();
-    sim::as_thread(sim::thread("parker", parker), register_reader);
-    if (resumer)
-        sim::as_thread(sim::thread("resumer", resumer), register_reader);
+    parker_id = sim::thread("parker", parker);
+    sim::as_thread(parker_id, register_reader);
+    if (resumer) {
+        resumer_id = sim::thread("resumer", resumer);
+        sim::as_thread(resumer_id, register_reader);
+    }
     sim::thread("updater", replace_and_wait);
 }
 
@@ -172,6 +178,68 @@ void freed_setup()
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_short_lived, resume_and_free);
     short_lived = static_cast<struct rcu_task *>(malloc(sizeof(*short_lived)));
     rtrcu_task_init(short_lived, "short-lived");
+}
+
+// ---- handlers that read, while their thread moves a task ----
+
+void park_handler_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, resume_and_stay);
+    sim::signal(parker_id, read_once);
+}
+
+void move_handler_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, resume_and_stay);
+    sim::signal(resumer_id, read_once);
+}
+
+bool runs_or_is_over()
+{
+    return seq_is_running(rtrcu_domain.gp.machine[GP_NORMAL].seq) || updaters == 0;
+}
+
+// The grace period waits for the first, and has found this thread outside when the second parks.
+void park_both()
+{
+    rcu_read_lock();
+    held = rcu_dereference(shared);
+    rtrcu_task_park(&task);
+    sim::until(runs_or_is_over);
+    for (int i = 0; i < 12; i++)
+        sim::step();
+    rcu_read_lock();
+    rtrcu_task_park(&second_task);
+    rtrcu_store_release(&parked, true);
+    stay();
+}
+
+// The handler comes while the one is mounted beside the other.
+void resume_both()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+    rtrcu_task_resume(&second_task);
+    sim::signal(resumer_id, read_once);
+    rtrcu_task_resume(&task);
+    for (int i = 0; i < 12; i++)
+        sim::step();
+    sim::expect(held->value == 42,
+                "a task may use the object until its section ends, whatever handlers read beside it");
+    rcu_read_unlock();
+    rcu_read_unlock();
+    stay();
+}
+
+void resume_handler_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_both, resume_both);
+}
+
+void node_handler_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_NODE, park_and_stay, resume_and_stay);
+    sim::signal(resumer_id, read_once);
 }
 
 // Asked already, so that its own report meets the other kind's promotion.
@@ -322,6 +390,12 @@ void taken_park_setup()
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_stay, resume_and_park);
 }
 
+void taken_handler_setup()
+{
+    taken_park_setup();
+    sim::signal(resumer_id, read_once);
+}
+
 void taken_anonymous_setup()
 {
     begin_without_record(resume_and_list);
@@ -357,7 +431,8 @@ void polled_setup()
 
 extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
     kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous,
-    kTaskBeneath, kTaskBeneathEnded, kTaskPolled, kTaskFreed;
+    kTaskBeneath, kTaskBeneathEnded, kTaskPolled, kTaskFreed, kTaskParkHandler, kTaskMoveHandler, kTaskNodeHandler,
+    kTaskResumeHandler, kTaskTakenHandler;
 
 const sim::Scenario kTaskPolled = {
     "task-polled", "a listed task is polled on another thread", polled_setup, expect_idle, check_invariants, 4000};
@@ -379,6 +454,23 @@ const sim::Scenario kTaskExit = {
     "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskFreed = {
     "task-freed", "a task is freed behind its section", freed_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskParkHandler = {"task-park-handler", "a handler reads while its thread parks",
+                                        park_handler_setup,  expect_idle,
+                                        check_invariants,    4000};
+const sim::Scenario kTaskMoveHandler = {
+    "task-move-handler", "a handler reads while its thread resumes and ends the section",
+    move_handler_setup,  expect_idle,
+    check_invariants,    4000};
+const sim::Scenario kTaskNodeHandler = {
+    "task-node-handler", "the same, from the leaf's list", node_handler_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskResumeHandler = {
+    "task-resume-handler", "a handler reads while its thread resumes a second task",
+    resume_handler_setup,  expect_idle,
+    check_invariants,      4000};
+const sim::Scenario kTaskTakenHandler = {
+    "task-taken-handler", "a handler reads while a brought section is parked for another",
+    taken_handler_setup,  expect_idle,
+    check_invariants,     4000};
 const sim::Scenario kTaskNewcomer = {"task-newcomer",  "a task goes on on a thread that registers inside its section",
                                      newcomer_setup,   expect_idle,
                                      check_invariants, 4000};

@@ -542,8 +542,7 @@ const sim::Scenario kShareUsed = {
     "share-used", "a reader outstays its share of boosting", share_used_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kSpin = {"spin", "both kinds spin and boost", spin_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kTold = {"told", "a handler is told of a parked task", told_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kToldAgain = {"told-again",     "it is told of each task that comes",
-                                  told_again_setup, nullptr,
-                                  check_invariants, 8000};
+const sim::Scenario kToldAgain = {
+    "told-again", "it is told of each task that comes", told_again_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

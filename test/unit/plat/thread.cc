@@ -24,7 +24,8 @@ TEST(Refused, LeavesErrnoAlone)
         plat_thread thread;
         plat_home_init(&home);
         home.stack_bytes = 16 << 20; /* none of that size is left of an earlier thread */
-        plat_thread_prepare(&thread, "refused", [](void *) -> void * { return nullptr; }, nullptr, 0);
+        plat_thread_prepare(
+            &thread, "refused", [](void *) -> void * { return nullptr; }, nullptr, 0);
         trapped = test::trap(SYS_mmap, nullptr, [] { return long{-ENOMEM}; });
         errno = 77;
         error = trapped ? plat_thread_create(&thread, &home) : 0;
