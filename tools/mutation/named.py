@@ -136,12 +136,12 @@ class Fault:
         return words, {"LD_LIBRARY_PATH": str(self.changed.library_folder())}
 
     def is_seen_by(self, program, test):
-        """It fails each time; where it does not come to its end, it does without the fault in a third of the time."""
+        """It fails each time, and passes without the fault: in a third of the time, where it came to no end."""
         words, environment = self.command(program, test)
         answers = [fails(words, environment, LIMIT) for _ in range(TIMES)]
-        if NO_END in answers and fails([str(program), *words[1:]], {}, LIMIT / 3) is not False:
-            return False
-        return None if None in answers else False not in answers
+        if None in answers or False in answers:
+            return None if None in answers else False
+        return fails([str(program), *words[1:]], {}, LIMIT / 3 if NO_END in answers else LIMIT) is False
 
 
 def read(path):

@@ -10,7 +10,7 @@ import random
 import sys
 
 from mutation.build import LIBRARY, Changed
-from mutation.checks import run_program
+from mutation.checks import NO_END, run_program
 
 LIMIT = 60.0
 
@@ -21,13 +21,17 @@ def make_mutant(root):
     return module
 
 
-def is_killed(run, program, test, changed):
+TIMES = 2
+
+
+def reason_of(run, program, test, changed, limit=LIMIT):
+    """Why the test does not pass, None if it does."""
     words = [f"--gtest_filter={test}", "--gtest_brief=1"]
     if program.startswith("api_"):  # it asks the loader for the library
         folders = {"LD_LIBRARY_PATH": str(changed.library_folder())}
-        return run_program([str(run.build.folder / "test/api" / program), *words], folders, LIMIT)[0] is not None
+        return run_program([str(run.build.folder / "test/api" / program), *words], folders, limit)[0]
     target = changed.link(f"test/{program}", (LIBRARY, f"{program}.dir"))
-    return run_program([str(target), *words], {}, LIMIT)[0] is not None
+    return run_program([str(target), *words], {}, limit)[0]
 
 
 def check(run, sample, seed):
@@ -48,9 +52,12 @@ def check(run, sample, seed):
         scratch = pathlib.Path(run.scratch) / spec.stem
         changed = Changed(run.build, {f"src/{name}": text for name, text in texts.items()}, scratch)
         clean = Changed(run.build, {}, scratch / "clean")
-        if not is_killed(run, program, test, changed):
+        reasons = [reason_of(run, program, test, changed) for _ in range(TIMES)]
+        if None in reasons:
             wrong.append(f"{spec.name}: {program} {test} passes")
-        if is_killed(run, program, test, clean):
-            wrong.append(f"{spec.name}: {program} {test} fails without the fault")
+        hung = any(reason and reason.startswith(NO_END) for reason in reasons)
+        reason = reason_of(run, program, test, clean, LIMIT / 3 if hung else LIMIT)
+        if reason:
+            wrong.append(f"{spec.name}: {program} {test} fails without the fault: {reason}")
         print(f"{spec.stem}: {program} {test}", flush=True)
     return wrong

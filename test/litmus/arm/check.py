@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Check the ordering tags' shapes on the model of aarch64, with the orders that the source has: check.py ROOT.
+"""Check the ordering tags' shapes on the model of aarch64, with the orders that the source has:
+
+    check.py ROOT [--renew-ways]
 
 Programs whose outcome is known are held against the model first.  Then every shape must hold.  Then each order of it
 is taken away in a copy of the source's text: a read-modify-write, an acquire or a release becomes relaxed, a fence
 goes.  A line marked `!` must fail without its order, the others must not, and all that are marked `+` must fail
-together: so the marks say what each ordering needs.  Exit 0: all is as the shapes say; 1: not; 2: wrong usage.
+together: so the marks say what each ordering needs.
+
+A shape takes it that its places are reached.  What decides that in their functions stands in ways.txt, and must be as
+it is there: a new condition, loop or return before one asks for somebody to look, and then for --renew-ways.  Exit 0:
+all is as the shapes say; 1: not; 2: wrong usage.
 """
 
 import copy
@@ -97,6 +103,31 @@ def check_shape(root, shape):
     return len(wrong)
 
 
+def ways_of(root, shapes):
+    """What decides in the source whether each place is reached: a line for each of which anything does."""
+    lines = set()
+    for shape in shapes:
+        library.program(shape, library.Source(root))
+        lines |= {f"{' '.join(line.place)}: {' ; '.join(line.way)}" for thread in shape.threads for line in thread
+                  if line.found and line.way}
+    return sorted(lines)
+
+
+def check_ways(root, shapes, renew):
+    file = HERE / "ways.txt"
+    now = ways_of(root, shapes)
+    if renew:
+        head = ("# SPDX-License-Identifier: MIT OR Apache-2.0\n"
+                "# What decides whether a place of shapes.txt is reached; made by check.py --renew-ways.\n")
+        file.write_text(head + "\n".join(now) + "\n", encoding="utf-8")
+    known_ways = {line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")}
+    wrong = [f"not in ways.txt: {line}" for line in now if line not in known_ways]
+    wrong += [f"no more in the source: {line}" for line in sorted(known_ways.difference(now))]
+    for text in wrong:
+        print(text)
+    return len(wrong)
+
+
 def check_ledger(root, tags):
     """Each tag has a shape, and the mutants that the ledger names exist."""
     ledger = (root / "docs/memory-ordering.md").read_text(encoding="utf-8")
@@ -111,8 +142,8 @@ def check_ledger(root, tags):
 
 
 def main(arguments):
-    if len(arguments) != 1:
-        print("usage: check.py ROOT", file=sys.stderr)
+    if len(arguments) not in (1, 2) or arguments[1:] not in ([], ["--renew-ways"]):
+        print("usage: check.py ROOT [--renew-ways]", file=sys.stderr)
         return 2
     wrong = 0
     for text in known.wrong():
@@ -125,6 +156,7 @@ def main(arguments):
         except library.ShapeError as error:
             print(f"{shape.tag}: {error}")
             wrong += 1
+    wrong += check_ways(arguments[0], copy.deepcopy(shapes), len(arguments) == 2)
     wrong += check_ledger(pathlib.Path(arguments[0]), {shape.tag for shape in shapes})
     print(f"{wrong} things are not as the shapes say" if wrong else "every shape holds, and needs what it says")
     return 1 if wrong else 0

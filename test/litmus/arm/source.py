@@ -10,6 +10,7 @@ import pathlib
 import re
 
 from model import Event, Program
+from way import way_to
 
 ATOMICS = "include/rtrcu/detail/atomic.h"
 FENCES = "include/rtrcu/detail/fence.h"
@@ -36,7 +37,8 @@ class Source:
 
     def fence_is_full(self):
         begin, end = self.body(FENCES, "rtrcu_fence_full")
-        return "__atomic_thread_fence(__ATOMIC_SEQ_CST);" in self.text(FENCES)[begin:end]
+        before, fence, _ = self.text(FENCES)[begin:end].partition("__atomic_thread_fence(__ATOMIC_SEQ_CST);")
+        return bool(fence) and not way_to(before)
 
     def body(self, path, function):
         """Where the function or macro stands: (begin, end).  Of two, one an architecture, the last: aarch64's."""
@@ -61,8 +63,8 @@ class Source:
         orders = {"RELAXED": set(), "CONSUME": {"acquire"}, "ACQUIRE": {"acquire"}, "RELEASE": {"release"},
                   "SEQ_CST": {"acquire", "release"}}[order]
         fence = r"__atomic_thread_fence\(__ATOMIC_SEQ_CST\)"
-        fenced = re.search(rf"#else\n#define RTRCU_UPDATE(?:[^\\\n]|\\\n)*{fence}", text)
-        if "RTRCU_UPDATE" in definition.group(0) and fenced:
+        fenced = re.search(rf"#else\n(#define RTRCU_UPDATE(?:[^\\\n]|\\\n)*?){fence}", text)
+        if "RTRCU_UPDATE" in definition.group(0) and fenced and not way_to(fenced.group(1)):
             orders.add("fence")
         return frozenset(orders)
 
@@ -77,6 +79,7 @@ class Line:
     words: list
     place: tuple  # path, function, argument; or None
     found: tuple = None  # where the source has it: path, begin, end
+    way: tuple = ()  # what decides whether it is reached there
 
 
 @dataclasses.dataclass
@@ -116,25 +119,20 @@ def parse(text):
 def find(source, line, behind):
     """The wrapper's name at the line's place, not before @behind[path, function]."""
     path, function, argument = (*line.place, "")[:3]
-    begin, end = source.body(path, function)
-    begin = max(begin, behind.get((path, function), 0))
+    head, end = source.body(path, function)
+    begin = max(head, behind.get((path, function), 0))
     kind = line.words[0]
     if kind == "fence" and not source.fence_is_full():
         return None
-    condition = argument.removeprefix("when ") if kind == "fence" else ""
-    argument = "" if kind == "fence" else argument
     name = {"fence": r"(fence_full)", "heavy": r"(\w+)"}.get(kind, r"(\w+)")
     pattern = re.escape(argument) if kind == "heavy" else rf"rtrcu_{name}\({re.escape(argument)}"
     match = re.compile(pattern).search(source.text(path), begin, end)
     if not match and kind not in ("fence", "heavy"):
         raise ShapeError(f"line {line.number}: {path}: {function}() has no access to {argument}, or not in this order")
     if match:
-        guard = re.search(r"\bif \(([^;{}]*)\)\s*\{?\s*$", source.text(path)[begin:match.start()])
-        if kind == "fence" and (guard.group(1) if guard else "") != condition:
-            raise ShapeError(f"line {line.number}: {path}: {function}() fences under the condition "
-                             f"`{guard.group(1) if guard else ''}`, the shape says `{condition}`")
         behind[path, function] = match.end()
         line.found = (path, match.start(), match.end())
+        line.way = tuple(way_to(source.text(path)[head:match.start()]))
     return match.group(1) if match and kind != "heavy" else kind if match else None
 
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What decides in a function's text whether a place in it is reached: the conditions and loops that it stands in, the
+ways out before it, and conditional compilation.  Text alone: two ways that say the same in other words differ.
+"""
+
+import re
+
+CONTROL = re.compile(r"\b(?:if|else|for|while|do|switch|case|default)\b|\?|&&|\|\|")
+OUT = re.compile(r"\b(return|goto|break|continue|abort|exit|_exit|plat_die)\b")
+LOOP = re.compile(r"^(?:for|while|do|switch)\b")
+
+
+def words(text):
+    return re.sub(r"\s+", " ", text.replace("\\\n", " ")).strip()
+
+
+class Reader:
+    """Goes through the text up to the place."""
+
+    def __init__(self):
+        self.blocks = []   # (header, number of ways out before it, depth of brackets before it) of each that is open
+        self.outs = []     # (is it a loop's, text)
+        self.last_if = {}  # depth -> the header of the last `if` there
+        self.unmet = []    # conditional compilation that is open
+        self.start = 0
+
+    def header(self, text):
+        text = words(text)
+        if text.startswith("else"):
+            text = f"else of {self.last_if.get(len(self.blocks), '')}; {text[4:].strip()}".rstrip("; ")
+        return text
+
+    def ended(self, text):
+        """A statement."""
+        text = self.header(text)
+        if re.match(r"(?:else of .*; )?if\b", text):
+            self.last_if[len(self.blocks)] = text
+        out = OUT.search(text)
+        if out:
+            self.outs.append((out.group(1) in ("break", "continue"), " > ".join([*self.conditions(), text])))
+
+    def conditions(self):
+        return [header for header, *_ in self.blocks if CONTROL.search(header)]
+
+    def opened(self, text, depth):
+        self.blocks.append((self.header(text), len(self.outs), depth))
+
+    def closed(self):
+        """The depth of brackets around the block."""
+        header, before, depth = self.blocks.pop()
+        if re.match(r"(?:else of .*; )?if\b", header):
+            self.last_if[len(self.blocks)] = header
+        if LOOP.match(header):
+            self.outs[before:] = [out for out in self.outs[before:] if not out[0]]
+        return depth
+
+    def directive(self, text):
+        word = text.lstrip("# \t").split(None, 1)[0:1]
+        if word and word[0].startswith("if"):
+            self.unmet.append(words(text))
+        elif word and word[0] in ("else", "elif"):
+            self.unmet[-1:] = [f"{words(text)} of {self.unmet[-1] if self.unmet else ''}"]
+        elif word == ["endif"]:
+            self.unmet = self.unmet[:-1]
+
+
+def way_to(text):
+    """@text: of a function or macro from its first line up to the place.  A list of texts, empty if nothing decides."""
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', '""', text)
+    reader, depth, at = Reader(), 0, 0
+    macro = re.match(r"#define \w+\([^)]*\)", text)
+    body = macro.end() if macro else text.find("{") + 1
+    reader.start = at = body
+    while at < len(text):
+        if text[at] == "#" and not text[text.rfind("\n", 0, at) + 1:at].strip() and not macro:
+            end = text.find("\n", at) % (1 << 40)
+            reader.directive(text[at:end])
+            at = reader.start = end + 1
+            continue
+        if text[at] in "([":
+            depth += 1
+        elif text[at] in ")]":
+            depth -= 1
+        elif text[at] == "{":
+            reader.opened(text[reader.start:at], depth)
+            depth, reader.start = 0, at + 1
+        elif text[at] == "}" and reader.blocks:
+            depth = reader.closed()
+            reader.start = at + 1
+        elif text[at] == ";" and depth == 0:
+            reader.ended(text[reader.start:at])
+            reader.start = at + 1
+        at += 1
+    rest = reader.header(text[reader.start:])
+    return ([out for _, out in reader.outs] + reader.conditions() + ([rest] if CONTROL.search(rest) else []) +
+            reader.unmet)
