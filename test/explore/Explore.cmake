@@ -6,7 +6,8 @@ set(EXPLORE_APPLY ${CMAKE_CURRENT_LIST_DIR}/mutants/apply.py)
 add_library(explore_flags INTERFACE)
 target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
                            ${CMAKE_CURRENT_LIST_DIR})
-target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1 PLAT_CPU_MAX=64)
+target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1 PLAT_CPU_MAX=64
+                           memset=sim_memset memcpy=sim_memcpy) # plain accesses, which no compiler instruments
 target_compile_options(explore_flags INTERFACE -O1 -g1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
                        -fexceptions -Wall -Wextra -Wno-ignored-qualifiers -Wno-unused-value -Wno-tsan)
 

@@ -36,7 +36,7 @@ uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, int
                        const char *where);
 
 /* A statistic: counted, no scheduling point. */
-void sim_count(volatile void *address, uint64_t amount, size_t size);
+void sim_count(volatile void *address, uint64_t amount, size_t size, const char *text);
 
 void sim_fence_full(const char *where);
 void sim_relax(const char *where);

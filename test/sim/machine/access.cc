@@ -224,10 +224,12 @@ uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool 
     return value;
 }
 
-void World::count(uintptr_t address, uint64_t amount, size_t size)
+// Others see it at once; one who counts is alone in it.
+void World::count(uintptr_t address, uint64_t amount, size_t size, const char *text)
 {
     if (active()) {
         settle();
+        check_access(address, size, AccessKind::kCount, text, nullptr);
         memory_.will_change(address, size);
     }
     Memory::write_bytes(address, Memory::read(address, size) + amount, size);

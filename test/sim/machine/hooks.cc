@@ -5,6 +5,7 @@
 // functions are called instead.
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "machine/world.h"
 #include "sim.h"
@@ -99,9 +100,9 @@ uint64_t sim_owner_add(volatile void *address, uint64_t amount, size_t size, int
     return world()->owner_add(number(address), amount, size, releases(order), text, where);
 }
 
-void sim_count(volatile void *address, uint64_t amount, size_t size)
+void sim_count(volatile void *address, uint64_t amount, size_t size, const char *text)
 {
-    world()->count(number(address), amount, size);
+    world()->count(number(address), amount, size, text);
 }
 
 void sim_fence_full(const char *where)
@@ -184,5 +185,27 @@ void __tsan_write_range(void *address, size_t size)
 
 void __tsan_init(void)
 {
+}
+
+void *sim_memset(void *place, int byte, size_t size);
+void *sim_memcpy(void *place, const void *from, size_t size);
+
+void *sim_memset(void *place, int byte, size_t size)
+{
+    if (size)
+        plain(place, size, true, __builtin_return_address(0));
+    return memset(place, byte, size);
+}
+
+// What is read lies over memory for the access; so it is copied before the other place is looked at.
+void *sim_memcpy(void *place, const void *from, size_t size)
+{
+    std::vector<uint8_t> bytes(size);
+    if (size == 0)
+        return place;
+    plain(const_cast<void *>(from), size, false, __builtin_return_address(0));
+    memcpy(bytes.data(), from, size);
+    plain(place, size, true, __builtin_return_address(0));
+    return memcpy(place, bytes.data(), size);
 }
 }

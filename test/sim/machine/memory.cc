@@ -160,7 +160,8 @@ bool Memory::comes_after_write(uintptr_t address, const Clock &clock) const
 std::string Memory::race(Cell &c, size_t first, size_t last, AccessKind kind, const Access &access)
 {
     bool plain = kind == AccessKind::kPlainRead || kind == AccessKind::kPlainWrite;
-    bool writes = kind == AccessKind::kPlainWrite || kind == AccessKind::kAtomicWrite;
+    bool writes = kind != AccessKind::kPlainRead && kind != AccessKind::kAtomicRead;
+    bool alone = plain || kind == AccessKind::kCount;
     for (size_t i = first; i <= last; i++) {
         if (c.write_time[i] && !access.clock->covers(c.writer[i], c.write_time[i]))
             return fmt::format("unordered with a plain write of thread {}|{}", c.writer[i], fmt::ptr(c.write_pc));
@@ -169,7 +170,7 @@ std::string Memory::race(Cell &c, size_t first, size_t last, AccessKind kind, co
                 continue;
             if (writes && !access.clock->covers(t, c.read_time[t][i]))
                 return fmt::format("unordered with a plain read of thread {}|{}", t, fmt::ptr(c.read_pc[t]));
-            if (plain && !access.clock->covers(t, c.atomic_write_time[t][i]))
+            if (alone && !access.clock->covers(t, c.atomic_write_time[t][i]))
                 return fmt::format("unordered with \"{}\" of thread {}", c.atomic_text, t);
             if (kind == AccessKind::kPlainWrite && !access.clock->covers(t, c.atomic_read_time[t][i]))
                 return fmt::format("unordered with \"{}\" of thread {}", c.atomic_text, t);
@@ -209,6 +210,7 @@ std::string Memory::check(uintptr_t address, size_t size, AccessKind kind, const
                 c.atomic_text = access.text;
                 break;
             case AccessKind::kAtomicWrite:
+            case AccessKind::kCount:
                 c.atomic_write_time[access.thread][i] = now;
                 c.atomic_text = access.text;
                 break;

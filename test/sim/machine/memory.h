@@ -68,7 +68,8 @@ struct BufferedStore {
     const char *where;
 };
 
-enum class AccessKind { kPlainRead, kPlainWrite, kAtomicRead, kAtomicWrite };
+// A count is an atomic write that no other may come beside.
+enum class AccessKind { kPlainRead, kPlainWrite, kAtomicRead, kAtomicWrite, kCount };
 
 class Memory
 {

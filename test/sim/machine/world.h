@@ -144,7 +144,7 @@ class World
     void update_end(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
     uint64_t owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,
                        const char *where);
-    void count(uintptr_t address, uint64_t amount, size_t size);
+    void count(uintptr_t address, uint64_t amount, size_t size, const char *text);
     void fence_full(const char *where);
     void relax(const char *where);
     void plain(uintptr_t address, size_t size, bool writes, const void *pc);

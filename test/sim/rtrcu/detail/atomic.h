@@ -45,6 +45,6 @@
 
 /* A statistic is one event, and none that another may follow. */
 #undef rtrcu_count_add
-#define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)))
+#define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)), "count " #p)
 
 #endif
