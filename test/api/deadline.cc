@@ -175,6 +175,24 @@ bool passes_have_ended()
     return test::stats().driver_passes == before;
 }
 
+/* A driver that sleeps without a timeout learns of a thread that will not wake it. */
+CHILD(registers_beside_a_sleeping_driver)
+{
+    std::thread([] { call_rcu(&heads[0], run); }).join();
+    REQUIRE(test::eventually([] { return runs == 1; }));
+    REQUIRE(test::eventually(passes_have_ended));
+    std::thread([] {
+        REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+        call_rcu(&heads[1], run);
+        REQUIRE(test::eventually([] { return runs == 2; }));
+    }).join();
+}
+
+TEST(Deadline, WhoRegistersIsKnownToADriverThatSleeps)
+{
+    EXPECT_TRUE(exited_well(test::run_child("registers_beside_a_sleeping_driver", {"RTRCU_TICK_US=50"})));
+}
+
 /* The driver ticks while the thread is online, and what the thread queues while it is offline wakes the driver. */
 CHILD(offline_deadline_thread)
 {

@@ -439,6 +439,29 @@ TEST(SandboxSched, AQuiescentStateWaitsForNoFence)
                                     {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_STALL_TIMEOUT_MS=20"})));
 }
 
+/* A change of the driver that is refused, for a fence that is not to be had, leaves the driver to be made. */
+CHILD(driver_changes_without_a_fence)
+{
+    refuse(MEMBARRIER);
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.driver = RTRCU_DRIVER_LTIMER;
+    config.membarrier = RTRCU_MEMBARRIER_ON;
+    REQUIRE(rtrcu_configure(&config) != 0);
+    static rcu_head head;
+    static bool ran;
+    call_rcu(&head, [](rcu_head *) { ran = true; });
+    rcu_barrier();
+    REQUIRE(ran);
+}
+
+TEST(Sandbox, AChangeThatIsRefusedLeavesTheDriverFree)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator has no seccomp()";
+    EXPECT_TRUE(exited_well(test::run_child("driver_changes_without_a_fence", {"RTRCU_MEMBARRIER=off"})));
+}
+
 CHILD(forked_into_a_sandbox)
 {
     synchronize_rcu();

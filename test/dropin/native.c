@@ -100,11 +100,25 @@ static void resume_in_child(void *p)
     resumed += 100;
 }
 
+/* Inside a section nobody rests, so nobody is to go on either: not in a child's child. */
+static bool hooks_run_inside(void)
+{
+    rested = resumed = 0;
+    rcu_read_lock();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(rested != 0 || resumed != 0);
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child);
+    rcu_read_unlock();
+    return status != 0 || rested != 0 || resumed != 0;
+}
+
 static void fork_and_expect(int rests, int resumes)
 {
     pid_t child = fork();
     if (child == 0)
-        _exit(rested != rests || resumed != (resumes ? 100 : 0));
+        _exit(rested != rests || resumed != (resumes ? 100 : 0) || hooks_run_inside());
     int status;
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
     EXPECT(rested == rests && resumed == resumes);

@@ -244,6 +244,23 @@ TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
     cbqueue_init(&server->queue);
 }
 
+/* The batch that its thread had taken ends where a producer that is gone has not linked: whoever runs it in the child
+ * comes to an end. */
+TEST_F(Fork, TheChildsBatchEndsWhereItIsBroken)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_server *server = &adopted->ordinary;
+    rcu_head heads[3] = {};
+    heads[0].next = &heads[1]; /* and not yet to the last */
+    server->batch.first = &heads[0];
+    server->batch.last = &heads[2];
+    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    EXPECT_EQ(server->batch.first, &heads[0]);
+    EXPECT_EQ(server->batch.last, &heads[1]);
+    EXPECT_EQ(cbchain_count(&server->batch), 2u);
+    server->batch = {};
+}
+
 /* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
 TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
 {

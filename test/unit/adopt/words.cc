@@ -42,6 +42,38 @@ TEST_F(Words, WhoHasLeftOwesNoWakeUp)
     EXPECT_EQ(sleeper_, 0u) << "whoever slept was woken";
 }
 
+/* A thread that registers again in a destructor is a reader as long as any other. */
+TEST_F(Words, WhoComesBackAtItsEndHasAllItsRounds)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_TRUE(adopt_register(adopted));
+    block()->exit_rounds = 3;
+    adopt_unregister(adopted);
+    EXPECT_EQ(block()->exit_rounds, 0u);
+}
+
+/* However many there are: their records lie in several pieces. */
+TEST_F(Words, TheLastOfManyIsWaitedFor)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    std::vector<test::Worker> readers(40);
+    for (test::Worker &reader : readers)
+        reader.run([&] { ASSERT_TRUE(adopt_register(adopted)); });
+    ASSERT_NE(adopted->first.next, nullptr);
+    readers.back().run([&] { rtrcu_store_release(&block()->word, generation_); /* inside */ });
+    test::Worker updater;
+    updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
+    EXPECT_TRUE(test::eventually([&] { return updater.is_done() || rtrcu_load_acquire(&adopted->busy) == 1; }));
+    EXPECT_FALSE(updater.is_done());
+    readers.back().run([&] {
+        rtrcu_store_release(&block()->word, 0);
+        adopt_wake_sleeper(adopted);
+    });
+    updater.wait();
+    for (test::Worker &reader : readers)
+        reader.run([&] { adopt_unregister(adopted); });
+}
+
 /* Its record's next owner owes nothing: who is waited for is counted out once. */
 TEST_F(Words, WhoLeavesIsCountedOutOnce)
 {
@@ -153,6 +185,7 @@ TEST_F(Words, WhoEndsIsAReaderUntilTheLastRoundOfDestructors)
     std::thread([&] { EXPECT_TRUE(adopt_register(exits_from)); }).join();
     EXPECT_EQ(registered_behind, (std::vector<bool>{true, true, true, false}));
     EXPECT_EQ(exits_from->first.record[0].used, 0u);
+    pthread_key_delete(all_.exit_key); /* such a key is one of few; behind the last of them nobody waits */
 }
 
 } // namespace

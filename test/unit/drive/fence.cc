@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The heavy fence, and who may note whom it stands in for.
  */
+#include <cerrno>
+
 #include "../../support/capture.h"
+#include "../../support/sandbox.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "world.h"
@@ -85,6 +88,25 @@ long count_fence()
 }
 
 /* Interrupts of other CPUs are what the setting forbids, and so it stays where readers are to fence again. */
+/* One that is not had leaves the notes to whoever tries next. */
+TEST_F(Fence, AVisitThatIsRefusedNotesNoMore)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    keep();
+    bool refused = false, had = true;
+    std::thread([&] {
+        refused = test::refuse({{SYS_membarrier, EPERM}, {SYS_sched_setaffinity, EPERM}}, 0);
+        world_.craft(1); /* who acknowledges nothing */
+        reader_fences_switch(world_.registry());
+        had = refused && drive_fence(drive_);
+    }).join();
+    if (!refused)
+        GTEST_SKIP() << "no call can be refused here";
+    EXPECT_FALSE(had);
+    EXPECT_EQ(world_.registry()->fence_confirmer, 0u);
+}
+
 TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
 {
     if (TEST_EMULATED)

@@ -227,6 +227,19 @@ TEST_F(Wake, TheDriverTicksOnForAWhile)
     EXPECT_EQ(since(now - 100 * INT64_C(1000000), 1000), 0);
 }
 
+/* Callbacks that are ready and with nobody are looked at again at the next tick. */
+TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
+{
+    config_.tick_us = 50;
+    test::Worker driver;
+    pid_t id = 0;
+    driver.run([&] { id = pid_t(lock_thread_number()); });
+    driver.start([&] { drive_sleep_idle(drive_, drive_->thread.event, true); });
+    EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "it sleeps for good";
+    drive_thread_wake(&drive_->thread);
+    driver.wait();
+}
+
 TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
 {
     struct drive_share share = {};

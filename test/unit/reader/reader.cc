@@ -387,6 +387,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         deadline[0] = deadline[1] = reader_bit(gone) | reader_bit(survivor);
         for (reader_record *record : {gone, survivor})
             record->boost = 77;
+        survivor->thread_id = 12345; /* as its parent's thread was called */
         reader_lock(survivor->leaf); /* as fork holds it */
         rtrcu_self.locks_held = 0;
         reader_after_fork_child(registry_, survivor);
@@ -402,6 +403,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(gone->self, nullptr);
         EXPECT_EQ(gone->cpu, nullptr) << "it lies in memory of a thread that is not there";
         EXPECT_EQ(survivor->self, &rtrcu_self);
+        EXPECT_EQ(survivor->thread_id, lock_thread_number()) << "nobody else could be boosted, or named";
         EXPECT_EQ(survivor->leaf->lock.word, 0u);
         for (const reader_record *record : {gone, survivor})
             EXPECT_EQ(record->boost, 0u) << "who boosted is not there, and nobody waits for it";
