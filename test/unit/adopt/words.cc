@@ -60,7 +60,9 @@ TEST_F(Words, TheLastOfManyIsWaitedFor)
     for (test::Worker &reader : readers)
         reader.run([&] { ASSERT_TRUE(adopt_register(adopted)); });
     ASSERT_NE(adopted->first.next, nullptr);
-    readers.back().run([&] { rtrcu_store_release(&block()->word, generation_); /* inside */ });
+    readers.back().run([&] {
+        rtrcu_store_release(&block()->word, generation_); /* inside */
+    });
     test::Worker updater;
     updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
     EXPECT_TRUE(test::eventually([&] { return updater.is_done() || rtrcu_load_acquire(&adopted->busy) == 1; }));
