@@ -289,6 +289,7 @@ struct Waiting {
     Hog hog;
     test::Steps steps;
     int hogged_cpu;
+    std::atomic<pid_t> reader{0};
     std::atomic<bool> left{false};
     bool left_before_the_hog = false;
 };
@@ -308,6 +309,7 @@ void read_and_wait_for_the_lock(Waiting &waiting)
     pthread_setname_np(pthread_self(), "the-reader");
     rcu_read_lock();
     waiting.steps.wait(1);
+    waiting.reader = gettid();
     waiting.steps.reach(2);
     pthread_mutex_lock(&waiting.mutex);
     pthread_mutex_unlock(&waiting.mutex);
@@ -330,6 +332,7 @@ bool with_a_reader_that_waits(int protocol, void (*wait_for_it)())
     waiting.steps.wait(1);
     std::thread reader(read_and_wait_for_the_lock, std::ref(waiting));
     waiting.steps.wait(2);
+    REQUIRE(test::eventually([] { return test::is_asleep(waiting.reader); })); /* however long it waits for a CPU */
     waiting.hog.start(waiting.hogged_cpu);
     wait_for_it();
     waiting.left_before_the_hog = waiting.left;
