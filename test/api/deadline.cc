@@ -193,6 +193,39 @@ TEST(Deadline, WhoRegistersIsKnownToADriverThatSleeps)
     EXPECT_TRUE(exited_well(test::run_child("registers_beside_a_sleeping_driver", {"RTRCU_TICK_US=50"})));
 }
 
+/* One that has waited offline, for longer than the driver ticks behind it, comes back online like any other. */
+CHILD(waits_until_the_driver_sleeps)
+{
+    test::Worker reader, loop;
+    pid_t id = 0;
+    loop.run([&id] {
+        id = gettid();
+        REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
+        call_rcu(&heads[0], run);
+        rcu_thread_offline();
+    });
+    REQUIRE(test::eventually([] { return runs == 1; }));
+    reader.run([] { rcu_read_lock(); });
+    loop.start([] {
+        rcu_thread_online();
+        synchronize_rcu_expedited();
+        call_rcu(&heads[1], run);
+    });
+    REQUIRE(test::eventually([id] { return test::is_asleep(id) && passes_have_ended(); }));
+    reader.run([] { rcu_read_unlock(); });
+    loop.wait();
+    REQUIRE(test::eventually([&] {
+        loop.run([] { rcu_quiescent_state(); });
+        return runs == 2;
+    }));
+    loop.run([] { rcu_thread_offline(); });
+}
+
+TEST(Deadline, WhoHasWaitedIsKnownToADriverThatSleeps)
+{
+    EXPECT_TRUE(exited_well(test::run_child("waits_until_the_driver_sleeps", {"RTRCU_TICK_US=50"})));
+}
+
 /* The driver ticks while the thread is online, and what the thread queues while it is offline wakes the driver. */
 CHILD(offline_deadline_thread)
 {
