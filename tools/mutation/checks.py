@@ -177,6 +177,7 @@ class Shapes(Check):
         source = shapes.library.Source(self.root, texts)
         for shape in shapes.library.parse((self.folder / "shapes.txt").read_text(encoding="utf-8")):
             touched = any(line.place and line.place[0] in texts for thread in shape.threads for line in thread)
+            touched |= bool(texts.keys() & {shapes.library.ATOMICS, shapes.library.FENCES})
             if texts and not touched:
                 continue
             try:

@@ -5,8 +5,11 @@ ways out before it, and conditional compilation.  Text alone: two ways that say 
 
 import re
 
-CONTROL = re.compile(r"\b(?:if|else|for|while|do|switch|case|default)\b|\?|&&|\|\|")
-OUT = re.compile(r"\b(return|goto|break|continue|abort|exit|_exit|plat_die)\b")
+# A macro may do whatever these do; so may what is not evaluated.
+CONTROL = re.compile(r"\b(?:if|else|for|while|do|switch|case|default|sizeof|typeof|__typeof__|__builtin_\w+)\b|\?|&&|"
+                     r"\|\||\b(?!RTRCU_)[A-Z][A-Z0-9_]*\(")
+OUT = re.compile(r"\b(return|goto|break|continue|abort|exit|_exit|pthread_exit|plat_die|__builtin_\w+)\b|"
+                 r"^(?!RTRCU_|INVARIANT)([A-Z][A-Z0-9_]*)\(|\b(?:for|while) ?\(.*\)$")
 LOOP = re.compile(r"^(?:for|while|do|switch)\b")
 
 
@@ -19,7 +22,7 @@ class Reader:
 
     def __init__(self):
         self.blocks = []   # (header, number of ways out before it, depth of brackets before it) of each that is open
-        self.outs = []     # (is it a loop's, text)
+        self.outs = []     # (the word, text)
         self.last_if = {}  # depth -> the header of the last `if` there
         self.unmet = []    # conditional compilation that is open
         self.start = 0
@@ -37,7 +40,7 @@ class Reader:
             self.last_if[len(self.blocks)] = text
         out = OUT.search(text)
         if out:
-            self.outs.append((out.group(1) in ("break", "continue"), " > ".join([*self.conditions(), text])))
+            self.outs.append((out.group(1) or "", " ".join([*self.conditions(), text])))
 
     def conditions(self):
         return [header for header, *_ in self.blocks if CONTROL.search(header)]
@@ -51,7 +54,10 @@ class Reader:
         if re.match(r"(?:else of .*; )?if\b", header):
             self.last_if[len(self.blocks)] = header
         if LOOP.match(header):
-            self.outs[before:] = [out for out in self.outs[before:] if not out[0]]
+            ended = ("break",) if header.startswith("switch") else ("break", "continue")
+            self.outs[before:] = [out for out in self.outs[before:] if out[0] not in ended]
+        if re.match(r"for \(;;\)|while \((?:1|true)\)", header):
+            self.outs.append(("", header))
         return depth
 
     def directive(self, text):
@@ -75,7 +81,8 @@ def way_to(text):
         if text[at] == "#" and not text[text.rfind("\n", 0, at) + 1:at].strip() and not macro:
             end = text.find("\n", at) % (1 << 40)
             reader.directive(text[at:end])
-            at = reader.start = end + 1
+            text = text[:at] + " " * (min(end, len(text)) - at) + text[end:]  # what it interrupts goes on behind it
+            at = end + 1
             continue
         if text[at] in "([":
             depth += 1

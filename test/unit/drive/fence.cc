@@ -87,7 +87,6 @@ long count_fence()
     return 0;
 }
 
-/* Interrupts of other CPUs are what the setting forbids, and so it stays where readers are to fence again. */
 /* One that is not had leaves the notes to whoever tries next. */
 TEST_F(Fence, AVisitThatIsRefusedNotesNoMore)
 {
@@ -107,6 +106,7 @@ TEST_F(Fence, AVisitThatIsRefusedNotesNoMore)
     EXPECT_EQ(world_.registry()->fence_confirmer, 0u);
 }
 
+/* Interrupts of other CPUs are what the setting forbids, and so it stays where readers are to fence again. */
 TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
 {
     if (TEST_EMULATED)
