@@ -2,6 +2,7 @@
 /* Threads of the library: who makes one, when one that was refused is tried again, and what a fork leaves of them.
  */
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <sys/syscall.h>
@@ -163,6 +164,48 @@ TEST_F(Thread, WhoWatchesForTheEndIsMadeOnce)
     EXPECT_EQ(drive_->end.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
     EXPECT_EQ(drive_->threads, DRIVE_THREADS_CHANGE + 1);
 }
+
+#if defined(__x86_64__)
+
+struct drive *stepped;
+volatile long steps_left;
+volatile bool maker_watches;
+
+/* What the maker of a thread does, behind one of the main thread's instructions: it counts, then reads the flag. */
+void make_behind_a_step(int)
+{
+    steps_left = steps_left - 1;
+    if (steps_left != 0)
+        return;
+    rtrcu_fetch_add(&stepped->threads, DRIVE_THREADS_CHANGE + 1);
+    maker_watches = rtrcu_load_relaxed(&stepped->main_ended);
+}
+
+/* Whenever the first thread of the library comes: who made it watches for the end, or the main thread has that done. */
+TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    struct sigaction action = {}, saved;
+    action.sa_handler = make_behind_a_step;
+    stepped = drive_;
+    sigaction(SIGTRAP, &action, &saved);
+    for (long step = 1, left = 0; left <= 0; step++) {
+        drive_->threads = drive_->main_ended = 0;
+        drive_->end.state = DRIVE_STARTING; /* so that nobody makes it twice */
+        maker_watches = false;
+        steps_left = step;
+        __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+        drive_main_ends(drive_);
+        __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+        left = steps_left;
+        bool watched = maker_watches || (drive_->end.state & DRIVE_ASKED);
+        EXPECT_TRUE(left > 0 || watched) << "behind instruction " << step;
+    }
+    sigaction(SIGTRAP, &saved, nullptr);
+}
+
+#endif
 
 /* The program's last thread and who watches, while one of the library's threads goes: the watcher counts its numbers
  * before it has gone, and comes to the lock. */

@@ -217,6 +217,15 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     EXPECT_EQ(told.load(), before + 1);
 }
 
+/* The thread is being made by another, who may yet be refused: so nobody relies on it. */
+TEST_F(Worker, ThatTellsIsNotReliedOnBeforeItIsThere)
+{
+    drive_->worker[DRIVE_WORKER_TELL].thread.state = DRIVE_STARTING;
+    EXPECT_FALSE(drive_tell_handler(drive_));
+    drive_->worker[DRIVE_WORKER_TELL].thread.state = DRIVE_RUNNING;
+    EXPECT_TRUE(drive_tell_handler(drive_));
+}
+
 /* Whoever has something to tell then has another one made. */
 TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
 {
