@@ -139,9 +139,15 @@ class Fault:
         """It fails each time, and passes without the fault: in a third of the time, where it came to no end."""
         words, environment = self.command(program, test)
         answers = [fails(words, environment, LIMIT) for _ in range(TIMES)]
+        self.why = "passes"
         if None in answers or False in answers:
             return None if None in answers else False
-        return fails([str(program), *words[1:]], {}, LIMIT / 3 if NO_END in answers else LIMIT) is False
+        limit = LIMIT / 3 if NO_END in answers else LIMIT
+        clean = fails([str(program), *words[1:]], {}, limit)
+        if clean is not False:
+            self.why = {None: "is skipped", NO_END: f"takes more than {limit:.0f} s"}.get(clean, "fails") + \
+                " without its fault"
+        return clean is False
 
 
 def read(path):
@@ -183,7 +189,7 @@ def check(run, rows):
             seen += answer is True
             skipped += answer is None
             if answer is False:
-                wrong.append(f"{program} {test}: passes with {name} {body}")
+                wrong.append(f"{program} {test}: {name} {body}: {fault.why}")
         print(f"{name} {body}: {len(tests)} tests", flush=True)
     wrong += seeded.check(run, run.arguments.sample // 4, run.arguments.seed)
     wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
