@@ -2,6 +2,7 @@
 /* A reader that is stopped inside its section: it is waited for, and named.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -13,7 +14,7 @@
 
 #include "dropin.h"
 
-static int reader_id, inside, stopped_ms = 400;
+static int reader_id, inside, stopped_ms = 400, looks = 9; /* by that many half a second has passed */
 
 static void *reader(void *unused)
 {
@@ -29,16 +30,35 @@ static void *reader(void *unused)
     return NULL;
 }
 
-/* Another process stops that thread alone, and lets it go after a while. */
+/* How often the main thread of that process has gone to sleep. */
+static long sleeps_of(pid_t process)
+{
+    char line[256];
+    long sleeps = 0;
+    snprintf(line, sizeof(line), "/proc/%d/status", (int)process);
+    FILE *file = fopen(line, "r");
+    while (file && fgets(line, sizeof(line), file) && sscanf(line, "voluntary_ctxt_switches: %ld", &sleeps) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return sleeps;
+}
+
+/* Another process stops that thread alone, and lets it go after a while: when whoever waits has looked often enough,
+ * however long that takes on a busy machine. */
 static void hold(int ready, int go)
 {
     char byte;
-    struct timespec held = {.tv_nsec = stopped_ms * 1000000L};
+    struct timespec held = {.tv_nsec = stopped_ms * 1000000L}, nap = {.tv_nsec = 10000000};
+    pid_t waiter = getppid();
     EXPECT(read(go, &byte, 1) == 1);
     EXPECT(ptrace(PTRACE_SEIZE, reader_id, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, reader_id, 0, 0) == 0);
     EXPECT(waitpid(reader_id, NULL, __WALL) == reader_id);
     EXPECT(write(ready, "x", 1) == 1);
+    long before = sleeps_of(waiter);
     nanosleep(&held, NULL);
+    for (int naps = 0; naps < 2000 && sleeps_of(waiter) < before + looks; naps++)
+        nanosleep(&nap, NULL);
     _exit(0); /* lets it go */
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Instruction by instruction.  A section of a reader without a record: while the thread and the registry do not agree
  * about whether it is counted, no handler may come, which would believe the thread.  And a thread that comes back from
- * a call, with a handler's section anywhere.
+ * a call, with a handler's section anywhere; and one that parks a task beside a scan.
  */
 #include <csignal>
+#include <optional>
+#include <ucontext.h>
 
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
+#include "../../support/sync.h"
 #include "../../support/tracer.h"
 #include "../../support/variant.h"
 
@@ -143,5 +146,86 @@ TEST(AwaySteps, AHandlerLeavesNoAcknowledgmentBehindAThreadThatIsBack)
     EXPECT_GE(shared->rounds, places);
     EXPECT_EQ(shared->left_behind, 0) << "of " << places << " places";
 }
+
+#if defined(__x86_64__)
+
+/* ---- a task that parks while the scan that has seen its thread inside publishes that ---- */
+
+struct gp *const gp = &rtrcu_domain.gp;
+constexpr long trap_flag = 0x100;
+volatile long steps, publish_at, first; /* from which the task is on the thread's list */
+volatile bool published;
+
+uint64_t *leaf_word()
+{
+    return &gp_leaf_node(gp, reader_leaf_of(rtrcu_self.record))->word[GP_NORMAL];
+}
+
+/* The scan's second half, behind one of the thread's instructions: what parks on the thread's own list by now was not
+ * there when the scan promoted. */
+void publish_behind_a_step(int, siginfo_t *, void *context)
+{
+    steps = steps + 1;
+    if (parked_on_thread(rtrcu_self.record) == 0 || lock_any_held(UINT32_MAX))
+        return;
+    first = first ? first : steps;
+    if (steps != publish_at)
+        return;
+    rtrcu_fetch_or(leaf_word(), uint64_t{reader_bit(rtrcu_self.record)});
+    published = true;
+    static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+}
+
+/* Whoever parked is waited for: its thread's bit stays, or the task is on the leaf's list. */
+TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the race detector delivers signals later, and the other takes too many steps";
+    struct sigaction action = {}, saved;
+    action.sa_sigaction = publish_behind_a_step;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGTRAP, &action, &saved);
+    rcu_task task;
+    rcu_task_init(&task, "parker");
+    rcu_read_lock(); /* registers */
+    rcu_read_unlock();
+    test::Worker reader, updater;
+    std::optional<test::Crank> crank; /* the updater's; its grace period lasts as long as the reader stays inside */
+    reader.run([] { rcu_read_lock(); });
+    updater.run([&] {
+        crank.emplace(gp);
+        EXPECT_TRUE(crank->begin_and_scan());
+    });
+    long checked = 0, at = 0, all = 0;
+    first = 0;
+    do {
+        publish_at = at;
+        rcu_read_lock();
+        reader_arm_self();
+        published = false;
+        steps = 0;
+        __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+        rcu_task_park(&task);
+        __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+        uint64_t word = rtrcu_load_acquire(leaf_word()), waited = reader_bit(rtrcu_self.record) | GP_NODE_PARKED;
+        checked += published;
+        EXPECT_TRUE(!published || (word & waited)) << "instruction " << publish_at;
+        rcu_task_resume(&task);
+        rcu_read_unlock();
+        all = at ? all : steps; /* the first round only looks where the task comes to the list, and where all ends */
+        at = at ? at + 3 : first;
+    } while (at <= all && !testing::Test::HasFailure());
+    reader.run([] { rcu_read_unlock(); });
+    updater.run([&] {
+        (void)crank->poll(true);
+        EXPECT_TRUE(crank->is_clear());
+        crank->end();
+        crank.reset();
+    });
+    EXPECT_GT(checked, 20);
+    sigaction(SIGTRAP, &saved, nullptr);
+}
+
+#endif
 
 } // namespace
