@@ -9,20 +9,18 @@ becomes of the rest of the source:
 The check builds each fault once and runs its tests, each of which must fail.  A test without a row fails the check too.
 """
 
-import os
 import random
 import re
-import signal
 import subprocess
 import time
 
-from mutation import operators, seeded
+from mutation import checks, operators, seeded
 from mutation.build import Changed, DoesNotCompile
+from mutation.checks import run_program
 
 DEFINITION = re.compile(r"^(?P<type>(?:static inline )?[a-z][\w ]*?[ *]+)(?P<name>\w+)\([^;{}]*?\)\n\{\n", re.M)
 ROW = re.compile(r"(\w+) (\S+): (\w+) (\{ .* \})$")
 LIMIT = 12.0
-TIMES = 2
 # Without these nothing works, so that they say nothing about a test.
 VITAL = re.compile(r"init|^lock_|^plat_(?!print)|_slot_|_key|^drive_start|^drive_driver_of|^section_record|^api_own|"
                    r"_leaf|_node_at")
@@ -97,27 +95,10 @@ def tests_of(program):
     return names
 
 
-NO_END = "no end"
-
-
 def fails(words, environment, limit):
-    """Does the program fail?  None: it was skipped; NO_END: it does not come to its end."""
-    program = subprocess.Popen(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True,
-                               errors="replace")
-    try:
-        output, _ = program.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        return NO_END
-    finally:
-        try:
-            os.killpg(program.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        program.communicate()
-    if program.returncode == 0 and "[  SKIPPED ]" in output:
-        return None
-    return program.returncode != 0
+    """Why the test does not pass, None if it does."""
+    reason, output = run_program(words, environment, limit)
+    return checks.SKIPPED if reason is None and "[  SKIPPED ]" in output else reason
 
 
 class Fault:
@@ -135,19 +116,10 @@ class Fault:
             words[0] = str(self.changed.link(f"test/api/{program.name}", parts))
         return words, {"LD_LIBRARY_PATH": str(self.changed.library_folder())}
 
-    def is_seen_by(self, program, test):
-        """It fails each time, and passes without the fault: in a third of the time, where it came to no end."""
+    def why_unseen_by(self, program, test):
         words, environment = self.command(program, test)
-        answers = [fails(words, environment, LIMIT) for _ in range(TIMES)]
-        self.why = "passes"
-        if None in answers or False in answers:
-            return None if None in answers else False
-        limit = LIMIT / 3 if NO_END in answers else LIMIT
-        clean = fails([str(program), *words[1:]], {}, limit)
-        if clean is not False:
-            self.why = {None: "is skipped", NO_END: f"takes more than {limit:.0f} s"}.get(clean, "fails") + \
-                " without its fault"
-        return clean is False
+        return checks.why_unseen(lambda limit: fails(words, environment, limit),
+                                 lambda limit: fails([str(program), *words[1:]], {}, limit), LIMIT)
 
 
 def read(path):
@@ -185,11 +157,11 @@ def check(run, rows):
             continue
         fault = Fault(run, functions, name, body)
         for program, test in tests:
-            answer = fault.is_seen_by(run.build.folder / "test" / "api" / program, test)
-            seen += answer is True
-            skipped += answer is None
-            if answer is False:
-                wrong.append(f"{program} {test}: {name} {body}: {fault.why}")
+            why = fault.why_unseen_by(run.build.folder / "test" / "api" / program, test)
+            seen += why is None
+            skipped += why == checks.SKIPPED
+            if why not in (None, checks.SKIPPED):
+                wrong.append(f"{program} {test}: {name} {body}: {why}")
         print(f"{name} {body}: {len(tests)} tests", flush=True)
     wrong += seeded.check(run, run.arguments.sample // 4, run.arguments.seed)
     wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
@@ -215,7 +187,7 @@ def find(run, functions, faults, program, test):
             if (name, body) not in faults:
                 faults[(name, body)] = [Fault(run, functions, name, body), 0]
             fault = faults[(name, body)]
-            if fault[0].is_seen_by(program, test):
+            if fault[0].why_unseen_by(program, test) is None:
                 fault[1] += 1
                 return name, body
         except DoesNotCompile:
@@ -227,8 +199,8 @@ def fault_of_nothing():
     """Stands for a fault that does not compile."""
     class Nothing:
         @staticmethod
-        def is_seen_by(_program, _test):
-            return False
+        def why_unseen_by(_program, _test):
+            return "does not compile"
     return Nothing()
 
 

@@ -10,7 +10,7 @@ import random
 import sys
 
 from mutation.build import LIBRARY, Changed
-from mutation.checks import NO_END, run_program
+from mutation.checks import run_program, why_unseen
 
 LIMIT = 60.0
 
@@ -21,10 +21,7 @@ def make_mutant(root):
     return module
 
 
-TIMES = 2
-
-
-def reason_of(run, program, test, changed, limit=LIMIT):
+def reason_of(run, program, test, changed, limit):
     """Why the test does not pass, None if it does."""
     words = [f"--gtest_filter={test}", "--gtest_brief=1"]
     if program.startswith("api_"):  # it asks the loader for the library
@@ -52,12 +49,9 @@ def check(run, sample, seed):
         scratch = pathlib.Path(run.scratch) / spec.stem
         changed = Changed(run.build, {f"src/{name}": text for name, text in texts.items()}, scratch)
         clean = Changed(run.build, {}, scratch / "clean")
-        reasons = [reason_of(run, program, test, changed) for _ in range(TIMES)]
-        if None in reasons:
-            wrong.append(f"{spec.name}: {program} {test} passes")
-        hung = any(reason and reason.startswith(NO_END) for reason in reasons)
-        reason = reason_of(run, program, test, clean, LIMIT / 3 if hung else LIMIT)
-        if reason:
-            wrong.append(f"{spec.name}: {program} {test} fails without the fault: {reason}")
+        why = why_unseen(lambda limit: reason_of(run, program, test, changed, limit),
+                         lambda limit: reason_of(run, program, test, clean, limit), LIMIT)
+        if why:
+            wrong.append(f"{spec.name}: {program} {test}: {why}")
         print(f"{spec.stem}: {program} {test}", flush=True)
     return wrong

@@ -22,6 +22,12 @@ bool is_parked()
     return parked;
 }
 
+void wait_until_parked()
+{
+    sim::until(is_parked);
+    (void)rtrcu_load_acquire(&parked);
+}
+
 void lock_and_park()
 {
     rcu_read_lock();
@@ -33,8 +39,7 @@ void lock_and_park()
 
 void resume_and_unlock()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     rtrcu_task_resume(&task);
     sim::expect(held->value == 42, "a task may use the object until its section ends, wherever it goes on");
     rcu_read_unlock();
@@ -164,8 +169,7 @@ void park_short_lived()
 
 void resume_and_free()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     rtrcu_task_resume(short_lived);
     rcu_read_unlock();
     rtrcu_task_exit(short_lived);
@@ -199,6 +203,13 @@ bool runs_or_is_over()
     return seq_is_running(rtrcu_domain.gp.machine[GP_NORMAL].seq) || updaters == 0;
 }
 
+// Long enough for others to take a few steps.
+void go_about()
+{
+    for (int i = 0; i < 12; i++)
+        sim::step();
+}
+
 // The grace period waits for the first, and has found this thread outside when the second parks.
 void park_both()
 {
@@ -206,8 +217,7 @@ void park_both()
     held = rcu_dereference(shared);
     rtrcu_task_park(&task);
     sim::until(runs_or_is_over);
-    for (int i = 0; i < 12; i++)
-        sim::step();
+    go_about();
     rcu_read_lock();
     rtrcu_task_park(&second_task);
     rtrcu_store_release(&parked, true);
@@ -217,13 +227,11 @@ void park_both()
 // The handler comes while the one is mounted beside the other.
 void resume_both()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     rtrcu_task_resume(&second_task);
     sim::signal(resumer_id, read_once);
     rtrcu_task_resume(&task);
-    for (int i = 0; i < 12; i++)
-        sim::step();
+    go_about();
     sim::expect(held->value == 42,
                 "a task may use the object until its section ends, whatever handlers read beside it");
     rcu_read_unlock();
@@ -294,8 +302,7 @@ void anonymous_setup()
 // A thread without a record goes on with the task, and reads inside its section, which registers the thread.
 void resume_and_read()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     rtrcu_task_resume(&task);
     rcu_read_lock();
     use_object();
@@ -315,8 +322,7 @@ void newcomer_setup()
 // for it all the same.
 void resume_and_list()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     rtrcu_task_resume(&task);
     rtrcu_task_list(&second_task);
     sim::expect(held->value == 42, "a task may use the object of a section that was listed for it");
@@ -327,8 +333,7 @@ void resume_and_list()
 // The same by parking: the second task was not resumed here.  The thread's own section beneath stays.
 void resume_and_park()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     rcu_read_lock();
     rtrcu_task_resume(&task);
     rtrcu_task_park(&second_task);
@@ -413,8 +418,7 @@ void list_and_stay()
 
 void poll_and_unlist()
 {
-    sim::until(is_parked);
-    (void)rtrcu_load_acquire(&parked);
+    wait_until_parked();
     for (int poll = 0; poll < 3; poll++)
         sim::expect(parked_anywhere(&rtrcu_domain.registry), "a task that is listed is seen, wherever it is moved");
     sim::expect(held->value == 42, "a listed task may use the object until it is unlisted");

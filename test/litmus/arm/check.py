@@ -107,7 +107,10 @@ def ways_of(root, shapes):
     """What decides in the source whether each place is reached: a line for each of which anything does."""
     lines = set()
     for shape in shapes:
-        library.program(shape, library.Source(root))
+        try:
+            library.program(shape, library.Source(root))
+        except library.ShapeError:
+            continue  # which check_shape() says
         lines |= {f"{' '.join(line.place)}: {' ; '.join(line.way)}" for thread in shape.threads for line in thread
                   if line.found and line.way}
     return sorted(lines)

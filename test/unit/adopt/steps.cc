@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A fork behind each instruction of a server's thread.
  */
-#include <csignal>
 #include <thread>
-#include <ucontext.h>
 
+#include "../../support/stepped.h"
 #include "../../support/variant.h"
 #include "world.h"
 
@@ -12,8 +11,6 @@
 
 namespace
 {
-
-constexpr long trap_flag = 0x100;
 
 adopt *all;
 adopt_server *server;
@@ -28,7 +25,7 @@ void fork_behind_a_step(int, siginfo_t *, void *context)
     steps_left = steps_left - 1;
     if (steps_left > 0 && !at_work)
         return;
-    static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    test::SteppedBy::end_behind(context);
     if (!at_work) {
         paused = tally_raise(&all->forking);
         raised = true;
@@ -51,7 +48,7 @@ class Steps : public AdoptWorld
         (void)cbqueue_push(&server->queue, &head_, CB_ANYBODY);
         std::thread thread([body] {
             plat_thread_renumber(&server->thread, lock_thread_id());
-            __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+            test::SteppedBy::begin();
             (void)body(server);
         });
         EXPECT_TRUE(test::eventually([] { return raised || at_work || ran_ == 1; }));
@@ -80,10 +77,7 @@ TEST_F(Steps, NothingIsTakenBesideAFork)
     void *(*body)(void *) = another->thread.body;
     adopt_server_free(adopted, another);
 
-    struct sigaction action = {}, saved;
-    action.sa_sigaction = fork_behind_a_step;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGTRAP, &action, &saved);
+    test::SteppedBy traps(fork_behind_a_step);
     all = &all_;
     server = &adopted->ordinary;
     at_work = false;
@@ -94,7 +88,6 @@ TEST_F(Steps, NothingIsTakenBesideAFork)
         run_stepped(body);
     }
     EXPECT_GT(step, 20);
-    sigaction(SIGTRAP, &saved, nullptr);
 }
 
 } // namespace

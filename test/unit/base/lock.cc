@@ -10,6 +10,7 @@
 
 #include "../../support/internals.h"
 #include "../../support/sandbox.h"
+#include "../../support/stepped.h"
 #include "../../support/sync.h"
 #include "../../support/variant.h"
 
@@ -291,7 +292,7 @@ volatile long steps, unnoted;
 uint32_t ranks_before;
 
 /* Whatever the thread holds is noted; what a handler would take is what is not noted. */
-void look_at_each_step(int)
+void look_at_each_step(int, siginfo_t *, void *)
 {
     uint32_t bit = UINT32_C(1) << watched.rank;
     bool held = (rtrcu_load_relaxed(&watched.word) & FUTEX_TID_MASK) == rtrcu_self.thread_id;
@@ -302,19 +303,15 @@ void look_at_each_step(int)
     steps = steps + 1;
 }
 
-/* The trap flag stops behind each instruction that follows. */
 void step(void (*body)())
 {
-    struct sigaction action = {}, saved;
-    action.sa_handler = look_at_each_step;
-    sigaction(SIGTRAP, &action, &saved);
+    test::SteppedBy traps(look_at_each_step);
     steps = 0;
     unnoted = 0;
     ranks_before = rtrcu_self.locks_held;
-    __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+    test::SteppedBy::begin();
     body();
-    __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
-    sigaction(SIGTRAP, &saved, nullptr);
+    test::SteppedBy::end();
     EXPECT_GT(steps, 20);
     EXPECT_EQ(unnoted, 0);
     EXPECT_EQ(rtrcu_self.locks_held, ranks_before);

@@ -15,6 +15,16 @@ class Progress : public DriveWorld
     {
         return rtrcu_load_acquire(static_cast<uint32_t *>(flag)) != 0;
     }
+    /* A queue of so many, of which one is at the limit, with a driver that nobody is: ticks are an hour. */
+    reader_record *flood(int count)
+    {
+        config_.tick_us = 3600000000;
+        config_.qmax = 1;
+        reader_record *record = world_.craft(0);
+        queue(record, count);
+        drive_->thread.state = DRIVE_RUNNING;
+        return record;
+    }
 };
 
 /* Not by its tick, which is an hour here. */
@@ -56,11 +66,7 @@ TEST_F(Progress, BehindAForkNobodyIsCountedOut)
 /* A backlog that stands still is waited for as long as patience goes, and not for a tick, which is an hour here. */
 TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
 {
-    config_.tick_us = 3600000000;
-    config_.qmax = 1;
-    reader_record *record = world_.craft(0);
-    queue(record, 2);
-    drive_->thread.state = DRIVE_RUNNING;
+    reader_record *record = flood(2);
     EXPECT_FALSE(drive_wait_below_qmax(drive_, record));
     EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
 }
@@ -68,12 +74,8 @@ TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
 /* One that has moved is waited for anew, and given up all the same when it stands still. */
 TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
 {
-    config_.tick_us = 3600000000;
-    config_.qmax = 1;
-    reader_record *record = world_.craft(0);
+    reader_record *record = flood(3);
     uint64_t *invoked = &callback_slot(record)->queue.invoked;
-    queue(record, 3);
-    drive_->thread.state = DRIVE_RUNNING;
     bool below = true;
     test::Worker caller;
     caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
@@ -90,12 +92,8 @@ TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
  * stand, not each time. */
 TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
 {
-    config_.tick_us = 3600000000;
-    config_.qmax = 1;
-    reader_record *record = world_.craft(0);
+    reader_record *record = flood(3);
     uint64_t *invoked = &callback_slot(record)->queue.invoked;
-    queue(record, 3);
-    drive_->thread.state = DRIVE_RUNNING;
     bool waited = false;
     for (int attempt = 0; attempt < 30 && !waited; attempt++) {
         bool below = false;

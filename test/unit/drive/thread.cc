@@ -2,11 +2,11 @@
 /* Threads of the library: who makes one, when one that was refused is tried again, and what a fork leaves of them.
  */
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <sys/syscall.h>
 
+#include "../../support/stepped.h"
 #include "../../support/threads.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
@@ -172,7 +172,7 @@ volatile long steps_left;
 volatile bool maker_watches;
 
 /* What the maker of a thread does, behind one of the main thread's instructions: it counts, then reads the flag. */
-void make_behind_a_step(int)
+void make_behind_a_step(int, siginfo_t *, void *)
 {
     steps_left = steps_left - 1;
     if (steps_left != 0)
@@ -186,23 +186,20 @@ TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delivers signals later";
-    struct sigaction action = {}, saved;
-    action.sa_handler = make_behind_a_step;
+    test::SteppedBy traps(make_behind_a_step);
     stepped = drive_;
-    sigaction(SIGTRAP, &action, &saved);
     for (long step = 1, left = 0; left <= 0; step++) {
         drive_->threads = drive_->main_ended = 0;
         drive_->end.state = DRIVE_STARTING; /* so that nobody makes it twice */
         maker_watches = false;
         steps_left = step;
-        __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+        test::SteppedBy::begin();
         drive_main_ends(drive_);
-        __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+        test::SteppedBy::end();
         left = steps_left;
         bool watched = maker_watches || (drive_->end.state & DRIVE_ASKED);
         EXPECT_TRUE(left > 0 || watched) << "behind instruction " << step;
     }
-    sigaction(SIGTRAP, &saved, nullptr);
 }
 
 #endif

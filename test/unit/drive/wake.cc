@@ -232,8 +232,6 @@ TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
 {
     config_.tick_us = 50;
     test::Worker driver;
-    pid_t id = 0;
-    driver.run([&] { id = pid_t(lock_thread_number()); });
     driver.start([&] { drive_sleep_idle(drive_, drive_->thread.event, true); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "it sleeps for good";
     drive_thread_wake(&drive_->thread);

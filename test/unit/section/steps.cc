@@ -5,11 +5,11 @@
  */
 #include <csignal>
 #include <optional>
-#include <ucontext.h>
 
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
+#include "../../support/stepped.h"
 #include "../../support/sync.h"
 #include "../../support/tracer.h"
 #include "../../support/variant.h"
@@ -152,7 +152,6 @@ TEST(AwaySteps, AHandlerLeavesNoAcknowledgmentBehindAThreadThatIsBack)
 /* ---- a task that parks while the scan that has seen its thread inside publishes that ---- */
 
 struct gp *const gp = &rtrcu_domain.gp;
-constexpr long trap_flag = 0x100;
 volatile long steps, publish_at, first; /* from which the task is on the thread's list */
 volatile bool published;
 
@@ -173,7 +172,7 @@ void publish_behind_a_step(int, siginfo_t *, void *context)
         return;
     rtrcu_fetch_or(leaf_word(), uint64_t{reader_bit(rtrcu_self.record)});
     published = true;
-    static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    test::SteppedBy::end_behind(context);
 }
 
 /* Whoever parked is waited for: its thread's bit stays, or the task is on the leaf's list. */
@@ -181,10 +180,7 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the race detector delivers signals later, and the other takes too many steps";
-    struct sigaction action = {}, saved;
-    action.sa_sigaction = publish_behind_a_step;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGTRAP, &action, &saved);
+    test::SteppedBy traps(publish_behind_a_step);
     rcu_task task;
     rcu_task_init(&task, "parker");
     rcu_read_lock(); /* registers */
@@ -204,9 +200,9 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
         reader_arm_self();
         published = false;
         steps = 0;
-        __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+        test::SteppedBy::begin();
         rcu_task_park(&task);
-        __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+        test::SteppedBy::end();
         uint64_t word = rtrcu_load_acquire(leaf_word()), waited = reader_bit(rtrcu_self.record) | GP_NODE_PARKED;
         checked += published;
         EXPECT_TRUE(!published || (word & waited)) << "instruction " << publish_at;
@@ -223,7 +219,6 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
         crank.reset();
     });
     EXPECT_GT(checked, 20);
-    sigaction(SIGTRAP, &saved, nullptr);
 }
 
 #endif
