@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Instruction by instruction.  A section of a reader without a record: while the thread and the registry do not agree
  * about whether it is counted, no handler may come, which would believe the thread.  And a thread that comes back from
- * a call, with a handler's section anywhere; and one that parks a task beside a scan.
+ * a call, with a handler's section anywhere; one that parks a task beside a scan; and one whose task
+ * ends its section beside a handler's.
  */
 #include <csignal>
 #include <optional>
@@ -211,6 +212,7 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
         all = at ? all : steps; /* the first round only looks where the task comes to the list, and where all ends */
         at = at ? at + 3 : first;
     } while (at <= all && !testing::Test::HasFailure());
+    rcu_task_exit(&task);
     reader.run([] { rcu_read_unlock(); });
     updater.run([&] {
         (void)crank->poll(true);
@@ -219,6 +221,53 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
         crank.reset();
     });
     EXPECT_GT(checked, 20);
+}
+
+/* ---- a handler whose section ends beside one that a task brought along ---- */
+
+long step_of_the_handler;
+
+void read_behind_a_step(int, siginfo_t *, void *context)
+{
+    steps = steps + 1;
+    if (steps != step_of_the_handler)
+        return;
+    rcu_read_lock();
+    reader_arm_self();
+    rcu_read_unlock(); /* the task's may have ended by now: whoever takes it out goes on */
+    test::SteppedBy::end_behind(context);
+}
+
+/* Taken out twice, the task would lie beneath itself, and what it came above would be forgotten. */
+TEST(TaskSteps, ATaskWhoseSectionEndsIsTakenOutOnce)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the race detector delivers signals later, and the other takes too many steps";
+    test::SteppedBy traps(read_behind_a_step);
+    rcu_task task;
+    rcu_task_init(&task, "reader");
+    rcu_read_lock(); /* registers */
+    rcu_read_unlock();
+    long at = 0, all = 0;
+    do {
+        step_of_the_handler = at;
+        rcu_read_lock();
+        rcu_task_park(&task);
+        rcu_task_resume(&task);
+        steps = 0;
+        test::SteppedBy::begin();
+        rcu_read_unlock();
+        test::SteppedBy::end();
+        EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(task.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "instruction " << at;
+        EXPECT_EQ(rtrcu_self.task, nullptr) << "instruction " << at;
+        EXPECT_EQ(rtrcu_self.bare, &task) << "instruction " << at;
+        EXPECT_EQ(task.below, nullptr) << "instruction " << at;
+        rcu_task_park(&task);
+        EXPECT_EQ(rtrcu_self.bare, nullptr) << "instruction " << at;
+        all = at ? all : steps; /* the first round only counts */
+    } while (++at <= all && !testing::Test::HasFailure());
+    EXPECT_GT(all, 50);
 }
 
 #endif
