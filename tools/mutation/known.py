@@ -7,7 +7,8 @@
     = why this changes nothing that is promised
 
 The function may be left out; the lines then mean the same wherever they stand in the file.  An entry is of one mutant;
-of so many alike where the operator is followed by ` x2` or another number.
+of so many alike where the operator is followed by ` x2` or another number, and of the second of two alike in a function
+where ` #2 of 2` follows.
 """
 
 import collections
@@ -39,37 +40,55 @@ def function_of(text, at):
     return names[-1] if names else ""
 
 
+def which_of(path, text, lines, function, line):
+    """Which it is, from 1, of the mutants that change this in the function."""
+    alike = [mutant for mutant in operators.mutants_of(path, text) if function_of(text, mutant.start) == function
+             and key(path, difference(text, mutant)) == key(path, lines)]
+    return sum(text.count("\n", 0, mutant.start) + 1 <= line for mutant in alike)
+
+
+Entry = collections.namedtuple("Entry", "file lines alike which")  # which: None = each of those alike
+
+
 class Explained:
     """The reasons, which hold for a whole file or for a function of it alone."""
 
     def __init__(self, path):
-        self.reasons, self.alike = {}, {}
+        self.entries = {}
         lines, where = [], None
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
             if line.startswith(("-", "+")):
                 lines.append(line)
             elif line.startswith("="):
-                self.reasons[key(where[0], lines), where[1]] = (where[0], lines, line[1:].strip())
-                self.alike[key(where[0], lines), where[1]] = alike
+                self.entries[key(where[0], lines), where[1]] = Entry(where[0], lines, *where[2:])
                 lines = []
             elif line.strip() and not line.startswith("#"):
                 file, _, function = line.split(":")[0].partition(" ")
-                lines, where = [], (file, function.removesuffix("()"))
-                alike = int((re.findall(r" x(\d+)$", line) or ["1"])[0])
+                each, one = re.search(r" x(\d+)$", line), re.search(r" #(\d+) of (\d+)$", line)
+                alike = int(each[1] if each else one[2] if one else 1)
+                lines, where = [], (file, function.removesuffix("()"), alike, int(one[1]) if one else None)
 
-    def has(self, path, lines, function):
-        return any((key(path, lines), name) in self.reasons for name in ("", function))
+    def has(self, root, result):
+        """Is the mutant of this result, of which its line and its function are known, among them?"""
+        path, lines, function = result["path"], result["diff"], result["function"]
+        for name in ("", function):
+            entry = self.entries.get((key(path, lines), name))
+            if entry and (entry.which is None or entry.which == which_of(
+                    path, (root / path).read_text(encoding="utf-8"), lines, function, result["line"])):
+                return True
+        return False
 
     def misfits(self, root):
         """Those that no mutant of the source is any more, or others than so many."""
         made, wrong = {}, []
-        for (what, function), (file, lines, _) in self.reasons.items():
+        for (what, function), (file, lines, said, which) in self.entries.items():
             if file not in made:
                 made[file] = made_of(root, file)
-            found, said = made[file][what, function], self.alike[what, function]
-            if found != said:
+            found = made[file][what, function]
+            if found != said or (which or 1) > said or (which and not function):
                 old = [line[1:].strip() for line in lines if line[0] == "-"]
-                wrong.append(f"{file} {function}: {' '.join(old)}: {found} mutants, {said} explained")
+                wrong.append(f"{file} {function}: {' '.join(old)}: {found} mutants, {said} explained"
+                             f"{f', of these number {which}' if which else ''}")
         return wrong
 
 
