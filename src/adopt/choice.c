@@ -17,18 +17,29 @@ struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
     return server ? server : &adopted->ordinary;
 }
 
+/* Whoever takes it out alone may free it.  NULL: the CPU has none, or another thread was faster. */
+static struct adopt_server *take_from_cpu(struct rtrcu_adopted *adopted, int cpu)
+{
+    struct adopt_server *server = rtrcu_exchange(&adopted->of_cpu[cpu], NULL);
+    if (server)
+        rtrcu_fetch_add(&adopted->cpu_servers, (uint32_t)-1);
+    return server;
+}
+
 int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
 {
     if (cpu < 0 || cpu >= plat_cpus_configured())
         return -EINVAL;
 
-    struct adopt_server *none = NULL;
-    if (server && !rtrcu_compare_exchange(&adopted->of_cpu[cpu], &none, server))
-        return -EEXIST;
+    if (!server) {
+        (void)take_from_cpu(adopted, cpu);
+        return 0;
+    }
 
-    bool had = server || rtrcu_exchange(&adopted->of_cpu[cpu], NULL);
-    if (had)
-        rtrcu_fetch_add(&adopted->cpu_servers, server ? 1 : (uint32_t)-1);
+    struct adopt_server *none = NULL;
+    if (!rtrcu_compare_exchange(&adopted->of_cpu[cpu], &none, server))
+        return -EEXIST;
+    rtrcu_fetch_add(&adopted->cpu_servers, 1);
     return 0;
 }
 
@@ -54,9 +65,8 @@ void adopt_servers_free_all(struct rtrcu_adopted *adopted)
     int count = 0;
 
     for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
-        struct adopt_server *server = rtrcu_load_acquire(&adopted->of_cpu[cpu]);
-        if (server && adopt_server_set_cpu(adopted, cpu, NULL) == 0)
-            gone[count++] = server;
+        gone[count] = take_from_cpu(adopted, cpu);
+        count += gone[count] != NULL;
     }
 
     if (count == 0)

@@ -181,7 +181,8 @@
     X(AdoptedOnline) \
     X(AdoptedRefusedBoth) \
     X(ServersMarkers) \
-    X(ServersCome)
+    X(ServersCome) \
+    X(ServersFreed)
 // clang-format on
 
 namespace scenarios

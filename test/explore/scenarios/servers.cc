@@ -71,13 +71,58 @@ void come_setup()
     sim::thread("creator", create_two);
 }
 
+// ---- two threads free the servers of all CPUs ----
+
+bool all_are_made, all_may_go;
+
+bool are_made()
+{
+    return all_are_made;
+}
+
+bool may_go()
+{
+    return all_may_go;
+}
+
+void create_and_free()
+{
+    sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    all_are_made = true;
+    sim::until(may_go);
+    adopt_servers_free_all(adopted);
+}
+
+void free_too()
+{
+    sim::until(are_made);
+    all_may_go = true;
+    adopt_servers_free_all(adopted);
+}
+
+void freed_setup()
+{
+    begin();
+    all_are_made = all_may_go = false;
+    sim::thread("first", create_and_free);
+    sim::thread("second", free_too);
+}
+
+void freed_end()
+{
+    sim::expect(sim::live_allocations() == 1, "each server is freed"); // what is read is left
+    sim::expect(rtrcu_load_relaxed(&adopted->cpu_servers) == 0, "no CPU counts as having one");
+}
+
 } // namespace
 
-extern const sim::Scenario kServersMarkers, kServersCome;
+extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed;
 
 const sim::Scenario kServersMarkers = {
     "servers-markers", "what a barrier queues is given back", markers_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kServersCome = {
     "servers-come", "servers come while a barrier counts them", come_setup, nullptr, check_invariants, 12000};
+const sim::Scenario kServersFreed = {
+    "servers-freed", "two threads free the servers of all CPUs", freed_setup, freed_end, check_invariants, 12000};
 
 } // namespace scenarios
