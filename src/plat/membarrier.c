@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Heavy fences: membarrier(2), and the visit to every CPU that replaces it when it is refused half-way.
  *
- * tested by: test/unit/plat/plat.cc
+ * tested by: test/unit/plat/membarrier.cc
  */
 #include <dirent.h>
 #include <errno.h>

@@ -30,45 +30,6 @@
 namespace
 {
 
-TEST(Fence, HeavyWorksOrTheReasonIsGiven)
-{
-    int error = plat_fence_prepare();
-    if (error) {
-        EXPECT_LT(error, 0);
-        GTEST_SKIP() << "the kernel refuses membarrier here: " << error;
-    }
-    EXPECT_EQ(plat_fence_heavy(), 0);
-}
-
-TEST(Fence, VisitComesBackToItsOwnCpus)
-{
-    cpu_set_t before, after;
-    CPU_ZERO(&before);
-    CPU_ZERO(&after);
-    ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-    int error = plat_fence_by_visit(nullptr);
-    EXPECT_TRUE(error == 0 || error == -EXDEV || error == -EPERM) << error;
-    ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
-    EXPECT_TRUE(CPU_EQUAL(&before, &after));
-}
-
-TEST(Fence, VisitCoversOtherThreadsOfTheProcess)
-{
-    test::Steps steps;
-    std::thread other([&] {
-        (void)plat_cpu_bind(plat_cpu_current());
-        steps.reach(1);
-        steps.wait(2);
-    });
-    steps.wait(1);
-    uint32_t next = UINT32_MAX;
-    int error = plat_fence_by_visit(&next);
-    EXPECT_NE(next, UINT32_MAX);
-    EXPECT_TRUE(error == 0 || error == -EXDEV) << error;
-    steps.reach(2);
-    other.join();
-}
-
 TEST(Futex, WaitDoesNotSleepOnAnotherValue)
 {
     uint32_t word = 1;
