@@ -12,6 +12,7 @@ struct Test {
     bool *broken;
     bool (*forbidden)();
     void (*threads[3])(); // the last may be null
+    bool races = false;   // plain accesses are checked for data races
 };
 
 } // namespace litmus

@@ -14,14 +14,14 @@ namespace litmus
 {
 
 extern const Test kO1, kO2, kO3, kO4, kO5, kO6, kO7, kO8, kO9, kO10, kO11, kO12, kO13, kO14, kO15, kO16, kO17, kO18,
-    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26, kO27;
+    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26, kO27, kRaceCheck;
 
 namespace
 {
 
-const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,  &kO5,  &kO6,  &kO7,  &kO8,  &kO9,
-                           &kO10, &kO11, &kO12, &kO13, &kO14, &kO15, &kO16, &kO17, &kO18,
-                           &kO19, &kO20, &kO21, &kO22, &kO23, &kO24, &kO25, &kO26, &kO27};
+const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,  &kO5,  &kO6,  &kO7,  &kO8,       &kO9,  &kO10,
+                           &kO11, &kO12, &kO13, &kO14, &kO15, &kO16, &kO17, &kO18,      &kO19, &kO20,
+                           &kO21, &kO22, &kO23, &kO24, &kO25, &kO26, &kO27, &kRaceCheck};
 const char *const models[] = {"sc", "tso", "pso"};
 
 const Test *current;
@@ -51,7 +51,7 @@ Result run(const Test &test, const char *model, bool broken)
     sim::World world({.model = strcmp(model, "sc") == 0    ? sim::Model::kSc
                                : strcmp(model, "tso") == 0 ? sim::Model::kTso
                                                            : sim::Model::kPso,
-                      .races = false});
+                      .races = test.races});
     auto strategy = explore::make_exhaustive(1000);
     Result result;
     current = &test;
@@ -91,6 +91,10 @@ int check(const Test &test)
             wrong++;
             break;
         }
+    }
+    if (!due) {
+        line += fmt::format("   there is no model {}", test.shows);
+        wrong++;
     }
     fmt::print("{:<4}{}   {}\n", test.name, line, test.what);
     return wrong;

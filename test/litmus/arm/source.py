@@ -9,12 +9,15 @@ import dataclasses
 import pathlib
 import re
 
+from machine import as_on_aarch64
 from model import Event, Program
 from way import way_to
 
 ATOMICS = "include/rtrcu/detail/atomic.h"
 FENCES = "include/rtrcu/detail/fence.h"
+FULL = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+CALLS = ("call", "again")
 KINDS = {"read", "write", "set", "or", "and", "add", "cas"}
 
 
@@ -29,43 +32,50 @@ class Source:
         self.root, self.changes, self.seen = pathlib.Path(root), changes or {}, {}
 
     def text(self, path):
-        """Without comments, which say nothing to the machine; what stands behind one keeps its place."""
+        """As aarch64's compiler reads it, without comments; what stands behind keeps its place."""
         if path not in self.seen:
             text = self.changes.get(path) or (self.root / path).read_text(encoding="utf-8")
-            self.seen[path] = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+            self.seen[path] = as_on_aarch64(COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text))
         return self.seen[path]
+
+    def with_values(self, text):
+        """Names that the fences' header defines for the machine, with what they are there."""
+        for name, value in re.findall(r"^#define (RTRCU_\w+) (\d+)$", self.text(FENCES), re.M):
+            text = re.sub(rf"\b{name}\b", f"{name} = {value}", text)
+        return text
 
     def fence_is_full(self):
         begin, end = self.body(FENCES, "rtrcu_fence_full")
-        before, fence, _ = self.text(FENCES)[begin:end].partition("__atomic_thread_fence(__ATOMIC_SEQ_CST);")
+        before, fence, _ = self.text(FENCES)[begin:end].partition(FULL)
         return bool(fence) and not way_to(before)
 
     def body(self, path, function):
-        """Where the function or macro stands: (begin, end).  Of two, one an architecture, the last: aarch64's."""
-        macro = re.search(rf"^#define {re.escape(function)}\((?:[^\\\n]|\\\n)*", self.text(path), re.M)
-        if macro:
-            return macro.start(), macro.end()
+        """Where the function or macro stands: (begin, end)."""
+        macros = list(re.finditer(rf"^#define {re.escape(function)}\((?:[^\\\n]|\\\n)*", self.text(path), re.M))
+        if len(macros) == 1:
+            return macros[0].start(), macros[0].end()
         heads = list(re.finditer(rf"^(?!\s|/)[^\n;]*\b{re.escape(function)}\(", self.text(path), re.M))
         heads = [head for head in heads if self.text(path).find("{", head.end()) < (
             self.text(path).find(";", head.end()) % (1 << 40))]
-        if not heads or (len(heads) > 1 and not path.startswith("include/rtrcu/detail/")):
+        if len(heads) != 1 or macros:
             raise ShapeError(f"{path}: there is no function {function}(), or two")
-        begin = heads[-1].start()
+        begin = heads[0].start()
         return begin, self.text(path).index("\n}\n", begin)
+
+    def definition(self, path, macro):
+        begin, end = self.body(path, macro)
+        return self.text(path)[begin:end]
 
     def wrapper_orders(self, name):
         """What <rtrcu/detail/atomic.h> makes of rtrcu_<name>() on aarch64."""
-        text = self.text(ATOMICS)
-        definition = re.search(rf"#define rtrcu_{name}\((?:[^\\\n]|\\\n)*", text)
-        if not definition:
-            raise ShapeError(f"{ATOMICS} defines no rtrcu_{name}()")
-        order = re.search(r"__ATOMIC_(\w+)", definition.group(0)).group(1)
+        definition = self.definition(ATOMICS, f"rtrcu_{name}")
+        order = re.search(r"__ATOMIC_(\w+)", definition).group(1)
         orders = {"RELAXED": set(), "CONSUME": {"acquire"}, "ACQUIRE": {"acquire"}, "RELEASE": {"release"},
                   "SEQ_CST": {"acquire", "release"}}[order]
-        fence = r"__atomic_thread_fence\(__ATOMIC_SEQ_CST\)"
-        fenced = re.search(rf"#else\n(#define RTRCU_UPDATE(?:[^\\\n]|\\\n)*?){fence}", text)
-        if "RTRCU_UPDATE" in definition.group(0) and fenced and not way_to(fenced.group(1)):
-            orders.add("fence")
+        if "RTRCU_UPDATE(" in definition:
+            before, fence, _ = self.definition(ATOMICS, "RTRCU_UPDATE").partition(FULL)
+            if fence and not way_to(before):
+                orders.add("fence")
         return frozenset(orders)
 
 
@@ -132,13 +142,31 @@ def find(source, line, behind):
     if match:
         behind[path, function] = match.end()
         line.found = (path, match.start(), match.end())
-        line.way = tuple(way_to(source.text(path)[head:match.start()]))
+        line.way = way_of(source, path, head, match.start())
     return match.group(1) if match and kind != "heavy" else kind if match else None
 
 
+def find_call(source, line, behind):
+    """What the half calls stands behind what the half did before, and, unless it is said again, nowhere before."""
+    path, function, call = line.place
+    head, end = source.body(path, function)
+    text, begin = source.text(path), max(head, behind.get((path, function), 0))
+    at, first = text.find(call, begin, end), text.find(call, head, end)
+    if at < 0 or (at != first and line.words[0] == "call"):
+        raise ShapeError(f"line {line.number}: {path}: {function}() has no {call} here, or one before it")
+    behind[path, function] = at + len(call)
+    line.found, line.way = (path, at, at + len(call)), way_of(source, path, head, at)
+
+
+def way_of(source, path, head, at):
+    return tuple(source.with_values(text) for text in way_to(source.text(path)[head:at]))
+
+
 def event_of(source, line, behind):
-    """The event, or None: a fence that the source does not have."""
+    """The event, or None: a fence that the source does not have, or no event."""
     kind, *rest = line.words
+    if kind in CALLS:
+        return find_call(source, line, behind)
     if kind == "only":
         values = [int(v) for v in rest[1:]]
         return Event("only", register=rest[0], value=values[0], expected=values[-1])

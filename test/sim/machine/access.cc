@@ -210,6 +210,7 @@ void World::update_end(uintptr_t address, uint64_t value, size_t size, bool rele
         return;
     drain_all(t);
     t.released = t.clock;
+    t.clock.at[t.id]++; // what follows is no part of it
 }
 
 uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,

@@ -39,7 +39,9 @@
 #else
 #pragma push_macro("__x86_64__")
 #undef __x86_64__
+#define __aarch64__ 1
 #include_next <rtrcu/detail/atomic.h>
+#undef __aarch64__
 #pragma pop_macro("__x86_64__")
 #endif
 

@@ -13,9 +13,11 @@
 #ifdef SIM_TWO_WORDS
 #pragma push_macro("__x86_64__")
 #undef __x86_64__
+#define __aarch64__ 1
 #endif
 #include_next <rtrcu/detail/fence.h>
 #ifdef SIM_TWO_WORDS
+#undef __aarch64__
 #pragma pop_macro("__x86_64__")
 #endif
 #undef rtrcu_cpu_relax

@@ -9,7 +9,9 @@
 #ifdef SIM_TWO_WORDS
 #pragma push_macro("__x86_64__")
 #undef __x86_64__
+#define __aarch64__ 1
 #include_next <rtrcu/detail/word.h>
+#undef __aarch64__
 #pragma pop_macro("__x86_64__")
 #else
 #include_next <rtrcu/detail/word.h>

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The race check itself: an update publishes what stands before it, and a relaxed store behind it nothing more.
+#include "litmus.h"
+
+namespace litmus
+{
+
+namespace
+{
+
+bool broken;
+uint64_t count;
+uint32_t flag;
+uint32_t plain;
+
+void writer()
+{
+    rtrcu_count_owner(&count);
+    plain = 1;
+    if (broken)
+        rtrcu_store_relaxed(&flag, 1);
+    else
+        rtrcu_store_release(&flag, 1);
+}
+
+void reader()
+{
+    if (rtrcu_load_acquire(&flag))
+        plain++;
+}
+
+bool forbidden()
+{
+    return false; // the access is
+}
+
+} // namespace
+
+extern const Test kRaceCheck;
+const Test kRaceCheck = {"race",    "a plain access behind an update; broken: a relaxed store publishes it",
+                         "sc",      &broken,
+                         forbidden, {writer, reader},
+                         true};
+
+} // namespace litmus
