@@ -261,7 +261,7 @@ def all_checks(build):
         parts = (EXPLORED, "explore_one_word_scenarios.dir")
         checks.append(Shapes(build.root))
         checks.append(Explorer("explore", parts, explorer, ["--schedules", "60"]))
-        checks.append(Explorer("explore-more", parts, explorer, ["--schedules", "300"], late=True))
+        checks.append(Explorer("explore-more", parts, explorer, ["--schedules", "300", "--seed", "1001"], late=True))
         parts = (EXPLORED_TWO, "explore_two_words_scenarios.dir")
         checks.append(Explorer("explore-two-words", parts, f"{explorer}-two-words",
                                ["--memory", "pso", "--strategy", "random", "--schedules", "100"]))

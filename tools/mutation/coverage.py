@@ -104,7 +104,7 @@ def of_program(folder, root, code):
 def state(root):
     """Of the library and of whatever checks it; what is written down of mutants checks nothing."""
     whole = hashlib.sha1()
-    for folder in ("src", "include", "liburcu", "test", "tools/mutation"):
+    for folder in ("src", "include", "liburcu", "cxx", "lab", "test", "tools/mutation"):
         for file in sorted((root / folder).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts and (root / APART) not in file.parents:
                 whole.update(str(file.relative_to(root)).encode() + file.read_bytes())
