@@ -174,6 +174,24 @@ static void test_hooks_of_two_forks(void)
     whole()->unregister_rculfhash_atfork(&hooks);
 }
 
+/* Another thread destroys the last table between a fork's hooks. */
+static struct rtrcu_fork_hooks *leaving;
+
+static void rest_and_leave(void *count)
+{
+    rest(count);
+    whole()->unregister_rculfhash_atfork(leaving);
+}
+
+static void test_hooks_that_leave_during_a_fork(void)
+{
+    struct rtrcu_fork_hooks hooks = {rest_and_leave, resume, resume_in_child, &rested};
+    leaving = &hooks;
+    whole()->register_rculfhash_atfork(&hooks);
+    fork_and_expect(1, 1);
+    fork_and_expect(0, 0);
+}
+
 /* In the child nobody resizes but a thread of its own, which the hooks make. */
 static void go_on_in_child(unsigned long keys)
 {
@@ -281,6 +299,7 @@ int main(void)
     test_polling();
     test_hooks();
     test_hooks_of_two_forks();
+    test_hooks_that_leave_during_a_fork();
     test_queue();
     test_table(NULL);
     test_table(&done);
