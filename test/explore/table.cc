@@ -114,6 +114,7 @@
     X(Away) \
     X(AwayBarrier) \
     X(AwayHandler) \
+    X(AwayExpedited) \
     X(TaskFreed) \
     X(TaskParkHandler) \
     X(TaskMoveHandler) \

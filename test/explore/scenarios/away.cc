@@ -70,9 +70,27 @@ void handler_setup()
     sim::as_thread(sim::thread("updater", replace_twice), register_reader);
 }
 
+void only_expedited()
+{
+    synchronize_rcu_expedited();
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+// Who waits for an expedited grace period that is still to begin sleeps without end; the one who begins it has only
+// acknowledgements to go by.
+void expedited_setup()
+{
+    begin();
+    updaters = 2;
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
+    sim::as_thread(sim::thread("first", only_expedited), register_reader);
+    sim::as_thread(sim::thread("second", only_expedited), register_reader);
+    sim::event("membarrier and the visit to every CPU are refused from now on", refuse);
+}
+
 } // namespace
 
-extern const sim::Scenario kAway, kAwayBarrier, kAwayHandler;
+extern const sim::Scenario kAway, kAwayBarrier, kAwayHandler, kAwayExpedited;
 
 const sim::Scenario kAway = {
     "away", "two who wait for grace periods, and no fence", waiters_setup, expect_idle, check_invariants, 6000};
@@ -82,5 +100,8 @@ const sim::Scenario kAwayBarrier = {"away-barrier",   "two who wait for callback
 const sim::Scenario kAwayHandler = {"away-handler",   "a handler of one who waits reads, and no fence",
                                     handler_setup,    expect_idle,
                                     check_invariants, 9000};
+const sim::Scenario kAwayExpedited = {"away-expedited", "two who wait for expedited ones, and no fence",
+                                      expedited_setup,  nullptr,
+                                      check_invariants, 9000};
 
 } // namespace scenarios

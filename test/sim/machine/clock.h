@@ -9,13 +9,14 @@ namespace sim
 {
 
 constexpr int kMaxThreads = 8;
+constexpr int kNoThread = kMaxThreads; // whoever sets up, and events: no thread
 
 struct Clock {
-    std::array<uint16_t, kMaxThreads> at{};
+    std::array<uint16_t, kNoThread + 1> at{};
 
     void join(const Clock &other)
     {
-        for (int i = 0; i < kMaxThreads; i++)
+        for (int i = 0; i <= kNoThread; i++)
             at[i] = at[i] < other.at[i] ? other.at[i] : at[i];
     }
 

@@ -51,9 +51,9 @@ struct Cell {
     std::array<uint32_t, kGranule> message; // who published the byte: index of a Clock, 0 = nobody
     std::array<uint16_t, kGranule> write_time;
     std::array<uint8_t, kGranule> writer;
-    std::array<std::array<uint16_t, kGranule>, kMaxThreads> read_time, atomic_read_time, atomic_write_time;
+    std::array<std::array<uint16_t, kGranule>, kNoThread + 1> read_time, atomic_read_time, atomic_write_time;
     const void *write_pc;
-    std::array<const void *, kMaxThreads> read_pc;
+    std::array<const void *, kNoThread + 1> read_pc;
     const char *atomic_text;
 };
 

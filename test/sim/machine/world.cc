@@ -44,7 +44,7 @@ World *world()
 World::World(const Options &options)
     : options_(options), stacks_(kMaxThreads * kStack), blocks_((kMaxThreads + 1) * kThreadBlock), heap_(kHeap)
 {
-    outside_.id = 0;
+    outside_.id = kNoThread;
     outside_.number = 1;
     outside_.name = "outside";
     current_ = &outside_;
@@ -84,6 +84,7 @@ void World::begin_schedule(const Scenario &scenario, Strategy &strategy)
     may_fail(0, 0);
     membarrier_refused_ = visit_refused_ = over_ = false;
     outside_ = Thread{};
+    outside_.id = kNoThread;
     outside_.name = "outside";
     current_ = &outside_;
     overlay_.memory.clear();
@@ -136,7 +137,7 @@ void World::as_thread(int id, void (*f)())
 // What setup did is known to every thread.
 void World::start_threads()
 {
-    Clock all;
+    Clock all = outside_.clock;
     for (Thread &thread : threads_) {
         thread.clock.at[thread.id]++;
         all.join(thread.clock);
@@ -145,6 +146,7 @@ void World::start_threads()
         thread.clock = thread.released = all;
         thread.clock.at[thread.id]++;
     }
+    outside_.clock.at[kNoThread]++; // what an event does is not
 }
 
 void World::finish_schedule(const Scenario &scenario)
