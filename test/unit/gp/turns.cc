@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Turns of the readers without a record that the other kind's crank begins between two polls.
+ */
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+/* Whoever counts only the turn behind which it happens to look waits for as long as readers follow each other. */
+TEST(GpTurns, SeveralThatBeganBetweenTwoPollsSayThatBothGroupsWereEmpty)
+{
+    test::World world;
+    reader_registry *registry = world.registry();
+    reader_anonymous_enter(registry, READER_EVEN);
+    reader_anonymous_enter(registry, READER_ODD);
+    test::Crank crank(world.gp());
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        reader_group next = turn & 1 ? READER_EVEN : READER_ODD;
+        (void)reader_anonymous_leave(registry, next);
+        reader_anonymous_next(registry, turn);
+        reader_anonymous_enter(registry, next);
+    }
+    EXPECT_EQ(reader_anonymous_turn(registry), 4u);
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear()) << "each group was empty behind the begin";
+    for (reader_group group : {READER_EVEN, READER_ODD})
+        (void)reader_anonymous_leave(registry, group);
+    crank.poll(true);
+    crank.end();
+}
+
+} // namespace
