@@ -188,6 +188,20 @@ TEST_F(Watch, OneReportOfEachKindWaitsAndTheFirstIsKept)
     EXPECT_FALSE(watch_report_say(&watch_)) << "the parent's";
 }
 
+/* Whoever gathers the child's first report would wait for a lock whose holder is not there, with the crank held. */
+TEST_F(Watch, AForksChildTakesTheReportsLockFromAThreadThatIsNotThere)
+{
+    constexpr uint32_t elsewhere = 0x3ffffff0;
+    rtrcu_store_relaxed(&watch_.lock.word, elsewhere);
+    watch_after_fork_child(&watch_);
+    ASSERT_TRUE(lock_try(&watch_.lock));
+    lock_release(&watch_.lock);
+    test::CapturedErrors errors;
+    watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
+    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(errors.contains("error " + std::to_string(EPERM))) << errors.text();
+}
+
 TEST_F(Watch, MoreReadersThanAreNamedAreCounted)
 {
     for (int i = 0; i < WATCH_READERS_NAMED + 3; i++)
