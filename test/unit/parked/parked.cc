@@ -103,6 +103,25 @@ TEST(ParkedFork, PutsWhatStaysOnTheLeafsList)
     }
 }
 
+/* Whoever parks or ends a task without a record in the child would wait for a thread that is not there. */
+TEST(ParkedFork, TakesTheListOfThoseWhoAreCountedFromAThreadThatIsNotThere)
+{
+    constexpr uint32_t elsewhere = 0x3ffffff0;
+    test::World world;
+    reader_record *record = world.craft(0);
+    struct parked_leaf *part = parked_leaf(record->leaf);
+    for (lock *held : {&part->counted.lock, &part->slot[1].lock})
+        rtrcu_store_relaxed(&held->word, elsewhere);
+    parked_after_fork_child(world.registry());
+    for (lock *held : {&part->counted.lock, &part->slot[1].lock}) {
+        ASSERT_TRUE(lock_try(held));
+        lock_release(held);
+    }
+    rcu_task task = {};
+    parked_add_counted(world.registry(), &task, READER_ODD);
+    EXPECT_EQ(parked_remove_counted(world.registry(), &task), static_cast<uint32_t>(PARKED_COUNTED_ODD));
+}
+
 class Parked : public testing::Test
 {
   protected:
