@@ -164,6 +164,37 @@ TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
     end_ordinary(adopted);
 }
 
+/* Not for the batch: with slow callbacks its patience would be over, and the child has the lock of one. */
+TEST_F(Pause, WaitsForOneCallbackOfABatch)
+{
+    static test::Steps *steps;
+    static std::atomic<int> ran;
+    test::Steps own;
+    steps = &own;
+    ran = 0;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    rcu_head heads[3] = {};
+    tally_ticket paused = adopt_pause(&all_); /* so that they come in one batch */
+    for (rcu_head &head : heads) {
+        adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) {
+            steps->reach(1);
+            steps->wait(2);
+            ran++;
+        });
+    }
+    (void)adopt_server_urge(&adopted->ordinary);
+    adopt_resume(&all_, paused);
+    steps->wait(1);
+    begin();
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&all_.forking) == 1; }));
+    steps->reach(2);
+    forker_.wait();
+    EXPECT_EQ(ran, 1);
+    adopt_resume(&all_, adopt_paused(&all_));
+    EXPECT_TRUE(test::eventually([] { return ran == 3; }));
+    end_ordinary(adopted);
+}
+
 /* That producer may be the one that forks, in a handler. */
 TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
 {
