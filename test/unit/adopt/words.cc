@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Readers of an adopted flavour come and go.
  */
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -103,6 +104,42 @@ TEST_F(Words, ComingAndGoingIsNotInterrupted)
     EXPECT_EQ(adopt_self(adopted), nullptr);
     EXPECT_TRUE(was_blocked);
     EXPECT_FALSE(signals_are_blocked());
+}
+
+thread_local rtrcu_adopted_reader *own_block;
+std::function<void()> as_it_leaves;
+
+/* Else the block is a newcomer's already while it is cleared: a reader that nobody sees. */
+TEST_F(Words, WhoLeavesKeepsItsBlockUntilItIsCleared)
+{
+    const rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_BP,
+                                         "crafted",
+                                         &generation_,
+                                         &sleeper_,
+                                         &light_,
+                                         [] { return own_block; },
+                                         [](rtrcu_adopted_reader *block) {
+                                             own_block = block;
+                                             if (!block)
+                                                 as_it_leaves();
+                                         }};
+    rtrcu_adopted *adopted = adopt_flavour(&all_, &flavour);
+    ASSERT_TRUE(adopt_register(adopted));
+    test::Worker newcomer;
+    const rtrcu_adopted_reader *leaving = own_block, *taken = nullptr;
+    as_it_leaves = [&] {
+        newcomer.run([&] {
+            EXPECT_TRUE(adopt_register(adopted));
+            taken = own_block;
+        });
+    };
+    adopt_unregister(adopted);
+    EXPECT_NE(taken, leaving);
+    as_it_leaves = [] {};
+    newcomer.run([&] { adopt_unregister(adopted); });
+    ASSERT_TRUE(adopt_register(adopted));
+    EXPECT_EQ(own_block, leaving) << "now it is free";
+    adopt_unregister(adopted);
 }
 
 /* Who leaves behind it does not call the kernel again. */
