@@ -4,6 +4,7 @@
  * Each test leaves a queue as a thread would that stops at one point for ever, then goes on as the child does.  A
  * number that nothing will reach would make rcu_barrier() wait for ever.
  */
+#include "../../support/sync.h"
 #include "world.h"
 
 namespace
@@ -88,6 +89,27 @@ TEST_F(CallbackFork, ABarrierThatGoesOnInTheChildIsCountedThere)
     EXPECT_EQ(tally_read(&cb_->barriers), 1u);
     callback_barrier_end(cb_, ticket);
     EXPECT_EQ(tally_read(&cb_->barriers), 0u);
+}
+
+/* A leaf that was hung during the fork: whoever holds its queues would have another thread beside it. */
+TEST_F(CallbackFork, TheParentReleasesOnlyWhatItHasLocked)
+{
+    callback_before_fork(cb_);
+    world_.fill_last_leaf();
+    reader_leaf *hung = world_.craft(0)->leaf;
+    ASSERT_NE(hung, record_->leaf);
+    const lock *theirs = &callback_leaf(hung)->lock;
+    test::Worker driver;
+    bool kept = false;
+    driver.run([&] { callback_queues_lock(hung); });
+    callback_after_fork_parent(cb_);
+    EXPECT_FALSE(lock_is_mine(&callback_leaf(record_->leaf)->lock));
+    driver.run([&] {
+        kept = lock_is_mine(theirs);
+        if (kept)
+            callback_queues_unlock(hung);
+    });
+    EXPECT_TRUE(kept);
 }
 
 TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
