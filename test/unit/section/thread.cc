@@ -3,6 +3,7 @@
  */
 #include <climits>
 #include <pthread.h>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -83,6 +84,25 @@ TEST(Leave, LeavesAllItsTasksToItsLeaf)
             rcu_read_unlock();
         }
     });
+}
+
+/* Its queue is nobody's before its slot is asked for: nobody would ask again. */
+TEST(Leave, InsideItsLastCallbackGivesTheSlotBack)
+{
+    reader_record *record = nullptr;
+    std::thread([&] {
+        record = section_record(gp_);
+        ASSERT_NE(record, nullptr);
+        cb_queue *queue = &callback_slot(record)->queue;
+        queue->claim = lock_thread_number(); /* as it stands in the midst of it */
+        queue->enqueued++;
+        queue->started++;
+        reader_self_set(READER_STATE_CALLBACK);
+    }).join();
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(callback_pending(record), 0u);
+    EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
+    EXPECT_EQ(reader_used(reader_leaf_of(record)) & reader_bit(record), 0u);
 }
 
 /* Its hook may not run again: what it reads from now on must not take a slot that nobody would give back. */
