@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Instruction by instruction.  A section of a reader without a record: while the thread and the registry do not agree
  * about whether it is counted, no handler may come, which would believe the thread.  And a thread that comes back from
- * a call, with a handler's section anywhere; one that parks a task beside a scan; and one whose task
- * ends its section beside a handler's.
+ * a call, with a handler's section anywhere; one that parks a task beside a scan; one whose task ends its section
+ * beside a handler's; and one that comes or goes, where a handler may fork or read.
  */
 #include <csignal>
 #include <optional>
@@ -268,6 +268,46 @@ TEST(TaskSteps, ATaskWhoseSectionEndsIsTakenOutOnce)
         all = at ? all : steps; /* the first round only counts */
     } while (++at <= all && !testing::Test::HasFailure());
     EXPECT_GT(all, 50);
+}
+
+/* ---- a thread that comes and goes ---- */
+
+long differ, differ_open;
+
+bool signals_are_open(void *context)
+{
+    return sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1) == 0;
+}
+
+void look_behind_a_step(int, siginfo_t *, void *context)
+{
+    bool believes = reader_self_is(READER_STATE_DEADLINE), is_counted = registry->deadline_count != 0;
+    differ += believes != is_counted;
+    differ_open += believes != is_counted && signals_are_open(context);
+}
+
+/* The child of a handler that forks would count none, and its driver would not look for the thread's callbacks. */
+TEST(JoinSteps, NoHandlerComesWhileADeadlineThreadIsHalfCounted)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    test::SteppedBy traps(look_behind_a_step);
+    test::Worker reader;
+    ASSERT_EQ(registry->deadline_count, 0u);
+    differ = differ_open = 0;
+    reader.run([] {
+        test::SteppedBy::begin();
+        int error = section_register(gp, RTRCU_DEADLINE);
+        test::SteppedBy::end();
+        EXPECT_EQ(error, 0);
+        EXPECT_EQ(registry->deadline_count, 1u);
+        test::SteppedBy::begin();
+        (void)section_leave(gp, false);
+        test::SteppedBy::end();
+        EXPECT_EQ(registry->deadline_count, 0u);
+    });
+    EXPECT_GT(differ, 0);
+    EXPECT_EQ(differ_open, 0);
 }
 
 #endif
