@@ -272,7 +272,7 @@ TEST(TaskSteps, ATaskWhoseSectionEndsIsTakenOutOnce)
 
 /* ---- a thread that comes and goes ---- */
 
-long differ, differ_open;
+long differ, differ_open, reads;
 
 bool signals_are_open(void *context)
 {
@@ -308,6 +308,33 @@ TEST(JoinSteps, NoHandlerComesWhileADeadlineThreadIsHalfCounted)
     });
     EXPECT_GT(differ, 0);
     EXPECT_EQ(differ_open, 0);
+}
+
+void read_behind_each_step(int, siginfo_t *, void *context)
+{
+    if (!signals_are_open(context))
+        return;
+    rcu_read_lock();
+    rcu_read_unlock();
+    reads++;
+}
+
+/* Its hook may not run again: the record that a handler took would outlive the thread. */
+TEST(LeaveSteps, NoHandlerRegistersAThreadThatHasLeftAtItsExit)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    test::SteppedBy traps(read_behind_each_step);
+    test::Worker reader;
+    reads = 0;
+    reader.run([] {
+        ASSERT_NE(section_record(gp), nullptr);
+        test::SteppedBy::begin();
+        (void)section_leave(gp, true);
+        test::SteppedBy::end();
+        EXPECT_EQ(reader_self(), nullptr);
+    });
+    EXPECT_GT(reads, 10);
 }
 
 #endif
