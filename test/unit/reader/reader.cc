@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "../../support/records.h"
+#include "../../support/stepped.h"
 #include "../../support/sync.h"
+#include "../../support/variant.h"
 
 namespace
 {
@@ -183,6 +185,39 @@ TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
     for (uint32_t i = 0; i < reader_leaf_count(registry_); i++)
         EXPECT_NE(reader_leaf_at(registry_, i), nullptr);
 }
+
+#if defined(__x86_64__)
+
+reader_registry *growing;
+long hung_steps, torn_steps;
+
+/* What a thread that finds the new leaf would take it for. */
+void look_behind_a_step(int, siginfo_t *, void *)
+{
+    const reader_leaf *leaf = rtrcu_load_acquire(&growing->leaf[1]);
+    hung_steps += leaf != nullptr;
+    torn_steps += leaf && (leaf->index != 1 || !leaf->awake.above);
+}
+
+/* Whoever comes second takes a slot there at once, and raises the counts above it. */
+TEST_F(Reader, ALeafIsWholeBeforeItIsHung)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    test::SteppedBy traps(look_behind_a_step);
+    world_.fill_last_leaf();
+    growing = registry_;
+    hung_steps = torn_steps = 0;
+    test::SteppedBy::begin();
+    const reader_record *record = reader_slot_take(registry_);
+    test::SteppedBy::end();
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(reader_leaf_index(record->leaf), 1u);
+    EXPECT_GT(hung_steps, 0);
+    EXPECT_EQ(torn_steps, 0);
+}
+
+#endif
 
 TEST_F(Reader, PublishAndWithdraw)
 {
