@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "../../support/stepped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -532,5 +534,38 @@ TEST_P(Nice, OfADaemonIsThatOfTheSetting)
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Nice, testing::Values(0, 1, 4));
+
+#if defined(__x86_64__)
+
+struct krcud *claimed;
+volatile bool claimed_open;
+
+/* Behind the first instruction from which the thread that is being made is this one's to make. */
+void look_behind_a_step(int, siginfo_t *, void *context)
+{
+    if (rtrcu_load_relaxed(&claimed->thread.state) != DRIVE_STARTING)
+        return;
+    claimed_open = sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1) == 0;
+    test::SteppedBy::end_behind(context);
+}
+
+/* The child of a handler that forks then is free to make one, and the thread makes another for the same list. */
+TEST_F(Krcud, NoHandlerComesWhileOneIsMade)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    keep();
+    test::SteppedBy traps(look_behind_a_step);
+    reader_record *record = world_.craft(0);
+    claimed = &drive_->krcud[0];
+    claimed_open = true;
+    test::SteppedBy::begin();
+    bool given = drive_krcud_give(drive_, record, 0, false);
+    test::SteppedBy::end();
+    EXPECT_TRUE(given);
+    EXPECT_FALSE(claimed_open);
+}
+
+#endif
 
 } // namespace
