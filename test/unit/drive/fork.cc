@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Forks beside each other, and the turn that invokers have between them.  Nothing forks here: the handlers are called.
  */
+#include <pthread.h>
 #include <unistd.h>
 
 #include "../../support/capture.h"
@@ -295,6 +296,36 @@ TEST_F(ForkTurn, ADaemonThatIsHeldOffBehindATurnIsOwedTheNext)
     tally_lower(&drive_->forking, forks);
     drive_thread_wake(&drive_->krcud[0].thread);
     EXPECT_TRUE(test::eventually([&] { return left(next) == 0; }));
+}
+
+/* In the child of a callback another daemon has the queue by then: it would be given again while it is on a list. */
+TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
+{
+    keep();
+    static struct drive *drive;
+    static reader_record *record;
+    static std::atomic<bool> began, may_end;
+    drive = drive_;
+    record = world_.craft(0);
+    began = may_end = false;
+    drive_->krcud[1].thread.state = DRIVE_RUNNING; /* it does nothing: the queue stays on its list */
+    make_ready(record, 1, [](rcu_head *) {
+        began = true;
+        may_end.wait(false);
+        drive->generation++; /* as in the child, which gives the queue anew */
+        drive->krcud[0].serving = 0;
+        *drive_slot(record) = {};
+        EXPECT_TRUE(drive_krcud_give(drive, record, 1, false));
+        pthread_exit(nullptr);
+    });
+    EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && began.load(); }));
+    may_end = true;
+    may_end.notify_all();
+    EXPECT_TRUE(
+        test::eventually([&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+    EXPECT_EQ(drive_->krcud[1].first, record);
+    EXPECT_EQ(drive_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(drive_->krcud[0].serving, 0u);
 }
 
 /* What its lock guards may be torn, in the child for ever; below the queues' locks nothing is. */
