@@ -225,11 +225,12 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
 
 /* ---- a handler whose section ends beside one that a task brought along ---- */
 
-long step_of_the_handler;
+long step_of_the_handler, last_with_a_task;
 
 void read_behind_a_step(int, siginfo_t *, void *context)
 {
     steps = steps + 1;
+    last_with_a_task = rtrcu_self.task ? steps : last_with_a_task;
     if (steps != step_of_the_handler)
         return;
     rcu_read_lock();
@@ -265,9 +266,32 @@ TEST(TaskSteps, ATaskWhoseSectionEndsIsTakenOutOnce)
         EXPECT_EQ(task.below, nullptr) << "instruction " << at;
         rcu_task_park(&task);
         EXPECT_EQ(rtrcu_self.bare, nullptr) << "instruction " << at;
-        all = at ? all : steps; /* the first round only counts */
+        all = at ? all : last_with_a_task + 5; /* the first round only counts, a little further than it is mounted */
     } while (++at <= all && !testing::Test::HasFailure());
     EXPECT_GT(all, 50);
+}
+
+/* A switch of the fences would wait for it, and it perhaps for the switch. */
+TEST(AwaySteps, WhoGoesAwaySaysSoThoughAHandlerReads)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    test::SteppedBy traps(read_behind_a_step);
+    rcu_read_lock(); /* registers */
+    rcu_read_unlock();
+    long at = 0, all = 0;
+    do {
+        step_of_the_handler = at;
+        steps = 0;
+        test::SteppedBy::begin();
+        bool away = reader_away_begin();
+        test::SteppedBy::end();
+        EXPECT_TRUE(away);
+        EXPECT_EQ(rtrcu_load_relaxed(&rtrcu_self.record->fence_ack), READER_FENCES_ANY) << "instruction " << at;
+        reader_away_end(registry);
+        all = at ? all : steps; /* the first round only counts */
+    } while (++at <= all && !testing::Test::HasFailure());
+    EXPECT_GT(all, 10);
 }
 
 /* ---- a thread that comes and goes ---- */
