@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "../../support/capture.h"
+#include "../../support/stepped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -350,5 +352,49 @@ TEST_F(ForkTurn, TheEndOfAForkIsCounted)
     drive_after_fork_parent(drive_);
     EXPECT_EQ(drive_->fork_event, before + 1);
 }
+
+#if defined(__x86_64__)
+
+struct drive *interrupted;
+volatile long steps_left;
+volatile bool is_child;
+
+/* What the child of a handler has of it, where the thread has another number: it goes on as the child's. */
+void fork_behind_a_step(int, siginfo_t *, void *context)
+{
+    bool late = lock_any_held(UINT32_MAX); /* under these no handler forks */
+    steps_left = steps_left - 1;
+    if (steps_left > 0 && !late)
+        return;
+    test::SteppedBy::end_behind(context);
+    if (late)
+        return;
+    rtrcu_store_relaxed(&rtrcu_self.thread_id, lock_thread_number() + 1);
+    rtrcu_store_relaxed(&interrupted->forker, 0u);
+    is_child = true;
+}
+
+/* Each later fork of the child would wait for a forker that nobody is. */
+TEST_F(ForkTurn, TheForkerIsTheThreadThatTheChildHas)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later, or takes too many steps";
+    test::SteppedBy traps(fork_behind_a_step);
+    interrupted = drive_;
+    long step = 0;
+    do {
+        is_child = false;
+        steps_left = ++step;
+        test::SteppedBy::begin();
+        drive_before_fork(drive_);
+        test::SteppedBy::end();
+        drive_after_fork_parent(drive_);
+        EXPECT_EQ(drive_->forker, 0u) << "behind instruction " << step;
+        rtrcu_store_relaxed(&rtrcu_self.thread_id, 0); /* asked for anew */
+    } while (is_child && !HasFailure());
+    EXPECT_GT(step, 20);
+}
+
+#endif
 
 } // namespace
