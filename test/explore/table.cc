@@ -86,6 +86,7 @@
     X(Thrown) \
     X(OfflineCall) \
     X(OnlineStay) \
+    X(OnlineWaited) \
     X(OnlineCall) \
     X(Inline) \
     X(Direct) \

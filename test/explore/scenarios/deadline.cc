@@ -65,13 +65,33 @@ bool is_waited_for()
     return invoked == 1 || gp_word_owes(gp_node_word(&rtrcu_domain.gp.level0[0], GP_NORMAL));
 }
 
-void come_online_and_stay()
+void call_and_stay()
 {
-    rcu_thread_online();
     call_rcu(&queued[0]->head, free_callback);
     sim::until(is_waited_for);
     rcu_thread_offline();
     sim::until(one_invoked);
+}
+
+void come_online_and_stay()
+{
+    rcu_thread_online();
+    call_and_stay();
+}
+
+// The wait's end is where it comes online.
+void wait_and_stay()
+{
+    rcu_thread_online();
+    synchronize_rcu();
+    call_and_stay();
+}
+
+void waited_setup()
+{
+    begin();
+    queued[0] = make_object();
+    sim::as_thread(sim::thread("loop", wait_and_stay), start_driver_and_go_offline);
 }
 
 void stay_online_setup()
@@ -91,7 +111,7 @@ void online_setup()
 
 } // namespace
 
-extern const sim::Scenario kOfflineCall, kOnlineStay, kOnlineCall;
+extern const sim::Scenario kOfflineCall, kOnlineStay, kOnlineWaited, kOnlineCall;
 
 const sim::Scenario kOfflineCall = {
     "offline-call",   "an offline deadline thread queues, and the driver may sleep for good",
@@ -99,6 +119,9 @@ const sim::Scenario kOfflineCall = {
     check_invariants, 8000};
 const sim::Scenario kOnlineStay = {
     "online-stay", "a deadline thread comes online, and stays", stay_online_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kOnlineWaited = {"online-waited",  "the same, behind a grace period that it waited for",
+                                     waited_setup,     nullptr,
+                                     check_invariants, 8000};
 const sim::Scenario kOnlineCall = {"online-call",    "a deadline thread comes online while the driver goes to sleep",
                                    online_setup,     nullptr,
                                    check_invariants, 8000};
