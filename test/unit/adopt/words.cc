@@ -227,4 +227,30 @@ TEST_F(Words, WhoEndsIsAReaderUntilTheLastRoundOfDestructors)
     pthread_key_delete(all_.exit_key); /* such a key is one of few; behind the last of them nobody waits */
 }
 
+std::vector<adopt_record *> records_of_the_end;
+std::vector<size_t> used_behind; /* of them, behind each round */
+
+void count_used_hook(void *all)
+{
+    adopt_thread_exits(static_cast<struct adopt *>(all));
+    size_t used = 0;
+    for (const adopt_record *record : records_of_the_end)
+        used += rtrcu_load_relaxed(&record->used);
+    used_behind.push_back(used);
+}
+
+/* The rounds that it is in count for each of them at once, or the C library would make the last before theirs. */
+TEST_F(Words, WhoEndsAsAReaderOfTwoLeavesBothInTheLastRound)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the race detector's part of the thread is gone in the last round";
+    rtrcu_adopted *one = adopt(RTRCU_ADOPT_BP), *other = adopt(RTRCU_ADOPT_MEMB);
+    records_of_the_end = {&one->first.record[0], &other->first.record[0]};
+    used_behind.clear();
+    adopt_watch_exits(&all_, count_used_hook);
+    std::thread([&] { EXPECT_TRUE(adopt_register(one) && adopt_register(other)); }).join();
+    EXPECT_EQ(used_behind, (std::vector<size_t>{2, 2, 2, 0}));
+    pthread_key_delete(all_.exit_key);
+}
+
 } // namespace
