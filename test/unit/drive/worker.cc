@@ -166,6 +166,20 @@ TEST_F(Worker, OneAtATimeChangesThePriority)
     EXPECT_EQ(worker->priority, 0);
 }
 
+/* Who lifts it between a look from before and the change would be undone. */
+TEST_F(Worker, IsLockedWhileItLooksAtWhatIsWanted)
+{
+    static drive_worker *worker;
+    static bool locked;
+    worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    locked = false;
+    drive_worker_settle(worker, [](struct drive *) {
+        locked = lock_is_mine(&worker->lock);
+        return 0;
+    });
+    EXPECT_TRUE(locked);
+}
+
 /* Who is at it makes it; the other only says that it is needed. */
 TEST_F(Worker, IsMadeByOneAtATime)
 {
