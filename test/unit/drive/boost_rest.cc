@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What whoever boosts does beside it: it rests.
+ */
+#include <thread>
+
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
+#include "boosted.h"
+
+namespace
+{
+
+using BoostRest = BoostWorld;
+
+std::atomic<int> rests;
+
+/* A sleep of the booster's, which ends at once; those of a slice's length are its rests. */
+long note_rest()
+{
+    long ns = reinterpret_cast<const struct timespec *>(test::third_argument.load())->tv_nsec;
+    rests += ns == 1000000;
+    return 0;
+}
+
+/* A reader that does not end its section would have the CPU all the time, whatever grace period it is boosted for. */
+TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    reader_record *record = sleeper();
+    drive_->share_ns = INT64_MAX / 2;
+    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_clock_nanosleep, nullptr, note_rest);
+        EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_BOOST), 0);
+    }).join();
+    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
+        test::World::set_inside(record, 1);
+        begin(kind);
+        uint64_t before = boosts();
+        int rests_before = rests;
+        boost_until(kind, [&] { return boosts() >= before + 3; }); /* it rests before each of them but the first */
+        EXPECT_TRUE(!trapped || rests >= rests_before + 2) << kind;
+        end(kind, {record});
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
+    }
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+}
+
+} // namespace
