@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What whoever boosts does beside it: it rests.
+/* What whoever boosts does beside it: it rests, and says where it runs.
  */
+#include <sched.h>
 #include <thread>
 
 #include "../../support/trapped.h"
@@ -48,6 +49,33 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
     }
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
+}
+
+/* Where the kernel does not tell it in the booster's memory the nudger would wait for it on another CPU. */
+TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
+{
+    reader_record *record = sleeper();
+    drive_->share_ns = INT64_MAX / 2; /* there may be many of them */
+    begin(GP_EXPEDITED);
+    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    cpu_set_t allowed;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed))
+            continue;
+        std::thread([&] {
+            ASSERT_EQ(plat_cpu_bind(cpu), 0);
+            ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+            uint64_t before = boosts();
+            EXPECT_TRUE(test::eventually([&] {
+                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                return boosts() > before;
+            }));
+        }).join();
+        EXPECT_EQ(rtrcu_load_relaxed(&drive_->boosting.cpu), static_cast<uint32_t>(cpu));
+    }
+    end(GP_EXPEDITED, {record});
 }
 
 } // namespace
