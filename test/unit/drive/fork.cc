@@ -6,6 +6,7 @@
 
 #include "../../support/capture.h"
 #include "../../support/stepped.h"
+#include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "world.h"
 
@@ -396,5 +397,36 @@ TEST_F(ForkTurn, TheForkerIsTheThreadThatTheChildHas)
 }
 
 #endif
+
+struct drive *forked;
+int64_t told_ns;
+
+/* While the next forker is woken, which may have gone on. */
+long look_at_the_time()
+{
+    told_ns = rtrcu_load_relaxed(&forked->forked_ns);
+    return 0;
+}
+
+/* By the time of an older one it would have waited long enough for whom the fork has held off. */
+TEST_F(ForkTurn, WhoIsNextKnowsWhenTheForkEnded)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    forked = drive_;
+    told_ns = -1;
+    bool trapped = true;
+    int64_t began_ns = plat_clock_now();
+    std::thread([&] {
+        trapped = test::trap(SYS_futex, &drive_->fork_event, look_at_the_time);
+        if (!trapped)
+            return;
+        drive_before_fork(drive_);
+        drive_after_fork_parent(drive_);
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_GE(told_ns, began_ns);
+}
 
 } // namespace
