@@ -283,6 +283,23 @@ TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
     EXPECT_EQ(drive_->turning[GP_NORMAL].watcher.number, 77u) << "another's";
 }
 
+/* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */
+TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
+{
+    static constexpr drive_turn_options options = {
+        .never_spins = true, .never_sleeps = false, .by_caller = true, .serves = true, .for_barrier = true};
+    config_.tick_us = 1000;
+    config_.boost = 0;
+    (void)world_.craft(1);
+    ask();
+    drive_turning &turning = drive_->turning[GP_NORMAL];
+    while (turning.slept.count == 0) { /* a tick may pass before its first step */
+        uint32_t event = turning.event;
+        drive_turn_if_needed(drive_, GP_NORMAL, &options);
+        EXPECT_EQ(turning.event, event + 1);
+    }
+}
+
 /* What is ready, and whose owner has gone meanwhile, does not wait for the readers. */
 TEST_F(Step, WhoServesServesBetweenItsSteps)
 {
