@@ -402,6 +402,42 @@ TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
     EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
 }
 
+uint32_t *tasks_came;
+
+/* While the thread that tells the handler is woken, which has looked at the tasks already. */
+long have_a_task_come()
+{
+    ++*tasks_came;
+    return 0;
+}
+
+/* Its grace period would wait until the task is scheduled by chance. */
+TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    (void)world_.craft(1);
+    uint32_t *told = still(DRIVE_WORKER_TELL);
+    drive_set_blocking_handler(drive_, [] {});
+    ask();
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
+    uint32_t first = drive_->turning[GP_NORMAL].tasks_told + 1;
+    *tasks_came = first;
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_futex, told, have_a_task_come);
+        EXPECT_TRUE(!trapped || !drive_step(drive_, GP_NORMAL));
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_EQ(*told, 1u);
+    EXPECT_EQ(*tasks_came, first + 1);
+    EXPECT_EQ(drive_->turning[GP_NORMAL].tasks_told, first);
+    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_EQ(*told, 2u);
+}
+
 /* ---- expedited ones ---- */
 
 /* A deadline thread makes no thread and wakes nobody: it leaves a note, or turns to the end. */
