@@ -22,7 +22,7 @@ namespace test
 
 /* What threads that an earlier test left behind look at, too. */
 inline std::atomic<long (*)()> answer_of_test;
-inline std::atomic<unsigned long> second_argument, third_argument; /* of the call that is answered */
+inline std::atomic<unsigned long> second_argument, third_argument, fourth_argument; /* of the call that is answered */
 
 inline void answer_trapped(int, siginfo_t *, void *context)
 {
@@ -30,10 +30,12 @@ inline void answer_trapped(int, siginfo_t *, void *context)
 #ifdef __x86_64__
     second_argument = static_cast<unsigned long>(machine.gregs[REG_RSI]);
     third_argument = static_cast<unsigned long>(machine.gregs[REG_RDX]);
+    fourth_argument = static_cast<unsigned long>(machine.gregs[REG_R10]);
     machine.gregs[REG_RAX] = answer_of_test.load()();
 #else
     second_argument = machine.regs[1];
     third_argument = machine.regs[2];
+    fourth_argument = machine.regs[3];
     machine.regs[0] = static_cast<unsigned long>(answer_of_test.load()());
 #endif
 }

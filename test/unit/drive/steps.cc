@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A worker that looks whether it has anything to do, and sleeps: something comes behind each instruction of its own,
+ * outside of the functions that it calls.
+ */
+#include <csetjmp>
+#include <thread>
+
+#include "../../support/stepped.h"
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
+#include "world.h"
+
+#if defined(__x86_64__)
+
+namespace
+{
+
+drive_worker *worker;
+volatile long steps_left;
+volatile bool has_come, sleeps_on;
+uintptr_t body_at;
+bool (*may_come)();
+void (*come)();
+sigjmp_buf lies_down;
+
+/* Roughly, and not in what it calls: all of its steps, each with the steps before it, would take seconds. */
+bool is_in_the_body(const void *context)
+{
+    constexpr uintptr_t longest = 512;
+    auto at = static_cast<uintptr_t>(static_cast<const ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP]);
+    return at - body_at < longest;
+}
+
+/* It comes, and wakes the worker. */
+void come_behind_a_step(int, siginfo_t *, void *context)
+{
+    if (!is_in_the_body(context) || !may_come())
+        return;
+    steps_left = steps_left - 1;
+    if (steps_left > 0)
+        return;
+    test::SteppedBy::end_behind(context);
+    come();
+    rtrcu_fetch_add(&worker->thread.event, 1);
+    has_come = true;
+}
+
+/* The worker's sleep: does it begin for good, behind the wake-up? */
+long look_at_the_sleep()
+{
+    bool begins = test::third_argument == rtrcu_load_relaxed(&worker->thread.event);
+    sleeps_on = has_come && begins && test::fourth_argument == 0;
+    siglongjmp(lies_down, 1);
+}
+
+class WorkerSteps : public DriveWorld
+{
+  protected:
+    /* From its beginning to its first sleep.  False: no call can be trapped here. */
+    static bool run_stepped(void *(*body)(void *))
+    {
+        bool trapped = false;
+        has_come = false;
+        sleeps_on = false;
+        std::thread([&trapped, body] {
+            trapped = test::trap(SYS_futex, &worker->thread.event, look_at_the_sleep);
+            if (!trapped || sigsetjmp(lies_down, 1) != 0)
+                return;
+            test::SteppedBy::begin();
+            (void)body(worker);
+        }).join();
+        return trapped;
+    }
+    /* Behind its first instruction, behind its second, and so on to its sleep. */
+    void come_behind_each(const drive_job &job, const std::function<void()> &prepare)
+    {
+        test::SteppedBy traps(come_behind_a_step);
+        body_at = reinterpret_cast<uintptr_t>(job.body);
+        has_come = true;
+        long step = 0;
+        for (; has_come; step++) {
+            prepare();
+            steps_left = step + 1;
+            if (!run_stepped(job.body))
+                GTEST_SKIP() << "no call can be trapped here";
+            ASSERT_FALSE(sleeps_on) << "behind instruction " << step;
+        }
+        EXPECT_GT(step, 3);
+    }
+    void SetUp() override
+    {
+        DriveWorld::SetUp();
+        if (TEST_TSAN || TEST_ASAN || TEST_EMULATED)
+            GTEST_SKIP() << "the sanitizer takes too many steps, the emulator none";
+    }
+};
+
+drive_visit *visit;
+
+/* A thread that begins to visit all CPUs would hang there unreported. */
+TEST_F(WorkerSteps, AVisitThatBeginsIsSeenBeforeTheReporterSleeps)
+{
+    worker = &drive_->worker[DRIVE_WORKER_REPORT];
+    visit = &drive_->visit;
+    may_come = [] { return true; };
+    come = [] {
+        rtrcu_store_relaxed(&visit->visitor, 77u);
+        rtrcu_store_release(&visit->began_ns, INT64_MAX / 2);
+    };
+    come_behind_each(drive_job_report, [] { *visit = {}; });
+}
+
+} // namespace
+
+#endif
