@@ -110,6 +110,28 @@ TEST_F(WorkerSteps, AVisitThatBeginsIsSeenBeforeTheReporterSleeps)
     come_behind_each(drive_job_report, [] { *visit = {}; });
 }
 
+drive_boosting *boosting;
+
+/* Whoever boosts would spin in the kernel to the end of the reader's section. */
+TEST_F(WorkerSteps, ABoostThatBeginsIsSeenBeforeTheNudgerSleeps)
+{
+    constexpr int above = 6;
+    worker = &drive_->worker[DRIVE_WORKER_NUDGE];
+    boosting = &drive_->boosting;
+    /* Behind its look, which says that nobody has boosted since. */
+    may_come = [] { return rtrcu_load_relaxed(&boosting->priority) == 0 && !lock_is_mine(&worker->lock); };
+    come = [] {
+        boosting->booster = {77};
+        boosting->cpu_at = &boosting->cpu;
+        boosting->nap_ns = 1000000;
+    };
+    come_behind_each(drive_job_nudge, [] {
+        *boosting = {};
+        boosting->priority = above - 1;
+        worker->priority = above; /* it has nothing to change */
+    });
+}
+
 } // namespace
 
 #endif
