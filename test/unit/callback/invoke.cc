@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Batches and their ends: by count, by time, by a deadline.
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <thread>
 
@@ -292,6 +293,32 @@ TEST_F(Invocation, NothingRunsInsideASectionOfTheOwner)
         EXPECT_EQ(callback_invoke_own(cb_, -1).done, 2u);
         world_.withdraw(record);
     }).join();
+}
+
+/* Its deadline would pass while a driver that was preempted, or a fork, has them. */
+TEST_F(Invocation, ADeadlineThreadDoesNotWaitForTheQueues)
+{
+    test::Worker owner, holder;
+    reader_record *record = nullptr;
+    owner.run([&] {
+        record = reader_slot_take(world_.registry());
+        test::publish(world_.registry(), record, &rtrcu_self);
+        queue_ready(record, 2);
+        reader_self_set(READER_STATE_DEADLINE);
+    });
+    const lock *queues = &callback_leaf(record->leaf)->lock;
+    holder.run([&] { callback_queues_lock(record->leaf); });
+    owner.start([&] { EXPECT_EQ(callback_invoke_own(cb_, -1).done, 0u); });
+    EXPECT_TRUE(
+        test::eventually([&] { return owner.is_done() || (rtrcu_load_relaxed(&queues->word) & FUTEX_WAITERS) != 0; }));
+    EXPECT_TRUE(owner.is_done());
+    holder.run([&] { callback_queues_unlock(record->leaf); });
+    owner.wait();
+    owner.run([&] {
+        EXPECT_EQ(callback_invoke_own(cb_, -1).done, 2u);
+        reader_self_clear(READER_STATE_DEADLINE);
+        world_.withdraw(record);
+    });
 }
 
 TEST_F(Invocation, OneLatencySampleABatch)
