@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../support/sync.h"
+#include "../support/trapped.h"
 #include "child.h"
 #include "owned.h"
 
@@ -201,6 +202,41 @@ CHILD(a_callback_configures)
     REQUIRE(changed == 0);
 }
 
+test::Steps configuring;
+
+/* While another thread is about to go back to light fences, and has the lock of the configuration. */
+long wait_for_the_fork()
+{
+    configuring.reach(1);
+    configuring.wait(2);
+    return 0;
+}
+
+void set_membarrier(int32_t membarrier)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.membarrier = membarrier;
+    REQUIRE(rtrcu_configure(&config) == 0);
+}
+
+CHILD(forks_while_another_configures)
+{
+    std::thread other([] {
+        if (test::trap(SYS_membarrier, nullptr, wait_for_the_fork))
+            set_membarrier(RTRCU_MEMBARRIER_AUTO);
+        configuring.reach(1); /* where no call can be trapped, nobody is inside it */
+    });
+    configuring.wait(1);
+    fork_here();
+    if (forked == 0)
+        set_membarrier(RTRCU_MEMBARRIER_AUTO);
+    configuring.reach(2);
+    if (forked != 0)
+        other.join();
+    end_both();
+}
+
 class ForkCalls : public testing::Test
 {
   protected:
@@ -234,6 +270,12 @@ TEST_F(ForkCalls, ByAHandlerWhileTheThreadWaits)
 TEST_F(ForkCalls, ByAHandlerWhileTheThreadForks)
 {
     EXPECT_TRUE(exited_well(test::run_child("forks_while_it_forks", {"RTRCU_FORK_WAIT_US=500000"})));
+}
+
+/* In the child the other is gone, and would never let go of the lock. */
+TEST_F(ForkCalls, WhileAnotherThreadConfigures)
+{
+    EXPECT_TRUE(exited_well(test::run_child("forks_while_another_configures", {"RTRCU_MEMBARRIER=off"})));
 }
 
 TEST(ConfigureCalls, ABarriersCallbackMayConfigure)
