@@ -269,6 +269,56 @@ TEST(SchedDeathTest, LeavesTheFastPathOfCallbacksAlone)
     EXPECT_EXIT(call_with_driver_sched(), testing::ExitedWithCode(0), "");
 }
 
+/* ---- what a deadline thread does for others, in a process of its own ---- */
+
+/* Nobody makes the driver's thread, so that nobody else is at work. */
+bool configured_for_owners(int32_t policy)
+{
+    rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.policy = policy;
+    return drive_thread_hold(&rtrcu_domain.drive.thread) && rtrcu_configure(&config) == 0;
+}
+
+/* It runs what its policy lets it of two callbacks that are ready.  Does @number stay as it is? */
+template <typename Number> bool stays_in_a_deadline_threads_call(Number number)
+{
+    static rcu_head heads[2];
+    test::Worker owner;
+    const reader_record *record = nullptr;
+    uint64_t before = 0, ran = 0;
+    owner.run([&] {
+        (void)section_register(&rtrcu_domain.gp, RTRCU_DEADLINE);
+        for (rcu_head &head : heads)
+            call_rcu(&head, [](rcu_head *) {});
+        record = reader_self();
+    });
+    bool ready = test::eventually([&] {
+        (void)rcu_process_callbacks(0);
+        return callback_has_ready(record);
+    });
+    owner.run([&] {
+        before = number();
+        ran = rcu_process_callbacks(-1);
+    });
+    return ready && ran > 0 && number() == before;
+}
+
+void tell_who_waits()
+{
+    bool configured = configured_for_owners(RTRCU_POLICY_INLINE);
+    tally_raise(&rtrcu_domain.drive.progress_waiters);
+    auto told = [] { return rtrcu_load_acquire(&rtrcu_domain.drive.progress); };
+    exit(configured && stays_in_a_deadline_threads_call(told) ? 0 : 1);
+}
+
+/* It would be a system call; who waits for its callbacks looks once a tick. */
+TEST(DeadlineDeathTest, ItsCallbacksReturnAndItTellsNobody)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(tell_who_waits(), testing::ExitedWithCode(0), "");
+}
+
 /* Who watched the last grace period may be gone: the next one has a watcher of its own, or nobody looks once a tick. */
 TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
 {
