@@ -277,6 +277,8 @@ bool configured_for_owners(int32_t policy)
     rtrcu_config config;
     rtrcu_config_get(&config);
     config.policy = policy;
+    config.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
+    config.bhlimit = 1; /* of two */
     return drive_thread_hold(&rtrcu_domain.drive.thread) && rtrcu_configure(&config) == 0;
 }
 
@@ -317,6 +319,20 @@ TEST(DeadlineDeathTest, ItsCallbacksReturnAndItTellsNobody)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(tell_who_waits(), testing::ExitedWithCode(0), "");
+}
+
+void use_up_the_quota()
+{
+    bool configured = configured_for_owners(RTRCU_POLICY_KRCUD);
+    auto given = [] { return counter_read(&rtrcu_domain.drive.krcud_given); };
+    exit(configured && stays_in_a_deadline_threads_call(given) ? 0 : 1);
+}
+
+/* It would make the daemon's thread, wait for its lock or wake it: the driver's next tick does. */
+TEST(DeadlineDeathTest, ItsQuotaIsUsedUpAndItGivesTheRestToNoDaemon)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(use_up_the_quota(), testing::ExitedWithCode(0), "");
 }
 
 /* Who watched the last grace period may be gone: the next one has a watcher of its own, or nobody looks once a tick. */
