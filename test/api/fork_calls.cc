@@ -2,6 +2,7 @@
 /* What a fork's child asks for by itself, and what a callback may do that rcu_barrier() runs: fork, and change the
  * configuration; and a handler that forks while its thread waits.
  */
+#include <atomic>
 #include <csignal>
 #include <pthread.h>
 #include <string>
@@ -203,10 +204,12 @@ CHILD(a_callback_configures)
 }
 
 test::Steps configuring;
+std::atomic<bool> is_inside{false};
 
 /* While another thread is about to go back to light fences, and has the lock of the configuration. */
 long wait_for_the_fork()
 {
+    is_inside = true;
     configuring.reach(1);
     configuring.wait(2);
     return 0;
@@ -234,6 +237,10 @@ CHILD(forks_while_another_configures)
     configuring.reach(2);
     if (forked != 0)
         other.join();
+    if (forked != 0 && !is_inside) {
+        (void)waitpid(forked, nullptr, 0);
+        _exit(3);
+    }
     end_both();
 }
 
@@ -275,7 +282,10 @@ TEST_F(ForkCalls, ByAHandlerWhileTheThreadForks)
 /* In the child the other is gone, and would never let go of the lock. */
 TEST_F(ForkCalls, WhileAnotherThreadConfigures)
 {
-    EXPECT_TRUE(exited_well(test::run_child("forks_while_another_configures", {"RTRCU_MEMBARRIER=off"})));
+    test::ChildResult result = test::run_child("forks_while_another_configures", {"RTRCU_MEMBARRIER=off"});
+    if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
+        GTEST_SKIP() << "no call can be trapped here, or membarrier is not had";
+    EXPECT_TRUE(exited_well(result));
 }
 
 TEST(ConfigureCalls, ABarriersCallbackMayConfigure)

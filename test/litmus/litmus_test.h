@@ -13,6 +13,7 @@ struct Test {
     bool (*forbidden)();
     void (*threads[3])(); // the last may be null
     bool races = false;   // plain accesses are checked for data races
+    void (*prepare)() = nullptr;
 };
 
 } // namespace litmus

@@ -14,14 +14,14 @@ namespace litmus
 {
 
 extern const Test kO1, kO2, kO3, kO4, kO5, kO6, kO7, kO8, kO9, kO10, kO11, kO12, kO13, kO14, kO15, kO16, kO17, kO18,
-    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26, kO27, kRaceCheck;
+    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26, kO27, kRaceCheck, kRaceSetup;
 
 namespace
 {
 
-const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,  &kO5,  &kO6,  &kO7,  &kO8,       &kO9,  &kO10,
-                           &kO11, &kO12, &kO13, &kO14, &kO15, &kO16, &kO17, &kO18,      &kO19, &kO20,
-                           &kO21, &kO22, &kO23, &kO24, &kO25, &kO26, &kO27, &kRaceCheck};
+const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,  &kO5,  &kO6,  &kO7,  &kO8,        &kO9,       &kO10,
+                           &kO11, &kO12, &kO13, &kO14, &kO15, &kO16, &kO17, &kO18,       &kO19,      &kO20,
+                           &kO21, &kO22, &kO23, &kO24, &kO25, &kO26, &kO27, &kRaceCheck, &kRaceSetup};
 const char *const models[] = {"sc", "tso", "pso"};
 
 const Test *current;
@@ -29,6 +29,8 @@ const Test *current;
 void setup()
 {
     static const char *const names[] = {"first", "second", "third"};
+    if (current->prepare)
+        current->prepare();
     for (int i = 0; i < 3 && current->threads[i]; i++)
         sim::thread(names[i], current->threads[i]);
 }

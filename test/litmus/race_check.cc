@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The race check itself: an update publishes what stands before it, and a relaxed store behind it nothing more.
+// The race check itself: an update publishes what stands before it, and a relaxed store behind it nothing more; and who
+// sets up is no thread, so that what is read of it publishes nothing of the first one.
 #include "litmus.h"
 
 namespace litmus
@@ -29,6 +30,29 @@ void reader()
         plain++;
 }
 
+uint32_t prepared;
+
+void prepare()
+{
+    for (uint32_t i = 0; i < 20; i++)
+        rtrcu_store_release(&prepared, i);
+}
+
+void first()
+{
+    plain = 1;
+    if (broken)
+        rtrcu_store_relaxed(&flag, 1);
+    else
+        rtrcu_store_release(&flag, 1);
+}
+
+void second()
+{
+    if (rtrcu_load_acquire(&flag) && rtrcu_load_acquire(&prepared))
+        plain++;
+}
+
 bool forbidden()
 {
     return false; // the access is
@@ -41,5 +65,11 @@ const Test kRaceCheck = {"race",    "a plain access behind an update; broken: a 
                          "sc",      &broken,
                          forbidden, {writer, reader},
                          true};
+
+extern const Test kRaceSetup;
+const Test kRaceSetup = {"race",    "a plain access behind another; broken: only what was set up is between them",
+                         "sc",      &broken,
+                         forbidden, {first, second},
+                         true,      prepare};
 
 } // namespace litmus

@@ -11,7 +11,10 @@ def holds(word, rest):
     """True or False; None: it asks for something else."""
     if word in ("ifdef", "ifndef"):
         rest = f"{'!' if word == 'ifndef' else ''}defined({rest.strip()})"
-    text = re.sub(r"\bdefined\s*\(?\s*(\w+)\s*\)?", lambda match: MACHINE.get(match[1], match[1]), rest)
+    if rest.rstrip().endswith("\\"):
+        return None
+    text = re.sub(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))",
+                  lambda match: MACHINE.get(match[1] or match[2], match[1] or match[2]), rest)
     text = text.replace("&&", " and ").replace("||", " or ").replace("!", " not ").strip()
     if not text or not set(re.findall(r"\w+", text)) <= {"True", "False", "and", "or", "not"}:
         return None
@@ -48,11 +51,11 @@ def as_on_aarch64(text):
                 opened.append(Open(word, rest))
                 decided = opened[-1].known
             elif opened:
-                decided = opened[-1].known
                 if word == "endif":
-                    opened.pop()
+                    decided = opened.pop().known
                 else:
                     opened[-1].goes_on(word, rest)
+                    decided = opened[-1].known
         hidden = decided or any(one.read is False for one in opened)
         lines.append(" " * len(line) if hidden else line)
     return "\n".join(lines)

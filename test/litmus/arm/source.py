@@ -151,8 +151,9 @@ def find_call(source, line, behind):
     path, function, call = line.place
     head, end = source.body(path, function)
     text, begin = source.text(path), max(head, behind.get((path, function), 0))
-    at, first = text.find(call, begin, end), text.find(call, head, end)
-    if at < 0 or (at != first and line.words[0] == "call"):
+    calls = [match.start() for match in re.compile(rf"(?<!\w){re.escape(call)}").finditer(text, head, end)]
+    at = next((here for here in calls if here >= begin), -1)
+    if at < 0 or (at != calls[0] and line.words[0] == "call"):
         raise ShapeError(f"line {line.number}: {path}: {function}() has no {call} here, or one before it")
     behind[path, function] = at + len(call)
     line.found, line.way = (path, at, at + len(call)), way_of(source, path, head, at)

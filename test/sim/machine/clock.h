@@ -9,7 +9,7 @@ namespace sim
 {
 
 constexpr int kMaxThreads = 8;
-constexpr int kNoThread = kMaxThreads; // whoever sets up, and events: no thread
+constexpr int kNoThread = kMaxThreads; // whoever sets up
 
 struct Clock {
     std::array<uint16_t, kNoThread + 1> at{};

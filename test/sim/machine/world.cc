@@ -146,7 +146,6 @@ void World::start_threads()
         thread.clock = thread.released = all;
         thread.clock.at[thread.id]++;
     }
-    outside_.clock.at[kNoThread]++; // what an event does is not
 }
 
 void World::finish_schedule(const Scenario &scenario)
