@@ -14,14 +14,19 @@ uint64_t count;
 uint32_t flag;
 uint32_t plain;
 
-void writer()
+void write_and_publish()
 {
-    rtrcu_count_owner(&count);
     plain = 1;
     if (broken)
         rtrcu_store_relaxed(&flag, 1);
     else
         rtrcu_store_release(&flag, 1);
+}
+
+void writer()
+{
+    rtrcu_count_owner(&count);
+    write_and_publish();
 }
 
 void reader()
@@ -36,15 +41,6 @@ void prepare()
 {
     for (uint32_t i = 0; i < 20; i++)
         rtrcu_store_release(&prepared, i);
-}
-
-void first()
-{
-    plain = 1;
-    if (broken)
-        rtrcu_store_relaxed(&flag, 1);
-    else
-        rtrcu_store_release(&flag, 1);
 }
 
 void second()
@@ -69,7 +65,7 @@ const Test kRaceCheck = {"race",    "a plain access behind an update; broken: a 
 extern const Test kRaceSetup;
 const Test kRaceSetup = {"race",    "a plain access behind another; broken: only what was set up is between them",
                          "sc",      &broken,
-                         forbidden, {first, second},
+                         forbidden, {write_and_publish, second},
                          true,      prepare};
 
 } // namespace litmus

@@ -47,6 +47,16 @@ class SteppedBy
         constexpr long trap_flag = 0x100;
         static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
     }
+    /* In the handler, when @left traps are to come: is this the one that counts?  It is the last, and so is one that
+     * comes @too_late. */
+    static bool comes_to(volatile long &left, bool too_late, void *context)
+    {
+        left = left - 1;
+        if (left > 0 && !too_late)
+            return false;
+        end_behind(context);
+        return !too_late;
+    }
 };
 
 } // namespace test

@@ -16,7 +16,6 @@ import time
 
 from mutation import checks, operators, seeded
 from mutation.build import Changed, DoesNotCompile
-from mutation.checks import run_program
 
 DEFINITION = re.compile(r"^(?P<type>(?:static inline )?[a-z][\w ]*?[ *]+)(?P<name>\w+)\([^;{}]*?\)\n\{\n", re.M)
 ROW = re.compile(r"(\w+) (\S+): (\w+) (\{ .* \})$")
@@ -97,7 +96,7 @@ def tests_of(program):
 
 def fails(words, environment, limit):
     """Why the test does not pass, None if it does."""
-    reason, output = run_program(words, environment, limit)
+    reason, output = checks.run_program(words, environment, limit)
     return checks.SKIPPED if reason is None and "[  SKIPPED ]" in output else reason
 
 

@@ -22,14 +22,10 @@ tally_ticket paused;
 void fork_behind_a_step(int, siginfo_t *, void *context)
 {
     at_work = rtrcu_load_relaxed(&server->serving) != 0;
-    steps_left = steps_left - 1;
-    if (steps_left > 0 && !at_work)
+    if (!test::SteppedBy::comes_to(steps_left, at_work, context))
         return;
-    test::SteppedBy::end_behind(context);
-    if (!at_work) {
-        paused = tally_raise(&all->forking);
-        raised = true;
-    }
+    paused = tally_raise(&all->forking);
+    raised = true;
 }
 
 class Steps : public AdoptWorld

@@ -18,11 +18,7 @@ volatile bool is_child;
 void fork_behind_a_step(int, siginfo_t *, void *context)
 {
     bool took = reader_self_is(READER_STATE_CALLBACK);
-    steps_left = steps_left - 1;
-    if (steps_left > 0 && !took)
-        return;
-    test::SteppedBy::end_behind(context);
-    if (took)
+    if (!test::SteppedBy::comes_to(steps_left, took, context))
         return;
     plat_tid parents = lock_thread_id();
     rtrcu_store_relaxed(&rtrcu_self.thread_id, parents.number + 1);

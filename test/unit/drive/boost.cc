@@ -23,8 +23,7 @@ class Boost : public BoostWorld
     {
         bool trapped = true;
         begin(GP_EXPEDITED);
-        EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-        EXPECT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+        start_nudger();
         std::thread([&] {
             EXPECT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
             trapped = test::trap(SYS_membarrier, nullptr, answer);
@@ -192,13 +191,8 @@ TEST_F(Boost, DoesNotRestWhereNoSliceRanOut)
     reader_record *gone = sleeper();
     finish_last_sleeper();
     begin(GP_NORMAL);
-    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
-    bool trapped = true;
-    std::thread([&] {
-        trapped = test::trap(SYS_clock_nanosleep, nullptr, note_sleep);
-        EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_BOOST), 0);
-    }).join();
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
+    bool trapped = start_booster_without_sleeps(note_sleep);
     for (int i = 0; trapped && i < 2; i++) { /* the first is through when the second has been taken */
         drive_boost(drive_, GP_NORMAL);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
@@ -339,8 +333,7 @@ class BoostByCaller : public Boost
     void boost_at(int priority, std::initializer_list<reader_record *> readers)
     {
         begin(GP_EXPEDITED);
-        ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-        ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+        ASSERT_NO_FATAL_FAILURE(start_nudger());
         for (reader_record *record : readers)
             ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));
         std::thread([&] {
@@ -379,8 +372,7 @@ TEST_F(BoostByCaller, DoesNotChooseWhoHasRun)
     reader_record *runs = sleeper();
     long clock = long{~reader_thread_id(runs).number} << 3 | 6; /* of that thread's time on a CPU */
     begin(GP_EXPEDITED);
-    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
     bool trapped = true;
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
@@ -416,8 +408,7 @@ TEST_F(BoostByCaller, LeavesItToWhoBoosts)
 {
     reader_record *record = sleeper();
     begin(GP_EXPEDITED);
-    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
     struct plat_tid other = reader_thread_id(record);
     claim_for(other);
     std::thread([&] {

@@ -30,13 +30,8 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     reader_record *record = sleeper();
     drive_->share_ns = INT64_MAX / 2;
-    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
-    bool trapped = true;
-    std::thread([&] {
-        trapped = test::trap(SYS_clock_nanosleep, nullptr, note_rest);
-        EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_BOOST), 0);
-    }).join();
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
+    bool trapped = start_booster_without_sleeps(note_rest);
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         test::World::set_inside(record, 1);
         begin(kind);
@@ -57,8 +52,7 @@ TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
     reader_record *record = sleeper();
     drive_->share_ns = INT64_MAX / 2; /* there may be many of them */
     begin(GP_EXPEDITED);
-    ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
-    ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
     cpu_set_t allowed;
     ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {

@@ -4,6 +4,7 @@
 #ifndef RTRCU_TEST_UNIT_DRIVE_BOOSTED_H
 #define RTRCU_TEST_UNIT_DRIVE_BOOSTED_H
 
+#include "../../support/trapped.h"
 #include "world.h"
 
 class BoostWorld : public DriveWorld
@@ -33,6 +34,21 @@ class BoostWorld : public DriveWorld
         keep();
         config_.kthread_prio = 3;
         config_.qmax = 4;
+    }
+    void start_nudger()
+    {
+        ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+        ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
+    }
+    /* The booster's sleeps end at once, by @note.  False: no call can be trapped here. */
+    bool start_booster_without_sleeps(long (*note)())
+    {
+        bool trapped = true;
+        std::thread([&] {
+            trapped = test::trap(SYS_clock_nanosleep, nullptr, note);
+            EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_BOOST), 0);
+        }).join();
+        return trapped;
     }
     void begin(gp_kind kind)
     {

@@ -321,11 +321,7 @@ TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
         EXPECT_TRUE(drive_krcud_give(drive, record, 1, false));
         pthread_exit(nullptr);
     });
-    EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && began.load(); }));
-    may_end = true;
-    may_end.notify_all();
-    EXPECT_TRUE(
-        test::eventually([&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+    give_until_the_daemon_ends(record, began, may_end);
     EXPECT_EQ(drive_->krcud[1].first, record);
     EXPECT_EQ(drive_slot(record)->listed, 1u) << "it is on that list still";
     EXPECT_EQ(drive_->krcud[0].serving, 0u);
@@ -364,11 +360,7 @@ volatile bool is_child;
 void fork_behind_a_step(int, siginfo_t *, void *context)
 {
     bool late = lock_any_held(UINT32_MAX); /* under these no handler forks */
-    steps_left = steps_left - 1;
-    if (steps_left > 0 && !late)
-        return;
-    test::SteppedBy::end_behind(context);
-    if (late)
+    if (!test::SteppedBy::comes_to(steps_left, late, context))
         return;
     rtrcu_store_relaxed(&rtrcu_self.thread_id, lock_thread_number() + 1);
     rtrcu_store_relaxed(&interrupted->forker, 0u);

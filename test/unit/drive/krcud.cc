@@ -396,11 +396,7 @@ TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
         may_end.wait(false);
         pthread_exit(nullptr);
     });
-    EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && began.load(); }));
-    may_end = true;
-    may_end.notify_all();
-    EXPECT_TRUE(
-        test::eventually([&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+    give_until_the_daemon_ends(record, began, may_end);
     EXPECT_EQ(drive_slot(record)->listed, 0u);
     EXPECT_EQ(drive_->krcud[0].serving, 0u);
 }

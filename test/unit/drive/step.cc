@@ -26,6 +26,14 @@ class Step : public DriveWorld
     {
         world_.gp()->machine[kind].began_ns -= by_ns;
     }
+    /* A grace period is asked for, and finds a reader that stays. */
+    void begin_beside_a_reader()
+    {
+        config_.tick_us = 1000;
+        config_.boost = 0;
+        (void)world_.craft(1);
+        ask();
+    }
     /* A worker whose thread does nothing: it counts how often it is woken. */
     uint32_t *still(int index)
     {
@@ -261,24 +269,23 @@ TEST_F(StepOfAChild, BeginsWithNothingNoted)
 
 /* ---- who waits, and what it does meanwhile ---- */
 
+/* As rcu_barrier() turns. */
+constexpr drive_turn_options for_barrier = {
+    .never_spins = true, .never_sleeps = false, .by_caller = true, .serves = true, .for_barrier = true};
+
 /* rcu_barrier() turns no longer than it waits for callbacks, and leaves its watch to whoever comes next. */
 TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
 {
-    static constexpr drive_turn_options options = {
-        .never_spins = true, .never_sleeps = false, .by_caller = true, .serves = true, .for_barrier = true};
-    config_.tick_us = 1000;
-    config_.boost = 0;
-    (void)world_.craft(1);
-    ask();
+    begin_beside_a_reader();
     while (drive_->turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
-        drive_turn_if_needed(drive_, GP_NORMAL, &options);
+        drive_turn_if_needed(drive_, GP_NORMAL, &for_barrier);
     EXPECT_TRUE(is_running());
     EXPECT_TRUE(plat_tid_is_nobody(drive_->turning[GP_NORMAL].watcher));
     EXPECT_EQ(tally_read(&drive_->turning[GP_NORMAL].sleeping), 0u);
     EXPECT_EQ(drive_->turning[GP_NORMAL].slept.count, 1u);
     EXPECT_TRUE(drive_->turning[GP_NORMAL].asked);
     drive_->turning[GP_NORMAL].watcher = {77};
-    drive_turn_if_needed(drive_, GP_NORMAL, &options);
+    drive_turn_if_needed(drive_, GP_NORMAL, &for_barrier);
     EXPECT_TRUE(is_running());
     EXPECT_EQ(drive_->turning[GP_NORMAL].watcher.number, 77u) << "another's";
 }
@@ -286,16 +293,11 @@ TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
 /* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */
 TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
 {
-    static constexpr drive_turn_options options = {
-        .never_spins = true, .never_sleeps = false, .by_caller = true, .serves = true, .for_barrier = true};
-    config_.tick_us = 1000;
-    config_.boost = 0;
-    (void)world_.craft(1);
-    ask();
+    begin_beside_a_reader();
     drive_turning &turning = drive_->turning[GP_NORMAL];
     while (turning.slept.count == 0) { /* a tick may pass before its first step */
         uint32_t event = turning.event;
-        drive_turn_if_needed(drive_, GP_NORMAL, &options);
+        drive_turn_if_needed(drive_, GP_NORMAL, &for_barrier);
         EXPECT_EQ(turning.event, event + 1);
     }
 }

@@ -36,10 +36,8 @@ void come_behind_a_step(int, siginfo_t *, void *context)
 {
     if (!is_in_the_body(context) || !may_come())
         return;
-    steps_left = steps_left - 1;
-    if (steps_left > 0)
+    if (!test::SteppedBy::comes_to(steps_left, false, context))
         return;
-    test::SteppedBy::end_behind(context);
     come();
     rtrcu_fetch_add(&worker->thread.event, 1);
     has_come = true;

@@ -104,6 +104,15 @@ class DriveWorld : public testing::Test
         callback_queues_unlock(record->leaf);
         ASSERT_TRUE(callback_has_ready(record));
     }
+    /* Daemon 0 is given the queue of @record, whose callback says when it has begun, waits, and ends the thread. */
+    void give_until_the_daemon_ends(reader_record *record, std::atomic<bool> &began, std::atomic<bool> &may_end)
+    {
+        EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && began.load(); }));
+        may_end = true;
+        may_end.notify_all();
+        EXPECT_TRUE(test::eventually(
+            [&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+    }
     uint64_t left(const reader_record *record)
     {
         return callback_pending(record);
