@@ -97,9 +97,10 @@ function(explore_program name layout)
     add_dependencies(explore-programs ${name})
 endfunction()
 
-# explore_mutant_test(<program> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the mutant's fault shows there within so
-# many schedules; `missed:`, it does not in so many.  Never a time: a busy machine must not explore less.
-function(explore_mutant_test program line)
+# explore_mutant_test(<program> <layout> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the mutant's fault shows there
+# within so many schedules, and the source itself holds in as many; `missed:`, it does not in so many.  Never a time: a
+# busy machine must not explore less.
+function(explore_mutant_test program layout line)
     if(NOT line MATCHES "^(found|missed): ([^ ]+) ([^ ]+) ([^ ]+) ([0-9]+)$")
         message(FATAL_ERROR "${program}: \"${line}\" is not `found: SCENARIO MEMORY STRATEGY SCHEDULES`")
     endif()
@@ -108,7 +109,11 @@ function(explore_mutant_test program line)
         --schedules ${CMAKE_MATCH_5})
     set(test ${program}_${CMAKE_MATCH_2}_${CMAKE_MATCH_3}_${CMAKE_MATCH_4})
     if(expected STREQUAL found)
-        list(APPEND arguments --expect-failure)
+        set(without rtrcu-explore)
+        if(layout STREQUAL two_words)
+            set(without rtrcu-explore-two-words)
+        endif()
+        list(APPEND arguments --expect-failure --control $<TARGET_FILE:${without}>)
     endif()
     add_test(NAME ${test} COMMAND ${program} ${arguments})
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED explore_programs TIMEOUT 900)
