@@ -269,6 +269,36 @@ TEST(SchedDeathTest, LeavesTheFastPathOfCallbacksAlone)
     EXPECT_EXIT(call_with_driver_sched(), testing::ExitedWithCode(0), "");
 }
 
+/* Whoever has a crank may be between a fence and what it is for: readers' fences change with both held. */
+void change_fences_beside(gp_kind kind)
+{
+    rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.membarrier = RTRCU_MEMBARRIER_OFF;
+    bool full = rtrcu_configure(&config) == 0 && reader_fences_are_full(&rtrcu_domain.registry);
+    config.membarrier = RTRCU_MEMBARRIER_AUTO;
+    test::Worker holder, changer;
+    std::atomic<pid_t> id = 0;
+    std::atomic<bool> configured = false;
+    holder.run([&] { drive_take_crank(&rtrcu_domain.drive, kind); });
+    changer.start([&] {
+        id = pid_t(lock_thread_number());
+        configured = rtrcu_configure(&config) == 0;
+    });
+    bool waits = test::eventually([&] { return id && (changer.is_done() || test::is_asleep(id)); });
+    bool stays = !changer.is_done() && reader_fences_are_full(&rtrcu_domain.registry);
+    holder.run([&] { drive_release_crank(&rtrcu_domain.drive, kind); });
+    changer.wait();
+    exit(full && waits && stays && configured ? 0 : 1);
+}
+
+TEST(FencesDeathTest, ChangeUnderBothCranks)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(change_fences_beside(GP_NORMAL), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(change_fences_beside(GP_EXPEDITED), testing::ExitedWithCode(0), "");
+}
+
 /* ---- what a deadline thread does for others, in a process of its own ---- */
 
 /* Nobody makes the driver's thread, so that nobody else is at work. */

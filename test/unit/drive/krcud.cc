@@ -263,6 +263,28 @@ TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
     EXPECT_LE(spent, took);
 }
 
+/* A thread's deadline holds for the callbacks of others too. */
+TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
+{
+    reader_record *record = world_.craft(0);
+    make_ready(record, 10);
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    test::Worker server;
+    server.run([&] {
+        rtrcu_set_deadline(1); /* long past */
+        drive_krcud_serve_here(drive_, record, &share);
+    });
+    EXPECT_EQ(left(record), 10u);
+    EXPECT_EQ(cb_->deadline_stops.count, 1u);
+    server.run([&] {
+        rtrcu_set_deadline(0); /* none */
+        drive_krcud_serve_here(drive_, record, &share);
+        rcu_unregister_thread();
+    });
+    EXPECT_EQ(left(record), 0u);
+}
+
 TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
