@@ -86,15 +86,16 @@ bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state)
 
 /* ---- callbacks ---- */
 
-/* A CPU's server may be freed as soon as nobody is inside who found it. */
+/* A CPU's server may be freed as soon as nobody is inside who found it: whoever is not inside does not look for one,
+ * even if it has come meanwhile. */
 void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func)
 {
     struct rtrcu_adopted *own = shim_domain();
-    bool found_inside = unlikely(rtrcu_adopt_has_cpu_servers(own));
-    if (found_inside)
+    bool inside = unlikely(rtrcu_adopt_has_cpu_servers(own));
+    if (inside)
         NAME(read_lock)();
-    rtrcu_adopt_call(own, head, func);
-    if (found_inside)
+    rtrcu_adopt_call(own, head, func, inside);
+    if (inside)
         NAME(read_unlock)();
 }
 

@@ -5,15 +5,13 @@
  */
 #include "adopt/adopt.h"
 
-struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
+struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted, bool inside)
 {
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (self && self->server)
         return self->server;
 
-    struct adopt_server *server = NULL;
-    if (adopt_has_cpu_servers(adopted))
-        server = adopt_server_of_cpu(adopted, plat_cpu_current());
+    struct adopt_server *server = inside ? adopt_server_of_cpu(adopted, plat_cpu_current()) : NULL;
     return server ? server : &adopted->ordinary;
 }
 
@@ -43,6 +41,14 @@ int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_se
     return 0;
 }
 
+/* Another thread was faster, and the CPU has one.  A barrier may have marked this one, so that it waits for readers. */
+static void free_spare(struct rtrcu_adopted *adopted, struct adopt_server *server)
+{
+    bool was_online = adopt_wait_begin(adopted, "create_all_cpu_call_rcu_data");
+    adopt_server_free(adopted, server);
+    adopt_wait_end(adopted, was_online);
+}
+
 int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
 {
     for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
@@ -53,12 +59,12 @@ int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
         if (!server)
             return -ENOMEM;
         if (adopt_server_set_cpu(adopted, cpu, server) != 0)
-            adopt_server_free(adopted, server); /* another thread was faster */
+            free_spare(adopted, server);
     }
     return 0;
 }
 
-/* A thread that is about to queue to one found it inside a section. */
+/* Whoever is about to queue to one has found it inside a section, which is not over yet. */
 void adopt_servers_free_all(struct rtrcu_adopted *adopted)
 {
     struct adopt_server *gone[PLAT_CPU_MAX];
@@ -102,6 +108,14 @@ bool adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server 
         return false;
     adopt_self(adopted)->server = server;
     return true;
+}
+
+void adopt_servers_recount(struct rtrcu_adopted *adopted)
+{
+    uint32_t count = 0;
+    for (int cpu = 0; cpu < PLAT_CPU_MAX; cpu++)
+        count += rtrcu_load_relaxed(&adopted->of_cpu[cpu]) != NULL;
+    rtrcu_store_relaxed(&adopted->cpu_servers, count);
 }
 
 bool adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)

@@ -178,6 +178,7 @@ static bool begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
 
     forget_readers(adopted);
+    adopt_servers_recount(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         survives |= forget_thread(adopted, server, old_thread_id);
     bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);

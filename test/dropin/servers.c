@@ -91,6 +91,25 @@ static void test_handed_over(void)
     EXPECT(late == 100);
 }
 
+/* In front of the library's own, by whose side the flavour's call_rcu() comes here. */
+struct rtrcu_adopted;
+typedef void adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, void (*func)(struct rcu_head *),
+                        bool inside);
+adopt_call rtrcu_adopt_call;
+static unsigned long calls_inside, calls_outside;
+
+/* Who says that it is inside may find a CPU's server, which no grace period keeps for anybody else. */
+void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, void (*func)(struct rcu_head *),
+                      bool inside)
+{
+    static adopt_call *own;
+    if (!own)
+        own = (adopt_call *)dlsym(RTLD_NEXT, "rtrcu_adopt_call");
+    EXPECT(own && (!inside || rcu_read_ongoing()));
+    rtrcu_fetch_add(inside ? &calls_inside : &calls_outside, 1);
+    own(adopted, head, func, inside);
+}
+
 static void test_cpus(void)
 {
     EXPECT(set_cpu_call_rcu_data(-1, NULL) == -EINVAL);
@@ -106,9 +125,53 @@ static void test_cpus(void)
         EXPECT(get_call_rcu_data() == get_cpu_call_rcu_data(0));
         queue_all();
         sched_setaffinity(0, sizeof(before), &before);
+        EXPECT(calls_inside >= COUNT);
     }
     free_all_cpu_call_rcu_data();
     EXPECT(get_cpu_call_rcu_data(0) == NULL);
+}
+
+#define ROUNDS 100
+
+static unsigned int rounds;
+static unsigned long queued_meanwhile, ran_meanwhile;
+
+static void *make_and_free(void *unused)
+{
+    (void)unused;
+    for (unsigned int i = 0; i < ROUNDS; i++) {
+        EXPECT(create_all_cpu_call_rcu_data(0) == 0);
+        free_all_cpu_call_rcu_data();
+        rtrcu_store_release(&rounds, i + 1);
+    }
+    return NULL;
+}
+
+static void run_meanwhile(struct rcu_head *head)
+{
+    rtrcu_fetch_add(&ran_meanwhile, 1); /* by servers of several CPUs at a time */
+    free(head);
+}
+
+/* A server that goes is not queued to any more: its memory is given back to the system. */
+static void test_cpus_come_and_go(void)
+{
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, make_and_free, NULL) == 0);
+    while (rtrcu_load_acquire(&rounds) < ROUNDS) {
+        for (int i = 0; i < 64; i++) {
+            struct rcu_head *head = malloc(sizeof(*head));
+            EXPECT(head);
+            queued_meanwhile++;
+            call_rcu(head, run_meanwhile);
+        }
+        called.quiescent();
+        if (queued_meanwhile % 1024 == 0)
+            rcu_barrier();
+    }
+    EXPECT(pthread_join(thread, NULL) == 0);
+    rcu_barrier();
+    EXPECT(ran_meanwhile == queued_meanwhile);
 }
 
 static uintptr_t deferred, deferred_elsewhere;
@@ -289,7 +352,9 @@ int main(int argc, char **argv)
     test_default();
     test_thread();
     test_handed_over();
+    EXPECT(calls_inside == 0 && calls_outside > 0);
     test_cpus();
+    test_cpus_come_and_go();
     test_defer();
     test_barrier_inside();
     test_counters();

@@ -184,7 +184,9 @@
     X(AdoptedRefusedBoth) \
     X(ServersMarkers) \
     X(ServersCome) \
-    X(ServersFreed)
+    X(ServersFreed) \
+    X(ServersQueued) \
+    X(ServersMade)
 // clang-format on
 
 namespace scenarios

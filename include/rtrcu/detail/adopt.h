@@ -67,7 +67,8 @@ void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted);
 uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted);
 bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 
-void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
+/* @inside: the caller is in a section, which queueing to a CPU's server takes. */
+void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func, bool inside);
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
 
@@ -76,7 +77,7 @@ struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, un
 /* It ends, and what it has left goes to the default one.  Not the default one itself. */
 void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
 struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted);
-/* Of the calling thread's choice, or its CPU's, or the default. */
+/* Of the calling thread's choice, or its CPU's, or the default.  Inside a section, which a CPU's server outlives. */
 struct adopt_server *rtrcu_adopt_server_in_use(struct rtrcu_adopted *adopted);
 struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
 /* 0; -EINVAL: no such CPU; -EEXIST: it has one.  errno likewise. */
@@ -86,8 +87,9 @@ void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_s
 /* Its thread as pthread_t; the caller that asks joins it, and rtrcu_adopt_server_free() does no more. */
 unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
 int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
+/* They have ended when it returns, but for those that another thread has begun to free. */
 void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted);
-/* Not 0: a CPU has a server of its own, which is found inside a section alone. */
+/* Not 0: a CPU has a server of its own, so queueing takes a section. */
 bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);
 
 /* The program's own calls around a fork: no callback is under way between them.  pthread_atfork() does the rest. */

@@ -18,15 +18,19 @@ struct rtrcu_adopted_reader *self()
     return &blocks[plat_thread_id().number];
 }
 
-// A lost wake-up is a dead end, and so is memory that is not given back.
-void begin()
+void begin_with_timeouts(uint32_t kind)
 {
     configure();
     generation = 1;
-    const struct rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_MB, "simulated", &generation, &sleeper,
-                                                nullptr,        self,        nullptr};
+    const struct rtrcu_adopt_flavour flavour = {kind, "simulated", &generation, &sleeper, nullptr, self, nullptr};
     adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
     shared = make_object();
+}
+
+// A lost wake-up is a dead end, and so is memory that is not given back.
+void begin()
+{
+    begin_with_timeouts(RTRCU_ADOPT_MB);
     sim::no_timeouts();
 }
 
@@ -116,9 +120,96 @@ void freed_end()
     sim::expect(rtrcu_load_relaxed(&adopted->cpu_servers) == 0, "no CPU counts as having one");
 }
 
+// ---- a thread queues, as the libraries in liburcu's place have it, while the servers of all CPUs come and go ----
+
+void join()
+{
+    (void)adopt_register(adopted);
+}
+
+void enter()
+{
+    rtrcu_store_release(&self()->word, rtrcu_load_relaxed(&generation));
+    rtrcu_fence_full();
+}
+
+void leave()
+{
+    rtrcu_fence_full();
+    rtrcu_store_release(&self()->word, 0);
+    rtrcu_fence_full();
+    if (rtrcu_load_relaxed(&sleeper) != 0) {
+        rtrcu_store_relaxed(&sleeper, 0);
+        plat_futex_wake_shared(&sleeper, 1);
+    }
+}
+
+void queue_one()
+{
+    bool inside = adopt_has_cpu_servers(adopted);
+    if (inside)
+        enter();
+    sim::until(are_made); // whatever it has seen
+    adopt_server_call(adopt_server_in_use(adopted, inside), &shared->head, free_callback);
+    if (inside)
+        leave();
+    adopt_barrier(adopted);
+    sim::expect(invoked == 1, "the callback has run when the barrier returns");
+}
+
+void come_and_go()
+{
+    sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    all_are_made = true;
+    adopt_servers_free_all(adopted);
+}
+
+// What a freed server leaves waits for the pause of its heir.
+void queued_setup()
+{
+    begin_with_timeouts(RTRCU_ADOPT_MB);
+    all_are_made = false;
+    sim::as_thread(sim::thread("caller", queue_one), join);
+    sim::thread("creator", come_and_go);
+}
+
+// ---- two threads that are online make the servers of all CPUs, beside a barrier ----
+
+uint32_t makers;
+
+void make_all()
+{
+    sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    adopt_unregister(adopted);
+    rtrcu_fetch_add(&makers, (uint32_t)-1);
+}
+
+bool both_have_made()
+{
+    return rtrcu_load_acquire(&makers) == 0;
+}
+
+// A server that is one too many may have the barrier's marker, and waits for whoever is online, its maker too.
+void wait_and_free()
+{
+    adopt_barrier(adopted);
+    sim::until(both_have_made);
+    adopt_servers_free_all(adopted);
+}
+
+void made_setup()
+{
+    begin_with_timeouts(RTRCU_ADOPT_QSBR);
+    makers = 2;
+    pages_before = sim::live_pages();
+    sim::as_thread(sim::thread("first", make_all), join);
+    sim::as_thread(sim::thread("second", make_all), join);
+    sim::thread("barrier", wait_and_free);
+}
+
 } // namespace
 
-extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed;
+extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed, kServersQueued, kServersMade;
 
 const sim::Scenario kServersMarkers = {
     "servers-markers", "what a barrier queues is given back", markers_setup, nullptr, check_invariants, 6000};
@@ -126,5 +217,9 @@ const sim::Scenario kServersCome = {
     "servers-come", "servers come while a barrier counts them", come_setup, nullptr, check_invariants, 12000};
 const sim::Scenario kServersFreed = {
     "servers-freed", "two threads free the servers of all CPUs", freed_setup, freed_end, check_invariants, 12000};
+const sim::Scenario kServersQueued = {
+    "servers-queued", "one queues while servers come and go", queued_setup, nullptr, check_invariants, 12000};
+const sim::Scenario kServersMade = {
+    "servers-made", "two threads make the servers of all CPUs", made_setup, freed_end, check_invariants, 20000};
 
 } // namespace scenarios

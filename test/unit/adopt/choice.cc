@@ -41,6 +41,43 @@ TEST_F(Choice, ACpuThatHasNoneLosesNone)
     EXPECT_FALSE(adopt_has_cpu_servers(adopted));
 }
 
+TEST_F(Choice, ACpuHasOneServerAtMost)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured(), &adopted->ordinary), -EINVAL);
+    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured() - 1, &adopted->ordinary), 0);
+    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured() - 1, &adopted->ordinary), -EEXIST);
+    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured() - 1, nullptr), 0);
+    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+}
+
+/* A server that a program takes from its CPU is its own to free. */
+TEST_F(Choice, ACpuWithoutOneIsPassedOver)
+{
+    if (plat_cpus_configured() < 2)
+        GTEST_SKIP() << "needs two CPUs";
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    adopt_server *taken = adopt_server_of_cpu(adopted, 0);
+    ASSERT_EQ(adopt_server_set_cpu(adopted, 0, nullptr), 0);
+    adopt_servers_free_all(adopted);
+    EXPECT_EQ(count(adopted), 2);
+    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+    adopt_server_free(adopted, taken);
+    EXPECT_EQ(count(adopted), 1);
+}
+
+/* It is freed behind a grace period, which does not wait for whoever is outside. */
+TEST_F(Choice, ACpusServerIsFoundInsideAlone)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    EXPECT_EQ(adopt_server_in_use(adopted, true), &adopted->ordinary);
+    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    EXPECT_EQ(adopt_server_in_use(adopted, false), &adopted->ordinary);
+    EXPECT_NE(adopt_server_in_use(adopted, true), &adopted->ordinary);
+    adopt_servers_free_all(adopted);
+}
+
 /* Whoever found one of them inside its section may queue to it until that ends. */
 TEST_F(Choice, ServersGoBehindAGracePeriod)
 {

@@ -292,6 +292,18 @@ TEST_F(Fork, TheChildsBatchEndsWhereItIsBroken)
     server->batch = {};
 }
 
+/* Another thread was between a CPU's server and the count of them. */
+TEST_F(Fork, TheChildCountsTheCpusThatHaveAServer)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    for (uint32_t counted : {0u, 2u}) {
+        adopted->of_cpu[PLAT_CPU_MAX - 1] = &adopted->ordinary;
+        adopted->cpu_servers = counted;
+        adopt_after_fork_child(&all_, PLAT_NOBODY);
+        EXPECT_EQ(adopted->cpu_servers, 1u);
+    }
+}
+
 /* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
 TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
 {
