@@ -36,8 +36,8 @@ bool forbidden()
 } // namespace
 
 extern const Test kO12;
-const Test kO12 = {"O12",     "direct invocation against registration; broken: the updater does not fence",
-                   "tso",     &broken,
-                   forbidden, {updater, newcomer, nullptr}};
+const Test kO12 = {"O12",       "direct invocation against registration; broken: the updater does not fence",
+                   "tso alone", &broken,
+                   forbidden,   {updater, newcomer, nullptr}};
 
 } // namespace litmus

@@ -35,8 +35,8 @@ bool forbidden()
 } // namespace
 
 extern const Test kO20;
-const Test kO20 = {"O20",     "who wakes against who looks for nobody; broken: the look does not fence",
-                   "tso",     &broken,
-                   forbidden, {waker, look, nullptr}};
+const Test kO20 = {"O20",       "who wakes against who looks for nobody; broken: the look does not fence",
+                   "tso alone", &broken,
+                   forbidden,   {waker, look, nullptr}};
 
 } // namespace litmus

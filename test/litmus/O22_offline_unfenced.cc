@@ -37,8 +37,8 @@ bool forbidden()
 } // namespace
 
 extern const Test kO22;
-const Test kO22 = {"O22",     "going offline against no fence; broken: the word changes by a store",
-                   "tso",     &broken,
-                   forbidden, {owner, asker, nullptr}};
+const Test kO22 = {"O22",       "going offline against no fence; broken: the word changes by a store",
+                   "tso alone", &broken,
+                   forbidden,   {owner, asker, nullptr}};
 
 } // namespace litmus

@@ -37,8 +37,8 @@ bool forbidden()
 } // namespace
 
 extern const Test kO2;
-const Test kO2 = {"O2",      "cookie against begin; broken: no fence between unlinking and cookie",
-                  "tso",     &broken,
-                  forbidden, {updater, crank, nullptr}};
+const Test kO2 = {"O2",        "cookie against begin; broken: no fence between unlinking and cookie",
+                  "tso alone", &broken,
+                  forbidden,   {updater, crank, nullptr}};
 
 } // namespace litmus

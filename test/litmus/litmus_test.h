@@ -8,7 +8,8 @@ namespace litmus
 struct Test {
     const char *name;
     const char *what;
-    const char *shows; // the weakest model that is needed to see the mutant fail: sc, tso, pso
+    const char *shows; // the first of sc, tso, pso that sees the mutant fail, and so do the next; "tso alone": not pso,
+                       // where an acquire waits for the releases before it
     bool *broken;
     bool (*forbidden)();
     void (*threads[3])(); // the last may be null
