@@ -4,21 +4,22 @@
 import re
 
 MACHINE = {"__x86_64__": "False", "__aarch64__": "True", "__riscv": "False"}
-DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)$")
+DIRECTIVE = re.compile(r"^([ \t]*#[ \t]*)(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(.*)$")
+KNOWN = re.compile(r"(?:True|False|&&|\|\||!(?!=)|[\s()])+")
 
 
 def holds(word, rest):
-    """True or False; None: it asks for something else."""
-    if word in ("ifdef", "ifndef"):
-        rest = f"{'!' if word == 'ifndef' else ''}defined({rest.strip()})"
-    if rest.rstrip().endswith("\\"):
-        return None
+    """True or False; None: it asks for something else, or in another way."""
+    if word.endswith("def"):
+        rest = f"{'!' if word.endswith('ndef') else ''}defined({rest.strip()})"
     text = re.sub(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))",
-                  lambda match: MACHINE.get(match[1] or match[2], match[1] or match[2]), rest)
-    text = text.replace("&&", " and ").replace("||", " or ").replace("!", " not ").strip()
-    if not text or not set(re.findall(r"\w+", text)) <= {"True", "False", "and", "or", "not"}:
+                  lambda match: f" {MACHINE.get(match[1] or match[2])} ", rest)
+    if not KNOWN.fullmatch(text):
         return None
-    return bool(eval(text))  # of these five words
+    try:
+        return bool(eval(text.replace("&&", " and ").replace("||", " or ").replace("!", " not ").strip()))
+    except (SyntaxError, TypeError):
+        return None
 
 
 class Open:
@@ -29,33 +30,37 @@ class Open:
         self.known, self.done = self.read is not None, self.read is True
 
     def goes_on(self, word, rest):
+        """Is this the first of it that is not known?  What has been left out stays so."""
         if not self.known:
-            return
-        found = True if word == "else" else holds("if", rest)
+            return False
+        found = True if word == "else" else holds(word.removeprefix("el"), rest)
         if found is None and not self.done:
-            self.known, self.read = False, None  # what has been left out stays so
-            return
+            self.known, self.read = False, None
+            return True
         self.read = not self.done and found is True
         self.done = self.done or self.read
+        return False
 
 
 def as_on_aarch64(text):
-    """The same length; what is not read there, and the directives that say so, are blank."""
+    """The same length; what is not read there, and the directives that say so, are blank.  An #elif of which all before
+    it is blank becomes an #if: so those that are left are whole.
+    """
     lines, opened = [], []
     for line in text.split("\n"):
         match = DIRECTIVE.match(line)
         decided = False
         if match:
-            word, rest = match.groups()
-            if word in ("if", "ifdef", "ifndef"):
+            head, word, rest = match.groups()
+            if word.startswith("if"):
                 opened.append(Open(word, rest))
                 decided = opened[-1].known
+            elif opened and word == "endif":
+                decided = opened.pop().known
             elif opened:
-                if word == "endif":
-                    decided = opened.pop().known
-                else:
-                    opened[-1].goes_on(word, rest)
-                    decided = opened[-1].known
+                if opened[-1].goes_on(word, rest):
+                    line = f"{head}{word.removeprefix('el')}{rest}  "
+                decided = opened[-1].known
         hidden = decided or any(one.read is False for one in opened)
         lines.append(" " * len(line) if hidden else line)
     return "\n".join(lines)

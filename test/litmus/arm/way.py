@@ -11,6 +11,8 @@ CONTROL = re.compile(r"\b(?:if|else|for|while|do|switch|case|default|sizeof|type
 OUT = re.compile(r"\b(return|goto|break|continue|abort|exit|_exit|pthread_exit|plat_die|__builtin_\w+)\b|"
                  r"^(?!RTRCU_|INVARIANT)([A-Z][A-Z0-9_]*)\(|\b(?:for|while) ?\(.*\)$")
 LOOP = re.compile(r"^(?:for|while|do|switch)\b")
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.)*", re.M | re.S)
+GUARD = re.compile(r"\A\s*#ifndef (\w+)\n#define \1\n")  # of a header: no condition
 
 
 def words(text):
@@ -64,10 +66,18 @@ class Reader:
         word = text.lstrip("# \t").split(None, 1)[0:1]
         if word and word[0].startswith("if"):
             self.unmet.append(words(text))
-        elif word and word[0] in ("else", "elif"):
+        elif word and word[0].startswith("el"):
             self.unmet[-1:] = [f"{words(text)} of {self.unmet[-1] if self.unmet else ''}"]
         elif word == ["endif"]:
             self.unmet = self.unmet[:-1]
+
+
+def around(text):
+    """@text: of a file up to a definition.  The conditional compilation that is open there, a list of texts."""
+    reader = Reader()
+    for directive in DIRECTIVE.findall(GUARD.sub("", text)):
+        reader.directive(directive)
+    return reader.unmet
 
 
 def way_to(text):
@@ -79,10 +89,10 @@ def way_to(text):
     reader.start = at = body
     while at < len(text):
         if text[at] == "#" and not text[text.rfind("\n", 0, at) + 1:at].strip() and not macro:
-            end = text.find("\n", at) % (1 << 40)
+            end = DIRECTIVE.match(text, text.rfind("\n", 0, at) + 1).end()
             reader.directive(text[at:end])
-            text = text[:at] + " " * (min(end, len(text)) - at) + text[end:]  # what it interrupts goes on behind it
-            at = end + 1
+            text = text[:at] + " " * (end - at) + text[end:]  # what it interrupts goes on behind it
+            at = end
             continue
         if text[at] in "([":
             depth += 1
