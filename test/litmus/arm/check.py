@@ -9,9 +9,9 @@ is taken away in a copy of the source's text: a read-modify-write, an acquire or
 goes.  A line marked `!` must fail without its order, the others must not, and all that are marked `+` must fail
 together: so the marks say what each ordering needs.
 
-A shape takes it that its places are reached.  What decides that in their functions stands in ways.txt, and must be as
-it is there: a new condition, loop or return before one asks for somebody to look, and then for --renew-ways.  Exit 0:
-all is as the shapes say; 1: not; 2: wrong usage.
+A shape takes it that its places are reached.  What decides that in their functions, and around these, stands in
+ways.txt, and must be as it is there: a new condition, loop or return before one, or one more like it, asks for somebody
+to look, and then for --renew-ways.  Exit 0: all is as the shapes say; 1: not; 2: wrong usage.
 """
 
 import copy
@@ -23,6 +23,8 @@ sys.dont_write_bytecode = True
 import known  # noqa: E402
 import model  # noqa: E402
 import source as library  # noqa: E402
+from machine import MACHINE  # noqa: E402
+from way import words  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 WEAKER = {"load_acquire": "load_relaxed", "load_consume": "load_relaxed", "store_release": "store_relaxed"}
@@ -50,7 +52,7 @@ def with_relaxed_updates(source):
     """The real wrappers, and relaxed ones of the read-modify-writes for the mutants."""
     text = source.text(library.ATOMICS)
     for name in ("exchange", "fetch_add", "fetch_or", "fetch_and", "compare_exchange"):
-        text += f"\n#define rtrcu_relaxed_{name}(p) __ATOMIC_RELAXED\n"
+        text += f"\n#define rtrcu_relaxed_{name}(p) __atomic_{name}(p, __ATOMIC_RELAXED)\n"
     return text
 
 
@@ -105,12 +107,12 @@ def check_shape(root, shape):
     return len(wrong)
 
 
-def ways_of(root, shapes):
+def ways_of(source, shapes):
     """What decides in the source whether each place is reached: a line for each of which anything does."""
     lines = set()
     for shape in shapes:
         try:
-            library.program(shape, library.Source(root))
+            library.program(shape, source)
         except library.ShapeError:
             continue  # which check_shape() says
         lines |= {f"{' '.join(line.place)}: {' ; '.join(line.way)}" for thread in shape.threads for line in thread
@@ -118,16 +120,32 @@ def ways_of(root, shapes):
     return sorted(lines)
 
 
-def check_ways(root, shapes, renew):
+def check_ways(source, shapes, renew):
     file = HERE / "ways.txt"
-    now = ways_of(root, shapes)
+    now = ways_of(source, shapes)
     if renew:
         head = ("# SPDX-License-Identifier: MIT OR Apache-2.0\n"
-                "# What decides whether a place of shapes.txt is reached; made by check.py --renew-ways.\n")
+                "# What decides whether a place of shapes.txt is reached, and which it is of those alike there;\n"
+                "# made by check.py --renew-ways.\n")
         file.write_text(head + "\n".join(now) + "\n", encoding="utf-8")
     known_ways = {line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")}
     wrong = [f"not in ways.txt: {line}" for line in now if line not in known_ways]
     wrong += [f"no more in the source: {line}" for line in sorted(known_ways.difference(now))]
+    for text in wrong:
+        print(text)
+    return len(wrong)
+
+
+def check_macros(source):
+    """Of what @source has been asked for, and of what the compiler brings, there is no macro elsewhere."""
+    names = {name for _, name in source.names}
+    wrong = []
+    for folder in ("include", "src"):
+        for file in sorted((source.root / folder).rglob("*.[ch]")):
+            path = str(file.relative_to(source.root))
+            wrong += [f"{path}: {words(macro[0])}: this name is read elsewhere" for macro in source.macros(path, r"\w+")
+                      if (macro["name"] in names and (path, macro["name"]) not in source.names)
+                      or macro["name"] in MACHINE or re.match("__(?:atomic|ATOMIC)_", macro["name"])]
     for text in wrong:
         print(text)
     return len(wrong)
@@ -161,7 +179,9 @@ def main(arguments):
         except library.ShapeError as error:
             print(f"{shape.tag}: {error}")
             wrong += 1
-    wrong += check_ways(arguments[0], copy.deepcopy(shapes), len(arguments) == 2)
+    source = library.Source(arguments[0])
+    wrong += check_ways(source, copy.deepcopy(shapes), len(arguments) == 2)
+    wrong += check_macros(source)
     wrong += check_ledger(pathlib.Path(arguments[0]), {shape.tag for shape in shapes})
     print(f"{wrong} things are not as the shapes say" if wrong else "every shape holds, and needs what it says")
     return 1 if wrong else 0

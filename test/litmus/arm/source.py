@@ -11,12 +11,15 @@ import re
 
 from machine import as_on_aarch64
 from model import Event, Program
-from way import way_to
+from way import around, way_to, words
 
 ATOMICS = "include/rtrcu/detail/atomic.h"
 FENCES = "include/rtrcu/detail/fence.h"
 FULL = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+ACCESS = re.compile(r"#define \w+\([^)]*\)[\s\\]*(RTRCU_UPDATE\()?__atomic_\w+\([^;?{}]*?"
+                    r"__ATOMIC_(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b")
+MACRO = r"^[ \t]*#[ \t]*(?P<what>define|undef)[ \t]+(?P<name>%s)\b(?P<rest>(?:[^\\\n]|\\.)*)"
 CALLS = ("call", "again")
 KINDS = {"read", "write", "set", "or", "and", "add", "cas"}
 
@@ -30,6 +33,7 @@ class Source:
 
     def __init__(self, root, changes=None):
         self.root, self.changes, self.seen = pathlib.Path(root), changes or {}, {}
+        self.names = set()  # (path, name) of each function and macro that has been asked for
 
     def text(self, path):
         """As aarch64's compiler reads it, without comments; what stands behind keeps its place."""
@@ -38,45 +42,66 @@ class Source:
             self.seen[path] = as_on_aarch64(COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text))
         return self.seen[path]
 
+    def macros(self, path, name):
+        """The #defines and #undefs of what matches @name."""
+        return list(re.finditer(MACRO % name, self.text(path), re.M | re.S))
+
     def with_values(self, text):
         """Names that the fences' header defines for the machine, with what they are there."""
-        for name, value in re.findall(r"^#define (RTRCU_\w+) (\d+)$", self.text(FENCES), re.M):
-            text = re.sub(rf"\b{name}\b", f"{name} = {value}", text)
+        for name in sorted(set(re.findall(r"\bRTRCU_\w+\b", text))):
+            found = [" ".join([words(match["rest"]) or match["what"], *around(self.text(FENCES)[:match.start()])])
+                     for match in self.macros(FENCES, name)]
+            if found:
+                self.names.add((FENCES, name))
+                text = re.sub(rf"\b{name}\b", f"{name} = {', '.join(found)}", text)
         return text
 
+    def body(self, path, function):
+        """Where the function or macro stands: (begin, end).  No other has its name, nor is it undefined behind it."""
+        self.names.add((path, function))
+        text, macros = self.text(path), self.macros(path, re.escape(function))
+        defined = [match for match in macros if match["what"] == "define"]
+        heads = list(re.finditer(rf"^(?!\s|/|#)[^\n;]*\b{re.escape(function)}\(", text, re.M))
+        heads = [head for head in heads if text.find("{", head.end()) < text.find(";", head.end()) % (1 << 40)]
+        if len(heads) + len(defined) != 1 or macros[-1:] != defined:
+            raise ShapeError(f"{path}: there is no function {function}(), or two, or an #undef behind it")
+        if not defined:
+            return heads[0].start(), text.index("\n}\n", heads[0].start())
+        if not defined[0]["rest"].startswith("("):
+            raise ShapeError(f"{path}: {function} is a macro without arguments")
+        return defined[0].start(), defined[0].end()
+
+    def definition(self, path, name):
+        """The text of what orders are read from, which must be the only one that there can be."""
+        begin, end = self.body(path, name)
+        unmet = around(self.text(path)[:begin])
+        if unmet:
+            raise ShapeError(f"{path}: what {name}() is depends on {' and '.join(unmet)}")
+        return self.text(path)[begin:end]
+
     def fence_is_full(self):
-        begin, end = self.body(FENCES, "rtrcu_fence_full")
-        before, fence, _ = self.text(FENCES)[begin:end].partition(FULL)
+        before, fence, _ = self.definition(FENCES, "rtrcu_fence_full").partition(FULL)
         return bool(fence) and not way_to(before)
 
-    def body(self, path, function):
-        """Where the function or macro stands: (begin, end)."""
-        macros = list(re.finditer(rf"^#define {re.escape(function)}\((?:[^\\\n]|\\\n)*", self.text(path), re.M))
-        if len(macros) == 1:
-            return macros[0].start(), macros[0].end()
-        heads = list(re.finditer(rf"^(?!\s|/)[^\n;]*\b{re.escape(function)}\(", self.text(path), re.M))
-        heads = [head for head in heads if self.text(path).find("{", head.end()) < (
-            self.text(path).find(";", head.end()) % (1 << 40))]
-        if len(heads) != 1 or macros:
-            raise ShapeError(f"{path}: there is no function {function}(), or two")
-        begin = heads[0].start()
-        return begin, self.text(path).index("\n}\n", begin)
-
-    def definition(self, path, macro):
-        begin, end = self.body(path, macro)
-        return self.text(path)[begin:end]
+    def update_fences(self):
+        """Does RTRCU_UPDATE() fence behind what it does, always?"""
+        definition = self.definition(ATOMICS, "RTRCU_UPDATE")
+        head = re.match(r"#define \w+\((\w+)\)", definition)
+        if not head:
+            return False
+        before, fence, behind = definition[head.end():].rpartition(FULL)
+        does = re.compile(rf"\b(?<!__typeof__\(){head[1]}\b")
+        return bool(fence and does.search(before)) and not does.search(behind) and not way_to(head[0] + before)
 
     def wrapper_orders(self, name):
         """What <rtrcu/detail/atomic.h> makes of rtrcu_<name>() on aarch64."""
-        definition = self.definition(ATOMICS, f"rtrcu_{name}")
-        order = re.search(r"__ATOMIC_(\w+)", definition).group(1)
+        match = ACCESS.match(self.definition(ATOMICS, f"rtrcu_{name}"))
+        if not match:
+            raise ShapeError(f"{ATOMICS}: rtrcu_{name}() is not one access, or one in RTRCU_UPDATE()")
+        update, order = match.groups()
         orders = {"RELAXED": set(), "CONSUME": {"acquire"}, "ACQUIRE": {"acquire"}, "RELEASE": {"release"},
-                  "SEQ_CST": {"acquire", "release"}}[order]
-        if "RTRCU_UPDATE(" in definition:
-            before, fence, _ = self.definition(ATOMICS, "RTRCU_UPDATE").partition(FULL)
-            if fence and not way_to(before):
-                orders.add("fence")
-        return frozenset(orders)
+                  "ACQ_REL": {"acquire", "release"}, "SEQ_CST": {"acquire", "release"}}[order]
+        return frozenset(orders | {"fence"} if update and self.update_fences() else orders)
 
 
 @dataclasses.dataclass
@@ -142,7 +167,8 @@ def find(source, line, behind):
     if match:
         behind[path, function] = match.end()
         line.found = (path, match.start(), match.end())
-        line.way = way_of(source, path, head, match.start())
+        alike = [one.start() for one in re.compile(pattern).finditer(source.text(path), head, end)]
+        line.way = way_of(source, path, head, match.start(), alike)
     return match.group(1) if match and kind != "heavy" else kind if match else None
 
 
@@ -156,11 +182,14 @@ def find_call(source, line, behind):
     if at < 0 or (at != calls[0] and line.words[0] == "call"):
         raise ShapeError(f"line {line.number}: {path}: {function}() has no {call} here, or one before it")
     behind[path, function] = at + len(call)
-    line.found, line.way = (path, at, at + len(call)), way_of(source, path, head, at)
+    line.found, line.way = (path, at, at + len(call)), way_of(source, path, head, at, calls)
 
 
-def way_of(source, path, head, at):
-    return tuple(source.with_values(text) for text in way_to(source.text(path)[head:at]))
+def way_of(source, path, head, at, alike):
+    """What decides whether what stands @at is reached; and which it is, where more in the function are @alike."""
+    ways = around(source.text(path)[:head]) + way_to(source.text(path)[head:at])
+    which = [f"{sum(start <= at for start in alike)} of {len(alike)} there"] if len(alike) > 1 else []
+    return tuple([source.with_values(text) for text in ways] + which)
 
 
 def event_of(source, line, behind):
