@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <memory>
 #include <sched.h>
 #include <sys/resource.h>
 #include <thread>
@@ -14,6 +13,7 @@
 
 #include "../../support/internals.h"
 #include "../../support/sync.h"
+#include "../../support/trapped.h"
 #include "../../support/variant.h"
 
 namespace
@@ -55,7 +55,7 @@ std::vector<int> own_cpus()
     return cpus;
 }
 
-/* A thread that may run on one CPU alone, and runs there or sleeps. */
+/* A thread that runs on one CPU. */
 class Bound
 {
     std::atomic<bool> bound_{false}, stop_{false};
@@ -63,7 +63,7 @@ class Bound
     std::atomic<long> switched_out_{0};
     std::thread thread_;
 
-    void run(int cpu, bool sleeps)
+    void run(int cpu)
     {
         EXPECT_EQ(plat_cpu_bind(cpu), 0);
         bound_ = true;
@@ -72,13 +72,11 @@ class Bound
             getrusage(RUSAGE_THREAD, &usage);
             switched_out_ = usage.ru_nivcsw; /* while it wanted to run */
             rounds_++;
-            if (sleeps)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     }
 
   public:
-    Bound(int cpu, bool sleeps) : thread_([=, this] { run(cpu, sleeps); })
+    explicit Bound(int cpu) : thread_([=, this] { run(cpu); })
     {
         EXPECT_TRUE(test::eventually([&] { return bound_.load(); }));
     }
@@ -96,21 +94,38 @@ class Bound
     }
 };
 
-/* How often a thread that runs on @of is switched out while one that may run on @from alone makes so many visits. */
+/* The calling thread may run on one CPU alone, for as long as this is there. */
+class BoundHere
+{
+    cpu_set_t saved_;
+
+  public:
+    explicit BoundHere(int cpu)
+    {
+        EXPECT_EQ(sched_getaffinity(0, sizeof(saved_), &saved_), 0);
+        EXPECT_EQ(plat_cpu_bind(cpu), 0);
+    }
+    ~BoundHere()
+    {
+        EXPECT_EQ(sched_setaffinity(0, sizeof(saved_), &saved_), 0);
+    }
+    BoundHere(const BoundHere &) = delete;
+    BoundHere &operator=(const BoundHere &) = delete;
+};
+
+/* How often a thread that runs on @of is switched out while one that may run on @from alone makes so many visits.  The
+ * process lists its main thread first and the visitor last: neither may run where the runner does. */
 long switches(int of, int from, int visits)
 {
-    std::unique_ptr<Bound> runner;
-    Bound before(from,
-                 true); /* whichever thread the process lists first or last, it may not run where the other does */
-    runner = std::make_unique<Bound>(of, false);
-    Bound behind(from, true);
+    BoundHere main(from);
+    Bound runner(of);
     long seen = 0;
     std::thread visitor([&] {
         EXPECT_EQ(plat_cpu_bind(from), 0);
-        long begun = runner->switched_out();
+        long begun = runner.switched_out();
         for (int i = 0; i < visits; i++) {
             EXPECT_EQ(plat_fence_by_visit(nullptr), 0);
-            seen = runner->switched_out() - begun; /* it runs again by then */
+            seen = runner.switched_out() - begun; /* it runs again by then */
         }
     });
     visitor.join();
@@ -135,6 +150,50 @@ TEST(Fence, VisitSaysWhichCpuIsNext)
     std::vector<int> cpus = own_cpus();
     EXPECT_TRUE(error == 0 || error == -EXDEV) << error;
     EXPECT_NE(std::find(cpus.begin(), cpus.end(), static_cast<int>(next)), cpus.end()) << next;
+}
+
+/* ---- a visit that is refused half-way ---- */
+
+pid_t visitor_id;
+test::Worker *kernel; /* does for the visitor what it asks for */
+int allowed, last_error;
+
+/* So many times it may go elsewhere; then once not. */
+long refuse_later()
+{
+    if (allowed-- == 0)
+        return last_error;
+    long result = -1;
+    kernel->run([&result] {
+        auto *set = reinterpret_cast<const cpu_set_t *>(test::third_argument.load());
+        result = sched_setaffinity(visitor_id, sizeof(*set), set) == 0 ? 0 : -errno;
+    });
+    return result;
+}
+
+/* On one CPU alone it would stay there for the life of its thread. */
+TEST(Fence, AVisitThatIsRefusedComesBackToItsOwnCpus)
+{
+    const int as_the_kernel[] = {-EPERM, -EINVAL}, as_said[] = {-EPERM, -EXDEV};
+    std::vector<int> before = own_cpus();
+    if (before.size() < 2 || TEST_EMULATED)
+        GTEST_SKIP() << "one CPU alone, or an emulator, whose calls are not the program's";
+    test::Worker worker;
+    kernel = &worker;
+    for (int i = 0; i < 2; i++) {
+        bool trapped = false;
+        std::thread([&, i] {
+            visitor_id = gettid();
+            allowed = static_cast<int>(before.size()) - 1;
+            last_error = as_the_kernel[i];
+            trapped = test::trap(SYS_sched_setaffinity, nullptr, refuse_later);
+            EXPECT_TRUE(!trapped || plat_fence_by_visit(nullptr) == as_said[i]) << i;
+            EXPECT_EQ(own_cpus(), before) << i;
+        }).join();
+        if (!trapped)
+            GTEST_SKIP() << "no call can be trapped here";
+        EXPECT_LT(allowed, -1) << "it was refused, and went on";
+    }
 }
 
 } // namespace
