@@ -23,12 +23,29 @@ bool (*may_come)();
 void (*come)();
 sigjmp_buf lies_down;
 
-/* Roughly, and not in what it calls: all of its steps, each with the steps before it, would take seconds. */
+/* The body's last instruction by now, and the stack there; where the stack was at the beginning of the function that it
+ * has called, 0 = it is in none. */
+uintptr_t last_at, last_stack, callee_stack;
+
+/* Not in what it calls: all of its steps, each with the steps before it, would take seconds. */
 bool is_in_the_body(const void *context)
 {
-    constexpr uintptr_t longest = 512;
-    auto at = static_cast<uintptr_t>(static_cast<const ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP]);
-    return at - body_at < longest;
+    constexpr uintptr_t shortest_call = 2, longest_call = 7;
+    const auto &registers = static_cast<const ucontext_t *>(context)->uc_mcontext.gregs;
+    auto at = static_cast<uintptr_t>(registers[REG_RIP]), stack = static_cast<uintptr_t>(registers[REG_RSP]);
+    if (callee_stack ? stack <= callee_stack : last_at == 0 && at != body_at)
+        return false;
+    callee_stack = 0;
+    if (last_at != 0 && stack + sizeof(uintptr_t) == last_stack) {
+        uintptr_t bytes = *reinterpret_cast<const uintptr_t *>(stack) - last_at; /* pushed by a call: its own */
+        if (bytes >= shortest_call && bytes <= longest_call) {
+            callee_stack = stack;
+            return false;
+        }
+    }
+    last_at = at;
+    last_stack = stack;
+    return true;
 }
 
 /* It comes, and wakes the worker. */
@@ -60,6 +77,7 @@ class WorkerSteps : public DriveWorld
         bool trapped = false;
         has_come = false;
         sleeps_on = false;
+        last_at = callee_stack = 0;
         std::thread([&trapped, body] {
             trapped = test::trap(SYS_futex, &worker->thread.event, look_at_the_sleep);
             if (!trapped || sigsetjmp(lies_down, 1) != 0)
