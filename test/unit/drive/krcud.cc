@@ -556,32 +556,35 @@ INSTANTIATE_TEST_SUITE_P(Levels, Nice, testing::Values(0, 1, 4));
 #if defined(__x86_64__)
 
 struct krcud *claimed;
-volatile bool claimed_open;
+std::atomic<uint32_t> came_to;
 
-/* Behind the first instruction from which the thread that is being made is this one's to make. */
-void look_behind_a_step(int, siginfo_t *, void *context)
+/* Behind the first instruction from which the thread that is being made is this one's to make: a signal comes. */
+void raise_behind_a_step(int, siginfo_t *, void *context)
 {
     if (rtrcu_load_relaxed(&claimed->thread.state) != DRIVE_STARTING)
         return;
-    claimed_open = sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1) == 0;
     test::SteppedBy::end_behind(context);
+    raise(SIGUSR1);
 }
 
-/* The child of a handler that forks then is free to make one, and the thread makes another for the same list. */
+/* The child of a handler that forks then is free to make one, and the thread makes another for the same list.  The
+ * signal waits for the first instruction behind which a handler may come. */
 TEST_F(Krcud, NoHandlerComesWhileOneIsMade)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delivers signals later";
     keep();
-    test::SteppedBy traps(look_behind_a_step);
+    test::SteppedBy traps(raise_behind_a_step);
     reader_record *record = world_.craft(0);
     claimed = &drive_->krcud[0];
-    claimed_open = true;
+    came_to = DRIVE_NONE;
+    auto saved = signal(SIGUSR1, [](int) { came_to = rtrcu_load_relaxed(&claimed->thread.state); });
     test::SteppedBy::begin();
     bool given = drive_krcud_give(drive_, record, 0, false);
     test::SteppedBy::end();
+    signal(SIGUSR1, saved);
     EXPECT_TRUE(given);
-    EXPECT_FALSE(claimed_open);
+    EXPECT_EQ(came_to, static_cast<uint32_t>(DRIVE_RUNNING));
 }
 
 #endif
