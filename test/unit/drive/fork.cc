@@ -327,6 +327,30 @@ TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
     EXPECT_EQ(drive_->krcud[0].serving, 0u);
 }
 
+/* The same of a turn in a thread that is no daemon. */
+TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
+{
+    static struct drive *drive;
+    static reader_record *record;
+    drive = drive_;
+    record = world_.craft(0);
+    drive_->krcud[1].thread.state = DRIVE_RUNNING; /* it does nothing: the queue stays on its list */
+    make_ready(record, 1, [](rcu_head *) {
+        drive->generation++;
+        drive->aside.serving = 0;
+        *drive_slot(record) = {};
+        EXPECT_TRUE(drive_krcud_give(drive, record, 1, false));
+    });
+    struct drive_share share = {};
+    share.ns = PLAT_FOREVER;
+    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_EQ(drive_->krcud[1].first, record);
+    EXPECT_EQ(drive_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(drive_->aside.serving, 0u);
+    drive_->krcud[1].thread.state = DRIVE_NONE;
+}
+
 /* What its lock guards may be torn, in the child for ever; below the queues' locks nothing is. */
 TEST_F(ForkTurn, AHandlerThatInterruptedTheLibraryIsToldSo)
 {
@@ -386,6 +410,35 @@ TEST_F(ForkTurn, TheForkerIsTheThreadThatTheChildHas)
         rtrcu_store_relaxed(&rtrcu_self.thread_id, 0); /* asked for anew */
     } while (is_child && !HasFailure());
     EXPECT_GT(step, 20);
+}
+
+volatile long with_a_forker, without_a_time;
+
+void look_for_the_time(int, siginfo_t *, void *)
+{
+    bool is_free = rtrcu_load_relaxed(&interrupted->forker) == 0;
+    with_a_forker = with_a_forker + !is_free;
+    without_a_time = without_a_time + (is_free && rtrcu_load_relaxed(&interrupted->forked_ns) == 0);
+}
+
+/* Who is next need not be woken: it may come at the first instruction behind which nobody is the forker. */
+TEST_F(ForkTurn, TheTimeIsSaidBeforeTheNextMayFork)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later, or takes too many steps";
+    test::SteppedBy traps(look_for_the_time);
+    interrupted = drive_;
+    with_a_forker = 0;
+    without_a_time = 0;
+    drive_before_fork(drive_);
+    ASSERT_EQ(drive_->forked_ns, 0);
+    test::SteppedBy::begin();
+    drive_after_fork_parent(drive_);
+    test::SteppedBy::end();
+    EXPECT_EQ(drive_->forker, 0u);
+    EXPECT_NE(drive_->forked_ns, 0);
+    EXPECT_GT(with_a_forker, 10);
+    EXPECT_EQ(without_a_time, 0);
 }
 
 #endif
