@@ -244,6 +244,64 @@ CHILD(forks_while_another_configures)
     end_both();
 }
 
+/* Another thread of the child, which asks for a change that is refused, and so is done as soon as it has the lock. */
+class Refused
+{
+    std::atomic<pid_t> id_{0};
+    std::atomic<bool> done_{false};
+    std::thread thread_;
+
+  public:
+    Refused()
+        : thread_([this] {
+              struct rtrcu_config config = {};
+              config.size = 1;
+              id_ = gettid();
+              REQUIRE(rtrcu_configure(&config) < 0);
+              done_ = true;
+          })
+    {
+    }
+    void is_waiting()
+    {
+        REQUIRE(test::eventually([this] { return id_ && (done_ || test::is_asleep(id_)); }));
+        REQUIRE(!done_);
+    }
+    void is_done()
+    {
+        thread_.join();
+    }
+};
+
+Refused *refused;
+
+/* While the thread is about to go back to light fences, and has the lock of the configuration. */
+long fork_inside()
+{
+    if (is_inside.exchange(true))
+        return 0;
+    fork_here();
+    if (forked == 0) {
+        refused = new Refused;
+        refused->is_waiting();
+    }
+    return 0;
+}
+
+CHILD(forks_while_it_configures)
+{
+    std::thread([] {
+        if (!test::trap(SYS_membarrier, nullptr, fork_inside))
+            _exit(3);
+        set_membarrier(RTRCU_MEMBARRIER_AUTO);
+        REQUIRE(is_inside);
+        if (forked == 0)
+            refused->is_done();
+        set_membarrier(RTRCU_MEMBARRIER_AUTO);
+        end_both();
+    }).join();
+}
+
 class ForkCalls : public testing::Test
 {
   protected:
@@ -285,6 +343,15 @@ TEST_F(ForkCalls, WhileAnotherThreadConfigures)
     test::ChildResult result = test::run_child("forks_while_another_configures", {"RTRCU_MEMBARRIER=off"});
     if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
         GTEST_SKIP() << "no call can be trapped here, or membarrier is not had";
+    EXPECT_TRUE(exited_well(result));
+}
+
+/* The lock stays the thread's in the child too, where it goes on. */
+TEST_F(ForkCalls, ByAHandlerWhileTheThreadConfigures)
+{
+    test::ChildResult result = test::run_child("forks_while_it_configures", {"RTRCU_MEMBARRIER=off"});
+    if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
+        GTEST_SKIP() << "no call can be trapped here";
     EXPECT_TRUE(exited_well(result));
 }
 
