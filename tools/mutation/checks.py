@@ -217,6 +217,14 @@ def run_program(words, environment, limit, errors=subprocess.DEVNULL):
     return f"signal {-status}" if status < 0 else f"exit {status}", text
 
 
+def outcome_of(words, environment, limit):
+    """Of tests of GoogleTest whose names are chosen: why they do not pass, None if they do; SKIPPED where one looked at
+    nothing.
+    """
+    reason, output = run_program([*words, "--gtest_brief=0"], environment, limit)
+    return SKIPPED if reason is None and "[  SKIPPED ]" in output else reason
+
+
 def why_unseen(faulty, clean, limit):
     """Why a fault does not count as seen by a test; None if it does: the test does not pass, twice, and passes without
     the fault, in a third of the time where it came to no end.  Both are called with a limit, and say why the test did

@@ -94,12 +94,6 @@ def tests_of(program):
     return names
 
 
-def fails(words, environment, limit):
-    """Why the test does not pass, None if it does."""
-    reason, output = checks.run_program(words, environment, limit)
-    return checks.SKIPPED if reason is None and "[  SKIPPED ]" in output else reason
-
-
 class Fault:
     """The library with one function emptied, and the programs that compile it in."""
 
@@ -109,7 +103,7 @@ class Fault:
         self.changed = Changed(run.build, {path: text}, run.scratch / f"{name}{abs(hash(body))}")
 
     def command(self, program, test):
-        words = [str(program), f"--gtest_filter={test}", "--gtest_brief=0"]
+        words = [str(program), f"--gtest_filter={test}"]
         if self.path.startswith("include/"):
             parts = (f"{program.name}.dir", f"{program.name}_c.dir")
             words[0] = str(self.changed.link(f"test/api/{program.name}", parts))
@@ -117,8 +111,8 @@ class Fault:
 
     def why_unseen_by(self, program, test):
         words, environment = self.command(program, test)
-        return checks.why_unseen(lambda limit: fails(words, environment, limit),
-                                 lambda limit: fails([str(program), *words[1:]], {}, limit), LIMIT)
+        return checks.why_unseen(lambda limit: checks.outcome_of(words, environment, limit),
+                                 lambda limit: checks.outcome_of([str(program), *words[1:]], {}, limit), LIMIT)
 
 
 def read(path):
@@ -164,7 +158,9 @@ def check(run, rows):
         print(f"{name} {body}: {len(tests)} tests", flush=True)
     if skipped and not seen:
         wrong.append(f"each of {skipped} tests was skipped, and nothing was looked at")
-    wrong += seeded.check(run, -(-run.arguments.sample // 4), run.arguments.seed)
+    wrong_seeded, skipped_seeded = seeded.check(run, -(-run.arguments.sample // 4), run.arguments.seed)
+    wrong += wrong_seeded
+    skipped += skipped_seeded
     wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
               for what in run.known.misfits(run.build.root)]
     print("\n".join(wrong))

@@ -10,7 +10,7 @@ import random
 import sys
 
 from mutation.build import LIBRARY, Changed
-from mutation.checks import run_program, why_unseen
+from mutation.checks import SKIPPED, outcome_of, why_unseen
 
 LIMIT = 60.0
 
@@ -22,19 +22,21 @@ def make_mutant(root):
 
 
 def reason_of(run, program, test, changed, limit):
-    """Why the test does not pass, None if it does."""
-    words = [f"--gtest_filter={test}", "--gtest_brief=1"]
+    """As outcome_of(), of one test."""
+    words = [f"--gtest_filter={test}"]
     if program.startswith("api_"):  # it asks the loader for the library
         folders = {"LD_LIBRARY_PATH": str(changed.library_folder())}
-        return run_program([str(run.build.folder / "test/api" / program), *words], folders, limit)[0]
+        return outcome_of([str(run.build.folder / "test/api" / program), *words], folders, limit)
     target = changed.link(f"test/{program}", (LIBRARY, f"{program}.dir"))
-    return run_program([str(target), *words], {}, limit)[0]
+    return outcome_of([str(target), *words], {}, limit)
 
 
 def check(run, sample, seed):
-    """What is wrong: faults that their test does not see, or that fit the source no more; of a sample, or of all."""
+    """What is wrong, faults that their test does not see or that fit the source no more, and how many tests were
+    skipped; of a sample, or of all.
+    """
     mutants = make_mutant(run.build.root)
-    wrong = []
+    wrong, skipped = [], 0
     specs = sorted((run.build.root / "test" / "mutants").glob("*.mutant"))
     if sample:
         specs = random.Random(seed).sample(specs, min(sample, len(specs)))
@@ -51,7 +53,8 @@ def check(run, sample, seed):
         clean = Changed(run.build, {}, scratch / "clean")
         why = why_unseen(lambda limit: reason_of(run, program, test, changed, limit),
                          lambda limit: reason_of(run, program, test, clean, limit), LIMIT)
-        if why:
+        skipped += why == SKIPPED
+        if why not in (None, SKIPPED):
             wrong.append(f"{spec.name}: {program} {test}: {why}")
         print(f"{spec.stem}: {program} {test}", flush=True)
-    return wrong
+    return wrong, skipped
