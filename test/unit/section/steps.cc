@@ -210,7 +210,7 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
         rcu_task_resume(&task);
         rcu_read_unlock();
         all = at ? all : steps; /* the first round only looks where the task comes to the list, and where all ends */
-        at = at ? at + 3 : first;
+        at = at ? at + 1 : first;
     } while (at <= all && !testing::Test::HasFailure());
     rcu_task_exit(&task);
     reader.run([] { rcu_read_unlock(); });
