@@ -295,6 +295,27 @@ TEST_F(Invocation, NothingRunsInsideASectionOfTheOwner)
     }).join();
 }
 
+/* What its limit leaves belongs to a daemon at once, in front of others. */
+TEST_F(Invocation, AnOwnerAtItsLimitSaysWhatItLeaves)
+{
+    config_.policy = RTRCU_POLICY_KRCUD;
+    config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
+    config_.bhlimit = 2;
+    test::Worker owner;
+    owner.run([&] {
+        reader_record *record = reader_slot_take(world_.registry());
+        test::publish(world_.registry(), record, &rtrcu_self);
+        for (size_t ready : {5, 2}) {
+            queue_ready(record, ready);
+            callback_own own = callback_invoke_own(cb_, -1);
+            EXPECT_EQ(own.done, 2u);
+            EXPECT_EQ(own.punted, ready > 2);
+            invoke(record, everything());
+        }
+        world_.withdraw(record);
+    });
+}
+
 /* Its deadline would pass while a driver that was preempted, or a fork, has them. */
 TEST_F(Invocation, ADeadlineThreadDoesNotWaitForTheQueues)
 {

@@ -175,6 +175,11 @@ TEST_F(Cbqueue, AnEmptyChainWaitsForNothing)
 {
     cbqueue_wait(&queue_, {nullptr, nullptr}, SEQ_STEP);
     EXPECT_FALSE(cbqueue_is_waiting(&queue_));
+    cbqueue_wait(&queue_, chain_of({0}), SEQ_STEP);
+    cbqueue_wait(&queue_, chain_of({1}), 2 * SEQ_STEP);
+    cbqueue_wait(&queue_, {nullptr, nullptr}, 9 * SEQ_STEP);
+    EXPECT_TRUE(cbqueue_advance(&queue_, 2 * SEQ_STEP));
+    EXPECT_EQ(drain(queue_.ready), (Order{0, 1})) << "and puts nothing off";
 }
 
 /* One consumer, the owner and a handler-like second producer, by random turns; nothing is lost, order by producer. */

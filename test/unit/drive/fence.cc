@@ -5,6 +5,7 @@
 
 #include "../../support/capture.h"
 #include "../../support/sandbox.h"
+#include "../../support/stepped.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "world.h"
@@ -52,6 +53,40 @@ TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
     drive_visit_ends(drive_);
     EXPECT_NE(drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread), event);
 }
+
+#if defined(__x86_64__)
+
+struct drive_visit *ending;
+volatile long under_way, ended_late;
+
+void look_at_the_end(int, siginfo_t *, void *)
+{
+    bool is_visitor = rtrcu_load_relaxed(&ending->visitor) != 0;
+    under_way = under_way + is_visitor;
+    ended_late = ended_late + (!is_visitor && rtrcu_load_relaxed(&ending->began_ns) != 0);
+}
+
+/* The next visit may begin at the first instruction behind which nobody is the visitor, and its time stays. */
+TEST_F(Fence, AVisitHasEndedBeforeTheNextMayBegin)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    test::SteppedBy traps(look_at_the_end);
+    ending = &drive_->visit;
+    under_way = 0;
+    ended_late = 0;
+    ending->visitor = 77;
+    ending->began_ns = 88;
+    test::SteppedBy::begin();
+    drive_visit_ends(drive_);
+    test::SteppedBy::end();
+    EXPECT_EQ(ending->visitor, 0u);
+    EXPECT_EQ(ending->began_ns, 0);
+    EXPECT_GT(under_way, 0);
+    EXPECT_EQ(ended_late, 0);
+}
+
+#endif
 
 /* However often the thread that says it is woken, each age is said once; ages are counted anew for another visit. */
 TEST_F(Fence, AVisitIsReportedOnceAtEachAge)

@@ -412,16 +412,19 @@ TEST_F(ForkTurn, TheForkerIsTheThreadThatTheChildHas)
     EXPECT_GT(step, 20);
 }
 
-volatile long with_a_forker, without_a_time;
+volatile long with_a_forker, without_a_time, told_early;
+uint32_t event_before;
 
 void look_for_the_time(int, siginfo_t *, void *)
 {
     bool is_free = rtrcu_load_relaxed(&interrupted->forker) == 0;
     with_a_forker = with_a_forker + !is_free;
+    told_early = told_early + (!is_free && rtrcu_load_relaxed(&interrupted->fork_event) != event_before);
     without_a_time = without_a_time + (is_free && rtrcu_load_relaxed(&interrupted->forked_ns) == 0);
 }
 
-/* Who is next need not be woken: it may come at the first instruction behind which nobody is the forker. */
+/* Who is next need not be woken: it may come at the first instruction behind which nobody is the forker; and if it
+ * reads the event before that, it is told behind it. */
 TEST_F(ForkTurn, TheTimeIsSaidBeforeTheNextMayFork)
 {
     if (TEST_TSAN || TEST_ASAN)
@@ -430,8 +433,10 @@ TEST_F(ForkTurn, TheTimeIsSaidBeforeTheNextMayFork)
     interrupted = drive_;
     with_a_forker = 0;
     without_a_time = 0;
+    told_early = 0;
     drive_before_fork(drive_);
     ASSERT_EQ(drive_->forked_ns, 0);
+    event_before = drive_->fork_event;
     test::SteppedBy::begin();
     drive_after_fork_parent(drive_);
     test::SteppedBy::end();
@@ -439,6 +444,8 @@ TEST_F(ForkTurn, TheTimeIsSaidBeforeTheNextMayFork)
     EXPECT_NE(drive_->forked_ns, 0);
     EXPECT_GT(with_a_forker, 10);
     EXPECT_EQ(without_a_time, 0);
+    EXPECT_EQ(told_early, 0);
+    EXPECT_NE(drive_->fork_event, event_before);
 }
 
 #endif

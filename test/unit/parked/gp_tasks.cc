@@ -56,6 +56,22 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
     crank.end();
 }
 
+/* Nobody is told of tasks where there are none, however many readers are in the way. */
+TEST_F(GpTasks, WithoutATaskNothingHasCome)
+{
+    world_.set_inside(record_, 1);
+    uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
+    test::Crank crank(gp_);
+    EXPECT_TRUE(crank.begin_and_scan());
+    crank.poll(true);
+    EXPECT_FALSE(crank.is_clear());
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came);
+    world_.set_inside(record_, 0);
+    crank.poll(true);
+    EXPECT_TRUE(crank.is_clear());
+    crank.end();
+}
+
 TEST_F(GpTasks, AndNotForOneThatParkedAfter)
 {
     test::Crank crank(gp_);

@@ -416,6 +416,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
     as_thread([&](reader_record *survivor) {
         registry_->anonymous = 5;
         registry_->anonymous_in[0] = registry_->anonymous_in[1] = 5;
+        registry_->anonymous_turn = 9;
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
         uint32_t(&deadline)[2] = survivor->leaf->deadline;
@@ -429,6 +430,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(registry_->registered, 1u);
         EXPECT_EQ(registry_->anonymous, 0u);
         EXPECT_EQ(registry_->anonymous_in[0] | registry_->anonymous_in[1], 0u);
+        EXPECT_EQ(registry_->anonymous_turn, 9u);
         EXPECT_EQ(registry_->fence_confirmer, 0u);
         EXPECT_EQ(registry_->deadline_count, 0u);
         for (uint32_t shown : deadline)
