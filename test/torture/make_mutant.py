@@ -7,6 +7,7 @@ A spec has lines `key: value` and edits:
     scenario: QSBR-MIX          the scenario that catches it; `seconds: 20`, how long it may take at most
     compile: gp/cookie.c        files that include a changed header, to be compiled anew (optional)
     killed: unit_gp Gp.A        in test/mutants: the unit test that fails, in place of a scenario
+    says: gp_begin: #ifdef FOO  in test/litmus/arm/faults: words of what the orderings' checker prints, in place of one
     --- find
     text that stands in the file exactly once
     --- replace
@@ -19,7 +20,7 @@ Anything else than exactly one place is an error: the mutant no longer breaks wh
 import pathlib
 import sys
 
-KEYS = {"file", "scenario", "seconds", "compile", "what", "killed"}
+KEYS = {"file", "scenario", "seconds", "compile", "what", "killed", "says"}
 
 
 class SpecError(Exception):

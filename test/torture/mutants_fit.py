@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Says which mutants no longer fit the source: mutants_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture and
-test/mutants, the explained survivors too.  Exit 1 if one does not."""
+"""Says which mutants no longer fit the source: mutants_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture,
+test/mutants and test/litmus/arm/faults, the explained survivors too.  Exit 1 if one does not."""
 
 import pathlib
 import sys
@@ -33,5 +33,6 @@ if __name__ == "__main__":
     gone = known.Explained(tree / "test" / "mutants" / "survivors.txt").misfits(tree)
     for what in gone:
         print(f"test/mutants/survivors.txt does not fit the source: {what}", file=sys.stderr)
-    every = sorted((tree / "test").glob("torture/mutants/*.mutant")) + sorted((tree / "test").glob("mutants/*.mutant"))
+    folders = ("torture/mutants", "mutants", "litmus/arm/faults")
+    every = [spec for folder in folders for spec in sorted((tree / "test" / folder).glob("*.mutant"))]
     sys.exit(1 if main(tree / "src", every) or gone else 0)

@@ -20,6 +20,11 @@ def update(register, variable, orders):
     return Event("set", variable, 1, register=register, orders=orders)
 
 
+def failed(register, variable):
+    """An update that finds another value than it expects, and stores nothing."""
+    return Event("cas", variable, 3, 2, register, FENCED)
+
+
 def only(register):
     return Event("only", register=register, value=1, expected=1)
 
@@ -45,6 +50,12 @@ PROGRAMS = [
      {"r1": 0, "r2": 0}),
     ("SB+updates+fences", False, [[update("r3", "x", FENCED), read("r1", "y")],
                                   [update("r4", "y", FENCED), read("r2", "x")]], {"r1": 0, "r2": 0}),
+    ("MP+update+acq", True, [[write("x"), update("r3", "y", frozenset({"fence"}))],
+                             [read("r1", "y", ACQUIRE), read("r2", "x")]], {"r1": 1, "r2": 0}),
+    ("MP+update+rel+acq", False, [[write("x"), update("r3", "y", FENCED)],
+                                  [read("r1", "y", ACQUIRE), read("r2", "x")]], {"r1": 1, "r2": 0}),
+    ("MP+rel+failed", True, [[write("x"), write("y", RELEASE)], [read("r1", "y"), failed("r2", "x")]],
+     {"r1": 1, "r2": 0}),
     ("LB", True, [[read("r1", "x"), write("y")], [read("r2", "y"), write("x")]], {"r1": 1, "r2": 1}),
     ("LB+ctrls", False, [[read("r1", "x"), only("r1"), write("y")], [read("r2", "y"), only("r2"), write("x")]],
      {"r1": 1, "r2": 1}),

@@ -58,9 +58,10 @@ def step(event, thread, seen, trace, registers):
     elif event.kind in UPDATES:
         stored = UPDATES[event.kind](seen, event)
         pair = len(trace) + 1 if stored is not None else 0
-        trace.append(Access(thread, len(trace), True, event.variable, seen, event.orders - {"release"}, pair))
+        orders = event.orders - {"fence"}  # which is a step of its own: nothing before the update is kept by it
+        trace.append(Access(thread, len(trace), True, event.variable, seen, orders - {"release"}, pair))
         if stored is not None:
-            trace.append(Access(thread, len(trace), False, event.variable, stored, event.orders - {"acquire"}, pair))
+            trace.append(Access(thread, len(trace), False, event.variable, stored, orders - {"acquire"}, pair))
         if "fence" in event.orders:
             trace.append(Access(thread, len(trace), False, "", 0, frozenset({"fence", "behind"})))
     elif event.kind in ("fence", "heavy"):

@@ -21,7 +21,9 @@ ACCESS = re.compile(r"#define \w+\([^)]*\)[\s\\]*(RTRCU_UPDATE\()?__atomic_\w+\(
                     r"__ATOMIC_(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b")
 MACRO = r"^[ \t]*#[ \t]*(?P<what>define|undef)[ \t]+(?P<name>%s)\b(?P<rest>(?:[^\\\n]|\\.)*)"
 CALLS = ("call", "again")
-KINDS = {"read", "write", "set", "or", "and", "add", "cas"}
+UPDATE = r"(?:relaxed_)?(?:exchange|fetch_\w+|compare_exchange)"
+KINDS = {"read": r"load_\w+", "write": r"store_\w+", "set": UPDATE, "or": UPDATE, "and": UPDATE, "add": UPDATE,
+         "cas": UPDATE}  # and what the names of their wrappers are
 
 
 class ShapeError(Exception):
@@ -159,11 +161,13 @@ def find(source, line, behind):
     kind = line.words[0]
     if kind == "fence" and not source.fence_is_full():
         return None
-    name = {"fence": r"(fence_full)", "heavy": r"(\w+)"}.get(kind, r"(\w+)")
-    pattern = re.escape(argument) if kind == "heavy" else rf"rtrcu_{name}\({re.escape(argument)}"
+    name = "fence_full" if kind == "fence" else r"\w+"
+    pattern = r"(?<!\w)" + (re.escape(argument) if kind == "heavy" else rf"rtrcu_({name})\({re.escape(argument)}(?!\w)")
     match = re.compile(pattern).search(source.text(path), begin, end)
     if not match and kind not in ("fence", "heavy"):
         raise ShapeError(f"line {line.number}: {path}: {function}() has no access to {argument}, or not in this order")
+    if match and kind in KINDS and not re.fullmatch(KINDS[kind], match.group(1)):
+        raise ShapeError(f"line {line.number}: {path}: {function}(): rtrcu_{match.group(1)}() is no `{kind}`")
     if match:
         behind[path, function] = match.end()
         line.found = (path, match.start(), match.end())
