@@ -427,11 +427,7 @@ TEST_F(BoostByCaller, NeedsANudgerAboveIt)
 {
     reader_record *record = sleeper();
     test::Worker still;
-    still.run([&] { nudger_->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
-    nudger_->thread.state = DRIVE_RUNNING;
-    nudger_->priority = config_.kthread_prio;
-    nudger_->refused = config_.kthread_prio + 1;
-    nudger_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    start_refused_nudger(still);
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));
     begin(GP_EXPEDITED);
     std::thread([&] {
