@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What whoever boosts does beside it: it rests, and says where it runs.
+/* What whoever boosts does beside it: it rests, says where it runs, and has the nudger above it.
  */
+#include <cerrno>
 #include <sched.h>
 #include <thread>
 
@@ -70,6 +71,48 @@ TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
         EXPECT_EQ(rtrcu_load_relaxed(&drive_->boosting.cpu), static_cast<uint32_t>(cpu));
     }
     end(GP_EXPEDITED, {record});
+}
+
+struct drive *boosts_now;
+std::atomic<int> settled_at;
+
+/* While the caller waits for a reader's word the nudger, which somebody has lifted, settles at what it needs. */
+long let_the_nudger_settle()
+{
+    constexpr int higher = 40;
+    struct drive_worker *nudger = &boosts_now->worker[DRIVE_WORKER_NUDGE];
+    drive_worker_lift(boosts_now, DRIVE_WORKER_NUDGE, higher);
+    (void)test::eventually([&] {
+        drive_worker_wake(boosts_now, DRIVE_WORKER_NUDGE);
+        return drive_worker_priority(nudger) != higher;
+    });
+    settled_at = drive_worker_priority(nudger);
+    return -ETIMEDOUT;
+}
+
+/* One that had settled at what the setting says could not end the spinning of a caller above that. */
+TEST_F(BoostRest, TheNudgerStaysAboveACallerWhoBoosts)
+{
+    constexpr int high = 20;
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    reader_record *record = sleeper();
+    bool trapped = true;
+    boosts_now = drive_;
+    begin(GP_EXPEDITED);
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(high, 0), 0);
+        trapped = test::trap(SYS_futex, reader_boost_word(record), let_the_nudger_settle);
+        EXPECT_TRUE(!trapped || test::eventually([&] {
+            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            return boosts() > 0;
+        }));
+    }).join();
+    EXPECT_TRUE(!trapped || settled_at == high + 1) << settled_at;
+    end(GP_EXPEDITED, {record});
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
 }
 
 } // namespace
