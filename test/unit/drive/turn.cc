@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Turning the crank, step by step: what one step does, and where an ordinary thread sleeps instead.
  */
+#include <cerrno>
 #include <string>
 
 #include "../../support/probes.h"
 #include "../../support/sandbox.h"
 #include "../../support/threads.h"
+#include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "world.h"
 
@@ -165,6 +167,58 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
     EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    (void)drive_thread_let(&drive_->thread);
+}
+
+constexpr int rests_watched = 10;
+int64_t rests_ns[rests_watched];
+int rests;
+test::Steps *rested;
+
+/* A wait for the driver's turns, which runs out at once; the last one goes on until the test says so. */
+long rest_and_note()
+{
+    const auto *rest = reinterpret_cast<const struct timespec *>(test::fourth_argument.load());
+    if (rests < rests_watched)
+        rests_ns[rests++] = rest->tv_sec * INT64_C(1000000000) + rest->tv_nsec;
+    if (rests == rests_watched) {
+        rested->reach(1);
+        rested->wait(2);
+    }
+    return -ETIMEDOUT;
+}
+
+/* However long it waits it sleeps, each time twice as long as before, and at last for a tenth of a second or more. */
+TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
+{
+    constexpr uint32_t weak = 33; /* and so it was at the last look */
+    constexpr int64_t longest_ns = 100000000;
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
+    drive_->thread.sleeping = DRIVE_IDLE;
+    config_.tick_us = 1000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Steps steps;
+    rested = &steps;
+    rests = 0;
+    bool trapped = true;
+    test::Worker caller;
+    caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turns, rest_and_note); });
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    caller.start([&] {
+        rtrcu_self.sched = weak;
+        drive_synchronize(drive_, GP_NORMAL, cookie);
+    });
+    EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
+    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    steps.reach(2);
+    caller.wait();
+    EXPECT_EQ(rests_ns[0], config_.tick_us * 1000);
+    for (int i = 1; i < rests_watched; i++)
+        EXPECT_EQ(rests_ns[i], rests_ns[i - 1] < longest_ns ? 2 * rests_ns[i - 1] : rests_ns[i - 1]) << i;
+    EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "it has come to the longest";
     (void)drive_thread_let(&drive_->thread);
 }
 
