@@ -86,16 +86,15 @@ bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state)
 
 /* ---- callbacks ---- */
 
-/* A CPU's server may be freed as soon as nobody is inside who found it: whoever is not inside does not look for one,
- * even if it has come meanwhile. */
+/* A CPU's server is queued to inside a section alone. */
 void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func)
 {
     struct rtrcu_adopted *own = shim_domain();
-    bool inside = unlikely(rtrcu_adopt_has_cpu_servers(own));
-    if (inside)
+    bool enters = unlikely(rtrcu_adopt_has_cpu_servers(own));
+    if (enters)
         NAME(read_lock)();
-    rtrcu_adopt_call(own, head, func, inside);
-    if (inside)
+    rtrcu_adopt_call(own, head, func);
+    if (enters)
         NAME(read_unlock)();
 }
 

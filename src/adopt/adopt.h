@@ -213,8 +213,10 @@ extern const struct inside_table adopt_inside_table;
 
 struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
 void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
-/* @inside: the caller is in a section, where a CPU's server may be found: it is freed behind a grace period. */
-struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted, bool inside);
+/* The caller is in a section: the server may be a CPU's, which is freed behind a grace period. */
+struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted);
+/* To the server in use; a CPU's only if the caller is in a section. */
+void adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func);
 /* Make its thread if it has none, and have it begin at once.  False: no thread is to be had now. */
 bool adopt_server_urge(struct adopt_server *server);
@@ -229,7 +231,7 @@ int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_se
 int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
 /* Those that another thread has begun to free are left to it. */
 void adopt_servers_free_all(struct rtrcu_adopted *adopted);
-/* In a fork's child, whose parent may have been between a CPU's server and the count. */
+/* In a fork's child: another thread of the parent may have been between a CPU's server and the count. */
 void adopt_servers_recount(struct rtrcu_adopted *adopted);
 unsigned long adopt_server_thread(struct adopt_server *server);
 

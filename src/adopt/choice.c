@@ -5,23 +5,52 @@
  */
 #include "adopt/adopt.h"
 
-struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted, bool inside)
+static struct adopt_server *in_use(struct rtrcu_adopted *adopted, bool cpus_too)
 {
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (self && self->server)
         return self->server;
 
-    struct adopt_server *server = inside ? adopt_server_of_cpu(adopted, plat_cpu_current()) : NULL;
+    struct adopt_server *server = cpus_too ? adopt_server_of_cpu(adopted, plat_cpu_current()) : NULL;
     return server ? server : &adopted->ordinary;
+}
+
+struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
+{
+    return in_use(adopted, true);
+}
+
+/* Grace periods wait for the calling thread: it is a reader that is registered, and inside. */
+static bool is_waited_for(const struct rtrcu_adopted *adopted)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    return self && self->record && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+}
+
+/* A CPU's server is freed behind a grace period: for whoever none waits, it may be gone before it is queued to. */
+void adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
+{
+    adopt_server_call(in_use(adopted, is_waited_for(adopted)), head, func);
+}
+
+/* @server in @before's place, and the count of CPUs that have one by that: in a fork's child the count is taken anew,
+ * so that no handler forks between.  False: another is there. */
+static bool change(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *before, struct adopt_server *server)
+{
+    sigset_t saved;
+    plat_signals_block(&saved);
+    bool changed = rtrcu_compare_exchange(&adopted->of_cpu[cpu], &before, server);
+    if (changed)
+        rtrcu_fetch_add(&adopted->cpu_servers, server ? 1 : (uint32_t)-1);
+    plat_signals_restore(&saved);
+    return changed;
 }
 
 /* Whoever takes it out alone may free it.  NULL: the CPU has none, or another thread was faster. */
 static struct adopt_server *take_from_cpu(struct rtrcu_adopted *adopted, int cpu)
 {
-    struct adopt_server *server = rtrcu_exchange(&adopted->of_cpu[cpu], NULL);
-    if (server)
-        rtrcu_fetch_add(&adopted->cpu_servers, (uint32_t)-1);
-    return server;
+    struct adopt_server *server = rtrcu_load_acquire(&adopted->of_cpu[cpu]);
+    return server && change(adopted, cpu, server, NULL) ? server : NULL;
 }
 
 int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
@@ -34,11 +63,7 @@ int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_se
         return 0;
     }
 
-    struct adopt_server *none = NULL;
-    if (!rtrcu_compare_exchange(&adopted->of_cpu[cpu], &none, server))
-        return -EEXIST;
-    rtrcu_fetch_add(&adopted->cpu_servers, 1);
-    return 0;
+    return change(adopted, cpu, NULL, server) ? 0 : -EEXIST;
 }
 
 /* Another thread was faster, and the CPU has one.  A barrier may have marked this one, so that it waits for readers. */

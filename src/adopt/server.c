@@ -425,7 +425,7 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
 }
 
 /* Its thread has at most a batch left, and no other is made.  Either who would make one sees that it shall stop, or it
- * is seen here that one is made: both by updates. */
+ * is seen here that one is made: both by updates.  Who sees it shows that it makes one for a moment all the same. */
 static bool has_stopped(struct adopt_server *server)
 {
     rtrcu_exchange(&server->stop, 1); /* again: a handler may have forked, and the child has begun it anew */
@@ -445,7 +445,7 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
         adopt_rest(adopted, &server->ended, 0, DRIVE_PATIENCE_NS);
         plat_signals_block(&saved);
     }
-    if (rtrcu_load_acquire(&server->state) != DRIVE_NONE && !server->joined_by_program)
+    if (rtrcu_load_acquire(&server->ended) && !server->joined_by_program)
         plat_thread_join(&server->thread);
 
     hand_over(adopted, server);

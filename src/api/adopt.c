@@ -72,9 +72,9 @@ void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)
 
 /* ---- callbacks ---- */
 
-void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func, bool inside)
+void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
 {
-    adopt_server_call(adopt_server_in_use(adopted, inside), head, func);
+    adopt_call(adopted, head, func);
 }
 
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
@@ -111,7 +111,7 @@ struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted)
 
 struct adopt_server *rtrcu_adopt_server_in_use(struct rtrcu_adopted *adopted)
 {
-    return adopt_server_in_use(adopted, true);
+    return adopt_server_in_use(adopted);
 }
 
 struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu)

@@ -186,7 +186,8 @@
     X(ServersCome) \
     X(ServersFreed) \
     X(ServersQueued) \
-    X(ServersMade)
+    X(ServersMade) \
+    X(ServersRefused)
 // clang-format on
 
 namespace scenarios

@@ -48,7 +48,7 @@ static void use_a_server(void)
     static struct rcu_head head;
     struct adopt_server *server = rtrcu_adopt_server_create(nested, 0, -1);
     rtrcu_adopt_server_set_thread(nested, server);
-    rtrcu_adopt_call(nested, &head, nothing, false);
+    rtrcu_adopt_call(nested, &head, nothing);
     rtrcu_adopt_barrier(nested);
     rtrcu_adopt_server_set_thread(nested, NULL);
     rtrcu_adopt_server_free(nested, server);
@@ -102,7 +102,7 @@ int main(void)
     pthread_create(&threads[2], NULL, update, nested);
     pthread_create(&threads[3], NULL, update, online);
     for (int i = 0; i < 3; i++)
-        rtrcu_adopt_call(nested, &heads[i], nothing, false);
+        rtrcu_adopt_call(nested, &heads[i], nothing);
     puts("ready");
     fflush(stdout);
     while (read(0, &byte, 1) > 0)

@@ -67,8 +67,8 @@ void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted);
 uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted);
 bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 
-/* @inside: the caller is in a section, which queueing to a CPU's server takes. */
-void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func, bool inside);
+/* To the server in use; a CPU's only if the caller is in a section. */
+void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
 
@@ -86,8 +86,9 @@ struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted)
 void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
 /* Its thread as pthread_t; the caller that asks joins it, and rtrcu_adopt_server_free() does no more. */
 unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
+/* 0; -ENOMEM.  qsbr: where another thread makes them too, the caller may be offline in between. */
 int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
-/* They have ended when it returns, but for those that another thread has begun to free. */
+/* Those that CPUs have are gone when it returns, but for those that another thread has begun to free. */
 void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted);
 /* Not 0: a CPU has a server of its own, so queueing takes a section. */
 bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);

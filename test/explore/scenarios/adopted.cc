@@ -320,7 +320,7 @@ void refused_both_setup()
 
 void call_and_wait_for_all()
 {
-    adopt_server_call(adopt_server_in_use(adopted, false), &replace_object()->head, free_callback);
+    adopt_call(adopted, &replace_object()->head, free_callback);
     adopt_barrier(adopted);
     sim::expect(invoked == 1, "the callback has run once");
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
@@ -341,7 +341,7 @@ bool two_invoked()
 
 void call_and_stay()
 {
-    adopt_server_call(adopt_server_in_use(adopted, false), &make_object()->head, free_callback);
+    adopt_call(adopted, &make_object()->head, free_callback);
     sim::until(two_invoked);
 }
 
@@ -432,7 +432,7 @@ void free_slowly(struct rcu_head *head)
 
 void call_at_once()
 {
-    struct adopt_server *server = adopt_server_in_use(adopted, false);
+    struct adopt_server *server = adopt_server_in_use(adopted);
     adopt_server_call(server, &make_object()->head, free_slowly);
     (void)adopt_server_urge(server);
     sim::until(one_invoked);
@@ -463,7 +463,7 @@ void fork_and_wait_for_all()
 {
     sim::fork();
     adopt_fork_ends(adopted, true);
-    adopt_server_call(adopt_server_in_use(adopted, false), &make_object()->head, free_callback);
+    adopt_call(adopted, &make_object()->head, free_callback);
     adopt_barrier(adopted);
     sim::expect(invoked >= 1, "what the child queues is invoked behind what it has from its parent");
 }
@@ -521,7 +521,7 @@ void fork_handler_setup()
 // A fork that does not wait leaves nowhere what a server has in hand: a callback, or what the barrier waits for.
 void call_and_only_wait()
 {
-    adopt_server_call(adopt_server_in_use(adopted, false), &make_object()->head, free_callback);
+    adopt_call(adopted, &make_object()->head, free_callback);
     adopt_barrier(adopted);
 }
 

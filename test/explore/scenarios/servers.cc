@@ -150,7 +150,7 @@ void queue_one()
     if (inside)
         enter();
     sim::until(are_made); // whatever it has seen
-    adopt_server_call(adopt_server_in_use(adopted, inside), &shared->head, free_callback);
+    adopt_call(adopted, &shared->head, free_callback);
     if (inside)
         leave();
     adopt_barrier(adopted);
@@ -180,6 +180,7 @@ uint32_t makers;
 void make_all()
 {
     sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    sim::expect(self()->word != 0, "who was online is online");
     adopt_unregister(adopted);
     rtrcu_fetch_add(&makers, (uint32_t)-1);
 }
@@ -207,9 +208,25 @@ void made_setup()
     sim::thread("barrier", wait_and_free);
 }
 
+// ---- a server whose thread was refused is freed beside a barrier, which would have it made ----
+
+void make_and_free_one()
+{
+    adopt_server_free(adopted, adopt_server_create(adopted, 0, -1));
+}
+
+void refused_setup()
+{
+    begin_with_timeouts(RTRCU_ADOPT_MB);
+    pages_before = sim::live_pages();
+    sim::may_fail(sim::kThreads, 2);
+    sim::thread("freer", make_and_free_one);
+    sim::thread("barrier", call_and_wait_for_all);
+}
+
 } // namespace
 
-extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed, kServersQueued, kServersMade;
+extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed, kServersQueued, kServersMade, kServersRefused;
 
 const sim::Scenario kServersMarkers = {
     "servers-markers", "what a barrier queues is given back", markers_setup, nullptr, check_invariants, 6000};
@@ -221,5 +238,7 @@ const sim::Scenario kServersQueued = {
     "servers-queued", "one queues while servers come and go", queued_setup, nullptr, check_invariants, 12000};
 const sim::Scenario kServersMade = {
     "servers-made", "two threads make the servers of all CPUs", made_setup, freed_end, check_invariants, 20000};
+const sim::Scenario kServersRefused = {
+    "servers-refused", "one that has no thread is freed", refused_setup, freed_end, check_invariants, 20000};
 
 } // namespace scenarios

@@ -157,8 +157,10 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
     return 0;
 }
 
-void plat_thread_join(struct plat_thread *)
+void plat_thread_join(struct plat_thread *thread)
 {
+    if (plat_tid_is_nobody(plat_thread_tid(thread)))
+        world()->fail("a thread is joined that is not there");
 }
 
 struct plat_tid plat_thread_id(void)

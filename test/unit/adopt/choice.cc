@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A server for every CPU, and for none.
  */
+#include "../../support/stepped.h"
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -67,16 +69,92 @@ TEST_F(Choice, ACpuWithoutOneIsPassedOver)
     EXPECT_EQ(count(adopted), 1);
 }
 
-/* It is freed behind a grace period, which does not wait for whoever is outside. */
-TEST_F(Choice, ACpusServerIsFoundInsideAlone)
+uint64_t queued_to_cpus(const rtrcu_adopted *adopted)
+{
+    uint64_t queued = 0;
+    for (int cpu = 0; cpu < plat_cpus_configured(); cpu++)
+        queued += cbqueue_enqueued(&adopted->of_cpu[cpu]->queue);
+    return queued;
+}
+
+void nothing(rcu_head *)
+{
+}
+
+/* It is freed behind a grace period, which does not wait for whoever is outside, or unknown. */
+TEST_F(Choice, ACpusServerIsQueuedToInsideAlone)
+{
+    static rcu_head heads[4];
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    test::Worker caller;
+    caller.run([&] {
+        adopt_call(adopted, &heads[0], nothing);
+        rtrcu_store_relaxed(&block()->word, generation_); /* inside, and not registered */
+        adopt_call(adopted, &heads[1], nothing);
+        rtrcu_store_relaxed(&block()->word, 0);
+        ASSERT_TRUE(adopt_register(adopted));
+        adopt_call(adopted, &heads[2], nothing);
+        EXPECT_EQ(queued_to_cpus(adopted), 0u);
+        rtrcu_store_relaxed(&block()->word, generation_);
+        EXPECT_NE(adopt_server_in_use(adopted), &adopted->ordinary);
+        adopt_call(adopted, &heads[3], nothing);
+        EXPECT_EQ(queued_to_cpus(adopted), 1u);
+        rtrcu_store_relaxed(&block()->word, 0);
+        adopt_unregister(adopted);
+    });
+    EXPECT_EQ(cbqueue_enqueued(&adopted->ordinary.queue), 3u);
+    adopt_barrier(adopted);
+    adopt_servers_free_all(adopted);
+    end_ordinary(adopted);
+}
+
+TEST_F(Choice, AServerIsOfItsCpuAndOfTheKindThatWasAskedFor)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    EXPECT_EQ(adopt_server_in_use(adopted, true), &adopted->ordinary);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
-    EXPECT_EQ(adopt_server_in_use(adopted, false), &adopted->ordinary);
-    EXPECT_NE(adopt_server_in_use(adopted, true), &adopted->ordinary);
+    ASSERT_EQ(adopt_servers_create_all(adopted, 1), 0);
+    for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
+        EXPECT_EQ(adopt_server_of_cpu(adopted, cpu)->cpu, cpu);
+        EXPECT_EQ(adopt_server_of_cpu(adopted, cpu)->real_time, 1u);
+    }
     adopt_servers_free_all(adopted);
 }
+
+#if defined(__x86_64__)
+
+rtrcu_adopted *changing;
+volatile long closed, torn;
+
+void count_cpus(int, siginfo_t *, void *context)
+{
+    bool is_open = !sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1);
+    uint32_t have_one = 0;
+    for (const adopt_server *server : changing->of_cpu)
+        have_one += server != nullptr;
+    closed = closed + !is_open;
+    torn = torn + (is_open && have_one != changing->cpu_servers);
+}
+
+/* A handler might fork, and the child counts them anew. */
+TEST_F(Choice, NoHandlerComesBetweenACpusServerAndTheCount)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    changing = adopt(RTRCU_ADOPT_MEMB);
+    test::SteppedBy traps(count_cpus);
+    closed = 0;
+    torn = 0;
+    for (adopt_server *server : {&changing->ordinary, static_cast<adopt_server *>(nullptr)}) {
+        test::SteppedBy::begin();
+        int error = adopt_server_set_cpu(changing, 0, server);
+        test::SteppedBy::end();
+        EXPECT_EQ(error, 0);
+    }
+    EXPECT_GT(closed, 4);
+    EXPECT_EQ(torn, 0);
+}
+
+#endif
 
 /* Whoever found one of them inside its section may queue to it until that ends. */
 TEST_F(Choice, ServersGoBehindAGracePeriod)

@@ -296,11 +296,12 @@ TEST_F(Fork, TheChildsBatchEndsWhereItIsBroken)
 TEST_F(Fork, TheChildCountsTheCpusThatHaveAServer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    for (uint32_t counted : {0u, 2u}) {
-        adopted->of_cpu[PLAT_CPU_MAX - 1] = &adopted->ordinary;
+    for (uint32_t counted : {0u, 1u, 3u}) {
+        for (int cpu : {0, PLAT_CPU_MAX - 1})
+            adopted->of_cpu[cpu] = &adopted->ordinary;
         adopted->cpu_servers = counted;
         adopt_after_fork_child(&all_, PLAT_NOBODY);
-        EXPECT_EQ(adopted->cpu_servers, 1u);
+        EXPECT_EQ(adopted->cpu_servers, 2u);
     }
 }
 
