@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A server for every CPU, and for none.
  */
+#include <cerrno>
+#include <sys/resource.h>
+
 #include "../../support/stepped.h"
 #include "../../support/variant.h"
 #include "world.h"
@@ -118,6 +121,23 @@ TEST_F(Choice, AServerIsOfItsCpuAndOfTheKindThatWasAskedFor)
         EXPECT_EQ(adopt_server_of_cpu(adopted, cpu)->real_time, 1u);
     }
     adopt_servers_free_all(adopted);
+}
+
+TEST_F(Choice, ACpuWithoutMemoryForAServerIsSaid)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "memory cannot be limited";
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    rlimit before, none;
+    getrlimit(RLIMIT_AS, &before);
+    none = before;
+    none.rlim_cur = 1;
+    setrlimit(RLIMIT_AS, &none);
+    int error = adopt_servers_create_all(adopted, 0);
+    setrlimit(RLIMIT_AS, &before);
+    EXPECT_EQ(error, -ENOMEM);
+    EXPECT_EQ(count(adopted), 1);
+    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
 }
 
 #if defined(__x86_64__)

@@ -142,6 +142,27 @@ TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)
     EXPECT_EQ(drive_start_surely(drive_), 0);
 }
 
+/* Whoever spins may keep its maker from the CPU. */
+TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
+{
+    config_.tick_us = 60000000;
+    drive_->thread.state = DRIVE_STARTING;
+    test::Worker waiter;
+    std::atomic<pid_t> id = 0;
+    int error = -1;
+    waiter.start([&] {
+        id = pid_t(lock_thread_number());
+        error = drive_start_surely(drive_);
+    });
+    EXPECT_TRUE(test::eventually([&] { return id && test::is_asleep(id); }));
+    EXPECT_FALSE(waiter.is_done());
+    rtrcu_exchange(&drive_->thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
+    plat_futex_wake(&drive_->thread.state, INT32_MAX);
+    waiter.wait();
+    EXPECT_EQ(error, 0);
+    drive_->thread.state = DRIVE_NONE;
+}
+
 TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
 {
     drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);

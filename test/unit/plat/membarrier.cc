@@ -196,4 +196,24 @@ TEST(Fence, AVisitThatIsRefusedComesBackToItsOwnCpus)
     }
 }
 
+TEST(Fence, AWayBackThatIsRefusedIsSaid)
+{
+    const size_t cpus = own_cpus().size();
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    test::Worker worker;
+    kernel = &worker;
+    bool trapped = false;
+    std::thread([&] {
+        visitor_id = gettid();
+        allowed = static_cast<int>(cpus);
+        last_error = -EACCES;
+        trapped = test::trap(SYS_sched_setaffinity, nullptr, refuse_later);
+        EXPECT_TRUE(!trapped || plat_fence_by_visit(nullptr) == -EACCES);
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_EQ(allowed, -1);
+}
+
 } // namespace
