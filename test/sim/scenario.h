@@ -27,7 +27,7 @@ int daemon(const char *name, void (*body)());
 void as_thread(int id, void (*f)());
 // In setup: something that happens once, at any moment.
 void event(const char *name, void (*f)());
-// In setup: a signal that reaches the thread at any moment.
+// A signal that reaches the thread at any moment from now on.
 void signal(int id, void (*handler)());
 // In setup: timed waits never end by themselves, so that a lost wake-up is a dead end rather than a delay.
 void no_timeouts();

@@ -457,89 +457,11 @@ void pause_setup()
     sim::thread("forker", pause_and_resume);
 }
 
-// ---- a fork beside a barrier, whose caller is not in the child ----
-
-void fork_and_wait_for_all()
-{
-    sim::fork();
-    adopt_fork_ends(adopted, true);
-    adopt_call(adopted, &make_object()->head, free_callback);
-    adopt_barrier(adopted);
-    sim::expect(invoked >= 1, "what the child queues is invoked behind what it has from its parent");
-}
-
-void fork_setup()
-{
-    begin(RTRCU_ADOPT_MB);
-    sim::thread("caller", call_and_wait_for_all);
-    sim::thread("forker", fork_and_wait_for_all);
-}
-
-void fork_and_wait_for_handle()
-{
-    sim::until(handle_has_it);
-    sim::fork();
-    adopt_fork_ends(adopted, true);
-    adopt_barrier(adopted);
-    sim::expect(invoked == 1, "a server's callbacks run in the child, where nobody frees it any more");
-}
-
-void fork_free_setup()
-{
-    begin(RTRCU_ADOPT_MB);
-    sim::no_timeouts(); // one that ends the forker's wait loses the callback under way
-    handle_has_one = 0;
-    sim::thread("updater", call_and_free_handle);
-    sim::thread("forker", fork_and_wait_for_handle);
-}
-
-// ---- a handler forks while its thread waits for servers ----
-
-void fork_in_handler()
-{
-    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
-        return;
-    sim::fork();
-    adopt_fork_ends(adopted, true);
-}
-
-void free_and_wait_for_all()
-{
-    handle_has_one = 0;
-    call_and_free_handle();
-    adopt_barrier(adopted);
-    sim::expect(invoked == 1, "the callback has run when the barrier returns, in the child of a handler too");
-}
-
-void fork_handler_setup()
-{
-    begin(RTRCU_ADOPT_MB);
-    int id = sim::thread("updater", free_and_wait_for_all);
-    sim::signal(id, fork_in_handler);
-}
-
-// A fork that does not wait leaves nowhere what a server has in hand: a callback, or what the barrier waits for.
-void call_and_only_wait()
-{
-    adopt_call(adopted, &make_object()->head, free_callback);
-    adopt_barrier(adopted);
-}
-
-void fork_in_haste_setup()
-{
-    begin(RTRCU_ADOPT_MB);
-    rtrcu_domain.config.first.fork_wait_us = 0;
-    int id = sim::thread("updater", call_and_only_wait);
-    sim::signal(id, fork_in_handler);
-}
-
 } // namespace
 
-extern const sim::Scenario kAdoptedForkHaste;
-extern const sim::Scenario kAdoptedFree, kAdoptedFork, kAdoptedForkFree, kAdoptedForkHandler;
-extern const sim::Scenario kAdopted, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack, kAdoptedSleep,
-    kAdoptedFullSleep, kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake, kAdoptedDefer,
-    kAdoptedPause, kAdoptedOnline, kAdoptedRefusedBoth;
+extern const sim::Scenario kAdopted, kAdoptedFree, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack,
+    kAdoptedSleep, kAdoptedFullSleep, kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake,
+    kAdoptedDefer, kAdoptedPause, kAdoptedOnline, kAdoptedRefusedBoth;
 
 const sim::Scenario kAdopted = {
     "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
@@ -569,18 +491,6 @@ const sim::Scenario kAdoptedCall = {
     "adopted-call", "a callback, its server and a barrier", call_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedFree = {
     "adopted-free", "a handle is freed beside a barrier", free_setup, nullptr, invariants, 12000};
-const sim::Scenario kAdoptedFork = {"adopted-fork", "a fork beside a barrier", fork_setup, nullptr, invariants, 12000};
-const sim::Scenario kAdoptedForkFree = {
-    "adopted-fork-free", "a fork while a handle is freed", fork_free_setup, nullptr, invariants, 12000};
-const sim::Scenario kAdoptedForkHandler = {"adopted-fork-handler",
-                                           "a handler forks while its thread waits for servers",
-                                           fork_handler_setup,
-                                           nullptr,
-                                           invariants,
-                                           12000};
-const sim::Scenario kAdoptedForkHaste = {"adopted-fork-haste", "the same, and the fork waits for no callback",
-                                         fork_in_haste_setup,  nullptr,
-                                         invariants,           12000};
 const sim::Scenario kAdoptedWake = {
     "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedDefer = {

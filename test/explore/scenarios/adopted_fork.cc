@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Forks beside the servers of an adopted flavour, and in a handler of a thread that waits for them.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+uint64_t generation;
+uint32_t sleeper;
+struct rtrcu_adopted_reader blocks[12];
+struct rtrcu_adopted *adopted;
+
+struct rtrcu_adopted_reader *self()
+{
+    return &blocks[plat_thread_id().number];
+}
+
+void begin()
+{
+    configure();
+    generation = 1;
+    const struct rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_MB, "simulated", &generation, &sleeper,
+                                                nullptr,        self,        nullptr};
+    adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
+    shared = make_object();
+}
+
+void invariants()
+{
+    check_invariants();
+}
+
+void call_and_wait_for_all()
+{
+    adopt_call(adopted, &replace_object()->head, free_callback);
+    adopt_barrier(adopted);
+    sim::expect(invoked == 1, "the callback has run once");
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+uint32_t handle_has_one;
+
+void call_and_free_handle()
+{
+    struct adopt_server *server = adopt_server_create(adopted, 0, -1);
+    adopt_server_call(server, &replace_object()->head, free_callback);
+    rtrcu_store_release(&handle_has_one, 1);
+    adopt_server_free(adopted, server);
+    rtrcu_fetch_add(&updaters, (uint32_t)-1);
+}
+
+bool handle_has_it()
+{
+    return rtrcu_load_acquire(&handle_has_one) != 0;
+}
+
+// ---- a fork beside a barrier, whose caller is not in the child ----
+
+void fork_and_wait_for_all()
+{
+    sim::fork();
+    adopt_fork_ends(adopted, true);
+    adopt_call(adopted, &make_object()->head, free_callback);
+    adopt_barrier(adopted);
+    sim::expect(invoked >= 1, "what the child queues is invoked behind what it has from its parent");
+}
+
+void fork_setup()
+{
+    begin();
+    sim::thread("caller", call_and_wait_for_all);
+    sim::thread("forker", fork_and_wait_for_all);
+}
+
+void fork_and_wait_for_handle()
+{
+    sim::until(handle_has_it);
+    sim::fork();
+    adopt_fork_ends(adopted, true);
+    adopt_barrier(adopted);
+    sim::expect(invoked == 1, "a server's callbacks run in the child, where nobody frees it any more");
+}
+
+void fork_free_setup()
+{
+    begin();
+    sim::no_timeouts(); // one that ends the forker's wait loses the callback under way
+    handle_has_one = 0;
+    sim::thread("updater", call_and_free_handle);
+    sim::thread("forker", fork_and_wait_for_handle);
+}
+
+// ---- a handler forks while its thread waits for servers ----
+
+void fork_in_handler()
+{
+    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
+        return;
+    sim::fork();
+    adopt_fork_ends(adopted, true);
+}
+
+void free_and_wait_for_all()
+{
+    handle_has_one = 0;
+    call_and_free_handle();
+    adopt_barrier(adopted);
+    sim::expect(invoked == 1, "the callback has run when the barrier returns, in the child of a handler too");
+}
+
+void fork_handler_setup()
+{
+    begin();
+    int id = sim::thread("updater", free_and_wait_for_all);
+    sim::signal(id, fork_in_handler);
+}
+
+// A fork that does not wait leaves nowhere what a server has in hand: a callback, or what the barrier waits for.
+
+int id_of_updater;
+
+// Invoked are counted behind their return.
+bool last_is_in_hand()
+{
+    const adopt_server &server = adopted->ordinary;
+    return cbqueue_enqueued(&server.queue) == server.invoked + 1 && cbchain_is_empty(&server.batch) &&
+           cbqueue_inbox_is_empty(&server.queue);
+}
+
+bool server_goes_no_further()
+{
+    return last_is_in_hand() || adopted->ordinary.sleeping == ADOPT_ASLEEP;
+}
+
+void fork_in_haste()
+{
+    if (!lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
+        sim::until(server_goes_no_further);
+    fork_in_handler();
+}
+
+void call_and_only_wait()
+{
+    adopt_call(adopted, &make_object()->head, free_callback);
+    sim::signal(id_of_updater, fork_in_haste);
+    adopt_barrier(adopted);
+}
+
+void fork_in_haste_setup()
+{
+    begin();
+    rtrcu_domain.config.first.fork_wait_us = 0;
+    id_of_updater = sim::thread("updater", call_and_only_wait);
+}
+
+} // namespace
+
+extern const sim::Scenario kAdoptedFork, kAdoptedForkFree, kAdoptedForkHandler, kAdoptedForkHaste;
+
+const sim::Scenario kAdoptedFork = {"adopted-fork", "a fork beside a barrier", fork_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedForkFree = {
+    "adopted-fork-free", "a fork while a handle is freed", fork_free_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedForkHandler = {"adopted-fork-handler",
+                                           "a handler forks while its thread waits for servers",
+                                           fork_handler_setup,
+                                           nullptr,
+                                           invariants,
+                                           12000};
+const sim::Scenario kAdoptedForkHaste = {"adopted-fork-haste", "the same, and the fork waits for no callback",
+                                         fork_in_haste_setup,  nullptr,
+                                         invariants,           12000};
+} // namespace scenarios
