@@ -93,4 +93,26 @@ TEST_F(BoostRefused, WhereAnotherBoostsTheReader)
     end(GP_EXPEDITED, {record});
 }
 
+/* Nothing is done about one that is outside, nor is another's claim of it ended. */
+TEST_F(BoostRefused, OfAReaderThatHasLeft)
+{
+    constexpr uint32_t other = 77;
+    reader_record *record = sleeper();
+    uint32_t *booster = &drive_slot(record)->booster;
+    begin(GP_EXPEDITED);
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
+    ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));
+    test::World::set_inside(record, 0);
+    rtrcu_store_release(booster, other);
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        for (int i = 0; i < 3; i++)
+            (void)drive_boost_here(drive_, GP_EXPEDITED);
+        EXPECT_EQ(rtrcu_load_acquire(booster), other);
+    }).join();
+    EXPECT_EQ(boosts(), 0u);
+    rtrcu_store_release(booster, 0);
+    end(GP_EXPEDITED, {record});
+}
+
 } // namespace

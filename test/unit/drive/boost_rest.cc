@@ -115,4 +115,29 @@ TEST_F(BoostRest, TheNudgerStaysAboveACallerWhoBoosts)
         GTEST_SKIP() << "no call can be trapped here";
 }
 
+/* A wake-up for each boost would preempt readers: there is one for the first look, and one for looking sooner. */
+TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
+{
+    reader_record *record = sleeper();
+    test::Worker still;
+    drive_->share_ns = INT64_MAX / 2; /* there may be many of them */
+    start_still_nudger(still, config_.kthread_prio + 1);
+    begin(GP_EXPEDITED);
+    std::thread([&] {
+        ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
+        auto boost_again = [&](uint64_t count) {
+            EXPECT_TRUE(test::eventually([&] {
+                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                return boosts() >= count;
+            }));
+        };
+        boost_again(2);
+        uint32_t woken = drive_thread_event(&nudger_->thread);
+        EXPECT_EQ(woken, 2u);
+        boost_again(5);
+        EXPECT_EQ(drive_thread_event(&nudger_->thread), woken);
+    }).join();
+    end(GP_EXPEDITED, {record});
+}
+
 } // namespace

@@ -40,12 +40,17 @@ class BoostWorld : public DriveWorld
         ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
         ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
     }
-    /* A nudger that runs and does nothing, and was just refused what would put it above the booster. */
-    void start_refused_nudger(test::Worker &still)
+    /* A nudger that runs and does nothing. */
+    void start_still_nudger(test::Worker &still, int priority)
     {
         still.run([&] { nudger_->thread_id = lock_thread_number(); });
         nudger_->thread.state = DRIVE_RUNNING;
-        nudger_->priority = config_.kthread_prio;
+        nudger_->priority = priority;
+    }
+    /* The same, which was just refused what would put it above the booster. */
+    void start_refused_nudger(test::Worker &still)
+    {
+        start_still_nudger(still, config_.kthread_prio);
         nudger_->refused = config_.kthread_prio + 1;
         nudger_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
     }
