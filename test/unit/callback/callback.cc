@@ -54,6 +54,20 @@ TEST_F(Callback, QueuedDuringAGracePeriodWaitsForTheNext)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
+/* Its owner would hear nothing of it otherwise: the next look finds nothing that has moved. */
+TEST_F(Callback, WhatIsOverIsReadyWhereMoreIsCollected)
+{
+    reader_record *record = world_.craft(0);
+    enqueue(record);
+    callback_collect(cb_);
+    grace_period();
+    enqueue(record);
+    callback_collect(cb_);
+    EXPECT_TRUE(callback_has_ready(record));
+    EXPECT_EQ(advance(record), CALLBACK_OWNER);
+    EXPECT_EQ(invoke(record, everything()), 1u);
+}
+
 TEST_F(Callback, OrderHoldsOverManyGracePeriods)
 {
     reader_record *record = world_.craft(0);

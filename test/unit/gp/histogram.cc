@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The buckets in which durations are counted, and what else is counted of grace periods.
  */
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -14,12 +16,13 @@ TEST(Histogram, TheShortestHaveABucketEach)
 
 TEST(Histogram, EachBeginsWhereTheOneBeforeEnds)
 {
-    for (uint32_t bucket = 4; bucket < GP_HISTOGRAM; bucket++) {
+    constexpr uint32_t last = GP_HISTOGRAM - 1, of_the_longest = 247;
+    for (uint32_t bucket = 4; bucket <= of_the_longest; bucket++) {
         int64_t begin = int64_t{4 + bucket % 4} << (bucket / 4 - 1);
-        EXPECT_EQ(gp_histogram_bucket(begin), bucket) << begin;
-        EXPECT_EQ(gp_histogram_bucket(begin - 1), bucket - 1) << begin;
+        EXPECT_EQ(gp_histogram_bucket(begin), std::min(bucket, last)) << begin;
+        EXPECT_EQ(gp_histogram_bucket(begin - 1), std::min(bucket - 1, last)) << begin;
     }
-    EXPECT_EQ(gp_histogram_bucket(INT64_MAX), GP_HISTOGRAM - 1u) << "the last has no end";
+    EXPECT_EQ(gp_histogram_bucket(INT64_MAX), last) << "the last has no end";
 }
 
 /* What programs are told is the normal machine's, and of expedited grace periods their number. */

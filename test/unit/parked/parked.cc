@@ -308,6 +308,22 @@ TEST_F(Parked, AForksChildListsWhatStays)
     reader_lock(leaf_);
 }
 
+/* A child that forks, too, must not find a task there that has ended since. */
+TEST_F(Parked, AForksChildListsWhatWasMovedAndForgetsIt)
+{
+    part_->moving = &task_[0];
+    reader_unlock(leaf_);
+    parked_after_fork_child(world_.registry());
+    reader_lock(leaf_);
+    EXPECT_EQ(part_->moving, nullptr);
+    EXPECT_EQ(part_->count, 1u);
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 0u);
+    reader_unlock(leaf_);
+    parked_after_fork_child(world_.registry());
+    EXPECT_EQ(part_->count, 0u);
+    reader_lock(leaf_);
+}
+
 TEST(ParkedTask, IsSmall)
 {
     EXPECT_LE(sizeof(rcu_task), 128u);
