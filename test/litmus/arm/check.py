@@ -141,16 +141,41 @@ def check_ways(source, shapes, renew):
     return len(wrong)
 
 
+def check_calls(source, shapes):
+    """What a line calls does what it is called for: another line says what, of the text of its definition.  Nothing is
+    asked of what the library does not define.
+    """
+    lines = [line for shape in shapes for thread in shape.threads for line in thread if line.found]
+    told = {line.place[:2] for line in lines if line.called() != line.place[1]}
+    wrong = set()
+    for path, name in {(line.place[0], line.called()) for line in lines if line.called()}:
+        homes = source.homes(path, name)
+        source.names.add(("", name))
+        if len(homes) > 1:
+            wrong.add(f"{path}: {name}() may be that of {' or '.join(homes)}")
+        wrong |= {f"{home}: no line says what {name}() does" for home in homes if (home, name) not in told}
+    for text in sorted(wrong):
+        print(text)
+    return len(wrong)
+
+
 def check_macros(source):
     """Of what @source has been asked for, and of what the compiler brings, there is no macro elsewhere."""
     names = {name for _, name in source.names}
     wrong = []
-    for folder in ("include", "src"):
-        for file in sorted((source.root / folder).rglob("*.[ch]")):
-            path = str(file.relative_to(source.root))
-            wrong += [f"{path}: {words(macro[0])}: this name is read elsewhere" for macro in source.macros(path, r"\w+")
-                      if (macro["name"] in names and (path, macro["name"]) not in source.names)
-                      or macro["name"] in MACHINE or re.match("__(?:atomic|ATOMIC)_", macro["name"])]
+    for path in source.files():
+        wrong += [f"{path}: {words(macro[0])}: this name is read elsewhere" for macro in source.macros(path, r"\w+")
+                  if (macro["name"] in names and (path, macro["name"]) not in source.names)
+                  or macro["name"] in MACHINE or re.match("__(?:atomic|ATOMIC)_", macro["name"])]
+    for text in wrong:
+        print(text)
+    return len(wrong)
+
+
+def check_builtins(source):
+    """The compiler's accesses are made by what orders are read from alone: elsewhere one would have none."""
+    wrong = [f"{path}: {builtin}(): only what {library.ATOMICS} makes of it is read" for path in source.files()
+             if path not in (library.ATOMICS, library.FENCES) for builtin in library.BUILTIN.findall(source.text(path))]
     for text in wrong:
         print(text)
     return len(wrong)
@@ -185,8 +210,11 @@ def main(arguments):
             print(f"{shape.tag}: {error}")
             wrong += 1
     source = library.Source(arguments[0])
+    if wrong == 0:
+        wrong += check_calls(source, shapes)
     wrong += check_ways(source, copy.deepcopy(shapes), len(arguments) == 2)
     wrong += check_macros(source)
+    wrong += check_builtins(source)
     wrong += check_ledger(pathlib.Path(arguments[0]), {shape.tag for shape in shapes})
     print(f"{wrong} things are not as the shapes say" if wrong else "every shape holds, and needs what it says")
     return 1 if wrong else 0

@@ -17,8 +17,9 @@ ATOMICS = "include/rtrcu/detail/atomic.h"
 FENCES = "include/rtrcu/detail/fence.h"
 FULL = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-ACCESS = re.compile(r"#define \w+\([^)]*\)[\s\\]*(RTRCU_UPDATE\()?__atomic_\w+\([^;?{}]*?"
-                    r"__ATOMIC_(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b")
+ACCESS = (r"#define \w+\([^)]*\)[\s\\]*(RTRCU_UPDATE\()?__atomic_%s(?:_n)?\((?:(?!__)[^;?{}])*"
+          r"__ATOMIC_(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)(?:, __ATOMIC_\w+)?\)+")
+BUILTIN = re.compile(r"\b(?:__(?:atomic|sync|c11_atomic)|atomic)_\w+(?=\()")
 MACRO = r"^[ \t]*#[ \t]*(?P<what>define|undef)[ \t]+(?P<name>%s)\b(?P<rest>(?:[^\\\n]|\\.)*)"
 CALLS = ("call", "again")
 UPDATE = r"(?:relaxed_)?(?:exchange|fetch_\w+|compare_exchange)"
@@ -58,13 +59,34 @@ class Source:
                 text = re.sub(rf"\b{name}\b", f"{name} = {', '.join(found)}", text)
         return text
 
+    def files(self):
+        """The paths of all that the library is compiled from."""
+        return [str(file.relative_to(self.root)) for folder in ("include", "src")
+                for file in sorted((self.root / folder).rglob("*.[ch]"))]
+
+    def heads(self, path, function):
+        """Where functions of this name are defined."""
+        text = self.text(path)
+        found = re.finditer(rf"^(?!\s|/|#)[^\n;]*\b{re.escape(function)}\(", text, re.M)
+        return [head for head in found if 0 < text.find("{", head.end()) < text.find(";", head.end()) % (1 << 40)]
+
+    def homes(self, path, name):
+        """The files whose function or macro a call in @path means: its own, else all that others may call."""
+        homes = []
+        for file in self.files():
+            if name in self.text(file):
+                heads = [head for head in self.heads(file, name)
+                         if file == path or file.endswith(".h") or not head[0].startswith("static ")]
+                if heads or self.macros(file, re.escape(name)):
+                    homes.append(file)
+        return [path] if path in homes else homes
+
     def body(self, path, function):
         """Where the function or macro stands: (begin, end).  No other has its name, nor is it undefined behind it."""
         self.names.add((path, function))
         text, macros = self.text(path), self.macros(path, re.escape(function))
         defined = [match for match in macros if match["what"] == "define"]
-        heads = list(re.finditer(rf"^(?!\s|/|#)[^\n;]*\b{re.escape(function)}\(", text, re.M))
-        heads = [head for head in heads if text.find("{", head.end()) < text.find(";", head.end()) % (1 << 40)]
+        heads = self.heads(path, function)
         if len(heads) + len(defined) != 1 or macros[-1:] != defined:
             raise ShapeError(f"{path}: there is no function {function}(), or two, or an #undef behind it")
         if not defined:
@@ -97,7 +119,8 @@ class Source:
 
     def wrapper_orders(self, name):
         """What <rtrcu/detail/atomic.h> makes of rtrcu_<name>() on aarch64."""
-        match = ACCESS.match(self.definition(ATOMICS, f"rtrcu_{name}"))
+        builtin = re.sub(r"^relaxed_|(?<=load)_\w+|(?<=store)_\w+", "", name)
+        match = re.fullmatch(ACCESS % builtin, words(self.definition(ATOMICS, f"rtrcu_{name}")))
         if not match:
             raise ShapeError(f"{ATOMICS}: rtrcu_{name}() is not one access, or one in RTRCU_UPDATE()")
         update, order = match.groups()
@@ -117,6 +140,10 @@ class Line:
     place: tuple  # path, function, argument; or None
     found: tuple = None  # where the source has it: path, begin, end
     way: tuple = ()  # what decides whether it is reached there
+
+    def called(self):
+        """The function or macro whose work the line takes for granted, or None."""
+        return re.match(r"\w+", self.place[2])[0] if self.words[0] in (*CALLS, "heavy") else None
 
 
 @dataclasses.dataclass
