@@ -227,12 +227,12 @@ def outcome_of(words, environment, limit):
 
 def why_unseen(faulty, clean, limit):
     """Why a fault does not count as seen by a test; None if it does: the test does not pass, twice, and passes without
-    the fault, in a third of the time where it came to no end.  Both are called with a limit, and say why the test did
-    not pass, None if it did.
+    the fault, in a third of the time where it came to no end.  SKIPPED: it is skipped without the fault too.  Both are
+    called with a limit, and say why the test did not pass, None if it did.
     """
     reasons = [faulty(limit) for _ in range(TIMES)]
     if SKIPPED in reasons:
-        return SKIPPED
+        return SKIPPED if clean(limit) == SKIPPED else "is skipped with the fault alone"
     if None in reasons:
         return "passes"
     hung = any(reason.startswith(NO_END) for reason in reasons)

@@ -156,11 +156,12 @@ def check(run, rows):
             if why not in (None, checks.SKIPPED):
                 wrong.append(f"{program} {test}: {name} {body}: {why}")
         print(f"{name} {body}: {len(tests)} tests", flush=True)
+    wrong_seeded, seen_seeded, skipped_seeded = seeded.check(run, -(-run.arguments.sample // 4), run.arguments.seed)
+    wrong += wrong_seeded
+    seen += seen_seeded
+    skipped += skipped_seeded
     if skipped and not seen:
         wrong.append(f"each of {skipped} tests was skipped, and nothing was looked at")
-    wrong_seeded, skipped_seeded = seeded.check(run, -(-run.arguments.sample // 4), run.arguments.seed)
-    wrong += wrong_seeded
-    skipped += skipped_seeded
     wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
               for what in run.known.misfits(run.build.root)]
     print("\n".join(wrong))

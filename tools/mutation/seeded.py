@@ -32,11 +32,11 @@ def reason_of(run, program, test, changed, limit):
 
 
 def check(run, sample, seed):
-    """What is wrong, faults that their test does not see or that fit the source no more, and how many tests were
-    skipped; of a sample, or of all.
+    """What is wrong, faults that their test does not see or that fit the source no more; how many were seen, and how
+    many tests were skipped; of a sample, or of all.
     """
     mutants = make_mutant(run.build.root)
-    wrong, skipped = [], 0
+    wrong, seen, skipped = [], 0, 0
     specs = sorted((run.build.root / "test" / "mutants").glob("*.mutant"))
     if sample:
         specs = random.Random(seed).sample(specs, min(sample, len(specs)))
@@ -53,8 +53,9 @@ def check(run, sample, seed):
         clean = Changed(run.build, {}, scratch / "clean")
         why = why_unseen(lambda limit: reason_of(run, program, test, changed, limit),
                          lambda limit: reason_of(run, program, test, clean, limit), LIMIT)
+        seen += why is None
         skipped += why == SKIPPED
         if why not in (None, SKIPPED):
             wrong.append(f"{spec.name}: {program} {test}: {why}")
         print(f"{spec.stem}: {program} {test}", flush=True)
-    return wrong, skipped
+    return wrong, seen, skipped

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What `tools/mutants --table` makes of how its tests end: seen.py.  Nothing is built or run: a made-up tree has two
+rows and a named fault, and here stands how the test of each ends, with the fault and without.  Exit 1 if a case is
+taken for another.
+"""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import time
+import types
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from mutation import checks, named, seeded  # noqa: E402
+
+PASSES, FAILS, SKIPPED = None, "exit 1", checks.SKIPPED
+SEEN, MISSED, LOOKED_AT_NOTHING, HIDDEN = (FAILS, PASSES), (PASSES, PASSES), (SKIPPED, SKIPPED), (SKIPPED, PASSES)
+ONCE = ([SKIPPED, FAILS], PASSES)  # of two runs with the fault
+# Of the first row, the second and the named fault; whether the check passes; what it says.
+CASES = {
+    "all are seen": (SEEN, SEEN, SEEN, True, "3 tests fail as they should, 0 skipped"),
+    "a test sees nothing": (SEEN, MISSED, SEEN, False, "api_second Some.Test: look { return; }: passes"),
+    "a test is skipped here": (SEEN, LOOKED_AT_NOTHING, SEEN, True, "1 skipped, 0 wrong"),
+    "a named fault's test is": (SEEN, SEEN, LOOKED_AT_NOTHING, True, "1 skipped, 0 wrong"),
+    "every row's is": (LOOKED_AT_NOTHING, LOOKED_AT_NOTHING, SEEN, True, "2 skipped, 0 wrong"),
+    "all are": (LOOKED_AT_NOTHING, LOOKED_AT_NOTHING, LOOKED_AT_NOTHING, False, "each of 3 tests was skipped"),
+    "the named fault's is, without rows": (None, None, LOOKED_AT_NOTHING, False, "each of 1 tests was skipped"),
+    "a fault makes its test skip itself": (SEEN, HIDDEN, SEEN, False, "is skipped with the fault alone"),
+    "it does so once": (SEEN, ONCE, SEEN, False, "is skipped with the fault alone"),
+    "a named fault does": (SEEN, SEEN, HIDDEN, False, "is skipped with the fault alone"),
+}
+MUTANT = """file: one.c
+killed: api_named Some.Test
+--- find
+    looked = 1;
+--- replace
+--- end
+"""
+
+
+class Changed:
+    """Stands for the library of a tree: with a fault where any text of it is another."""
+
+    def __init__(self, _build, texts, _scratch):
+        self.folder = "faulty" if texts else "clean"
+
+    def library_folder(self):
+        return self.folder
+
+
+def outcomes(ends):
+    """As checks.outcome_of(); @ends: program -> how its test ends with the fault, a list for one run each; without."""
+    runs = {}
+
+    def outcome_of(words, environment, _limit):
+        program = pathlib.Path(words[0]).name
+        faulty, clean = ends[program]
+        if environment.get("LD_LIBRARY_PATH") != "faulty":
+            return clean
+        runs[program] = runs.get(program, -1) + 1
+        return faulty[runs[program]] if isinstance(faulty, list) else faulty
+    return outcome_of
+
+
+def made_up(folder):
+    source = "void look(void)\n{\n    looked = 1;\n}\n"
+    for name, text in (("src/one.c", source), ("test/mutants/one.mutant", MUTANT)):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "test/torture").symlink_to(ROOT / "test/torture")
+
+
+def table(first, second, of_named):
+    """Exit status and output of the check."""
+    ends = {"api_first": first, "api_second": second, "api_named": of_named}
+    rows = {(program, "Some.Test"): ("look", "{ return; }") for program in ("api_first", "api_second") if ends[program]}
+    named.Changed = seeded.Changed = Changed
+    checks.outcome_of = seeded.outcome_of = outcomes(ends)
+    with tempfile.TemporaryDirectory() as name:
+        folder, output = pathlib.Path(name), io.StringIO()
+        made_up(folder)
+        run = types.SimpleNamespace(build=types.SimpleNamespace(root=folder, folder=folder), scratch=folder,
+                                    arguments=types.SimpleNamespace(sample=0, seed=1), begun=time.monotonic(),
+                                    known=types.SimpleNamespace(misfits=lambda _root: []))
+        with contextlib.redirect_stdout(output):
+            status = named.check(run, rows)
+    return status, output.getvalue()
+
+
+def main():
+    wrong = 0
+    for what, (first, second, of_named, passes, says) in CASES.items():
+        status, output = table(first, second, of_named)
+        if (status == 0) != passes or says not in output:
+            print(f"{what}: exit status {status}, and `{says}` must be in\n{output}", file=sys.stderr)
+            wrong += 1
+    print(f"{len(CASES)} cases, {wrong} taken for another")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
