@@ -249,6 +249,9 @@ static void *server_body(void *argument)
     while (serve(server)) /* ends when it is freed */
         ;
 
+    /* From here on it is a thread as any other: its destructors may queue callbacks and wait for them. */
+    adopt_self(adopted)->server = NULL;
+    adopt_self(adopted)->in_callbacks = 0;
     adopt_unregister(adopted);
     rtrcu_exchange(&server->ended, 1);
     plat_futex_wake(&server->ended, INT32_MAX); /* the server may be gone: then nobody waits there */
@@ -433,24 +436,29 @@ static bool has_stopped(struct adopt_server *server)
     return rtrcu_load_acquire(&server->state) == DRIVE_NONE || rtrcu_load_acquire(&server->ended);
 }
 
-/* No handler forks behind the last look. */
+/* No handler forks behind the last look.  Its thread is waited for last: a destructor there may wait for callbacks,
+ * which a server that is listed and has no thread would never run. */
 void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     sigset_t saved;
     if (!server || server == &adopted->ordinary)
         return;
+
+    int cancel = plat_cancel_hold();
     plat_signals_block(&saved);
     while (!has_stopped(server)) {
         plat_signals_restore(&saved);
         adopt_rest(adopted, &server->ended, 0, DRIVE_PATIENCE_NS);
         plat_signals_block(&saved);
     }
-    if (rtrcu_load_acquire(&server->ended) && !server->joined_by_program)
-        plat_thread_join(&server->thread);
 
     hand_over(adopted, server);
+    if (rtrcu_load_acquire(&server->ended) && !server->joined_by_program)
+        plat_thread_join(&server->thread);
     plat_mem_release(server, sizeof(*server));
+
     plat_signals_restore(&saved);
+    plat_cancel_restore(cancel);
 }
 
 unsigned long adopt_server_thread(struct adopt_server *server)

@@ -186,6 +186,7 @@
     X(ServersCome) \
     X(ServersFreed) \
     X(ServersQueued) \
+    X(ServersLate) \
     X(ServersMade) \
     X(ServersRefused)
 // clang-format on

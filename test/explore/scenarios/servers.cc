@@ -68,9 +68,10 @@ void create_two()
     (void)adopt_server_create(adopted, 0, -1);
 }
 
+// A barrier that finds a link open rests for a moment, which nobody ends.
 void come_setup()
 {
-    begin();
+    begin_with_timeouts(RTRCU_ADOPT_MB);
     sim::thread("barrier", call_and_wait_for_all);
     sim::thread("creator", create_two);
 }
@@ -173,6 +174,36 @@ void queued_setup()
     sim::thread("creator", come_and_go);
 }
 
+bool one_is_over;
+
+bool is_one_over()
+{
+    return one_is_over;
+}
+
+// A grace period of another's may be over before the servers that it knew nothing of are freed.
+void wait_for_one()
+{
+    sim::until(are_made);
+    adopt_synchronize(adopted, "synchronize_rcu");
+    one_is_over = true;
+}
+
+void queue_late()
+{
+    sim::until(is_one_over);
+    queue_one();
+}
+
+void late_setup()
+{
+    begin_with_timeouts(RTRCU_ADOPT_MB);
+    all_are_made = one_is_over = false;
+    sim::as_thread(sim::thread("caller", queue_late), join);
+    sim::thread("creator", come_and_go);
+    sim::thread("updater", wait_for_one);
+}
+
 // ---- two threads that are online make the servers of all CPUs, beside a barrier ----
 
 uint32_t makers;
@@ -226,7 +257,8 @@ void refused_setup()
 
 } // namespace
 
-extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed, kServersQueued, kServersMade, kServersRefused;
+extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed, kServersQueued, kServersLate, kServersMade,
+    kServersRefused;
 
 const sim::Scenario kServersMarkers = {
     "servers-markers", "what a barrier queues is given back", markers_setup, nullptr, check_invariants, 6000};
@@ -236,6 +268,9 @@ const sim::Scenario kServersFreed = {
     "servers-freed", "two threads free the servers of all CPUs", freed_setup, freed_end, check_invariants, 12000};
 const sim::Scenario kServersQueued = {
     "servers-queued", "one queues while servers come and go", queued_setup, nullptr, check_invariants, 12000};
+const sim::Scenario kServersLate = {"servers-late",   "the same, and another's grace period is over meanwhile",
+                                    late_setup,       nullptr,
+                                    check_invariants, 12000};
 const sim::Scenario kServersMade = {
     "servers-made", "two threads make the servers of all CPUs", made_setup, freed_end, check_invariants, 20000};
 const sim::Scenario kServersRefused = {

@@ -112,6 +112,20 @@ TEST_F(Choice, ACpusServerIsQueuedToInsideAlone)
     end_ordinary(adopted);
 }
 
+TEST_F(Choice, AThreadsOwnComesBeforeItsCpus)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    adopt_server *own = adopt_server_create(adopted, 0, -1);
+    ASSERT_NE(own, nullptr);
+    ASSERT_TRUE(adopt_server_set_thread(adopted, own));
+    EXPECT_EQ(adopt_server_in_use(adopted), own);
+    ASSERT_TRUE(adopt_server_set_thread(adopted, nullptr));
+    EXPECT_GE(adopt_server_in_use(adopted)->cpu, 0) << "that of whatever CPU it is on";
+    adopt_server_free(adopted, own);
+    adopt_servers_free_all(adopted);
+}
+
 TEST_F(Choice, AServerIsOfItsCpuAndOfTheKindThatWasAskedFor)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

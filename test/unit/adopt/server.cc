@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A server of callbacks, and forks beside it.
  */
+#include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
+#include <pthread.h>
 #include <thread>
 #include <vector>
 
 #include <sys/resource.h>
 
+#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -321,6 +326,104 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     EXPECT_EQ(nices.back(), nice_now());
     EXPECT_EQ(lifts.front(), 1u);
     EXPECT_EQ(lifts.back(), 1u);
+}
+
+/* ---- the end of its thread, whose destructors are the program's ---- */
+
+class ServerEnds : public Server
+{
+  protected:
+    static inline rtrcu_adopted *adopted_;
+    static inline pthread_key_t key_;
+    static inline std::atomic<bool> entered_, may_go_, returned_;
+    static inline rcu_head behind_;
+
+    /* A server whose thread has run a callback that leaves @destroy to be done. */
+    void start(uint32_t kind, void (*destroy)(void *))
+    {
+        adopted_ = adopt(kind);
+        entered_ = may_go_ = returned_ = false;
+        ran_ = 0;
+        ASSERT_EQ(pthread_key_create(&key_, destroy), 0);
+        server_ = adopt_server_create(adopted_, 0, -1);
+        ASSERT_NE(server_, nullptr);
+        adopt_server_call(server_, &head_, [](rcu_head *) {
+            (void)pthread_setspecific(key_, &key_);
+            ran_++;
+        });
+        (void)adopt_server_urge(server_);
+        EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
+    }
+    void TearDown() override
+    {
+        pthread_key_delete(key_);
+    }
+};
+
+TEST_F(ServerEnds, ADestructorMayWaitForCallbacks)
+{
+    for (uint32_t kind : {RTRCU_ADOPT_MEMB, RTRCU_ADOPT_BP}) {
+        start(kind, [](void *) {
+            adopt_call(adopted_, &behind_, [](rcu_head *) { ran_++; });
+            adopt_barrier(adopted_);
+            returned_ = ran_ == 2;
+        });
+        adopt_server_free(adopted_, server_);
+        EXPECT_TRUE(returned_) << kind;
+        end_ordinary(adopted_);
+        pthread_key_delete(key_);
+    }
+}
+
+/* Half freed it would be waited for by every barrier that comes. */
+TEST_F(ServerEnds, WhoFreesItIsNotCancelledMeanwhile)
+{
+    static std::atomic<bool> freed;
+    freed = false;
+    start(RTRCU_ADOPT_MEMB, [](void *) {
+        entered_ = true;
+        (void)test::eventually([] { return may_go_.load(); });
+    });
+    pthread_t freer;
+    const auto free_it = [](void *) -> void * {
+        adopt_server_free(adopted_, server_);
+        freed = true;
+        pthread_testcancel();
+        return nullptr;
+    };
+    ASSERT_EQ(pthread_create(&freer, nullptr, free_it, nullptr), 0);
+    EXPECT_TRUE(test::eventually([] { return entered_.load(); }));
+    pthread_cancel(freer);
+    may_go_ = true;
+    void *result = nullptr;
+    pthread_join(freer, &result);
+    EXPECT_TRUE(freed);
+    EXPECT_EQ(result, PTHREAD_CANCELED) << "but behind it";
+    EXPECT_EQ(adopted_->servers, &adopted_->ordinary);
+}
+
+/* Its stack is given back with it. */
+TEST_F(ServerEnds, ItsThreadIsJoined)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "memory is another's too";
+    constexpr int rounds = 60;
+    adopted_ = adopt(RTRCU_ADOPT_MEMB);
+    ASSERT_EQ(pthread_key_create(&key_, nullptr), 0);
+    const auto mappings = [] {
+        std::ifstream maps("/proc/self/maps");
+        return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+    };
+    const auto make_and_free = [&] {
+        server_ = adopt_server_create(adopted_, 0, -1);
+        ASSERT_NE(server_, nullptr);
+        adopt_server_free(adopted_, server_);
+    };
+    make_and_free();
+    long before = mappings();
+    for (int i = 0; i < rounds; i++)
+        make_and_free();
+    EXPECT_LT(mappings() - before, rounds / 2);
 }
 
 } // namespace

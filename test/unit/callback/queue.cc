@@ -238,6 +238,7 @@ TEST_F(Cbqueue, RepairInTheMiddleOfTheInbox)
     queue_.enqueuing = &heads_[1];
     EXPECT_TRUE(cbqueue_repair(&queue_));
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1, 2}));
+    EXPECT_EQ(cbqueue_lost(&queue_), 3u) << "nobody is under way in the child";
 }
 
 TEST_F(Cbqueue, RepairOfALinkThatHasMovedOn)

@@ -140,4 +140,24 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
     end(GP_EXPEDITED, {record});
 }
 
+TEST_F(BoostRest, OneLookTakesTheNudgerToWhereWhoBoostsRuns)
+{
+    ASSERT_NO_FATAL_FAILURE(start_nudger());
+    cpu_set_t allowed, own;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    auto id = pid_t(rtrcu_load_acquire(&nudger_->thread_id));
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed))
+            continue;
+        EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); })) << "for ever: nothing is to be nudged";
+        rtrcu_store_relaxed(&drive_->boosting.cpu, static_cast<uint32_t>(cpu));
+        claim_for(lock_thread_id());
+        drive_worker_wake(drive_, DRIVE_WORKER_NUDGE);
+        EXPECT_TRUE(test::eventually([&] {
+            return sched_getaffinity(id, sizeof(own), &own) == 0 && CPU_COUNT(&own) == 1 && CPU_ISSET(cpu, &own);
+        })) << cpu;
+    }
+    claim_for(PLAT_NOBODY);
+}
+
 } // namespace

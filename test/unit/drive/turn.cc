@@ -408,6 +408,18 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
 }
 
+/* Behind a fence that had to be had, so that who comes to read is seen. */
+TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
+{
+    config_.idle_scans = 1;
+    reader_record *record = world_.craft(0);
+    for (int turn = 0; turn < 3; turn++) {
+        ask();
+        EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    }
+    EXPECT_EQ(reader_awake_slots(record->leaf) & reader_bit(record), 0u);
+}
+
 /* However often a turn wakes it that was not its own, it sleeps again, and wakes the driver once each time. */
 TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
 {

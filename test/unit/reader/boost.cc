@@ -177,6 +177,22 @@ TEST_F(Slots, AreFreeBehindTheLastRoomWhicheverThatIs)
     }
 }
 
+TEST_F(Slots, DrainBesideOthersOfTheirLeaf)
+{
+    reader_record *one = world_.craft(0), *two = world_.craft(0);
+    ASSERT_EQ(one->leaf, two->leaf);
+    reader_lock(one->leaf);
+    reader_withdraw(registry_, one);
+    reader_withdraw(registry_, two);
+    for (reader_record *record : {one, two}) {
+        EXPECT_TRUE(reader_is_draining(record));
+        for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_DRIVE})
+            reader_let_go(record, room);
+        EXPECT_FALSE(reader_used(record->leaf) & reader_bit(record));
+    }
+    reader_unlock(one->leaf);
+}
+
 TEST_F(Slots, ThePeakStaysWhereItWas)
 {
     struct rtrcu_stats stats = {};
