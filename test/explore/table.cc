@@ -95,6 +95,7 @@
     X(Ltimer) \
     X(LtimerIdle) \
     X(DriverChanged) \
+    X(Home) \
     X(DriverToSched) \
     X(DriverFromSched) \
     X(LimitsChanged) \

@@ -111,6 +111,30 @@ void changed_setup()
     sim::as_thread(sim::thread("updater", call_and_wait), register_reader);
 }
 
+// ---- where threads of the library run is changed beside who looks it up ----
+
+struct plat_home other_home;
+
+void change_home()
+{
+    other_home.nice = 5;
+    drive_change(&rtrcu_domain.drive, rtrcu_domain.drive.driver, &other_home);
+}
+
+void look_it_up()
+{
+    const struct plat_home *home = drive_home(&rtrcu_domain.drive);
+    sim::expect(home->nice == (home == &other_home ? 5 : 0), "who finds it finds all of it");
+}
+
+void home_setup()
+{
+    configure();
+    other_home.nice = 0;
+    sim::thread("changer", change_home);
+    sim::thread("maker", look_it_up);
+}
+
 void change_to_sched()
 {
     struct rtrcu_config config = *config_now(&rtrcu_domain.config);
@@ -216,7 +240,7 @@ void daemon_refused_setup()
 } // namespace
 
 extern const sim::Scenario kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused, kDaemonRefused;
-extern const sim::Scenario kLimitsChanged;
+extern const sim::Scenario kLimitsChanged, kHome;
 extern const sim::Scenario kLtimer, kLtimerIdle, kPollDriver, kSched, kSchedTwo;
 
 const sim::Scenario kLtimer = {
@@ -229,6 +253,7 @@ const sim::Scenario kSched = {
     "sched", "driver sched: quiescent states do the work", sched_setup, nullptr, check_invariants, 10000};
 const sim::Scenario kSchedTwo = {
     "sched-two", "driver sched: two threads, one leaves", sched_two_setup, nullptr, check_invariants, 10000};
+const sim::Scenario kHome = {"home", "where threads run is changed", home_setup, nullptr, check_invariants, 2000};
 const sim::Scenario kDriverChanged = {"driver-changed", "a change of the driver beside the first callback",
                                       changed_setup,    nullptr,
                                       check_invariants, 8000};

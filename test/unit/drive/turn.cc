@@ -188,16 +188,24 @@ long rest_and_note()
     return -ETIMEDOUT;
 }
 
+void expect_rests_that_grow(int64_t first_ns)
+{
+    constexpr int64_t longest_ns = 100000000;
+    EXPECT_EQ(rests_ns[0], first_ns);
+    for (int i = 1; i < rests_watched; i++)
+        EXPECT_EQ(rests_ns[i], rests_ns[i - 1] < longest_ns ? 2 * rests_ns[i - 1] : rests_ns[i - 1]) << i;
+    EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "it has come to the longest";
+}
+
 /* However long it waits it sleeps, each time twice as long as before, and at last for a tenth of a second or more. */
 TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
 {
     constexpr uint32_t weak = 33; /* and so it was at the last look */
-    constexpr int64_t longest_ns = 100000000;
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
     drive_->thread.sleeping = DRIVE_IDLE;
-    config_.tick_us = 1000;
+    config_.tick_us = 12500; /* the longest is a rest of its own */
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Steps steps;
     rested = &steps;
@@ -215,11 +223,33 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
     steps.reach(2);
     caller.wait();
-    EXPECT_EQ(rests_ns[0], config_.tick_us * 1000);
-    for (int i = 1; i < rests_watched; i++)
-        EXPECT_EQ(rests_ns[i], rests_ns[i - 1] < longest_ns ? 2 * rests_ns[i - 1] : rests_ns[i - 1]) << i;
-    EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "it has come to the longest";
+    expect_rests_that_grow(config_.tick_us * 1000);
     (void)drive_thread_let(&drive_->thread);
+}
+
+/* So does who finds another at it. */
+TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
+{
+    static const drive_turn_options options = {};
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    config_.tick_us = 12500; /* the longest is a rest of its own */
+    ask();
+    test::Steps steps;
+    rested = &steps;
+    rests = 0;
+    bool trapped = true;
+    test::Worker holder, helper;
+    helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turning[GP_NORMAL].event, rest_and_note); });
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
+    helper.start([&] { drive_turn_if_needed(drive_, GP_NORMAL, &options); });
+    EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
+    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    steps.reach(2);
+    helper.wait();
+    expect_rests_that_grow(config_.tick_us * 1000);
 }
 
 /* Who waits for the crank is away, and no longer when it has it. */
