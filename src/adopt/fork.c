@@ -137,10 +137,12 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     adopted->owing = 0;
 }
 
-/* The forking thread may be a server's own: it goes on as one, and is no server's thread any more. */
-static bool forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
+/* The forking thread may be a server's own, in a callback: it goes on as one.  Not if it has ended as such and forks in
+ * a destructor. */
+static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
 {
-    bool survives = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(plat_thread_tid(&server->thread), old_thread_id);
+    bool survives = !plat_tid_is_nobody(old_thread_id) &&
+                    plat_tid_is(plat_thread_tid(&server->thread), old_thread_id) && !rtrcu_load_relaxed(&server->ended);
 
     plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
     rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
@@ -156,18 +158,16 @@ static bool forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     server->joined_by_program = false;
     /* A handler forks, behind which the calling thread finishes its link. */
     if (rtrcu_load_relaxed(&rtrcu_self.pushing) == adopt_server_mark(server))
-        return survives;
+        return;
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);
     /* What is left, and the callback in which the calling thread forks. */
     uint64_t left = cbchain_count(&server->batch) + survives;
     adopted->lost_at_fork += cbqueue_recount_after_fork(&server->queue, rtrcu_load_relaxed(&server->invoked), left);
-    return survives;
 }
 
-static bool begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
+static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
 {
-    bool survives = false;
     lock_keep(&adopted->crank, old_thread_id);
     lock_reset(&adopted->words_lock);
     lock_reset(&adopted->servers_lock);
@@ -180,20 +180,18 @@ static bool begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     forget_readers(adopted);
     adopt_servers_recount(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        survives |= forget_thread(adopted, server, old_thread_id);
+        forget_thread(adopted, server, old_thread_id);
     bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);
     if (light && plat_fence_prepare() != 0)
         rtrcu_store_relaxed(adopted->flavour.light, 0); /* the child's only thread sees it */
-    return survives;
 }
 
 bool adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
 {
-    bool survives = false;
     tally_forget(&all->forking);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
-        survives |= begin_anew(adopted, old_thread_id);
-    return survives;
+        begin_anew(adopted, old_thread_id);
+    return reader_self_is(READER_STATE_SERVER);
 }
 
 /* ---- the program's own calls ---- */

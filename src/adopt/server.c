@@ -233,6 +233,7 @@ static void *server_body(void *argument)
     struct adopt_server *server = argument;
     struct rtrcu_adopted *adopted = server->adopted;
 
+    reader_self_set(READER_STATE_SERVER);
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
 
@@ -249,9 +250,12 @@ static void *server_body(void *argument)
     while (serve(server)) /* ends when it is freed */
         ;
 
-    /* From here on it is a thread as any other: its destructors may queue callbacks and wait for them. */
-    adopt_self(adopted)->server = NULL;
-    adopt_self(adopted)->in_callbacks = 0;
+    /* From here on it is no server's: its destructors may queue callbacks, wait for them, and fork. */
+    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    if (self) { /* bp: unless a callback has unregistered it */
+        self->server = NULL;
+        self->in_callbacks = 0;
+    }
     adopt_unregister(adopted);
     rtrcu_exchange(&server->ended, 1);
     plat_futex_wake(&server->ended, INT32_MAX); /* the server may be gone: then nobody waits there */

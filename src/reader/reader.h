@@ -19,7 +19,6 @@
  * INV-RD2: a thread takes its flag back only inside a slow path that rtrcu_thread.slow counts.
  * INV-RD4: the flag of a registered thread that is neither awake nor leaving is set; see reader/awake.h.
  * INV-RD5 to INV-RD7 are the reader word's: see reader/word.h.
- * And: self is valid memory while the registered bit is set and the leaf lock is held.
  */
 #ifndef RTRCU_READER_READER_H
 #define RTRCU_READER_READER_H
@@ -70,6 +69,7 @@ enum {
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_ODD */
     READER_STATE_RESTED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
     READER_STATE_NAMED = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */
+    READER_STATE_SERVER = 1 << 10,   /* a server's thread, to its last destructor: its signals are blocked */
 };
 
 /* Rooms above that keep something of their own for each slot of a leaf. */

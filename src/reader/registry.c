@@ -131,6 +131,13 @@ void reader_slot_return(struct reader_record *record)
     rtrcu_fetch_and(&record->leaf->used, ~reader_bit(record));
 }
 
+static void raise_peak(struct reader_registry *registry, uint32_t now)
+{
+    uint32_t peak = rtrcu_load_relaxed(&registry->registered_peak);
+    while (now > peak && !rtrcu_compare_exchange(&registry->registered_peak, &peak, now))
+        ; /* each failure means that another thread has raised it */
+}
+
 /* [O6] Registration half; the scan's half is in gp_scan().
  *  - our bit first:       the scan sees the record and reads our word;
  *  - its fence first:     our fence follows it, so our sections read the new pointers.
@@ -148,9 +155,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     self->record = record;
     self->boost = &record->boost;
 
-    uint32_t now = rtrcu_fetch_add(&registry->registered, 1) + 1;
-    if (now > rtrcu_load_relaxed(&registry->registered_peak))
-        rtrcu_store_relaxed(&registry->registered_peak, now);
+    raise_peak(registry, rtrcu_fetch_add(&registry->registered, 1) + 1);
 
     (void)reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));

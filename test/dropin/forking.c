@@ -175,6 +175,46 @@ static void test_callbacks(void)
     EXPECT(waitpid(child_of_callback, &status, 0) == child_of_callback && status == 0);
 }
 
+/* Nor has what a destructor of such a thread starts, whose server is being freed; callbacks are served there too. */
+static pthread_key_t at_its_end;
+
+static void fork_at_its_end(void *unused)
+{
+    sigset_t blocked;
+    int status = 1;
+    (void)unused;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+        invoked = 0;
+        queue_one();
+        rcu_barrier();
+        _exit(sigismember(&blocked, SIGTERM) || invoked != 1);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void leave_something(struct rcu_head *head)
+{
+    free(head);
+    EXPECT(pthread_setspecific(at_its_end, &at_its_end) == 0);
+}
+
+static void test_destructors(void)
+{
+    EXPECT(pthread_key_create(&at_its_end, fork_at_its_end) == 0);
+    for (int i = 0; i < 50; i++) {
+        struct rcu_head *head = malloc(sizeof(*head));
+        EXPECT(head);
+        set_thread_call_rcu_data(create_call_rcu_data(0, -1));
+        call_rcu(head, leave_something);
+        rcu_barrier();
+        free_server();
+    }
+    pthread_key_delete(at_its_end);
+}
+
 static void test_handlers(void)
 {
     struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
@@ -189,6 +229,7 @@ int main(void)
     expect_ours();
     rcu_register_thread();
     test_callbacks();
+    test_destructors();
     test_handlers();
     for (int i = 0; i < 20; i++) {
         invoked = 0;

@@ -19,7 +19,7 @@ FULL = "__atomic_thread_fence(__ATOMIC_SEQ_CST);"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 ACCESS = (r"#define \w+\([^)]*\)[\s\\]*(RTRCU_UPDATE\()?__atomic_%s(?:_n)?\((?:(?!__)[^;?{}])*"
           r"__ATOMIC_(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)(?:, __ATOMIC_\w+)?\)+")
-BUILTIN = re.compile(r"\b(?:__(?:atomic|sync|c11_atomic)|atomic)_\w+(?=\()")
+BUILTIN = re.compile(r"\b__(?:atomic|sync|c11_atomic)_\w+|\batomic_\w+(?=\s*\()|\b_Atomic\b")
 MACRO = r"^[ \t]*#[ \t]*(?P<what>define|undef)[ \t]+(?P<name>%s)\b(?P<rest>(?:[^\\\n]|\\.)*)"
 CALLS = ("call", "again")
 UPDATE = r"(?:relaxed_)?(?:exchange|fetch_\w+|compare_exchange)"

@@ -317,7 +317,8 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->state = DRIVE_RUNNING;
         server->serving = 1;
         server->joined_by_program = true;
-        server->urgent = server->owed = server->ended = 1;
+        server->urgent = server->owed = 1;
+        server->ended = survives ? 0 : 1;
         server->invoked = 5;
         server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
         adopt_after_fork_child(&all_, {forked_by});
@@ -333,6 +334,27 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
     struct rtrcu_stats stats = {};
     adopt_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "of both forks";
+}
+
+/* A destructor of it forks: the child's barriers would wait for a thread that serves no more. */
+TEST_F(Fork, AServersThreadThatHasEndedIsNoneInTheChild)
+{
+    constexpr uint32_t parents = 77;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_server *server = &adopted->ordinary;
+    plat_thread_renumber(&server->thread, {parents});
+    server->state = DRIVE_RUNNING;
+    server->ended = server->stop = 1;
+    EXPECT_FALSE(adopt_after_fork_child(&all_, {parents}));
+    EXPECT_EQ(server->state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(plat_thread_tid(&server->thread).number, 0u);
+    EXPECT_EQ(server->ended, 0u);
+    struct rtrcu_stats stats = {};
+    adopt_stats(adopted, &stats);
+    EXPECT_EQ(stats.callbacks_lost_at_fork, 0u);
+    reader_self_set(READER_STATE_SERVER);
+    EXPECT_TRUE(adopt_after_fork_child(&all_, {parents})) << "its signals are blocked, whatever it does";
+    reader_self_clear(READER_STATE_SERVER);
 }
 
 /* Else its first reader to leave would wake nobody, by a system call. */

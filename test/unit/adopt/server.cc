@@ -344,7 +344,7 @@ class ServerEnds : public Server
         adopted_ = adopt(kind);
         entered_ = may_go_ = returned_ = false;
         ran_ = 0;
-        ASSERT_EQ(pthread_key_create(&key_, destroy), 0);
+        make_key(destroy);
         server_ = adopt_server_create(adopted_, 0, -1);
         ASSERT_NE(server_, nullptr);
         adopt_server_call(server_, &head_, [](rcu_head *) {
@@ -354,24 +354,34 @@ class ServerEnds : public Server
         (void)adopt_server_urge(server_);
         EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
     }
+    void make_key(void (*destroy)(void *))
+    {
+        TearDown();
+        has_key_ = pthread_key_create(&key_, destroy) == 0;
+        ASSERT_TRUE(has_key_);
+    }
     void TearDown() override
     {
-        pthread_key_delete(key_);
+        if (has_key_)
+            pthread_key_delete(key_);
+        has_key_ = false;
     }
+
+  private:
+    bool has_key_ = false;
 };
 
 TEST_F(ServerEnds, ADestructorMayWaitForCallbacks)
 {
     for (uint32_t kind : {RTRCU_ADOPT_MEMB, RTRCU_ADOPT_BP}) {
-        start(kind, [](void *) {
+        ASSERT_NO_FATAL_FAILURE(start(kind, [](void *) {
             adopt_call(adopted_, &behind_, [](rcu_head *) { ran_++; });
             adopt_barrier(adopted_);
             returned_ = ran_ == 2;
-        });
+        }));
         adopt_server_free(adopted_, server_);
         EXPECT_TRUE(returned_) << kind;
         end_ordinary(adopted_);
-        pthread_key_delete(key_);
     }
 }
 
@@ -380,10 +390,10 @@ TEST_F(ServerEnds, WhoFreesItIsNotCancelledMeanwhile)
 {
     static std::atomic<bool> freed;
     freed = false;
-    start(RTRCU_ADOPT_MEMB, [](void *) {
+    ASSERT_NO_FATAL_FAILURE(start(RTRCU_ADOPT_MEMB, [](void *) {
         entered_ = true;
         (void)test::eventually([] { return may_go_.load(); });
-    });
+    }));
     pthread_t freer;
     const auto free_it = [](void *) -> void * {
         adopt_server_free(adopted_, server_);
@@ -409,7 +419,6 @@ TEST_F(ServerEnds, ItsThreadIsJoined)
         GTEST_SKIP() << "memory is another's too";
     constexpr int rounds = 60;
     adopted_ = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_EQ(pthread_key_create(&key_, nullptr), 0);
     const auto mappings = [] {
         std::ifstream maps("/proc/self/maps");
         return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');

@@ -23,12 +23,12 @@ class CallbackFork : public CallbackWorld
         record_ = world_.craft(0);
     }
     /* @forks: the record that the forking thread has in the child. */
-    void fork(reader_record *forks = nullptr)
+    void fork(reader_record *forks = nullptr, uint32_t forker = old_thread_id)
     {
         reader_after_fork_child(world_.registry(), forks);
         parked_after_fork_child(world_.registry());
         gp_after_fork_child(world_.gp(), PLAT_NOBODY);
-        callback_after_fork_child(cb_, {old_thread_id});
+        callback_after_fork_child(cb_, {forker});
         test::let_go(world_.registry(), READER_DRIVE);
     }
     /* A thread that the child does not have stands before the first callback of what is ready. */
@@ -364,6 +364,10 @@ TEST_F(CallbackFork, BegunByThreadNumberOne)
     EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
     EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
+    callback_slot(record_)->queue.claim = 1;
+    fork(nullptr, 1);
+    EXPECT_EQ(callback_slot(record_)->queue.claim, lock_thread_number()) << "who forks goes on with the batch";
+    callback_slot(record_)->queue.claim = 0;
 }
 
 TEST_F(CallbackFork, BetweenTwoCallbacksOfABatch)

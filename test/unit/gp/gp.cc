@@ -561,7 +561,7 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
 /* Of a tree that has as many nodes as there is room for, the next is another level's first, or no node. */
 TEST_F(Gp, AfterForkNoNodeIsForgottenThatIsNone)
 {
-    constexpr uint32_t leaves = READER_FANOUT - 1;
+    constexpr uint32_t leaves = READER_FANOUT;
     (void)readers_in_leaves(leaves);
     void *beyond = &gp_->level1[1];
     std::vector<char> before(sizeof(gp_node), 0x5a);
