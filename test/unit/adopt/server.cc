@@ -344,7 +344,7 @@ class ServerEnds : public Server
         adopted_ = adopt(kind);
         entered_ = may_go_ = returned_ = false;
         ran_ = 0;
-        make_key(destroy);
+        ASSERT_NO_FATAL_FAILURE(make_key(destroy));
         server_ = adopt_server_create(adopted_, 0, -1);
         ASSERT_NE(server_, nullptr);
         adopt_server_call(server_, &head_, [](rcu_head *) {

@@ -121,7 +121,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
 {
     reader_record *one = sleeper(), *two = sleeper();
     test::Worker still;
-    drive_->share_ns = 3000000; /* three slices each */
+    drive_->share_ns = 40000000; /* forty slices each, or fewer where they last longer */
     start_still_nudger(still, config_.kthread_prio + 1);
     begin(GP_EXPEDITED);
     std::thread([&] {
