@@ -66,7 +66,9 @@ TEST_F(Boost, NotOfWhoRuns)
         running = world_.craft(1);
         plat_tid self = lock_thread_id();
         auto not_run_ns = [self] { return plat_clock_now() - plat_clock_of_thread(self); };
-        for (int64_t now, before = not_run_ns(); !stop; before = now) {
+        bool last = false; /* it may have stood before it saw that it shall stop */
+        for (int64_t now, before = not_run_ns(); !last; before = now) {
+            last = stop;
             now = not_run_ns();
             paused_ns = std::max(paused_ns, now - before);
         }
