@@ -260,7 +260,6 @@ static inline struct tally_ticket adopt_paused(const struct adopt *all)
     return tally_ticket_now(&all->forking);
 }
 void adopt_after_fork_parent(struct adopt *all);
-/* True: the thread that forked is a server's, or was: the child's mask is not the program's yet. */
-bool adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id);
+void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id);
 
 #endif

@@ -186,15 +186,11 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
         rtrcu_store_relaxed(adopted->flavour.light, 0); /* the child's only thread sees it */
 }
 
-bool adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
+void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
 {
     tally_forget(&all->forking);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         begin_anew(adopted, old_thread_id);
-
-    bool was_ours = reader_self_is(READER_STATE_SERVER);
-    reader_self_clear(READER_STATE_SERVER); /* its mask is the program's from now on, in a child of its own too */
-    return was_ours;
 }
 
 /* ---- the program's own calls ---- */

@@ -125,13 +125,17 @@ static bool begin_batch(struct adopt_server *server)
     return false;
 }
 
-/* A forker that comes in the midst of it would have a child in which what is taken is nowhere. */
+/* A forker that comes in the midst of it would have a child in which what is taken is nowhere: another thread waits,
+ * and no handler comes, not even in a fork's child, where signals are let in. */
 static void gather(struct adopt_server *server)
 {
+    sigset_t saved;
     for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue); looks++) { /* ends when its producer goes on */
         if (!begin_batch(server))
             continue;
+        plat_signals_block(&saved);
         bool taken = take(server);
+        plat_signals_restore(&saved);
         end_batch(server);
         if (taken)
             return;
@@ -233,7 +237,7 @@ static void *server_body(void *argument)
     struct adopt_server *server = argument;
     struct rtrcu_adopted *adopted = server->adopted;
 
-    reader_self_set(READER_STATE_SERVER);
+    reader_self_set(READER_STATE_OURS);
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
 

@@ -78,6 +78,9 @@ static void on_fork_child(void)
     sigset_t blocked;
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
+    if (reader_self_is(READER_STATE_OURS)) /* what it starts, and its own children, have the mask of the program */
+        blocked = drive_home(&domain->drive)->signals;
+    reader_self_clear(READER_STATE_OURS);
 
     lock_keep(&domain->config_lock, old_thread_id);
     reader_after_fork_child(&domain->registry, reader_self());
@@ -85,16 +88,13 @@ static void on_fork_child(void)
     gp_after_fork_child(&domain->gp, old_thread_id);
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
-    bool is_ours = drive_after_fork_child(&domain->drive, old_thread_id, &blocked);
-    is_ours |= adopt_after_fork_child(&domain->adopt, old_thread_id);
+    drive_after_fork_child(&domain->drive, old_thread_id, &blocked);
+    adopt_after_fork_child(&domain->adopt, old_thread_id);
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
     (void)reader_exit_arm(&domain->registry); /* it is the main thread now */
-    if (is_ours)
-        plat_signals_home(drive_home(&domain->drive));
-    else
-        plat_signals_restore(&blocked);
+    plat_signals_restore(&blocked);
 }
 
 static void choose_fences(struct domain *domain)

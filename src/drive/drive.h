@@ -154,8 +154,7 @@ void drive_wake_later(struct drive *drive, bool urgent);
  * moves callbacks from one stage to the next. */
 void drive_before_fork(struct drive *drive);
 void drive_after_fork_parent(struct drive *drive);
-/* All signals are blocked; @blocked is what the forking thread blocks else.  True: it is one of ours, and blocks what
- * the process does from now on, since a program that it starts must not have our signals blocked. */
-bool drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, const sigset_t *blocked);
+/* All signals are blocked; @blocked is what the forking thread blocks from now on else. */
+void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, const sigset_t *blocked);
 
 #endif

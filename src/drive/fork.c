@@ -144,8 +144,8 @@ static void forget_leaf(struct reader_leaf *leaf)
     reader_unlock(leaf);
 }
 
-/* A thread of ours that forked goes on in the child: true; the others are made again when they are needed. */
-static bool forget_threads(struct drive *drive, struct plat_tid old_thread_id)
+/* A thread of ours that forked goes on in the child; the others are made again when they are needed. */
+static void forget_threads(struct drive *drive, struct plat_tid old_thread_id)
 {
     bool survives = false;
 
@@ -166,17 +166,16 @@ static bool forget_threads(struct drive *drive, struct plat_tid old_thread_id)
     survives |= drive_thread_after_fork(&drive->end, old_thread_id);
     rtrcu_store_relaxed(&drive->threads, survives);
     rtrcu_store_relaxed(&drive->main_ended, 0);
-    return survives;
 }
 
-bool drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, const sigset_t *blocked)
+void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, const sigset_t *blocked)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(drive->registry, leaf));)
         forget_leaf(leaf);
 
     lock_reset(&drive->barrier_lock);
     lock_reset(&drive->aside.lock);
-    bool survives = forget_threads(drive, old_thread_id);
+    forget_threads(drive, old_thread_id);
     for (int kind = 0; kind < GP_KINDS; kind++)
         drive_turning_after_fork_child(&drive->turning[kind]);
     drive_numbers_after_fork_child(drive);
@@ -196,5 +195,4 @@ bool drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, 
     drive->survivor_blocks = *blocked;
     drive->held_back = (struct counter){0};
     tally_forget(&drive->turn_waiters);
-    return survives;
 }

@@ -76,9 +76,18 @@ static int create(struct drive *drive, struct drive_thread *thread)
     return error;
 }
 
+static void *begin_as_ours(void *argument)
+{
+    struct drive_thread *thread = argument;
+    reader_self_set(READER_STATE_OURS);
+    return thread->body(thread->argument);
+}
+
 static int make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
 {
-    plat_thread_prepare(&thread->plat, start->name, start->body, start->argument, start->priority);
+    plat_thread_prepare(&thread->plat, start->name, begin_as_ours, thread, start->priority);
+    thread->body = start->body;
+    thread->argument = start->argument;
     thread->home = start->home;
 
     int error = start->body ? create(drive, thread) : 0;
@@ -162,6 +171,7 @@ static void *end_body(void *argument)
     while (!only_ours_are_left(drive)) /* ends with the program's last thread */
         drive_sleep(drive, &never, 0, LOOK_NS);
     plat_signals_home(rtrcu_load_acquire(&drive->home));
+    reader_self_clear(READER_STATE_OURS); /* what exit() calls may block signals, and fork */
     exit(0);
 }
 

@@ -56,6 +56,8 @@ struct drive_thread {
     uint32_t event;    /* atomic: futex: counts what wakes it */
     uint32_t sleeping; /* atomic: enum drive_sleep; written by itself */
     struct plat_thread plat;
+    void *(*body)(void *); /* what it does; by its maker */
+    void *argument;
     const struct plat_home *home; /* where it begins; by its maker, NULL = where all do now */
 };
 

@@ -69,7 +69,7 @@ enum {
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_ODD */
     READER_STATE_RESTED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
     READER_STATE_NAMED = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */
-    READER_STATE_SERVER = 1 << 10,   /* a server's thread, to its last destructor: its signals are blocked */
+    READER_STATE_OURS = 1 << 10,     /* a thread of the library, whose signals are blocked; not in a fork's child */
 };
 
 /* Rooms above that keep something of their own for each slot of a leaf. */

@@ -340,24 +340,6 @@ TEST_F(Fork, ACallbackThatDoesNotReturnIsGivenUpAndThatIsSaid)
     EXPECT_FALSE(result.contains("a callback has not returned")) << "nobody wanted to wait: " << result.output;
 }
 
-/* What a callback starts has the signals of the program, not those of a daemon. */
-TEST_F(Fork, InsideACallbackTheChildBlocksWhatTheProgramDoes)
-{
-    static rcu_head head;
-    forked_inside = 0;
-    call_rcu(&head, [](rcu_head *) {
-        in_forked_child([] {
-            sigset_t now;
-            REQUIRE(pthread_sigmask(SIG_SETMASK, nullptr, &now) == 0);
-            for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD})
-                REQUIRE(sigismember(&now, signal) == 0);
-        });
-        forked_inside++;
-    });
-    rcu_barrier();
-    EXPECT_EQ(forked_inside, 1);
-}
-
 /* ---- the child's driver ---- */
 
 CHILD(deadline_loop_goes_on)
@@ -392,27 +374,6 @@ TEST_F(Fork, ADeadlineLoopsCallbacksRunInTheChild)
 {
     EXPECT_TRUE(exited_well(test::run_child("deadline_loop_goes_on")));
     EXPECT_TRUE(exited_well(test::run_child("quiescent_deadline_loop_goes_on")));
-}
-
-/* A handler's call_rcu() makes no thread; the next one of the program does. */
-CHILD(handler_queues_first_in_the_child)
-{
-    REQUIRE(rcu_register_thread() == 0);
-    signal(SIGUSR1, [](int) {
-        static rcu_head head;
-        call_rcu(&head, run);
-    });
-    in_forked_child([] {
-        raise(SIGUSR1);
-        REQUIRE(test::threads_of_this_process() == 1);
-        queue(1);
-        REQUIRE(test::eventually([] { return runs == 2; }));
-    });
-}
-
-TEST_F(Fork, AHandlersCallMakesNoThreadInTheChild)
-{
-    EXPECT_TRUE(exited_well(test::run_child("handler_queues_first_in_the_child")));
 }
 
 /* ---- threads ---- */

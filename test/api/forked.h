@@ -11,7 +11,8 @@
 
 #include "child.h"
 
-/* Fork, run @body in the child, and expect that it ends well; a child that hangs ends by its alarm. */
+/* Fork, run @body in the child, and expect that it ends well, its own children too; a child that hangs ends by its
+ * alarm. */
 template <typename Body> void in_forked_child(Body body)
 {
     fflush(nullptr);
@@ -20,7 +21,7 @@ template <typename Body> void in_forked_child(Body body)
     if (pid == 0) {
         alarm(30);
         body();
-        _exit(0);
+        _exit(testing::Test::HasFailure());
     }
     int status = -1;
     ASSERT_EQ(waitpid(pid, &status, 0), pid);

@@ -150,8 +150,24 @@ static void free_server(void)
     rcu_barrier();
 }
 
-/* What a callback starts has none of the signals blocked that a thread of the library blocks. */
+/* What a callback starts has none of the signals blocked that a thread of the library blocks, and what that starts,
+ * those that it has blocked itself. */
 static int child_of_callback;
+
+static void fork_with_signals_blocked(void)
+{
+    sigset_t blocked;
+    int status = 1;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+        _exit(sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGUSR2));
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
 
 static void fork_in_callback(struct rcu_head *head)
 {
@@ -160,7 +176,10 @@ static void fork_in_callback(struct rcu_head *head)
     pid_t child = fork();
     if (child == 0) {
         pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-        _exit(sigismember(&blocked, SIGTERM));
+        if (sigismember(&blocked, SIGTERM))
+            _exit(1);
+        fork_with_signals_blocked();
+        _exit(0);
     }
     rtrcu_store_release(&child_of_callback, child);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "../../support/variant.h"
 #include "world.h"
@@ -389,20 +390,23 @@ TEST_F(ServerEnds, ADestructorMayWaitForCallbacks)
 TEST_F(ServerEnds, WhoFreesItIsNotCancelledMeanwhile)
 {
     static std::atomic<bool> freed;
+    static std::atomic<pid_t> freers_id;
     freed = false;
+    freers_id = 0;
     ASSERT_NO_FATAL_FAILURE(start(RTRCU_ADOPT_MEMB, [](void *) {
         entered_ = true;
         (void)test::eventually([] { return may_go_.load(); });
     }));
     pthread_t freer;
     const auto free_it = [](void *) -> void * {
+        freers_id = gettid();
         adopt_server_free(adopted_, server_);
         freed = true;
         pthread_testcancel();
         return nullptr;
     };
     ASSERT_EQ(pthread_create(&freer, nullptr, free_it, nullptr), 0);
-    EXPECT_TRUE(test::eventually([] { return entered_.load(); }));
+    EXPECT_TRUE(test::eventually([] { return entered_.load() && test::is_asleep(freers_id); })) << "it joins";
     pthread_cancel(freer);
     may_go_ = true;
     void *result = nullptr;

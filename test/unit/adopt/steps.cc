@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A fork behind each instruction of a server's thread.
+/* A fork behind each instruction of a server's thread, by another thread and by a handler.
  */
 #include <thread>
 
@@ -28,24 +28,52 @@ void fork_behind_a_step(int, siginfo_t *, void *context)
     raised = true;
 }
 
+/* Its own handler finds what is queued in the inbox or in the batch, whenever one can come. */
+rcu_head head;
+volatile bool taken, lost;
+
+void look_behind_a_step(int, siginfo_t *, void *context)
+{
+    bool comes = !sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1);
+    taken = !cbchain_is_empty(&server->batch);
+    lost = lost || (comes && !taken && server->queue.stub.next != &head);
+    if (taken)
+        test::SteppedBy::end_behind(context);
+}
+
 class Steps : public AdoptWorld
 {
   protected:
-    rcu_head head_ = {};
+    void *(*body_)(void *);
     static inline std::atomic<int> ran_;
 
-    /* From its beginning to its end; @body is that of any server. */
-    void run_stepped(void *(*body)(void *))
+    void SetUp() override
+    {
+        AdoptWorld::SetUp();
+        if (TEST_TSAN || TEST_ASAN)
+            GTEST_SKIP() << "the sanitizer takes too many steps";
+        rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+        adopt_server *another = adopt_server_create(adopted, 0, -1);
+        ASSERT_NE(another, nullptr);
+        body_ = another->thread.body;
+        adopt_server_free(adopted, another);
+        all = &all_;
+        server = &adopted->ordinary;
+        for (volatile bool *flag : {&raised, &at_work, &taken, &lost})
+            *flag = false;
+    }
+    /* From its beginning to its end. */
+    void run_stepped()
     {
         ran_ = 0;
         server->stop = server->ended = server->owed = 0;
         server->state = DRIVE_RUNNING;
-        head_.func = [](rcu_head *) { ran_++; };
-        (void)cbqueue_push(&server->queue, &head_, CB_ANYBODY);
-        std::thread thread([body] {
+        head.func = [](rcu_head *) { ran_++; };
+        (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
+        std::thread thread([this] {
             plat_thread_renumber(&server->thread, lock_thread_id());
             test::SteppedBy::begin();
-            (void)body(server);
+            (void)body_(server);
         });
         EXPECT_TRUE(test::eventually([] { return raised || at_work || ran_ == 1; }));
         if (raised) {
@@ -65,25 +93,23 @@ class Steps : public AdoptWorld
 /* Until it is at work, and the forker would wait, it takes nothing beside a fork. */
 TEST_F(Steps, NothingIsTakenBesideAFork)
 {
-    if (TEST_TSAN || TEST_ASAN)
-        GTEST_SKIP() << "the sanitizer takes too many steps";
-    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    adopt_server *another = adopt_server_create(adopted, 0, -1);
-    ASSERT_NE(another, nullptr);
-    void *(*body)(void *) = another->thread.body;
-    adopt_server_free(adopted, another);
-
     test::SteppedBy traps(fork_behind_a_step);
-    all = &all_;
-    server = &adopted->ordinary;
-    at_work = false;
     long step = 0;
     while (!at_work && !HasFailure()) {
         raised = false;
         steps_left = ++step;
-        run_stepped(body);
+        run_stepped();
     }
     EXPECT_GT(step, 20);
+}
+
+/* In a fork's child, where a callback has returned, handlers come on it. */
+TEST_F(Steps, NothingIsInItsHandsAloneWhereAHandlerForks)
+{
+    test::SteppedBy traps(look_behind_a_step);
+    run_stepped();
+    EXPECT_TRUE(taken);
+    EXPECT_FALSE(lost);
 }
 
 } // namespace

@@ -283,6 +283,27 @@ TEST(AskOwner, AsksNobodyInVain)
     }).join();
 }
 
+/* A quiescent-state thread has what is ready for it run at its next quiescent state, where the owner runs anything. */
+TEST_F(Policy, AQuiescentStateOwnerIsAskedForWhatIsReady)
+{
+    for (int32_t policy : {RTRCU_POLICY_INLINE, RTRCU_POLICY_DAEMON}) {
+        config_.policy = policy;
+        std::thread([&] {
+            ASSERT_EQ(rtrcu_register_thread(RTRCU_QSBR), 0);
+            for (uint32_t ready : {1u, 0u}) {
+                uint32_t *has_ready = &callback_slot(rtrcu_self.record)->queue.has_ready;
+                rtrcu_word_disarm(&rtrcu_self);
+                uint32_t word = rtrcu_word_of(&rtrcu_self);
+                rtrcu_store_release(has_ready, ready);
+                callback_ask_owner(cb_);
+                rtrcu_store_release(has_ready, 0u);
+                EXPECT_EQ(rtrcu_word_of(&rtrcu_self) != word, ready && policy == RTRCU_POLICY_INLINE);
+            }
+            rtrcu_unregister_thread();
+        }).join();
+    }
+}
+
 TEST(CallbackProbes, AreThere)
 {
     EXPECT_EQ(test::missing_probes({"limit_raised", "over_qmax", "batch_begin", "batch_end"}),

@@ -118,6 +118,22 @@ TEST_F(Cbqueue, PopStopsAtAnUnfinishedLinkAndComesBack)
     EXPECT_EQ(drain(chain), (Order{1, 2, 3}));
 }
 
+TEST_F(Cbqueue, IsBrokenWhereALinkIsMissingThatNobodyMakes)
+{
+    rcu_head one = {}, two = {};
+    EXPECT_FALSE(cbqueue_is_broken(&queue_));
+    queue_.batch = {&one, &one};
+    EXPECT_FALSE(cbqueue_is_broken(&queue_)) << "the last has none";
+    queue_.batch = {&one, &two};
+    EXPECT_TRUE(cbqueue_is_broken(&queue_));
+    queue_.enqueuing = &two;
+    EXPECT_FALSE(cbqueue_is_broken(&queue_));
+    queue_.enqueuing = nullptr;
+    one.next = &two;
+    EXPECT_FALSE(cbqueue_is_broken(&queue_));
+    queue_.batch = {};
+}
+
 TEST_F(Cbqueue, JoinOfEmptyAndFull)
 {
     cb_chain chain = {nullptr, nullptr};

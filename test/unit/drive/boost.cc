@@ -63,11 +63,12 @@ TEST_F(Boost, NotOfWhoRuns)
     int64_t paused_ns = 0;
     std::thread runner([&] {
         EXPECT_EQ(plat_sched_set(50, 0), 0);
-        running = world_.craft(1);
         plat_tid self = lock_thread_id();
         auto not_run_ns = [self] { return plat_clock_now() - plat_clock_of_thread(self); };
+        int64_t before = not_run_ns();
+        running = world_.craft(1);
         bool last = false; /* it may have stood before it saw that it shall stop */
-        for (int64_t now, before = not_run_ns(); !last; before = now) {
+        for (int64_t now; !last; before = now) {
             last = stop;
             now = not_run_ns();
             paused_ns = std::max(paused_ns, now - before);

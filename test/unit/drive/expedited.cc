@@ -41,6 +41,18 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
     EXPECT_EQ(drive_expedited_priority(drive_), 0);
 }
 
+TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
+{
+    config_.kthread_prio = 5;
+    config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
+    ask();
+    for (uint32_t &priority : drive_->numbers.priority) {
+        priority = 9;
+        EXPECT_EQ(drive_expedited_priority(drive_), 9);
+        priority = 0;
+    }
+}
+
 TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
 {
     uint64_t before[4];

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "../../support/stepped.h"
 #include "../../support/variant.h"
 #include "world.h"
 
@@ -180,6 +179,19 @@ TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
     ASSERT_NE(record->slot, 0u);
     world_.withdraw(record);
     EXPECT_EQ(drive_cpu_of(drive_, record), 0u);
+}
+
+/* Whose thread is gone is there for the next one behind its last callback. */
+TEST_F(Krcud, ASlotThatItHasEmptiedIsGivenBack)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 3);
+    world_.withdraw(record);
+    EXPECT_TRUE(test::eventually([&] {
+        (void)drive_krcud_give(drive_, record, 0, false);
+        return (reader_used(record->leaf) & reader_bit(record)) == 0;
+    }));
 }
 
 TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
@@ -552,41 +564,5 @@ TEST_P(Nice, OfADaemonIsThatOfTheSetting)
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Nice, testing::Values(0, 1, 4));
-
-#if defined(__x86_64__)
-
-struct krcud *claimed;
-std::atomic<uint32_t> came_to;
-
-/* Behind the first instruction from which the thread that is being made is this one's to make: a signal comes. */
-void raise_behind_a_step(int, siginfo_t *, void *context)
-{
-    if (rtrcu_load_relaxed(&claimed->thread.state) != DRIVE_STARTING)
-        return;
-    test::SteppedBy::end_behind(context);
-    raise(SIGUSR1);
-}
-
-/* The child of a handler that forks then is free to make one, and the thread makes another for the same list.  The
- * signal waits for the first instruction behind which a handler may come. */
-TEST_F(Krcud, NoHandlerComesWhileOneIsMade)
-{
-    if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    keep();
-    test::SteppedBy traps(raise_behind_a_step);
-    reader_record *record = world_.craft(0);
-    claimed = &drive_->krcud[0];
-    came_to = DRIVE_NONE;
-    auto saved = signal(SIGUSR1, [](int) { came_to = rtrcu_load_relaxed(&claimed->thread.state); });
-    test::SteppedBy::begin();
-    bool given = drive_krcud_give(drive_, record, 0, false);
-    test::SteppedBy::end();
-    signal(SIGUSR1, saved);
-    EXPECT_TRUE(given);
-    EXPECT_EQ(came_to, static_cast<uint32_t>(DRIVE_RUNNING));
-}
-
-#endif
 
 } // namespace

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A worker that looks whether it has anything to do, and sleeps: something comes behind each instruction of its own,
- * outside of the functions that it calls.
+ * outside of the functions that it calls.  And a daemon that is being made: no handler comes meanwhile.
  */
 #include <csetjmp>
+#include <csignal>
 #include <thread>
 
 #include "../../support/stepped.h"
@@ -146,6 +147,42 @@ TEST_F(WorkerSteps, ABoostThatBeginsIsSeenBeforeTheNudgerSleeps)
         boosting->priority = above - 1;
         worker->priority = above; /* it has nothing to change */
     });
+}
+
+/* ---- a daemon that is being made ---- */
+
+struct krcud *claimed;
+std::atomic<uint32_t> came_to;
+
+/* Behind the first instruction from which the thread that is being made is this one's to make: a signal comes. */
+void raise_behind_a_step(int, siginfo_t *, void *context)
+{
+    if (rtrcu_load_relaxed(&claimed->thread.state) != DRIVE_STARTING)
+        return;
+    test::SteppedBy::end_behind(context);
+    raise(SIGUSR1);
+}
+
+using KrcudSteps = DriveWorld;
+
+/* The child of a handler that forks then is free to make one, and the thread makes another for the same list.  The
+ * signal waits for the first instruction behind which a handler may come. */
+TEST_F(KrcudSteps, NoHandlerComesWhileOneIsMade)
+{
+    if (TEST_TSAN)
+        GTEST_SKIP() << "the sanitizer delivers signals later";
+    keep();
+    test::SteppedBy traps(raise_behind_a_step);
+    reader_record *record = world_.craft(0);
+    claimed = &drive_->krcud[0];
+    came_to = DRIVE_NONE;
+    auto saved = signal(SIGUSR1, [](int) { came_to = rtrcu_load_relaxed(&claimed->thread.state); });
+    test::SteppedBy::begin();
+    bool given = drive_krcud_give(drive_, record, 0, false);
+    test::SteppedBy::end();
+    signal(SIGUSR1, saved);
+    EXPECT_TRUE(given);
+    EXPECT_EQ(came_to, static_cast<uint32_t>(DRIVE_RUNNING));
 }
 
 } // namespace

@@ -92,7 +92,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turning[kind].sleeping.word = 2;
     }
     drive_->numbers.told = 4096;
-    EXPECT_TRUE(after_fork_child({OLD}));
+    after_fork_child({OLD});
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].priority, 7);
@@ -128,7 +128,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
 TEST_F(Thread, WhatLiesBehindTheWorkersIsTheChildsToo)
 {
     int64_t share_ns = drive_->share_ns = 12345;
-    EXPECT_FALSE(after_fork_child(PLAT_NOBODY));
+    after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(drive_->share_ns, share_ns);
 }
 
@@ -138,7 +138,7 @@ TEST_F(Thread, WhatTheOneThatForkedBlocksIsKnown)
     sigemptyset(&more);
     sigaddset(&more, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &more, &before);
-    EXPECT_FALSE(after_fork_child(PLAT_NOBODY));
+    after_fork_child(PLAT_NOBODY);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR1), 1);
     EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR2), 0);
@@ -234,6 +234,23 @@ TEST_F(Thread, WhoWatchesForTheEndLooksTwice)
     keep();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(end_beside_one_that_goes(drive_), testing::ExitedWithCode(42), "");
+}
+
+/* Each list of CPUs has its own, once. */
+TEST_F(Thread, AHomeIsOfTheCpusThatAreNamed)
+{
+    if (plat_cpus_configured() < 2)
+        GTEST_SKIP() << "there is one CPU";
+    const plat_home *homes[] = {drive_home_on(drive_, "0"), drive_home_on(drive_, "1"), drive_home_on(drive_, "0-1")};
+    for (int i = 0; i < 3; i++) {
+        const char *cpus[] = {"0", "1", "0-1"};
+        plat_cpus wanted;
+        ASSERT_EQ(plat_cpus_parse(cpus[i], &wanted), 0);
+        ASSERT_NE(homes[i], nullptr);
+        EXPECT_EQ(memcmp(&homes[i]->cpus, &wanted, sizeof(wanted)), 0) << cpus[i];
+        EXPECT_EQ(drive_home_on(drive_, cpus[i]), homes[i]);
+    }
+    EXPECT_EQ(drive_home_on(drive_, ""), &drive_->process);
 }
 
 /* A daemon that ends is no longer counted, and may be made again. */

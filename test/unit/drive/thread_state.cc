@@ -72,8 +72,10 @@ class ThreadState : public testing::Test
         start.name = "refused";
         start.body = nothing;
         start.home = &home;
+        uint64_t threads = rtrcu_load_acquire(&drive_->threads);
         int error = drive_thread_make(drive_, thread, &start);
         setrlimit(RLIMIT_AS, &before);
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->threads), threads) << "it would be waited for at the end";
         return error;
     }
     static constexpr drive_thread_spec no_body = {"none", nullptr, nullptr, 0, nullptr};

@@ -123,11 +123,11 @@ class DriveWorld : public testing::Test
     {
         drive_->generation++;
     }
-    bool after_fork_child(plat_tid old_thread_id)
+    void after_fork_child(plat_tid old_thread_id)
     {
         sigset_t blocked;
         pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-        return drive_after_fork_child(drive_, old_thread_id, &blocked);
+        drive_after_fork_child(drive_, old_thread_id, &blocked);
     }
     /* A look at what a lock guards that the test must not take. */
     __attribute__((noinline, no_sanitize("thread"))) static uint32_t peek(const uint32_t *guarded)
