@@ -137,6 +137,13 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     adopted->owing = 0;
 }
 
+/* By its own thread.  Not in a handler that came between two callbacks, or before one was taken out of the batch. */
+static bool is_in_callback(const struct adopt_server *server)
+{
+    return rtrcu_load_relaxed(&server->started) != rtrcu_load_relaxed(&server->invoked) &&
+           rtrcu_load_relaxed(&server->running) != cbchain_first(&server->batch);
+}
+
 /* The forking thread may be a server's own, in a callback: it goes on as one.  Not if it has ended as such and forks in
  * a destructor. */
 static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
@@ -162,7 +169,7 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);
     /* What is left, and the callback in which the calling thread forks. */
-    uint64_t left = cbchain_count(&server->batch) + survives;
+    uint64_t left = cbchain_count(&server->batch) + (survives && is_in_callback(server));
     adopted->lost_at_fork += cbqueue_recount_after_fork(&server->queue, rtrcu_load_relaxed(&server->invoked), left);
 }
 

@@ -87,6 +87,11 @@ static inline bool cbchain_is_empty(const struct cb_chain *chain)
 {
     return !chain->first;
 }
+/* The next to be popped; NULL: there is none. */
+static inline const struct rcu_head *cbchain_first(const struct cb_chain *chain)
+{
+    return chain->first;
+}
 /* Numbers given out. */
 static inline uint64_t cbqueue_enqueued(const struct cb_queue *queue)
 {

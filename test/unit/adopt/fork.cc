@@ -311,6 +311,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
     constexpr uint32_t parents = 77;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
+    rcu_head head = {};
     for (uint32_t forked_by : {parents, parents + 1}) {
         bool survives = forked_by == parents;
         plat_thread_renumber(&server->thread, {parents});
@@ -320,6 +321,8 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->urgent = server->owed = 1;
         server->ended = survives ? 0 : 1;
         server->invoked = 5;
+        server->started = 6;
+        server->running = &head;
         server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
         adopt_after_fork_child(&all_, {forked_by});
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
@@ -334,6 +337,34 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
     struct rtrcu_stats stats = {};
     adopt_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "of both forks";
+}
+
+/* In a child of it, where handlers come, one forks: between callbacks, and just before the next. */
+TEST_F(Fork, AHandlerOfAServersOwnThreadLosesNothing)
+{
+    constexpr uint32_t parents = 77;
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_server *server = &adopted->ordinary;
+    rcu_head head = {};
+    for (uint64_t started : {5u, 6u}) {
+        plat_thread_renumber(&server->thread, {parents});
+        server->invoked = 5;
+        server->started = started;
+        server->running = &head;
+        server->queue.enqueued = 6;
+        server->batch = {&head, &head};
+        adopt_after_fork_child(&all_, {parents});
+        EXPECT_EQ(cbqueue_enqueued(&server->queue), 6u);
+    }
+    server->started = 5;
+    server->batch = {};
+    server->queue.enqueued = 5;
+    plat_thread_renumber(&server->thread, {parents});
+    adopt_after_fork_child(&all_, {parents});
+    EXPECT_EQ(cbqueue_enqueued(&server->queue), 5u);
+    struct rtrcu_stats stats = {};
+    adopt_stats(adopted, &stats);
+    EXPECT_EQ(stats.callbacks_lost_at_fork, 0u);
 }
 
 /* A destructor of it forks: the child's barriers would wait for a thread that serves no more. */
