@@ -80,7 +80,7 @@ struct adopt_server {
     bool joined_by_program;
     bool lifted;      /* of its thread */
     uint64_t invoked; /* atomic counter */
-    uint64_t started; /* atomic: by its thread; invoked + 1: what @running was is under way, or about to be taken out */
+    uint64_t started; /* atomic: by its thread, or who frees it; invoked + 1: @running has begun, or is about to */
     const struct rcu_head *running; /* atomic: likewise */
     struct cb_chain batch;
     struct plat_thread thread;

@@ -154,8 +154,10 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
     rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
 
-    if (!survives)
+    if (!survives) {
         rtrcu_store_relaxed(&server->serving, 0);
+        rtrcu_store_relaxed(&server->started, rtrcu_load_relaxed(&server->invoked));
+    }
     rtrcu_store_relaxed(&server->sleeping, ADOPT_AWAKE);
     rtrcu_store_relaxed(&server->event, 0);
     rtrcu_store_relaxed(&server->urgent, 0);

@@ -148,8 +148,8 @@ static struct rcu_head *next_of(struct adopt_server *server, const struct tally 
 {
     for (uint32_t looks = 0; !cbchain_is_empty(&server->batch); looks++) { /* ends when its producer goes on */
         rtrcu_store_relaxed(&server->running, cbchain_first(&server->batch));
-        rtrcu_store_relaxed(&server->started, rtrcu_load_relaxed(&server->invoked) + 1);
-        rtrcu_fence_light(); /* of the two a handler that forks finds at least one: see is_in_callback() */
+        rtrcu_store_release(&server->started, rtrcu_load_relaxed(&server->invoked) + 1);
+        rtrcu_fence_light(); /* a handler that forks finds it in the batch, or that it has begun: is_in_callback() */
         struct rcu_head *head = cbqueue_pop(&server->batch);
         if (head || (forking && tally_read(forking)))
             return head;

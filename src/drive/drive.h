@@ -84,7 +84,7 @@ struct drive {
     struct counter fork_given_up;
     uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
     struct plat_tid survivor; /* the thread that forked this process, nobody = it was not forked; likewise */
-    sigset_t survivor_blocks; /* signals that it blocked when it came out of the fork; likewise */
+    sigset_t survivor_blocks; /* signals that it blocked behind our part of the fork; likewise */
     struct counter held_back; /* calls that made no driver, since they may have been a handler's */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];

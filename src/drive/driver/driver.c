@@ -67,7 +67,7 @@ static void hold_back(struct drive *drive)
     if (counter_add(&drive->held_back, 1) + 1 == HELD_BACK_SAID)
         plat_print(
             "rtrcu: thread %u: in this fork's child callbacks wait for a driver, and calls with more signals blocked"
-            " than at the fork make none, since they may be a handler's; call rtrcu_register_thread() (said"
+            " than behind the fork make none, since they may be a handler's; call rtrcu_register_thread() (said"
             " once)\n",
             lock_thread_number());
 }

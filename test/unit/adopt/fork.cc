@@ -328,6 +328,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? DRIVE_RUNNING : DRIVE_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
+        EXPECT_EQ(server->started, survives ? 6u : 5u);
         EXPECT_FALSE(server->joined_by_program);
         EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
         EXPECT_EQ(server->owed, 0u) << "the child's next fork would wait for its turn";

@@ -116,7 +116,7 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
  * one of them does so for one that runs elsewhere. */
 TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
 {
-    static const uint32_t elsewhere = 77;
+    static const uint32_t elsewhere = UINT32_MAX;
     static uint32_t here;
     reader_record *kept = world_.craft(1), *runs = world_.craft(1);
     kept->cpu = &here;
@@ -537,7 +537,7 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
 /* It looks again and again while a reader may run on another CPU than its own. */
 TEST_F(Turn, WhoNeverSleepsDoesNot)
 {
-    static const uint32_t elsewhere = 77;
+    static const uint32_t elsewhere = UINT32_MAX;
     const drive_turn_options options = {
         .never_spins = false, .never_sleeps = true, .by_caller = false, .serves = false, .for_barrier = false};
     config_.tick_us = 3600000000;
