@@ -28,15 +28,14 @@ void run(rcu_head *)
 
 std::atomic<int> forked_inside{0};
 
-class Fork : public testing::Test
+class Fork : public ForkedTest
 {
   protected:
     void SetUp() override
     {
-        if (TEST_EMULATED)
-            GTEST_SKIP() << "qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)";
-        if (TEST_TSAN)
-            GTEST_SKIP() << "the race detector does not allow threads in the child of a process with threads";
+        ForkedTest::SetUp();
+        if (IsSkipped())
+            return;
         rcu_barrier();
         runs = forked_inside = 0;
     }

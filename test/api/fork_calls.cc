@@ -14,6 +14,7 @@
 #include "../support/sync.h"
 #include "../support/trapped.h"
 #include "child.h"
+#include "forked.h"
 #include "owned.h"
 
 namespace
@@ -302,15 +303,7 @@ CHILD(forks_while_it_configures)
     }).join();
 }
 
-class ForkCalls : public testing::Test
-{
-  protected:
-    void SetUp() override
-    {
-        if (TEST_EMULATED || TEST_TSAN)
-            GTEST_SKIP() << "see the tests of fork";
-    }
-};
+using ForkCalls = ForkedTest;
 
 TEST_F(ForkCalls, ADeadlineLoopsCookiesAreReachedInTheChild)
 {

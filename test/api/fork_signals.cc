@@ -89,15 +89,7 @@ CHILD(says_how_to_go_on)
     });
 }
 
-class ForkSignals : public testing::Test
-{
-  protected:
-    void SetUp() override
-    {
-        if (TEST_EMULATED || TEST_TSAN)
-            GTEST_SKIP() << "see the tests of fork";
-    }
-};
+using ForkSignals = ForkedTest;
 
 TEST_F(ForkSignals, ADaemonThatBlocksThemHasADriver)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A body that a fork's child runs.
+/* A body that a fork's child runs, and where one can.
  */
 #ifndef RTRCU_TEST_API_FORKED_H
 #define RTRCU_TEST_API_FORKED_H
@@ -10,6 +10,19 @@
 #include <unistd.h>
 
 #include "child.h"
+
+/* Of tests that fork. */
+class ForkedTest : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        if (TEST_EMULATED)
+            GTEST_SKIP() << "qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)";
+        if (TEST_TSAN)
+            GTEST_SKIP() << "the race detector does not allow threads in the child of a process with threads";
+    }
+};
 
 /* Fork, run @body in the child, and expect that it ends well, its own children too; a child that hangs ends by its
  * alarm. */

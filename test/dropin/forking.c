@@ -154,6 +154,13 @@ static void free_server(void)
  * those that it has blocked itself. */
 static int child_of_callback;
 
+static int blocks(int signal)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, NULL, &now);
+    return sigismember(&now, signal);
+}
+
 static void fork_with_signals_blocked(void)
 {
     sigset_t blocked;
@@ -162,21 +169,17 @@ static void fork_with_signals_blocked(void)
     sigaddset(&blocked, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &blocked, NULL);
     pid_t child = fork();
-    if (child == 0) {
-        pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-        _exit(sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGUSR2));
-    }
+    if (child == 0)
+        _exit(blocks(SIGTERM) || !blocks(SIGUSR2));
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
 }
 
 static void fork_in_callback(struct rcu_head *head)
 {
-    sigset_t blocked;
     free(head);
     pid_t child = fork();
     if (child == 0) {
-        pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-        if (sigismember(&blocked, SIGTERM))
+        if (blocks(SIGTERM))
             _exit(1);
         fork_with_signals_blocked();
         _exit(0);
@@ -199,13 +202,11 @@ static pthread_key_t at_its_end;
 
 static void fork_at_its_end(void *unused)
 {
-    sigset_t blocked;
     int status = 1;
     (void)unused;
     pid_t child = fork();
     if (child == 0) {
-        pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-        if (sigismember(&blocked, SIGTERM))
+        if (blocks(SIGTERM))
             _exit(1);
         alarm(60);
         invoked = 0;
