@@ -246,14 +246,15 @@ char **plat_environment(void);
 
 /* ---- messages: print.c ---- */
 
-/* Format and write to standard error in one go, at most 1,023 bytes.  Never waits and never raises SIGPIPE: where
- * standard error has no room for it now (a full pipe, a terminal that was stopped) or nobody reads it, the message is
- * lost.  That is as far as poll() knows: another writer there may take the room in between. */
+/* Format and write to standard error in one go, at most 1,023 bytes.  Never waits: where standard error has no room for
+ * it now (a full pipe, a terminal that was stopped) the message is lost.  That is as far as poll() knows: another
+ * writer there may take the room in between.  No signal of the write (SIGPIPE, SIGXFSZ, SIGTTOU) reaches the program.
+ */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The caller's stack, a line a frame, as plat_print() does.  Takes no lock and allocates nothing; says nothing in a
  * program that has no unwinder. */
 void plat_print_stack(void);
-/* Write to standard error, however long that takes.  SIGPIPE is the caller's: the library's threads block it. */
+/* Write to standard error, however long that takes, likewise without a signal. */
 void plat_write(const char *text);
 /* plat_print() and abort(): a mistake of the program that the library cannot live with. */
 void plat_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Messages to standard error.
+/* Messages to standard error: a message that cannot be written is lost, and nothing else happens to the program.
  *
- * tested by: test/unit/plat/plat.cc
+ * The kernel sends SIGPIPE to a thread that writes to a pipe or socket without a peer, SIGXFSZ where a file has reached
+ * RLIMIT_FSIZE, and SIGTTOU where a terminal stops writers in the background.  The thread blocks the three around the
+ * write.  A blocked SIGTTOU stops no thread.  The other two are sent to the writing thread alone, which takes them back
+ * from its pending signals.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +26,55 @@ static bool has_room(void)
     return ready == 1 && (error.revents & (POLLOUT | POLLERR | POLLNVAL)) == POLLOUT;
 }
 
+/* Value: the state of the calling thread's signals before a write. */
+struct quiet {
+    sigset_t blocked, pending;
+};
+
+/* False: the signals cannot be blocked, and the caller must not write. */
+static bool quiet_begin(struct quiet *quiet)
+{
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, SIGPIPE);
+    sigaddset(&own, SIGXFSZ);
+    sigaddset(&own, SIGTTOU);
+    if (plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&own, (long)&quiet->blocked, 8, 0, 0) != 0)
+        return false;
+
+    /* A signal that was not blocked was not pending either. */
+    sigemptyset(&quiet->pending);
+    if (sigismember(&quiet->blocked, SIGPIPE) || sigismember(&quiet->blocked, SIGXFSZ))
+        plat_syscall(SYS_rt_sigpending, (long)&quiet->pending, 8, 0, 0, 0, 0);
+    return true;
+}
+
+/* @written: the result of the write.  A signal that was pending before stays so: another would be merged with it. */
+static void quiet_end(const struct quiet *quiet, long written)
+{
+    int sent = written == -EPIPE ? SIGPIPE : written == -EFBIG ? SIGXFSZ : 0;
+    if (sent && !sigismember(&quiet->pending, sent)) {
+        struct timespec at_once = {0};
+        sigset_t own;
+        sigemptyset(&own);
+        sigaddset(&own, sent);
+        plat_syscall(SYS_rt_sigtimedwait, (long)&own, 0, (long)&at_once, 8, 0, 0);
+    }
+    plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&quiet->blocked, 0, 8, 0, 0);
+}
+
+/* The number of bytes written, or -errno. */
+static long write_quietly(const char *text, size_t length)
+{
+    struct quiet quiet;
+    if (!quiet_begin(&quiet))
+        return -EPERM;
+
+    long written = plat_syscall(SYS_write, 2, (long)text, (long)length, 0, 0, 0);
+    quiet_end(&quiet, written);
+    return written;
+}
+
 static void print_list(const char *format, va_list arguments)
 {
     char text[1024];
@@ -29,15 +82,15 @@ static void print_list(const char *format, va_list arguments)
     if (length > (int)sizeof(text) - 1)
         length = (int)sizeof(text) - 1;
 
-    if (has_room())
-        plat_syscall(SYS_write, 2, (long)text, length, 0, 0, 0);
+    if (length > 0 && has_room())
+        (void)write_quietly(text, (size_t)length);
 }
 
 void plat_write(const char *text)
 {
     size_t left = strlen(text);
     while (left > 0) { /* ends when all is written, or the file takes no more */
-        long written = plat_syscall(SYS_write, 2, (long)text, (long)left, 0, 0, 0);
+        long written = write_quietly(text, left);
         if (written == -EINTR)
             continue;
 

@@ -509,21 +509,6 @@ TEST(Memory, RefusalIsNull)
     EXPECT_EQ(plat_mem_pages(SIZE_MAX / 4), nullptr);
 }
 
-TEST(Print, WritesAndCutsAtItsBuffer)
-{
-    test::CapturedErrors errors;
-    plat_print("number %d, text %s\n", 7, "here");
-    EXPECT_EQ(errors.text(), "number 7, text here\n");
-    std::string longer(5000, 'x');
-    plat_print("%s", longer.c_str());
-    EXPECT_EQ(errors.text().size(), 20 + 1023u);
-}
-
-TEST(PrintDeathTest, DieSaysWhyAndAborts)
-{
-    EXPECT_EXIT(plat_die("reason %d\n", 9), testing::KilledBySignal(SIGABRT), "reason 9");
-}
-
 TEST(Errno, BelongsToSomebodyElse)
 {
     uint32_t word = 0;
