@@ -43,15 +43,15 @@ test-all: ## before a release, an hour or more: the other variants whole, every 
 	@tools/mutants --table
 	@tools/mutants --sample 40 --seconds 900 --least 75 --fresh
 
-bench: ## side-by-side benchmarks against the peers; without ARGS also the lines that move at scale, and out/scale.html
+bench: ## side-by-side benchmarks against the peers, a short form with ARGS=--quick; out/scale.html where no figures are named
 	@tools/setup library program bench check
 	@tools/build release rtrcu-bench rtrcu-lines
 	@mkdir -p out
-ifneq ($(ARGS),)
+ifneq ($(filter-out --quick,$(ARGS)),)
 	build/release/bench/rtrcu-bench $(ARGS)
 else
-	build/release/bench/lines/rtrcu-lines --json out/lines.json
-	build/release/bench/rtrcu-bench --json out/bench.json; bars=$$?; \
+	build/release/bench/lines/rtrcu-lines $(ARGS) --json out/lines.json
+	build/release/bench/rtrcu-bench $(ARGS) --json out/bench.json; bars=$$?; \
 	python3 bench/report/scale_html.py out/bench.json out/lines.json out/scale.html && exit $$bars
 endif
 

@@ -65,7 +65,7 @@ class Bench : public lab::Experiment
 
 void Bench::declare(lab::Options &options)
 {
-    options.flag("--quick", common.quick, "few short rounds, within 20 s: times are shown and not judged");
+    options.flag("--quick", common.quick, "few short rounds, about a minute: times are shown and not judged");
     options.flag("--counts", counts_, "only the figures that are counts, not times");
     options.flag("--list", list_, "list the figures");
     options.list("--only", only_, "only these figures; see --list");

@@ -5,6 +5,7 @@
 //   read()     one word of the value, under whatever protection the peer has
 //   update()   a changed copy takes the value's place; safe among several updaters
 //   settle()   what was replaced has been freed
+// and, where its updater is a thread that readers are not, the class of its readers as Readers.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,18 @@ struct CellValue {
     {
         words[0]++;
     }
+};
+
+template <class P> struct CellReadersOf {
+    using Type = P;
+};
+template <class P>
+concept HasReaders = requires
+{
+    typename P::Readers;
+};
+template <HasReaders P> struct CellReadersOf<P> {
+    using Type = typename P::Readers;
 };
 
 // A reader on the other CPU, back to back, while this lives; none if not wanted.
@@ -113,7 +126,7 @@ template <class P, bool Busy> class CellUpdateWork : public Work
     {
         const uint64_t operations = parameters_.quick ? 40'000 : 200'000;
         int64_t taken = 0;
-        CellReader<P> reader(Busy, parameters_.other_cpu);
+        CellReader<typename CellReadersOf<P>::Type> reader(Busy, parameters_.other_cpu);
         on_thread(Busy ? parameters_.cpu : -1, [&] {
             P::begin();
             int64_t start = lab::now_ns();

@@ -199,9 +199,9 @@ uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool,
     return value;
 }
 
-void World::count(uintptr_t address, uint64_t amount, size_t size)
+void World::count(uintptr_t address, uint64_t amount, size_t size, const char *text)
 {
-    point("a counter", "");
+    point(text, "");
     touch(address, size, true);
     write_bytes(address, read_bytes(address, size) + amount, size);
 }

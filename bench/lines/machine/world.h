@@ -44,7 +44,7 @@ struct Contended {
 struct Cpu {
     int id;
     uint32_t number; // of the thread that runs there
-    int rt_priority = 0;
+    int rt_priority = 0, nice = 0;
 };
 
 class World
@@ -75,7 +75,7 @@ class World
     void update_end(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
     uint64_t owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,
                        const char *where);
-    void count(uintptr_t address, uint64_t amount, size_t size);
+    void count(uintptr_t address, uint64_t amount, size_t size, const char *text);
     void fence_full(const char *)
     {
     }
@@ -133,6 +133,15 @@ class World
     void set_rt_priority(uint32_t, int)
     {
     }
+    // No thread waits here for another's CPU: all use as much of it as time passes, at one priority.
+    int64_t cpu_ns_of(uint32_t)
+    {
+        return now_;
+    }
+    int nice_of(uint32_t)
+    {
+        return 0;
+    }
     Cpu *current()
     {
         return &cpus_[current_];
@@ -144,6 +153,9 @@ class World
     void *allocate(size_t bytes);
     void *allocate_pages(size_t bytes);
     void release(void *)
+    {
+    }
+    void release_pages(void *, size_t)
     {
     }
     bool active() const
