@@ -139,7 +139,7 @@ struct rtrcu_stats {
     uint64_t callbacks_by_owner;     /* of these, invoked in a call of the queue's owner */
     uint64_t callbacks_backlog;      /* now: queued and not yet returned */
     uint64_t callbacks_lost_at_fork; /* under way in threads that a fork did not copy */
-    uint64_t over_qmax;              /* enqueues that went through above qmax */
+    uint64_t over_qmax;              /* enqueues that went through and left a backlog above qmax */
     uint64_t blocked_at_qmax;        /* enqueues that waited (backpressure block) */
     uint64_t limit_raised;           /* times a backlog above qhimark lifted the limit of count */
     uint64_t deadline_stops;         /* batches that ended since the deadline was near */

@@ -299,7 +299,7 @@ static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
     rtrcu_call(head, func);
 }
 /* As call_rcu(); but where the thread's backlog has reached qmax, nothing is queued and it returns -EAGAIN; for a null
- * function, which is refused, -EINVAL. */
+ * function, which is refused, -EINVAL.  Never waits, with backpressure=block either. */
 static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
 {
     return rtrcu_call_try(head, func);

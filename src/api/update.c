@@ -161,10 +161,11 @@ static bool may_wait_unasked(void)
     return may_wait() && !section_may_go_offline(&rtrcu_domain.gp);
 }
 
-/* May it wait for the backlog to fall? */
-static bool may_block(void)
+/* Does an enqueue wait for the backlog to fall?  @may_wait: its caller expects that. */
+static bool may_block(const struct domain *domain, bool may_wait)
 {
-    return may_wait_unasked() && !reader_self_is(READER_STATE_CALLBACK);
+    return may_wait && config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_wait_unasked() &&
+           !reader_self_is(READER_STATE_CALLBACK);
 }
 
 /* Have the backlog served sooner. */
@@ -172,26 +173,21 @@ static void push(struct domain *domain, const struct reader_record *record, enum
 {
     /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
     drive_wake(&domain->drive, !callback_has_ready(record));
-    if (pressure == CALLBACK_FULL)
+    if (pressure >= CALLBACK_FULL)
         drive_mark_flooded(&domain->drive);
 }
 
-static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure)
+static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure, bool may_wait)
 {
     if (pressure == CALLBACK_CALM)
         return;
 
     push(domain, record, pressure);
-    if (pressure != CALLBACK_FULL)
+    if (pressure < CALLBACK_FULL || (may_block(domain, may_wait) && drive_wait_below_qmax(&domain->drive, record)))
         return;
 
-    if (config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_block()) {
-        callback_count_blocked(&domain->cb);
-        if (drive_wait_below_qmax(&domain->drive, record))
-            return;
-    }
-
-    callback_count_over_qmax(&domain->cb);
+    if (pressure == CALLBACK_OVER)
+        callback_count_over_qmax(&domain->cb);
 }
 
 /* Whose limits a thread with @record keeps to: those without one share a queue, and its limits. */
@@ -201,7 +197,7 @@ static struct reader_record *queue_of(struct reader_record *record)
 }
 
 /* The inbox was empty, or it is time to look at the limits. */
-static __attribute__((noinline)) void call_slow(struct reader_record *own, enum callback_enqueued seen)
+static __attribute__((noinline)) void call_slow(struct reader_record *own, enum callback_enqueued seen, bool may_wait)
 {
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = queue_of(own);
@@ -211,7 +207,7 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
     if (seen & CALLBACK_FIRST)
         drive_wake(&domain->drive, false);
     if (seen & CALLBACK_LOOK)
-        press(domain, record, callback_look(&domain->cb, record));
+        press(domain, record, callback_look(&domain->cb, record), may_wait);
 
     rtrcu_fence_full(); /* behind a look at the limits; see gone() in driver.c */
     if (!drive_runs(&domain->drive))
@@ -236,15 +232,19 @@ static __attribute__((noinline)) void refuse_callback(const char *call)
              "rtrcu: thread %u: %s() of a null function; refused, nothing is queued", lock_thread_number(), call);
 }
 
+static inline void enqueue(struct rcu_head *head, rcu_callback_t func, bool may_wait)
+{
+    struct reader_record *record = own_record();
+    enum callback_enqueued seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
+    if (__builtin_expect(seen, 0))
+        call_slow(record, seen, may_wait);
+}
+
 void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 {
     if (__builtin_expect(!func, 0))
         return refuse_callback("call_rcu");
-
-    struct reader_record *record = own_record();
-    enum callback_enqueued seen = callback_enqueue(&rtrcu_domain.cb, record, head, func);
-    if (__builtin_expect(seen, 0))
-        call_slow(record, seen);
+    enqueue(head, func, true);
 }
 
 /* Nothing is queued; but who serves what is there may be missing, and the caller tries until somebody does. */
@@ -266,7 +266,7 @@ int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
     if (callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
         return call_later(record);
 
-    rtrcu_call(head, func);
+    enqueue(head, func, false);
     return 0;
 }
 
@@ -289,7 +289,7 @@ static inline int note(struct callback_retired retired)
     struct reader_record *record = own_record();
     enum callback_enqueued seen = callback_free(&rtrcu_domain.cb, record, retired);
     if (__builtin_expect(seen, 0))
-        call_slow(record, seen);
+        call_slow(record, seen, true);
     return seen & CALLBACK_NO_MEMORY ? -ENOMEM : 0;
 }
 
@@ -297,7 +297,8 @@ static inline int note(struct callback_retired retired)
  * its own note; where waiting for them is not possible it stays for ever, which is said. */
 static __attribute__((noinline)) void free_without_note(void *memory)
 {
-    if (may_wait_unasked()) {
+    /* A grace period that waits for a task may wait for this very thread. */
+    if (may_wait_unasked() && !parked_anywhere(&rtrcu_domain.registry)) {
         rtrcu_synchronize();
         free(memory);
     } else if (callback_count_leaked(&rtrcu_domain.cb)) {

@@ -159,7 +159,8 @@ enum callback_enqueued {
 enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
                                         rcu_callback_t func);
 
-enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL };
+/* In the order in which they rise.  FULL: the backlog is qmax; OVER: it is above. */
+enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL, CALLBACK_OVER };
 /* Compare the backlog with qhimark and qmax, and say when to look again. */
 enum callback_pressure callback_look(struct callback *cb, struct reader_record *record);
 /* Callbacks and frees queued and not yet returned. */
@@ -173,7 +174,8 @@ static inline uint64_t callback_returned(const struct reader_record *record)
 /* The owner looks at its limits at its next call; all owners do. */
 void callback_look_again(struct reader_record *record);
 void callback_look_again_all(struct callback *cb);
-/* What became of one call above qmax, and of a pointer that could not be queued; the latter true for the first. */
+/* Count an enqueue that went through above qmax, one that waits at qmax, and a pointer that could not be queued; the
+ * last returns true for the first. */
 void callback_count_over_qmax(struct callback *cb);
 void callback_count_blocked(struct callback *cb);
 bool callback_count_leaked(struct callback *cb);

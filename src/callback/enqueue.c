@@ -74,7 +74,7 @@ static enum callback_pressure look_by(const struct rtrcu_config *config, struct 
 
     if (pending >= qmax) {
         look_after(slot, 1);
-        return CALLBACK_FULL;
+        return pending > qmax ? CALLBACK_OVER : CALLBACK_FULL;
     }
 
     if (pending >= low) {

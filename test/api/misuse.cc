@@ -201,6 +201,33 @@ TEST(Misuse, AFreeIsNoQuiescentStateWithoutMemoryEither)
     EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_the_discipline")));
 }
 
+/* A listed section leaves no trace on its thread, which may be the caller: waiting for it might never end. */
+CHILD(free_without_memory_in_a_listed_section)
+{
+    static void *objects[2000];
+    for (void *&each : objects)
+        each = malloc(40);
+    rcu_task task;
+    rcu_task_init(&task, "task");
+    rcu_read_lock();
+    rcu_task_list(&task);
+    {
+        test::NoMemory none;
+        for (void *each : objects)
+            rcu_free(each);
+    }
+    REQUIRE(test::stats().frees_leaked > 0);
+    rcu_task_unlist(&task);
+    rcu_barrier();
+}
+
+TEST(Misuse, AFreeInsideAListedSectionDoesNotWaitForMemory)
+{
+    if (TEST_TSAN || TEST_ASAN)
+        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_a_listed_section")));
+}
+
 /* At the latest when what is there for notes is full the function runs in the call itself. */
 CHILD(defer_without_memory)
 {

@@ -86,19 +86,30 @@ static bool is_below_qmax(struct drive *drive, void *record)
     return callback_pending(record) < (uint64_t)config_now(drive->config)->qmax;
 }
 
+/* The backlog needs a grace period, which a parked or listed section of a task may hold up.  The calling thread may be
+ * inside that section, or the one that runs the task next: a listed section leaves no trace on threads. */
+static bool may_wait_for_itself(const struct drive *drive, const struct reader_record *record)
+{
+    return !callback_has_ready(record) && parked_anywhere(drive->registry);
+}
+
 /* A backlog that stands still may wait for this very thread: for a lock that the caller holds, or for the allocator's,
  * if the caller is a signal handler that interrupted it; nothing tells the library.  So patience ends. */
 bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
 {
     uint64_t returned = callback_returned(record);
     int64_t moved_ns = plat_clock_now();
+    bool waited = false;
 
     while (!is_below_qmax(drive, record)) { /* ends when daemons have caught up, or stand still */
         bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
         int64_t left_ns = moved_ns + DRIVE_PATIENCE_NS - plat_clock_now();
-        if (!is_served || left_ns < 0)
+        if (!is_served || left_ns < 0 || may_wait_for_itself(drive, record))
             return false;
 
+        if (!waited)
+            callback_count_blocked(drive->cb);
+        waited = true;
         drive_progress_wait(drive, is_below_qmax, record, left_ns);
 
         if (callback_returned(record) == returned)

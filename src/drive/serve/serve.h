@@ -55,8 +55,8 @@ int drive_krcud_start_all(struct drive *drive, const struct rtrcu_config *settin
 /* ---- waiting for callbacks: barrier.c ---- */
 
 void drive_barrier(struct drive *drive);
-/* backpressure=block: wait until @record's backlog is below qmax, or has not moved for 100 ms.  Runs no callback.
- * False: it is not below. */
+/* backpressure=block: wait until @record's backlog is below qmax, or has not moved for 100 ms; not where the calling
+ * thread may be waited for itself.  Runs no callback.  False: it is not below. */
 bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
 
 /* ---- batches that have been invoked: progress.c ---- */

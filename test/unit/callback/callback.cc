@@ -435,7 +435,7 @@ TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
     config_.qmax = 40;
     EXPECT_TRUE(enqueue(record) & CALLBACK_LOOK) << "the first look sets the next";
     EXPECT_EQ(callback_look(cb_, record), CALLBACK_CALM);
-    std::vector<uint64_t> calm, pushed, full;
+    std::vector<uint64_t> calm, pushed, full, over;
     while (callback_pending(record) < 50) {
         if (!(enqueue(record) & CALLBACK_LOOK))
             continue;
@@ -446,13 +446,16 @@ TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
             pushed.push_back(callback_pending(record));
         if (pressure == CALLBACK_FULL)
             full.push_back(callback_pending(record));
+        if (pressure == CALLBACK_OVER)
+            over.push_back(callback_pending(record));
     }
     EXPECT_EQ(calm, (std::vector<uint64_t>{11, 16, 18, 19})) << "each takes half of the way that is left, rounded up";
     ASSERT_FALSE(pushed.empty());
     EXPECT_EQ(pushed.front(), 20u);
     EXPECT_LT(pushed.back(), 40u);
-    ASSERT_EQ(full.size(), 11u) << "at and above qmax every enqueue looks";
-    EXPECT_EQ(full.front(), 40u);
+    EXPECT_EQ(full, std::vector<uint64_t>{40}) << "the enqueue that reaches qmax is not above it";
+    ASSERT_EQ(over.size(), 10u) << "above qmax every enqueue looks";
+    EXPECT_EQ(over.front(), 41u);
 }
 
 TEST_F(Callback, AMaximumBelowTheMarkIsSeenToo)

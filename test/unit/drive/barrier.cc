@@ -71,6 +71,39 @@ TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
     EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
 }
 
+/* A section of a task holds the grace period up: only its own thread may end it, which may be the caller. */
+TEST_F(Progress, ABacklogThatOnlyATaskCanReleaseIsNotWaitedFor)
+{
+    reader_record *record = flood(2);
+    rcu_task task = {};
+    parked_add_to_thread(world_.craft(1), &task);
+    EXPECT_FALSE(drive_wait_below_qmax(drive_, record));
+    EXPECT_EQ(cb_->blocked_at_qmax.count, 0u);
+    ASSERT_TRUE(parked_remove_from_thread(&task));
+    EXPECT_FALSE(drive_wait_below_qmax(drive_, record)) << "it stands still";
+    EXPECT_EQ(cb_->blocked_at_qmax.count, 1u);
+}
+
+/* Ready callbacks need no grace period any more. */
+TEST_F(Progress, ReadyCallbacksAreWaitedForBesideATask)
+{
+    reader_record *record = flood(2);
+    rcu_task task = {};
+    parked_add_to_thread(world_.craft(1), &task);
+    rtrcu_store_release(&callback_slot(record)->queue.has_ready, 1u);
+    test::Worker caller;
+    bool below = false;
+    caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1 || caller.is_done(); }));
+    EXPECT_FALSE(caller.is_done());
+    rtrcu_store_release(&callback_slot(record)->queue.invoked, uint64_t{2});
+    drive_progress(drive_);
+    caller.wait();
+    EXPECT_TRUE(below);
+    EXPECT_EQ(cb_->blocked_at_qmax.count, 1u);
+    ASSERT_TRUE(parked_remove_from_thread(&task));
+}
+
 /* One that has moved is waited for anew, and given up all the same when it stands still. */
 TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
 {
