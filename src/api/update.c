@@ -85,7 +85,35 @@ uint64_t rtrcu_start_poll_expedited(void)
     return cookie;
 }
 
-/* Somebody has asked for grace periods, and the driver may have been refused then: a thread that polls tries again. */
+/* May this thread take locks of the library here, for a moment?  Not in a handler that interrupted the library itself.
+ */
+static bool may_lock(void)
+{
+    return !lock_any_held(UINT32_MAX) && !reader_self_is_slow() && !reader_self_is(READER_STATE_DEADLINE);
+}
+
+/* May it wait for a grace period? */
+static bool may_wait(void)
+{
+    return may_lock() && section_nesting() == 0;
+}
+
+/* No thread turns the grace period that this call polls for: the call takes one step of it, which never waits. */
+static void step_polled(enum gp_kind kind)
+{
+    if (may_wait() && kind == GP_NORMAL)
+        (void)drive_step(&rtrcu_domain.drive, kind);
+    else if (may_wait())
+        drive_expedited_serve(&rtrcu_domain.drive);
+    else if (may_lock())
+        complain(&rtrcu_domain.unturned,
+                 "rtrcu: thread %u: poll_state_synchronize_rcu() inside a section turns no grace period, and no thread"
+                 " of the library can be made that does; poll outside sections too, or raise RLIMIT_NPROC",
+                 lock_thread_number());
+}
+
+/* The driver or the worker may have been refused when the grace period was requested: a thread that polls tries again,
+ * and does without where they are refused still. */
 static bool poll_state(enum gp_kind kind, uint64_t cookie)
 {
     struct drive *drive = &rtrcu_domain.drive;
@@ -93,11 +121,14 @@ static bool poll_state(enum gp_kind kind, uint64_t cookie)
         return true;
 
     bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : drive_expedited_is_left(drive);
-    if (left && !drive_runs(drive)) {
-        drive_start_in_call(drive);
-        drive_wake(drive, true);
-    }
-    return false;
+    if (!left || drive_runs(drive))
+        return false;
+
+    drive_start_in_call(drive);
+    drive_wake(drive, true);
+    if (drive_is_refused(drive))
+        step_polled(kind);
+    return gp_reached(&rtrcu_domain.gp, kind, cookie);
 }
 
 bool rtrcu_poll_state_expedited(uint64_t cookie)
@@ -146,13 +177,6 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 }
 
 /* ---- callbacks ---- */
-
-/* May this thread wait here for a grace period?  Not in a handler that interrupted the library itself. */
-static bool may_wait(void)
-{
-    bool interrupted = lock_any_held(UINT32_MAX) || reader_self_is_slow();
-    return !reader_self_is(READER_STATE_DEADLINE) && section_nesting() == 0 && !interrupted;
-}
 
 /* In a call that need not wait?  Not online in the quiescent-state discipline, which is inside: neither call_rcu() nor
  * rcu_free() is a quiescent state. */

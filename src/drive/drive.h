@@ -106,6 +106,11 @@ static inline bool drive_runs(const struct drive *drive)
 {
     return drive_thread_runs(&drive->thread);
 }
+/* After an attempt to make it: it has none, and no thread is making it. */
+static inline bool drive_is_refused(const struct drive *drive)
+{
+    return rtrcu_load_acquire(&drive->thread.state) == DRIVE_NONE;
+}
 /* At which daemons run while a backlog is at qmax, where they may. */
 #define DRIVE_LIFTED_NICE -15
 /* How long blocking backpressure waits for a backlog that stands still. */

@@ -93,16 +93,38 @@ CHILD(registration_refused)
     REQUIRE(test::eventually([] { return runs == 3; }));
 }
 
-/* Who polls has the driver made that was refused when the cookie was taken. */
+/* Where the kernel refuses the driver and the worker, each poll turns a step of the grace period itself. */
 CHILD(cookie_refused)
 {
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    NoThreads none;
+    unsigned long normal = start_poll_synchronize_rcu(), expedited = start_poll_synchronize_rcu_expedited();
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(!poll_state_synchronize_rcu(normal));
+        REQUIRE(!poll_state_synchronize_rcu_expedited(expedited));
+    }
+    reader.run([] { rcu_read_unlock(); });
+    REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu(normal); }));
+    REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(expedited); }));
+    REQUIRE(!runs_a("rtrcu-"));
+}
+
+/* A thread that is polled for is made as soon as the kernel allows it, by the poll that finds it missing. */
+CHILD(cookie_refused_for_a_while)
+{
     unsigned long cookie = 0;
+    rcu_read_lock();
     {
         NoThreads none;
         cookie = start_poll_synchronize_rcu();
         REQUIRE(!poll_state_synchronize_rcu(cookie));
         REQUIRE(!runs_a("rtrcu-"));
     }
+    pass_a_tick();
+    REQUIRE(!poll_state_synchronize_rcu(cookie));
+    REQUIRE(test::eventually([] { return runs_a("rtrcu-gp"); }));
+    rcu_read_unlock();
     REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu(cookie); }));
 }
 
@@ -473,6 +495,16 @@ TEST(Threads, ARegistrationByNameIsRefusedWithoutADriver)
 TEST(Threads, ACookieOutlivesARefusal)
 {
     refusal_works("cookie_refused");
+}
+
+TEST(Threads, APollInsideASectionReportsThatNoThreadTurnsItsGracePeriod)
+{
+    if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
+        GTEST_SKIP() << "sanitizers and emulators need address space of their own";
+    test::ChildResult result = test::run_child("cookie_refused_for_a_while");
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_TRUE(result.contains("poll_state_synchronize_rcu() inside a section turns no grace period"))
+        << result.output;
 }
 
 TEST(Threads, ProcessingCallbacksWaitsForNoReaderWithoutThem)
