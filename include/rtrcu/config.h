@@ -58,7 +58,7 @@ struct rtrcu_config {
     int32_t kthread_prio;     /* SCHED_FIFO priority of the threads that expedite, boost and report, 0 = SCHED_OTHER */
     int32_t krcud_nice;       /* nice value of krcud/N, -20 .. 19 */
     int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER */
-    int32_t bhlimit;          /* what the owner runs of one grace period's callbacks, 0 = no daemon (policy krcud) */
+    int32_t bhlimit;          /* callbacks of a grace period that the owner runs in any case, 0 = no daemon (krcud) */
     int32_t maxbatch;         /* callbacks a pass (policy throttle) */
     int32_t plugticks;        /* ticks of rest after a pass, 0 = continue at once (policy throttle) */
     int32_t blimit;           /* callbacks a batch while the backlog is small */
@@ -70,7 +70,7 @@ struct rtrcu_config {
     int64_t spin_us;          /* how long a grace period watches readers before it sleeps */
     int64_t boost_delay_us;   /* age of a normal grace period at which boosting begins */
     int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
-    int32_t krcud_when;       /* when bhlimit holds: while real-time work waits, or always (policy krcud) */
+    int32_t krcud_when;       /* when a daemon has the rest: once real-time work waits, or always (policy krcud) */
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is at qlowmark */
     /* How long a fork waits at most: for callbacks under way to return, and before, for those that the last fork held
      * off.  Calls in which the program runs its own callbacks are not waited for. */

@@ -51,7 +51,9 @@ struct callback_slot {
     int64_t oldest_ready_ns; /* atomic: the same for what is ready, 0 = nothing; written under the queues lock */
     int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the queues lock */
     uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; likewise */
-    uint32_t quota;          /* atomic: policy krcud: what the owner may still run; refilled when more is ready */
+    uint32_t quota;          /* atomic: policy krcud: callbacks that run before its rule is asked; refilled when more is
+                                ready */
+    uint32_t punted;         /* atomic: policy krcud: its rule has left ready ones to a daemon, until more is ready */
     uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the queues lock */
     void *free_block;        /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
     uint64_t free_queued;    /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
@@ -243,6 +245,9 @@ static inline void callback_call(struct rcu_head *head, rcu_callback_t func)
 /* Value: what a batch may take. */
 struct callback_budget {
     uint64_t count_max;
+    /* Before each callback after @sure of them: true ends the batch.  NULL = never. */
+    bool (*must_stop)(const struct callback *cb, const struct reader_record *record);
+    uint64_t sure;
     int64_t end_ns;      /* CLOCK_MONOTONIC, 0 = none */
     int64_t deadline_ns; /* as end_ns; counted apart */
     bool may_wait;       /* for the queues lock; a deadline thread may not */
@@ -253,8 +258,9 @@ struct callback_budget {
 /* Value: what came of one invocation. */
 struct callback_run {
     uint64_t done; /* callbacks and frees that have returned */
-    bool claimed;  /* none: somebody else has the claim */
-    bool wanted;   /* somebody found our claim meanwhile: the driver is to hear that it has ended */
+    bool claimed;  /* none: another thread has the claim */
+    bool wanted;   /* another thread found our claim meanwhile: the driver must be notified that it has ended */
+    bool stopped;  /* must_stop() ended it before the last */
 };
 /* Invoke what is ready. */
 struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
@@ -292,8 +298,8 @@ struct callback_policy {
     /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
     void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget);
-    /* The owner has run @done callbacks, and left some if @left.  NULL = the policy keeps nothing of it. */
-    void (*owner_done)(struct callback *cb, struct reader_record *record, uint64_t done, bool left);
+    /* The owner has ended a batch by @run, and left some if @left.  NULL = the policy keeps nothing of it. */
+    void (*owner_done)(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left);
 };
 
 extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded,
@@ -306,7 +312,7 @@ static inline bool callback_punts(const struct callback *cb)
     return callback_policy_of(config_now(cb->config)->policy)->punts;
 }
 
-/* Does real-time work wait for this CPU, or for the end of what is ready?  (policy krcud) */
+/* Does real-time work wait for this CPU, or would one more callback run past the owner's deadline?  (policy krcud) */
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record);
 void callback_rt_awake(struct callback *cb, bool awake);
 

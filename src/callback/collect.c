@@ -12,6 +12,7 @@ static void note_ready(struct callback *cb, struct reader_record *record)
     bool waits = cbqueue_is_waiting(&slot->queue);
 
     rtrcu_store_relaxed(&slot->quota, (uint32_t)config_now(cb->config)->bhlimit);
+    rtrcu_store_relaxed(&slot->punted, 0);
 
     if (!rtrcu_load_relaxed(&slot->oldest_ready_ns))
         rtrcu_store_relaxed(&slot->oldest_ready_ns, rtrcu_load_relaxed(&slot->waiting_ns[0]));
@@ -139,9 +140,9 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->ready, bit);
 
     enum callback_server server = choose_server(cb, record);
-    bool spent =
-        callback_punts(cb) && config_now(cb->config)->bhlimit && rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
-    if (server == CALLBACK_OWNER && (spent || late))
+    bool punted =
+        callback_punts(cb) && config_now(cb->config)->bhlimit && rtrcu_load_relaxed(&callback_slot(record)->punted);
+    if (server == CALLBACK_OWNER && (punted || late))
         server = CALLBACK_DAEMON;
 
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))

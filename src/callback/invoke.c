@@ -77,6 +77,7 @@ struct invocation {
     uint32_t interval;    /* callbacks until the next reading */
     uintptr_t function;   /* of what it ran last */
     bool cut;             /* it ended at the deadline */
+    bool stopped;         /* must_stop() ended it */
 };
 
 /* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate
@@ -127,10 +128,17 @@ static uint32_t next_interval(const struct cb_queue *queue, const struct invocat
     return inv->interval * 2 > fits ? fits : inv->interval * 2;
 }
 
-/* What the callbacks since the last reading of the clock have told. */
+static bool is_timed(const struct callback_budget *budget)
+{
+    return budget->end_ns || budget->deadline_ns;
+}
+
+/* Note what the callbacks since the last reading of the clock have cost.  A daemon, which other threads keep from its
+ * CPU, tells nothing of what they would cost their owner. */
 static void learn(struct callback *cb, struct callback_slot *slot, const struct invocation *inv, int64_t now)
 {
-    learn_cost(&slot->queue, inv, now);
+    if (is_timed(inv->budget) || inv->budget->by_owner)
+        learn_cost(&slot->queue, inv, now);
     look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
 }
 
@@ -181,37 +189,42 @@ static bool is_of_another_kind(const struct reader_record *record, struct invoca
     return true;
 }
 
-static uint64_t run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget)
+/* Does the policy, or the time, end the batch before its next callback? */
+static bool must_end(struct callback *cb, struct reader_record *record, struct invocation *inv, uint64_t done)
 {
-    struct callback_slot *slot = callback_slot(record);
-    struct cb_queue *queue = &slot->queue;
-    struct invocation inv = {.budget = budget};
-    bool timed = budget->end_ns || budget->deadline_ns;
-    int64_t begin_ns = timed ? 0 : plat_clock_now();
+    const struct callback_budget *budget = inv->budget;
+    if (done >= budget->sure && budget->must_stop)
+        inv->stopped = budget->must_stop(cb, record);
+
+    bool look = is_timed(budget) && (is_of_another_kind(record, inv) || inv->since_check >= inv->interval);
+    return inv->stopped || (look && time_is_up(cb, callback_slot(record), inv));
+}
+
+static void run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget,
+                      struct callback_run *run)
+{
+    struct cb_queue *queue = &callback_slot(record)->queue;
+    struct invocation inv = {.budget = budget, .checked_ns = is_timed(budget) ? 0 : plat_clock_now()};
     uint64_t done = 0;
 
     trace3(batch_begin, cb->gp, reader_thread_id(record).number, budget->count_max);
     /* A batch that is through has not been stopped by its time, however late it is. */
     while (queue->batch.first && done < budget->count_max && !(budget->stop && tally_read(budget->stop))) {
-        bool look = timed && (is_of_another_kind(record, &inv) || inv.since_check >= inv.interval);
-        if (look && time_is_up(cb, slot, &inv))
-            break;
-        if (!run_next(cb, record))
+        if (must_end(cb, record, &inv, done) || !run_next(cb, record))
             break;
         inv.since_check++;
         done++;
     }
 
-    if (timed && inv.since_check)
-        learn(cb, slot, &inv, plat_clock_now());
-    else if (!timed)
-        look_at_time(cb, slot, done, plat_clock_now() - begin_ns);
+    if (inv.since_check)
+        learn(cb, callback_slot(record), &inv, plat_clock_now());
 
     trace3(batch_end, cb->gp, reader_thread_id(record).number, done);
     if (budget->by_owner)
         rtrcu_store_relaxed(&queue->cut, inv.cut);
 
-    return done;
+    run->done += done;
+    run->stopped = inv.stopped;
 }
 
 /* One sample a batch: how long its oldest callback has waited. */
@@ -318,31 +331,30 @@ bool callback_want(struct reader_record *record)
     return seen != 0;
 }
 
-static uint64_t run_claimed(struct callback *cb, struct reader_record *record, const struct callback_budget *budget,
-                            bool *wanted)
+static void run_claimed(struct callback *cb, struct reader_record *record, const struct callback_budget *budget,
+                        struct callback_run *run)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     struct claim claim __attribute__((cleanup(let_go))) = {
-        .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = wanted};
-    uint64_t done = 0;
+        .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = &run->wanted};
     reader_self_set(READER_STATE_CALLBACK);
 
-    while (done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
+    while (run->done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
         if (!queue->batch.first)
             refill(cb, record, budget->may_wait);
 
         struct callback_budget rest = *budget;
-        rest.count_max -= done;
-        uint64_t more = run_batch(cb, record, &rest);
-        done += more;
+        uint64_t before = run->done;
+        rest.count_max -= before;
+        rest.sure -= before < rest.sure ? before : rest.sure;
+        run_batch(cb, record, &rest, run);
 
-        if (more == 0 || queue->batch.first)
+        if (run->done == before || queue->batch.first)
             break;
     }
 
     if (!queue->batch.first)
         refill(cb, record, budget->may_wait);
-    return done;
 }
 
 void callback_thread_ends(struct callback *cb)
@@ -381,7 +393,7 @@ struct callback_run callback_invoke(struct callback *cb, struct reader_record *r
 {
     struct callback_run run = {.claimed = !take_claim(&callback_slot(record)->queue)};
     if (!run.claimed)
-        run.done = run_claimed(cb, record, budget, &run.wanted);
+        run_claimed(cb, record, budget, &run);
     if (budget->by_owner && run.done)
         counter_add(&callback_leaf(reader_leaf_of(record))->by_owner, run.done);
     return run;

@@ -30,9 +30,9 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
     own.wanted = run.wanted;
 
     bool left = callback_has_ready(record);
-    if (policy->owner_done && own.done)
-        policy->owner_done(cb, record, own.done, left);
-    own.punted = left && policy->punts && rtrcu_load_relaxed(&callback_slot(record)->quota) == 0;
+    if (policy->owner_done && (run.done || run.stopped))
+        policy->owner_done(cb, record, &run, left);
+    own.punted = left && policy->punts && rtrcu_load_relaxed(&callback_slot(record)->punted);
 
     return own;
 }

@@ -77,4 +77,53 @@ TEST(Awake, LimitsNoCpuBehindTheEndOfItsThread)
     EXPECT_TRUE(exited_well(test::run_child("rt_awake_and_gone")));
 }
 
+/* ---- a deadline that passes during a batch ---- */
+
+pthread_t owner;
+bool due;
+int ran, late;
+
+/* The tenth of a call finds that the owner's next event is due; a daemon that helps a slow owner does not. */
+void be_due_at_the_tenth(rcu_head *head)
+{
+    bool here = pthread_equal(owner, pthread_self());
+    late += here && due;
+    if (here && ++ran == 10) {
+        due = true;
+        rcu_set_deadline(1);
+    }
+    owned::run(head);
+}
+
+CHILD(deadline_in_a_batch)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.policy = RTRCU_POLICY_KRCUD;
+    config.bhlimit = 4;
+    REQUIRE(rtrcu_configure(&config) == 0);
+    owner = pthread_self();
+    REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
+    REQUIRE(test::eventually([] {
+        for (int i = 0; i < 100; i++)
+            call_rcu(&(new owned::Owned)->head, be_due_at_the_tenth);
+        for (auto call : {+[] { rcu_quiescent_state(); }, +[] { (void)rcu_process_callbacks(0); }}) {
+            ran = 0;
+            call();
+            if (due)
+                break;
+        }
+        return due;
+    }));
+    REQUIRE(late == 0);
+    rcu_thread_offline();
+    rcu_barrier();
+}
+
+/* By default: the rule is asked before each callback after the limit. */
+TEST(Awake, ADeadlineThatPassesDuringABatchOfKrcudEndsIt)
+{
+    EXPECT_TRUE(exited_well(test::run_child("deadline_in_a_batch")));
+}
+
 } // namespace

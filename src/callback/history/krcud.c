@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy krcud: the owner runs at most bhlimit callbacks of what a grace period made ready, while real-time work
- * waits; a preemptible daemon runs the rest (2004).
+/* Policy krcud: of the callbacks that a grace period made ready the owner runs bhlimit, and further ones while no
+ * real-time work waits; a preemptible daemon runs the rest (2004).
  *
- * The rest goes to the head of the daemon's list as the queue that it is, so the callbacks of a thread run in order;
- * while the daemon has begun on it, the owner runs none.  bhlimit 0: no daemon, the owner runs everything.
+ * As in the patch, the rule is asked before each callback after the limit.  A near deadline of the owner's stands for a
+ * runnable real-time task.  The rest goes to the head of the daemon's list as the queue that it is, so the callbacks of
+ * a thread run in order; from then on the owner runs none until more is ready.  bhlimit 0: no daemon, the owner runs
+ * everything.
  * tested by: test/unit/callback/policy.cc
  */
 #include "callback/callback.h"
@@ -21,12 +23,11 @@ void callback_rt_awake(struct callback *cb, bool awake)
         rtrcu_self.rt_awake_cpu = 0;
 }
 
-/* Near: what is queued, at what a callback costs, would run past it. */
+/* Near: one more callback, at their usual cost, would run past it. */
 static bool deadline_is_near(const struct reader_record *record)
 {
-    const struct callback_slot *slot = callback_slot(record);
-    int64_t cost = (int64_t)(rtrcu_load_relaxed(&slot->queue.cost_ns) + 1) * (int64_t)callback_pending(record);
-    return callback_deadline(record) && plat_clock_now() + cost >= callback_deadline(record);
+    int64_t cost_ns = rtrcu_load_relaxed(&callback_slot(record)->queue.cost_ns);
+    return callback_deadline(record) && plat_clock_now() + cost_ns >= callback_deadline(record);
 }
 
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record)
@@ -37,22 +38,41 @@ bool callback_rt_waits(const struct callback *cb, const struct reader_record *re
     return deadline_is_near(record);
 }
 
+static bool always_waits(const struct callback *cb, const struct reader_record *record)
+{
+    (void)cb;
+    (void)record;
+    return true;
+}
+
 static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
                          struct callback_budget *budget)
 {
     const struct rtrcu_config *config = config_now(cb->config);
-    bool limited = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS || callback_rt_waits(cb, record);
+    const struct callback_slot *slot = callback_slot(record);
     (void)asked_ns;
-    budget->count_max = limited && config->bhlimit ? rtrcu_load_relaxed(&callback_slot(record)->quota) : UINT64_MAX;
+
+    budget->count_max = UINT64_MAX;
+    if (config->bhlimit == 0)
+        return;
+
+    if (rtrcu_load_relaxed(&slot->punted))
+        budget->count_max = 0;
+    budget->sure = rtrcu_load_relaxed(&slot->quota);
+    budget->must_stop = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS ? always_waits : callback_rt_waits;
 }
 
-static void owner_done(struct callback *cb, struct reader_record *record, uint64_t done, bool left)
+/* A refill between the load and the store is lost: the owner runs less, no harm. */
+static void owner_done(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left)
 {
     struct callback_slot *slot = callback_slot(record);
-    uint32_t quota = rtrcu_load_relaxed(&slot->quota); /* a refill that comes between is lost: less is run, no harm */
-    rtrcu_store_relaxed(&slot->quota, done < quota ? quota - (uint32_t)done : 0);
-    if (left)
+    uint32_t quota = rtrcu_load_relaxed(&slot->quota);
+    rtrcu_store_relaxed(&slot->quota, run->done < quota ? quota - (uint32_t)run->done : 0);
+
+    if (run->stopped && left) {
+        rtrcu_store_relaxed(&slot->punted, 1);
         counter_add(&cb->limit_stops, 1);
+    }
 }
 
 const struct callback_policy callback_policy_krcud = {

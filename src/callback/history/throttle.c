@@ -21,9 +21,9 @@ static void owner_budget(struct callback *cb, struct reader_record *record, int6
         budget->count_max = (uint64_t)config_now(cb->config)->maxbatch;
 }
 
-static void owner_done(struct callback *cb, struct reader_record *record, uint64_t done, bool left)
+static void owner_done(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left)
 {
-    (void)done;
+    (void)run;
     if (!left)
         return;
 

@@ -144,15 +144,16 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     config_.tick_us = 1000;
     const callback_policy *policy = callback_policy_of(RTRCU_POLICY_THROTTLE);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
-    policy->owner_done(cb_, record_, 3, false);
+    callback_run run = {};
+    policy->owner_done(cb_, record_, &run, false);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "nothing was left, no rest";
-    policy->owner_done(cb_, record_, 7, true);
+    policy->owner_done(cb_, record_, &run, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 0u);
     EXPECT_EQ(cb_->limit_stops.count, 1u);
     callback_slot(record_)->plugged_ns = plat_clock_now();
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
     config_.plugticks = 0;
-    policy->owner_done(cb_, record_, 7, true);
+    policy->owner_done(cb_, record_, &run, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "no ticks, no rest";
 }
 
@@ -161,7 +162,8 @@ TEST_F(Policy, ThrottleRestsForItsTicks)
     config_.plugticks = 3;
     config_.tick_us = 2000;
     int64_t before = plat_clock_now();
-    callback_policy_of(RTRCU_POLICY_THROTTLE)->owner_done(cb_, record_, 0, true);
+    callback_run run = {};
+    callback_policy_of(RTRCU_POLICY_THROTTLE)->owner_done(cb_, record_, &run, true);
     int64_t after = plat_clock_now();
     EXPECT_GE(callback_slot(record_)->plugged_ns, before + 6000000);
     EXPECT_LE(callback_slot(record_)->plugged_ns, after + 6000000);
@@ -176,31 +178,6 @@ TEST_F(Policy, ThrottleIsLiftedByAFlood)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, UINT64_MAX);
 }
 
-TEST_F(Policy, KrcudLimitsTheOwnerWhileRealTimeWorkWaits)
-{
-    config_.policy = RTRCU_POLICY_KRCUD;
-    config_.bhlimit = 5;
-    config_.krcud_when = RTRCU_KRCUD_WHEN_RT;
-    const callback_policy *policy = callback_policy_of(RTRCU_POLICY_KRCUD);
-    queue_ready(record_, 20);
-    EXPECT_EQ(callback_slot(record_)->quota, 5u) << "a grace period refills it";
-    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, UINT64_MAX) << "nobody waits";
-    config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
-    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);
-    uint64_t done = invoke(record_, budget_of(RTRCU_POLICY_KRCUD).count_max ? at_most(3) : everything());
-    policy->owner_done(cb_, record_, done, true);
-    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 2u);
-    EXPECT_EQ(cb_->limit_stops.count, 1u);
-    policy->owner_done(cb_, record_, 0, false);
-    EXPECT_EQ(cb_->limit_stops.count, 1u) << "nothing was left";
-    policy->owner_done(cb_, record_, 9, true);
-    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 0u);
-    EXPECT_EQ(advance(record_), CALLBACK_DAEMON) << "the rest is the daemon's";
-    config_.bhlimit = 0;
-    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, UINT64_MAX) << "no daemon";
-    EXPECT_EQ(advance(record_), CALLBACK_OWNER);
-}
-
 TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
 {
     config_.bhlimit = 5;
@@ -212,11 +189,10 @@ TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
     callback_slot(record_)->deadline_ns = plat_clock_now();
     EXPECT_TRUE(callback_rt_waits(cb_, record_)) << "the deadline is now";
     callback_slot(record_)->deadline_ns = plat_clock_now() + INT64_C(60000000000);
-    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "what is queued ends long before";
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "one more callback ends long before";
     callback_slot(record_)->deadline_ns = 0;
     cb_->rt_awake[0] = 1;
     EXPECT_TRUE(callback_rt_waits(cb_, record_));
-    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).count_max, 5u);
     cpu = 1;
     EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "on another CPU";
 }
@@ -231,17 +207,6 @@ TEST_F(Policy, KrcudTakesTheCpuOfTheCallWhereNoneIsKnown)
     record_->cpu = &cpu;
     EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "nobody is counted there";
     record_->cpu = nullptr;
-}
-
-/* What each of them costs, as often as they are. */
-TEST_F(Policy, KrcudsDeadlineIsNearAsLongBeforeAsAllOfThemTake)
-{
-    queue_ready(record_, 20);
-    callback_slot(record_)->queue.cost_ns = 3999999999;
-    callback_set_deadline(record_, plat_clock_now() + INT64_C(79000000000));
-    EXPECT_TRUE(callback_rt_waits(cb_, record_));
-    callback_set_deadline(record_, plat_clock_now() + INT64_C(3600000000000));
-    EXPECT_FALSE(callback_rt_waits(cb_, record_));
 }
 
 TEST_F(Policy, AwakeIsCountedOnceAThread)
@@ -265,6 +230,159 @@ TEST_F(Policy, AwakeIsCountedOnceAThread)
     callback_rt_awake(cb_, false);
     EXPECT_EQ(cb_->rt_awake[PLAT_CPU_MAX - 1], 0u) << "counted off where it was counted";
     EXPECT_EQ(awake(), 0u);
+}
+
+/* Policy krcud with a limit of 5, and a record that runs on CPU 0. */
+class Krcud : public Policy
+{
+  protected:
+    static inline reader_record *owner_;
+    static inline callback *callbacks_;
+    static inline int until_due_; /* callbacks that run before real-time work is due */
+    uint32_t cpu_ = 0;
+
+    void SetUp() override
+    {
+        Policy::SetUp();
+        config_.policy = RTRCU_POLICY_KRCUD;
+        config_.bhlimit = 5;
+        record_->cpu = &cpu_;
+        owner_ = record_;
+        callbacks_ = cb_;
+    }
+    callback_run call_of_the_owner()
+    {
+        const callback_policy *policy = callback_policy_of(RTRCU_POLICY_KRCUD);
+        callback_budget budget = budget_of(RTRCU_POLICY_KRCUD);
+        budget.by_owner = budget.may_wait = true;
+        callback_run run = {};
+        if (budget.count_max)
+            run = callback_invoke(cb_, record_, &budget);
+        policy->owner_done(cb_, record_, &run, callback_has_ready(record_));
+        return run;
+    }
+    void queue_ready_that(rcu_callback_t func, size_t count)
+    {
+        for (size_t i = 0; i < count; i++)
+            enqueue(record_, func);
+        make_ready(record_);
+    }
+};
+
+TEST_F(Krcud, ByDefaultTheOwnerRunsAllWhileNoRealTimeWorkWaits)
+{
+    ASSERT_EQ(config_.krcud_when, RTRCU_KRCUD_WHEN_RT);
+    queue_ready(record_, 20);
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER);
+    EXPECT_EQ(call_of_the_owner().done, 20u);
+    EXPECT_EQ(cb_->limit_stops.count, 0u);
+}
+
+TEST_F(Krcud, TheLimitRunsWhileRealTimeWorkWaitsAndADaemonHasTheRest)
+{
+    queue_ready(record_, 20);
+    cb_->rt_awake[0] = 1;
+    EXPECT_EQ(call_of_the_owner().done, 5u);
+    EXPECT_EQ(cb_->limit_stops.count, 1u);
+    EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
+    cb_->rt_awake[0] = 0;
+    EXPECT_EQ(call_of_the_owner().done, 0u) << "it belongs to the daemon from then on";
+    queue_ready(record_, 1);
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER) << "a grace period has made more ready";
+    EXPECT_EQ(call_of_the_owner().done, 16u);
+}
+
+/* The ninth callback finds that an event is due: the rule is asked before the tenth, which is past the limit. */
+TEST_F(Krcud, TheRuleIsAskedBeforeEachCallbackAfterTheLimit)
+{
+    until_due_ = 9;
+    queue_ready_that([](rcu_head *) { callbacks_->rt_awake[0] = --until_due_ <= 0; }, 20);
+    callback_run run = call_of_the_owner();
+    EXPECT_EQ(run.done, 9u);
+    EXPECT_TRUE(run.stopped);
+    EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
+}
+
+TEST_F(Krcud, TheDeadlineOfTheOwnerEndsABatchAfterTheLimit)
+{
+    until_due_ = 9;
+    callback_set_deadline(record_, plat_clock_now() + INT64_C(3600000000000));
+    queue_ready_that(
+        [](rcu_head *) {
+            if (--until_due_ == 0)
+                callback_set_deadline(owner_, plat_clock_now());
+        },
+        20);
+    EXPECT_EQ(call_of_the_owner().done, 9u);
+    EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
+}
+
+void spin_for_a_millisecond(rcu_head *)
+{
+    int64_t until_ns = plat_clock_now() + 1000000;
+    while (plat_clock_now() < until_ns)
+        ;
+}
+
+TEST_F(Krcud, ACostThatTheOwnersCallsHaveLearnedEndsABatchBeforeTheDeadline)
+{
+    queue_ready_that(spin_for_a_millisecond, 3);
+    EXPECT_EQ(call_of_the_owner().done, 3u);
+    uint32_t cost_ns = callback_slot(record_)->queue.cost_ns;
+    ASSERT_GE(cost_ns, 500000u) << "a rise by half";
+    callback_set_deadline(record_, plat_clock_now() + cost_ns);
+    EXPECT_TRUE(callback_rt_waits(cb_, record_));
+    callback_set_deadline(record_, plat_clock_now() + INT64_C(3600000000000));
+    EXPECT_FALSE(callback_rt_waits(cb_, record_));
+}
+
+TEST_F(Krcud, AlwaysKeepsTheOwnerToTheLimit)
+{
+    config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
+    queue_ready(record_, 20);
+    EXPECT_EQ(call_of_the_owner().done, 5u);
+    EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
+    invoke(record_, everything());
+    queue_ready(record_, 5);
+    callback_run run = call_of_the_owner();
+    EXPECT_EQ(run.done, 5u);
+    EXPECT_FALSE(run.stopped) << "nothing is left that it could have stopped before";
+    EXPECT_EQ(cb_->limit_stops.count, 1u);
+}
+
+TEST_F(Krcud, CallsOfTheOwnerShareTheLimitOfAGracePeriod)
+{
+    const callback_policy *policy = callback_policy_of(RTRCU_POLICY_KRCUD);
+    queue_ready(record_, 20);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).sure, 5u);
+    callback_run run = {};
+    run.done = 3;
+    policy->owner_done(cb_, record_, &run, true);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).sure, 2u);
+    run.done = 9;
+    policy->owner_done(cb_, record_, &run, true);
+    EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).sure, 0u);
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER) << "no real-time work has waited";
+    EXPECT_EQ(cb_->limit_stops.count, 0u);
+}
+
+TEST_F(Krcud, WithoutALimitThereIsNoDaemon)
+{
+    config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
+    config_.bhlimit = 0;
+    cb_->rt_awake[0] = 1;
+    queue_ready(record_, 20);
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER);
+    EXPECT_EQ(call_of_the_owner().done, 20u);
+    EXPECT_EQ(cb_->limit_stops.count, 0u);
+}
+
+/* A daemon that other threads keep from its CPU tells nothing of the cost to the owner. */
+TEST_F(Krcud, ABatchOfADaemonLearnsNoCost)
+{
+    queue_ready_that(spin_for_a_millisecond, 1);
+    EXPECT_EQ(invoke(record_, everything()), 1u);
+    EXPECT_EQ(callback_slot(record_)->queue.cost_ns, 0u);
 }
 
 /* Where nothing is ready for it, its sections stay fast. */
