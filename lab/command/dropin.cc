@@ -11,8 +11,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "command/command.h"
@@ -27,6 +29,7 @@ namespace fs = std::filesystem;
 
 struct DropinOptions {
     bool counters = false;
+    bool anyway = false;
     std::vector<std::string> words;
 };
 
@@ -92,42 +95,71 @@ std::string quoted(std::string text)
     return "'" + text + "'";
 }
 
-// What the loader would load for it, one library a line: the loader's own answer, nothing of the program runs.
-std::string loaded_by(const fs::path &program, const std::string &loader)
+// The libraries that the loader would load for it, by name and path, with the environment as it is now.  The loader
+// itself answers, and nothing of the program runs.  An empty path: not found.
+std::map<std::string, fs::path> loaded_by(const fs::path &program, const std::string &loader)
 {
-    std::string text;
+    std::map<std::string, fs::path> libraries;
     std::array<char, PATH_MAX> line{};
     FILE *answer =
         popen(fmt::format("{} --list {} 2>/dev/null", quoted(loader), quoted(program.string())).c_str(), "r");
-    while (answer && fgets(line.data(), line.size(), answer))
-        text += line.data();
+    while (answer && fgets(line.data(), line.size(), answer)) {
+        const std::string text = line.data();
+        const size_t name = text.find_first_not_of(" \t"), arrow = text.find(" => ");
+        if (name == std::string::npos || arrow == std::string::npos)
+            continue;
+        const size_t path = arrow + strlen(" => "), address = text.rfind(" (0x");
+        libraries[text.substr(name, arrow - name)] =
+            address == std::string::npos ? "" : text.substr(path, address - path);
+    }
     if (answer)
         pclose(answer);
-    return text;
+    return libraries;
 }
 
-// Why it cannot be run on these libraries; empty: it can.
-std::string objection(const fs::path &program)
+bool has_capabilities(const fs::path &program)
+{
+    return getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+// Why `program` would not run on the libraries in `folder`, which LD_LIBRARY_PATH names first; empty: it would.
+std::string objection(const fs::path &program, const fs::path &folder)
 {
     struct stat status {
     };
-    if (program.empty() || stat(program.c_str(), &status) != 0 || access(program.c_str(), X_OK) != 0)
-        return "there is no such program, or it may not be run";
-    if (status.st_mode & (S_ISUID | S_ISGID))
+    if (stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)))
         return "the loader takes no library folder from the environment of a set-user-ID program; install them instead";
+    if (has_capabilities(program))
+        return "the loader takes no library folder from the environment of a program with file capabilities (getcap); "
+               "install them instead";
     const std::string loader = loader_of(program);
     if (loader.empty())
         return "it is a script, or linked statically: the loader, which would take these libraries, is not asked";
-    const std::string loaded = loaded_by(program, loader);
-    if (loaded.find("liburcu-signal.so") != std::string::npos)
+    const std::map<std::string, fs::path> loaded = loaded_by(program, loader);
+    if (loaded.count("liburcu-signal.so.8"))
         return "it needs liburcu-signal, which has no counterpart here";
+    bool found = false;
     for (const char *name : libraries_of_flavours) {
-        if (loaded.find(name) != std::string::npos)
-            return {};
+        const auto library = loaded.find(name);
+        if (library == loaded.end())
+            continue;
+        found = true;
+        std::error_code none;
+        if (!fs::equivalent(library->second, folder / name, none))
+            return fmt::format("the loader would take {} for {}: a DT_RPATH or a path in the program goes before "
+                               "LD_LIBRARY_PATH (readelf -d)",
+                               library->second.string(), name);
     }
-    return "it needs none of liburcu's shared libraries (liburcu.so.8, -memb, -mb, -qsbr, -bp): it does not use them, "
-           "or"
-           " has a copy inside";
+    return found
+               ? ""
+               : "it needs none of liburcu's shared libraries (liburcu.so.8, -memb, -mb, -qsbr, -bp): it does not use "
+                 "them, has a copy inside, or loads them later with a plugin (--anyway runs it)";
+}
+
+void prepend_folder(const fs::path &folder)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    setenv("LD_LIBRARY_PATH", (folder.string() + (before && *before ? ":" : "") + (before ? before : "")).c_str(), 1);
 }
 
 int run(const DropinOptions &options)
@@ -138,14 +170,18 @@ int run(const DropinOptions &options)
     fs::path folder = libraries(), program = find_program(words[0]);
     if (folder.empty())
         return complain(exit_check_failed, "dropin: the libraries are not beside this program");
-    std::string why = objection(program);
-    if (!why.empty())
+    if (program.empty() || access(program.c_str(), X_OK) != 0)
+        return complain(exit_usage,
+                        fmt::format("dropin: {}: there is no such program, or it may not be run", words[0]));
+    prepend_folder(folder);
+    const std::string why = objection(program, folder);
+    if (!why.empty() && !options.anyway)
         return complain(exit_usage, fmt::format("dropin: {}: {}", words[0], why));
-    const char *before = getenv("LD_LIBRARY_PATH");
-    setenv("LD_LIBRARY_PATH", (folder.string() + (before && *before ? ":" : "") + (before ? before : "")).c_str(), 1);
     if (options.counters)
         setenv("DROPIN_COUNTERS", "1", 1);
     fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", program.string(), folder.string());
+    if (!why.empty())
+        fmt::print(stderr, "rtrcu: it may not run on these libraries: {}\n", why);
     std::vector<char *> arguments;
     for (std::string &word : words)
         arguments.push_back(word.data());
@@ -162,6 +198,7 @@ Registration add_dropin(CLI::App &application)
     CLI::App *command = add_command(application, "dropin", "run a program that was built for liburcu on this library");
     Options given(*command);
     given.flag("--counters", options->counters, "say at its end what its flavours have done");
+    given.flag("--anyway", options->anyway, "run it although these libraries may not reach it, as plugins' hosts");
     given.program(options->words);
     return {command, [options] { return run(*options); }};
 }

@@ -2,20 +2,38 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu dropin`: runs a program on the libraries that stand in for liburcu's, and refuses what they do not reach.
 
-usage: command.py RTRCU PROGRAM [OTHER]
-PROGRAM was built for liburcu, and fails on liburcu's own libraries; OTHER for a flavour that has no counterpart here.
+usage: command.py RTRCU PROGRAM FIXED [OTHER]
+PROGRAM was built for liburcu, and fails on liburcu's own libraries; FIXED has liburcu's folder as its DT_RPATH; OTHER
+was built for a flavour that has no counterpart here.
 """
 import os
 import pathlib
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
 
+# A plugin's host: it needs no flavour when it starts, and loads one later.
+HOST = [sys.executable, "-c", "import ctypes\nctypes.CDLL('liburcu-memb.so.8')\n"
+        "assert 'librtrcu' in open('/proc/self/maps').read()"]
+# struct vfs_cap_data of <linux/capability.h>, revision 2, effective: CAP_NET_BIND_SERVICE.
+CAPABILITY = struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0)
+
+
+def give_capability(path):
+    """False: this user or file system cannot."""
+    try:
+        os.setxattr(path, "security.capability", CAPABILITY)
+    except OSError as error:
+        print(f"no file capabilities here, which are not tested: {error}")
+        return False
+    return True
+
 
 def main():
-    rtrcu, program = sys.argv[1:3]
+    rtrcu, program, fixed = sys.argv[1:4]
     wrong = 0
 
     def expect(what, arguments, code, *said):
@@ -30,11 +48,18 @@ def main():
 
     expect("a program runs", [program], 0, "rtrcu: runs ", "LD_LIBRARY_PATH=")
     expect("its counters are said", ["--counters", program], 0, "urcu-memb: ", " grace periods")
-    expect("its arguments and its status are its own", [program, "1"], -6, "not so: queued")
+    expect("its arguments and its status are its own", [program, "1"], -6, "not so: ")
     expect("nothing is named", [], 2, "name a program")
     expect("what does not exist", ["/nowhere/program"], 2, "no such program")
     expect("who needs no liburcu", ["true"], 2, "needs none of liburcu's")
-    for other in sys.argv[3:]:
+    expect("a host of plugins is refused", HOST, 2, "needs none of liburcu's", "--anyway")
+    expect("a host of plugins runs if it is asked for", ["--anyway", *HOST], 0, "rtrcu: runs ",
+           "it may not run on these")
+    expect("a program whose DT_RPATH names liburcu's folder", [fixed], 2, "the loader would take ",
+           "liburcu-memb.so.8 for liburcu-memb.so.8: a DT_RPATH")
+    expect("a program that does not exist is not run either way", ["--anyway", "/nowhere/program"], 2,
+           "no such program")
+    for other in sys.argv[4:]:
         expect("who needs another flavour", [other], 2, "it needs liburcu-signal, which has no counterpart here")
     with tempfile.TemporaryDirectory() as folder:
         ran = pathlib.Path(folder, "ran")
@@ -45,6 +70,9 @@ def main():
         quoted = pathlib.Path(folder, "it's a program")
         shutil.copy(program, quoted)
         expect("a name that a shell would take apart", [str(quoted)], 0, "rtrcu: runs ")
+        if give_capability(quoted):
+            expect("a program with file capabilities", [str(quoted)], 2, "file capabilities")
+            os.removexattr(quoted, "security.capability")
         quoted.chmod(quoted.stat().st_mode | stat.S_ISUID)
         expect("a set-user-ID program", [str(quoted)], 2, "set-user-ID")
         if ran.exists():
