@@ -6,6 +6,7 @@
 extern EXPORT __thread struct rtrcu_adopted_reader NAME(reader);
 EXPORT void NAME(unregister_thread)(void);
 EXPORT void NAME(init)(void);
+EXPORT void NAME(exit)(void);
 
 __thread struct rtrcu_adopted_reader NAME(reader);
 struct shim_gp NAME(gp) = {.generation = 1};
@@ -43,4 +44,9 @@ void NAME(unregister_thread)(void)
 void NAME(init)(void)
 {
     (void)shim_domain();
+}
+
+/* Grace periods and callbacks go on until the process has ended. */
+void NAME(exit)(void)
+{
 }

@@ -13,6 +13,11 @@ void *rcu_dereference_sym(void *p)
     return p; /* the load is the caller's own */
 }
 
+void *rcu_dereference_sym2(void **p)
+{
+    return rtrcu_load_consume(p);
+}
+
 void *rcu_set_pointer_sym(void **p, void *v)
 {
     rtrcu_store_release(p, v);

@@ -76,6 +76,7 @@ EXPORT bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state);
 /* ---- by pointers.c ---- */
 
 EXPORT void *rcu_dereference_sym(void *p);
+EXPORT void *rcu_dereference_sym2(void **p);
 EXPORT void *rcu_set_pointer_sym(void **p, void *v);
 EXPORT void *rcu_xchg_pointer_sym(void **p, void *v);
 EXPORT void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);

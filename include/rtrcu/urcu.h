@@ -46,8 +46,10 @@ static inline int rcu_read_ongoing(void)
         rtrcu_found;                                                                                                   \
     })
 
-/* By which liburcu's headers reach a pointer where they may not inline it; the load of the first is the caller's. */
+/* By these liburcu's headers reach a pointer where they may not inline it; rcu_dereference_sym() gets a pointer that its
+ * caller has loaded, rcu_dereference_sym2() loads it. */
 void *rcu_dereference_sym(void *p);
+void *rcu_dereference_sym2(void **p);
 void *rcu_set_pointer_sym(void **p, void *v);
 void *rcu_xchg_pointer_sym(void **p, void *v);
 void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);

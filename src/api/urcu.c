@@ -38,6 +38,11 @@ __attribute__((weak)) void *rcu_dereference_sym(void *p)
     return p;
 }
 
+__attribute__((weak)) void *rcu_dereference_sym2(void **p)
+{
+    return rtrcu_load_consume(p);
+}
+
 __attribute__((weak)) void *rcu_set_pointer_sym(void **p, void *v)
 {
     rtrcu_store_release(p, v);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Each library's names, types and sizes against the list of its own, and against the installed liburcu's.
+"""Each library's names, types and sizes against the list of its own, and against those of the installed liburcu.
 
-usage: abi.py LIST FOLDER [STOCK FOLDER]
-A list has a line a symbol, `KIND SIZE NAME`; functions have no size.  What upstream exports since 0.14 is marked `+`:
-an older installed library need not have it.
+usage: abi.py LIST FOLDER [STOCK FOLDER...]
+A list has a line a symbol, `KIND SIZE NAME`; functions have no size.  symbols.txt says what its marks mean.  Libraries
+of liburcu 0.13 and of 0.15 can be compared: either must have all that the list says of its generation, and nothing
+else.
 """
 
 import pathlib
@@ -14,6 +15,7 @@ import sys
 LIBRARIES = ["urcu", "urcu-memb", "urcu-mb", "urcu-qsbr", "urcu-bp"]
 # Of programs' own data these two depend on the machine's C library.
 FROM_LIBC = {"__urcu_compat_futex_lock", "__urcu_compat_futex_cond"}
+OLD, NEW, OURS = "0.13", "0.15", "this library"
 
 
 def symbols(path):
@@ -30,18 +32,26 @@ def symbols(path):
 
 
 def read_list(path, library):
-    """The symbols of one library: all, and those that an older one lacks."""
-    every, since = set(), set()
-    section = None
+    """The symbols of one library, by generation."""
+    lists = {OLD: set(), NEW: set(), OURS: set()}
+    section = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             section = line.strip("[]").split()
         elif line.strip() and not line.startswith("#") and library in section:
-            words = line.lstrip("+").split()
-            every.add(tuple(words))
-            if line.startswith("+"):
-                since.add(tuple(words))
-    return every, since
+            kind, sizes, name = line.lstrip("+*").split()
+            old, new = sizes.split("/")[0], sizes.split("/")[-1]
+            lists[OURS].add((kind, old, name))
+            if line[0] not in "+*":
+                lists[OLD].add((kind, old, name))
+            if line[0] != "*":
+                lists[NEW].add((kind, new, name))
+    return lists
+
+
+def generation(found):
+    """By what 0.15 has and 0.13 does not."""
+    return NEW if any(name.endswith("_start_poll_synchronize_rcu") for _, _, name in found) else OLD
 
 
 def differences(what, wanted, found):
@@ -52,17 +62,18 @@ def differences(what, wanted, found):
 
 
 def main():
-    lists, ours = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    stock = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    path, ours = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     problems = []
     for library in LIBRARIES:
-        every, since = read_list(lists, library)
+        lists = read_list(path, library)
         name = f"lib{library}.so.8"
-        problems += differences(name, every, symbols(ours / name))
-        if stock and (stock / name).exists():
-            installed = symbols(stock / name)
-            problems += differences(f"installed {name}", every - (since - installed), installed)
-        print(f"{name}: {len(every)} symbols")
+        problems += differences(name, lists[OURS], symbols(ours / name))
+        for folder in sys.argv[3:]:
+            stock = pathlib.Path(folder) / name
+            if stock.exists():
+                found = symbols(stock)
+                problems += differences(f"{stock}, {generation(found)}", lists[generation(found)], found)
+        print(f"{name}: {len(lists[OURS])} symbols")
     print("\n".join(problems))
     return 1 if problems else 0
 

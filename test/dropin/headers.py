@@ -28,6 +28,8 @@ READERS = ["read_lock", "read_unlock", "read_ongoing", "quiescent_state", "threa
 INLINED = [[], ["-D_LGPL_SOURCE"]]
 # Names that ours may add.
 OUR_NAMES = re.compile(r"_?(urcu|rcu|rtrcu|URCU|RTRCU)_|.*_(memb|mb|qsbr|bp)$")
+# Files of liburcu's, those too that these headers do not replace: programs have their names from a flavour's header.
+THEIRS = re.compile(r"/urcu[-/.]")
 MARKER = re.compile(r'# \d+ "([^"]*)"')
 DEFINE = re.compile(r"#(define|undef) (\w+)")
 TYPE = re.compile(r"\b(?:struct|enum|union)\s+(\w+)\s*\{")
@@ -44,7 +46,7 @@ class Headers:
 
     def names(self, header, options):
         """{name: (what it is, the file)} behind `#include <header>`."""
-        text = f"#include <{header}>\n"
+        text = f"#include <stdbool.h>\n#include <{header}>\n"  # liburcu 0.15's <urcu-flavor.h> needs it
         with tempfile.NamedTemporaryFile() as prototypes:
             command = ["gcc", "-xc", "-std=gnu11", *self.options, *options, "-"]
             subprocess.run([*command, "-S", "-o", "/dev/null", "-aux-info", prototypes.name], input=text, text=True,
@@ -105,7 +107,7 @@ class Check:
         ours = Headers(self.folders).names(header, options)
         where = f"{header} {' '.join(options)}".strip()
         for name, (what, file) in stock.items():
-            if not any(file.endswith(f"/{replaced}") for replaced in self.files):
+            if not THEIRS.search(file):
                 continue
             self.compared += 1
             own = ours.get(name, (None, None))[0]
@@ -123,7 +125,8 @@ class Check:
         for headers in (Headers([]), Headers(self.folders)):
             program = pathlib.Path(folder) / "layout"
             source = pathlib.Path(__file__).parent / "layout.c"
-            subprocess.run(["gcc", *headers.options, "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+            subprocess.run(["gcc", *headers.options, "-Wall", "-Wextra", "-Werror", "-o", program, source,
+                            "-lurcu-memb"], check=True)
             done = subprocess.run([program], check=True, capture_output=True, text=True)
             said[headers] = set(done.stdout.splitlines())
         stock, ours = said.values()
@@ -150,16 +153,19 @@ class Check:
                 self.compile(compiler, [file], inlined, "rtrcu has no urcu-signal")
             else:
                 self.compile(compiler, [file], inlined)
-        for (header, options), native in itertools.product(FLAVOURS, ["rtrcu/rcu.h", "rtrcu/urcu.h", "rtrcu/list.h"]):
+        natives = ["rtrcu/rcu.h", "rtrcu/urcu.h", "rtrcu/list.h"]
+        for (header, options), native, inlined in itertools.product(FLAVOURS, natives, INLINED):
             sentence = BESIDE if "/" not in header or "-DURCU_API_MAP" in options else None
-            self.compile(compiler, [header, native], options, sentence)
-            self.compile(compiler, [native, header], options, sentence)
+            self.compile(compiler, [header, native], options + inlined, sentence)
+            self.compile(compiler, [native, header], options + inlined, sentence)
 
 
 def main():
     split = sys.argv.index("--")
     check = Check(sys.argv[2:split], pathlib.Path(sys.argv[1]))
     for (header, options), inlined in itertools.product(FLAVOURS + PARTS, INLINED):
+        if "/static/" in header and not inlined:
+            continue  # a program that includes it itself compiles all in
         check.compare(header, options + inlined)
     with tempfile.TemporaryDirectory() as folder:
         check.compare_layouts(folder)

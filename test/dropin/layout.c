@@ -87,8 +87,18 @@ static void print_table(void)
     PLACE(struct rcu_flavor_struct, unregister_rculfhash_atfork);
 }
 
+/* By the macros that programs of several platforms use, which they have from the flavour's header. */
+DEFINE_URCU_TLS(int, counted);
+
+static void print_thread_local(void)
+{
+    URCU_TLS(counted)++;
+    printf("of this thread: %d, and its word %lu\n", URCU_TLS(counted), URCU_TLS(urcu_memb_reader).ctr);
+}
+
 int main(void)
 {
+    print_thread_local();
     print_readers();
     print_callbacks();
     print_table();

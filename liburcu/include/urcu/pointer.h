@@ -4,10 +4,6 @@
 #ifndef RTRCU_LIBURCU_POINTER_H
 #define RTRCU_LIBURCU_POINTER_H
 
-#include <urcu/arch.h> /* programs have these from here */
-#include <urcu/compiler.h>
-#include <urcu/uatomic.h>
-
 #include <urcu/static/pointer.h>
 
 #ifndef rcu_dereference
@@ -30,8 +26,9 @@
 extern "C" {
 #endif
 
-/* The same for callers in other languages; the load of the first is the caller's. */
+/* The same for callers in other languages; the load of the first is the caller's, of the second the library's. */
 void *rcu_dereference_sym(void *p);
+void *rcu_dereference_sym2(void **p);
 void *rcu_set_pointer_sym(void **p, void *v);
 void *rcu_xchg_pointer_sym(void **p, void *v);
 void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);

@@ -4,7 +4,24 @@
 #ifndef RTRCU_LIBURCU_STATIC_POINTER_H
 #define RTRCU_LIBURCU_STATIC_POINTER_H
 
+#include <urcu/arch.h> /* programs have these from here */
+#include <urcu/compiler.h>
+#include <urcu/uatomic.h>
+#if defined(_LGPL_SOURCE) && __has_include(<urcu/annotate.h>)
+#include <urcu/annotate.h>
+#endif
+
 #include <rtrcu/detail/atomic.h>
+
+#ifdef _LGPL_SOURCE
+/* Is @a the same as @b?  The compiler cannot follow one in the place of the other afterwards. */
+static inline int cmm_ptr_eq(const void *a, const void *b)
+{
+    __asm__("" : "+r"(a));
+    __asm__("" : "+r"(b));
+    return a == b;
+}
+#endif
 
 /* @p itself is read, once: it is a place, not a value. */
 #define _rcu_dereference(p) rtrcu_load_consume(&(p))

@@ -11,6 +11,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <urcu/static/pointer.h>
+
+#ifdef _LGPL_SOURCE /* programs have these from here: thread-local variables, lists, assertions */
+#include <urcu/debug.h>
+#include <urcu/list.h>
+#include <urcu/tls-compat.h>
+#endif
+
 #include <rtrcu/detail/nesting.h>
 
 struct urcu_gp {

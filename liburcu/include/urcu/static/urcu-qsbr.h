@@ -5,6 +5,9 @@
 #ifndef RTRCU_LIBURCU_STATIC_QSBR_H
 #define RTRCU_LIBURCU_STATIC_QSBR_H
 
+#ifdef _LGPL_SOURCE
+#include <urcu/futex.h> /* programs have it from here */
+#endif
 #include <urcu/static/urcu-common.h>
 
 #ifdef __cplusplus
