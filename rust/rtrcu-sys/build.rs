@@ -67,6 +67,8 @@ fn build() {
         .define("_GNU_SOURCE", None)
         .define("RTRCU_NOTE_TYPE", "0x7270") // a private copy, which may stand beside others
         .flag("-fvisibility=hidden")
+        .flag("-fno-omit-frame-pointer") // which the stack below a message follows
+        .flag("-momit-leaf-frame-pointer")
         .flag("-fno-lto") // the objects' names are changed below
         .warnings(false);
     if env::var_os("CARGO_FEATURE_CHECKS").is_some() {

@@ -7,7 +7,7 @@
  * plat_fence_by_visit(), plat_home_init(), plat_cpus_configured(), plat_cpus_exist(), plat_cpus_cut(),
  * plat_thread_create(), plat_thread_join(), plat_thread_exit_prepare(), plat_thread_exit_reserve(), plat_symbol(),
  * plat_copies() and plat_stay_loaded().  Some are so by what glibc does: no standard promises it of vsnprintf(),
- * strtol(), pthread_getspecific(), pthread_setcancelstate() and the unwinder, which takes no lock from glibc 2.35 on.
+ * strtol(), getauxval(), pthread_getspecific() and pthread_setcancelstate().
  */
 #ifndef RTRCU_PLAT_PLAT_H
 #define RTRCU_PLAT_PLAT_H
@@ -190,8 +190,6 @@ struct plat_thread_look {
     uintptr_t address; /* of its next instruction, 0 = unknown */
 };
 void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look);
-/* "function+0x12 (object)" or "0x..." for an address of code. */
-void plat_symbol(uintptr_t address, char *text, size_t size);
 
 /* SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0.  The calling thread. */
 int plat_sched_set(int priority, int nice);
@@ -244,15 +242,23 @@ void plat_mem_release(void *pages, size_t bytes);
  * the environment (set-user-id, set-group-id, file capabilities). */
 char **plat_environment(void);
 
-/* ---- messages: print.c ---- */
+/* ---- addresses of code: code.c ---- */
+
+/* "FILE 0x12", as addr2line takes it, or "0x..." for an address in no object that is known: then false. */
+bool plat_code(uintptr_t address, char *text, size_t size);
+/* "function+0x12 (object)" or "0x...".  Takes the loader's lock. */
+void plat_symbol(uintptr_t address, char *text, size_t size);
+/* Can the word that contains @address be read?  0; -EFAULT: no; another -errno: the kernel does not tell. */
+int plat_try_read(uintptr_t address);
+
+/* ---- messages: print.c, stack.c ---- */
 
 /* Format and write to standard error in one go, at most 1,023 bytes.  Never waits: where standard error has no room for
  * it now (a full pipe, a terminal that was stopped) the message is lost.  That is as far as poll() knows: another
  * writer there may take the room in between.  No signal of the write (SIGPIPE, SIGXFSZ, SIGTTOU) reaches the program.
  */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The caller's stack, a line a frame, as plat_print() does.  Takes no lock and allocates nothing; says nothing in a
- * program that has no unwinder. */
+/* The caller's stack, a line a frame, as plat_print() does: as far as frame pointers lead.  Async-signal-safe. */
 void plat_print_stack(void);
 /* Write to standard error, however long that takes, likewise without a signal. */
 void plat_write(const char *text);

@@ -1,51 +1,91 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stack of the calling thread, for messages: where in the program a mistake was made.
+/* The stack of the calling thread, for messages: the place in the program at which a mistake was made.
  *
- * tested by: test/unit/base/complaint.cc
+ * The walk follows frame pointers, since an unwinder may allocate memory and take locks, and a message may be written in
+ * a signal handler that interrupted malloc().  The library is compiled with frame pointers, so the walk always reaches
+ * the program's call.  It continues as long as each frame is proven to be one: code without frame pointers keeps other
+ * values in the register.
  */
-#include <dlfcn.h>
-#include <link.h>
-#include <unwind.h>
+#include <pthread.h>
 
 #include "plat/plat.h"
 
 #define FRAMES_MAX 16
+#define FRAME_BYTES_MAX ((uintptr_t)64 * 1024)
+#define FRAME_ALIGN 16
 
-/* A program without an unwinder has no stack to tell, and none is loaded for it: that would take the loader's lock. */
-#pragma weak _Unwind_Backtrace
-#pragma weak _Unwind_GetIP
+/* The two words at a frame pointer, on x86-64 and on aarch64. */
+struct frame {
+    const struct frame *caller;
+    uintptr_t returns_to;
+};
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-#pragma weak _dl_find_object
-#endif
+#if defined(__x86_64__)
 
-/* As addr2line takes it: the file, and the address within it.  Without a lock. */
-static void say_address(uintptr_t address)
+/* A return address follows a call: with a distance of 32 bits, or through a register or memory. */
+static bool follows_call(uintptr_t address)
 {
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-    struct dl_find_object found;
-    if (_dl_find_object && _dl_find_object((void *)address, &found) == 0) {
-        const char *file = found.dlfo_link_map->l_name;
-        plat_print("rtrcu:   from %s 0x%lx\n", file && file[0] ? file : "the program",
-                   (unsigned long)(address - found.dlfo_link_map->l_addr));
-        return;
-    }
-#endif
-    plat_print("rtrcu:   from 0x%lx\n", (unsigned long)address);
+    static const int indirect[] = {2, 3, 4, 6, 7};
+    const unsigned char *after = (const unsigned char *)address;
+    if (plat_try_read(address - 7) != 0 || plat_try_read(address - 1) != 0)
+        return false;
+
+    bool follows = after[-5] == 0xe8;
+    for (size_t i = 0; i < sizeof(indirect) / sizeof(indirect[0]); i++)
+        follows |= after[-indirect[i]] == 0xff && (after[1 - indirect[i]] & 0x38) == 0x10;
+    return follows;
 }
 
-static _Unwind_Reason_Code say_frame(struct _Unwind_Context *context, void *argument)
+static uintptr_t return_address(const struct frame *frame)
 {
-    unsigned int *frames = argument;
-    uintptr_t address = _Unwind_GetIP(context);
-    if (address && (*frames)++ > 0) /* the first is this file's */
-        say_address(address - 1);   /* in the call, not behind it */
-    return address && *frames <= FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
+    return frame->returns_to;
+}
+
+#elif defined(__aarch64__)
+
+static bool follows_call(uintptr_t address)
+{
+    return address % 4 == 0;
+}
+
+/* Without the signature that a processor may have put into it: the instruction is a no-op on others. */
+static uintptr_t return_address(const struct frame *frame)
+{
+    register uintptr_t address __asm__("x30") = frame->returns_to;
+    __asm__("hint #7" : "+r"(address));
+    return address;
+}
+
+#endif
+
+/* Is the caller's frame one?  It lies above, near, and on the same stack: the C library keeps the thread's own data at
+ * the top of the stack, and the kernel finds the words in memory. */
+static bool caller_is_frame(const struct frame *frame)
+{
+    uintptr_t at = (uintptr_t)frame, caller = (uintptr_t)frame->caller, top = (uintptr_t)pthread_self();
+    if (caller % FRAME_ALIGN != 0 || caller <= at || caller - at > FRAME_BYTES_MAX)
+        return false;
+    if (at < top && caller >= top)
+        return false;
+    return plat_try_read(caller) == 0;
+}
+
+/* The address within the call, which is where a debugger looks for the line.  False: the walk ends here. */
+static bool say_frame(const struct frame *frame)
+{
+    char text[256];
+    uintptr_t address = return_address(frame);
+    if (address == 0 || !follows_call(address))
+        return false;
+
+    bool known = plat_code(address - 1, text, sizeof(text));
+    plat_print("rtrcu:   from %s\n", text);
+    return known;
 }
 
 void plat_print_stack(void)
 {
-    unsigned int frames = 0;
-    if (_Unwind_Backtrace && _Unwind_GetIP)
-        _Unwind_Backtrace(say_frame, &frames);
+    const struct frame *frame = __builtin_frame_address(0);
+    for (int i = 0; i < FRAMES_MAX && say_frame(frame) && caller_is_frame(frame); i++)
+        frame = frame->caller;
 }

@@ -3,7 +3,6 @@
  *
  * tested by: test/unit/plat/plat.cc
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -316,18 +315,6 @@ int plat_threads_left(void)
     for (int field = 0; field < 18 && at; field++)
         at = strchr(at + 1, ' ');
     return at ? (int)strtol(at, NULL, 10) - 1 : -1;
-}
-
-void plat_symbol(uintptr_t address, char *text, size_t size)
-{
-    Dl_info info;
-    if (dladdr((void *)address, &info) && info.dli_fname) {
-        uintptr_t base = (uintptr_t)(info.dli_sname ? info.dli_saddr : info.dli_fbase);
-        snprintf(text, size, "%s+0x%lx (%s)", info.dli_sname ? info.dli_sname : "", (unsigned long)(address - base),
-                 info.dli_fname);
-    } else {
-        snprintf(text, size, "0x%lx", (unsigned long)address);
-    }
 }
 
 int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void))

@@ -335,6 +335,12 @@ void plat_print(const char *format, ...)
     va_end(arguments);
 }
 
+bool plat_code(uintptr_t address, char *text, size_t size)
+{
+    snprintf(text, size, "0x%lx", static_cast<unsigned long>(address));
+    return false;
+}
+
 void plat_print_stack(void)
 {
 }

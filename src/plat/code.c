@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Addresses of code: the object that contains one, and its name.
+ *
+ * plat_code() serves messages, so it takes no lock and allocates nothing: the loader's own index of objects needs no
+ * lock (glibc 2.35), and the program's headers are in memory.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "plat/plat.h"
+#include "plat/syscall.h"
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#pragma weak _dl_find_object /* static programs have none */
+#endif
+
+/* Value: an object, and the difference between the addresses in memory and those in its file. */
+struct object {
+    const char *file;
+    uintptr_t base;
+};
+
+/* Without the loader's index, the program itself is all that is known.  Its headers begin 64 bytes after its first
+ * byte, in every program that a linker makes. */
+static bool find_in_program(uintptr_t address, struct object *object)
+{
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    unsigned long count = segment ? getauxval(AT_PHNUM) : 0;
+    uintptr_t base = 0;
+
+    for (unsigned long i = 0; i < count; i++) {
+        if (segment[i].p_type == PT_LOAD && segment[i].p_offset == 0)
+            base = (uintptr_t)segment - sizeof(ElfW(Ehdr)) - segment[i].p_vaddr;
+    }
+
+    for (unsigned long i = 0; i < count; i++) {
+        uintptr_t begin = base + segment[i].p_vaddr;
+        if (segment[i].p_type == PT_LOAD && address - begin < segment[i].p_memsz) {
+            *object = (struct object){"the program", base};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_object(uintptr_t address, struct object *object)
+{
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    struct dl_find_object found;
+    if (_dl_find_object) {
+        if (_dl_find_object((void *)address, &found) != 0)
+            return false;
+        const char *file = found.dlfo_link_map->l_name;
+        *object = (struct object){file && file[0] ? file : "the program", found.dlfo_link_map->l_addr};
+        return true;
+    }
+#endif
+    return find_in_program(address, object);
+}
+
+bool plat_code(uintptr_t address, char *text, size_t size)
+{
+    struct object object;
+    bool found = find_object(address, &object);
+    if (found)
+        snprintf(text, size, "%s 0x%lx", object.file, (unsigned long)(address - object.base));
+    else
+        snprintf(text, size, "0x%lx", (unsigned long)address);
+    return found;
+}
+
+void plat_symbol(uintptr_t address, char *text, size_t size)
+{
+    Dl_info info;
+    if (dladdr((void *)address, &info) && info.dli_fname) {
+        uintptr_t base = (uintptr_t)(info.dli_sname ? info.dli_saddr : info.dli_fbase);
+        snprintf(text, size, "%s+0x%lx (%s)", info.dli_sname ? info.dli_sname : "", (unsigned long)(address - base),
+                 info.dli_fname);
+    } else {
+        snprintf(text, size, "0x%lx", (unsigned long)address);
+    }
+}
+
+/* A futex call reads the word first.  It does not sleep, whatever the word is. */
+int plat_try_read(uintptr_t address)
+{
+    struct timespec at_once = {0};
+    uintptr_t word = address & ~(uintptr_t)3;
+    long error = plat_syscall(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, 1, (long)&at_once, 0, 0);
+    return error == -EAGAIN || error == -ETIMEDOUT ? 0 : (int)error;
+}
