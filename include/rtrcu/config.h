@@ -130,7 +130,7 @@ struct rtrcu_stats {
     uint64_t gp_ns_max;          /* the longest so far */
     uint64_t fence_refused;      /* heavy fences that the kernel refused */
     uint64_t exp_completed;      /* expedited grace periods ended */
-    uint64_t stall_reports;      /* on grace periods, barriers, and fences that are not to be had */
+    uint64_t stall_reports;      /* on grace periods, barriers and fences; counted before they are written */
     uint64_t threads_registered; /* now */
     uint64_t threads_peak;
     uint64_t threads_deadline; /* now */

@@ -71,6 +71,7 @@ struct drive {
     struct drive_worker worker[DRIVE_WORKERS];
     struct drive_boosting boosting;
     struct drive_visit visit;
+    uint32_t report_is_left;        /* atomic: a report waits for a thread that holds nothing, and there is no worker */
     void (*blocking_handler)(void); /* atomic: told whenever tasks come that a grace period waits for */
     int64_t flooded_ns;             /* atomic: when a backlog was last seen at qmax */
     struct counter boosts, boost_ns, boost_refused, boost_given_up;

@@ -84,8 +84,10 @@ static void look_at_readers(struct watch_report *report)
     }
 }
 
+/* Counted before it is written, which may take for ever; also where an earlier one still waits, and it is lost. */
 static void leave_to_say(struct watch *watch, const struct watch_report *report)
 {
+    counter_add(&watch->stall_reports, 1);
     lock_acquire(&watch->lock);
 
     if (!watch->waits[report->subject]) {
@@ -345,8 +347,6 @@ static bool say_one(struct watch *watch, const struct sink *sink)
         say_fence(sink, &report);
     else
         say_stall(watch, sink, &report);
-
-    counter_add(&watch->stall_reports, 1);
     return true;
 }
 

@@ -56,7 +56,7 @@ struct watch {
     struct gp *gp;
     struct callback *cb;
     void (*handler)(const char *line); /* atomic: where reports go, NULL = standard error */
-    struct counter stall_reports;      /* that have been said */
+    struct counter stall_reports;      /* that have been gathered */
     uint64_t section_ns_max;           /* atomic: the longest section of programs built with RTRCU_DEBUG */
     uintptr_t section_longest;         /* atomic: where it began */
     struct lock lock;                  /* the two below; held while one report is copied */
@@ -90,8 +90,8 @@ void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t c
 /* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
  * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */
 bool watch_report_say(struct watch *watch);
-/* The same where no thread can be had for it: to standard error alone, without symbols, and not at all where that would
- * wait.  May be called under the crank. */
+/* The same, all that wait, where no thread can be had for it: to standard error alone, without symbols, and not at all
+ * where that would wait.  The caller holds no lock that readers or grace periods need: a file may be slow. */
 void watch_report_say_at_once(struct watch *watch);
 
 /* A section that began at @entered has taken @ns.  Where two end at once that are longer than all before, either's time

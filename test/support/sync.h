@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sched.h>
@@ -77,6 +78,18 @@ inline bool is_asleep(pid_t thread)
     std::string text;
     std::getline(file, text);
     return text.find(") S ") != std::string::npos;
+}
+
+/* Does a thread of that name sleep?  A new thread has its own name before it does its work. */
+inline bool a_thread_sleeps(const std::string &name)
+{
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "comm");
+        std::string text;
+        if (std::getline(file, text) && text == name && is_asleep(std::stoi(task.path().filename())))
+            return true;
+    }
+    return false;
 }
 
 /* Another thread that does what the test says, one thing after the other: run() returns when it is done. */

@@ -43,6 +43,7 @@ static void report_if_old(struct barrier *barrier)
 
     watch_barrier_gather(barrier->drive->watch, age_ns);
     drive_report(barrier->drive);
+    drive_report_left(barrier->drive); /* the barrier lock is needed by no reader and no grace period */
     barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
 }
 

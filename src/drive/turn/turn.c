@@ -347,6 +347,7 @@ void drive_release_crank(struct drive *drive, enum gp_kind kind)
         rtrcu_fetch_add(&drive->turns, 1);
         plat_futex_wake(&drive->turns, INT32_MAX);
     }
+    drive_report_left(drive);
 }
 
 bool drive_step(struct drive *drive, enum gp_kind kind)
@@ -401,6 +402,7 @@ static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, con
     *watches = plat_tid_is(drive->turning[kind].watcher, lock_thread_id());
 
     lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: this thread and the watcher look again */
+    drive_report_left(drive);
     return outcome;
 }
 

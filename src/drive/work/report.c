@@ -15,6 +15,12 @@ void drive_report(struct drive *drive)
     if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
         drive_worker_wake(drive, DRIVE_WORKER_REPORT);
     else
+        rtrcu_store_relaxed(&drive->report_is_left, 1);
+}
+
+void drive_report_left(struct drive *drive)
+{
+    if (rtrcu_load_relaxed(&drive->report_is_left) && rtrcu_exchange(&drive->report_is_left, 0))
         watch_report_say_at_once(drive->watch);
 }
 

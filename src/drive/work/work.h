@@ -99,8 +99,10 @@ void drive_worker_lift(struct drive *drive, int index, int priority);
 void drive_set_blocking_handler(struct drive *drive, void (*handler)(void));
 /* Have a thread that holds nothing call the handler, since parked tasks have come.  False: no thread can be had now. */
 bool drive_tell_handler(struct drive *drive);
-/* Have a thread that holds nothing say the reports that watch/ has gathered.  Under the crank; never waits. */
+/* Have a thread that holds nothing write the reports that watch/ has gathered.  Under the crank; never waits.  Where no
+ * such thread can be made, the calling thread writes them by drive_report_left(), after it has released the crank. */
 void drive_report(struct drive *drive);
+void drive_report_left(struct drive *drive);
 /* The calling thread is about to visit every CPU: a report says so if that takes too long.  True: drive_visit_ends() is
  * owed. */
 bool drive_visit_begins(struct drive *drive);

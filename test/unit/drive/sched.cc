@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Driver sched: who goes asks those who stay.
  */
+#include "../../support/capture.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "world.h"
@@ -46,6 +47,19 @@ TEST_F(SchedDriver, CallbacksThatTheirOwnerRunsHideNoneInAnotherLeaf)
     make_ready(gone, 1);
     world_.withdraw(gone);
     EXPECT_TRUE(asks());
+}
+
+/* A file may be slow, and the crank is held where a report is made. */
+TEST_F(SchedDriver, AReportIsWrittenAfterTheCrankIsReleased)
+{
+    test::CapturedErrors errors;
+    drive_->driver = &drive_driver_sched;
+    watch_fence_gather(drive_->watch, GP_NORMAL, -EPERM);
+    drive_report(drive_);
+    EXPECT_EQ(errors.text(), "");
+    lock_acquire(gp_crank(world_.gp(), GP_NORMAL));
+    drive_release_crank(drive_, GP_NORMAL);
+    EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
 }
 
 /* It has a step of its own to take at the next quiescent state; nobody else has, nor does anybody without work. */
