@@ -90,8 +90,9 @@ static int conclude(Experiment &experiment, const char *name, bool complete)
     Document document(name, experiment.machine);
     add_arguments(experiment.common, document);
     experiment.fill(document);
+    document.verdicts(verdicts);
     if (!experiment.out.empty())
-        fmt::print("\n{}\n", document.write_page(experiment.out, verdicts));
+        fmt::print("\n{}\n", document.write_page(experiment.out));
     const int code = left_out.empty() && !any_failed(verdicts) ? exit_ok : exit_check_failed;
     return finish(experiment.common, document, complete ? code : exit_interrupted);
 }

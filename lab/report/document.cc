@@ -88,6 +88,14 @@ void Document::row(const Fields &row)
     (*json_)["rows"].push_back(to_json(row));
 }
 
+void Document::verdicts(const Verdicts &verdicts)
+{
+    Json &all = (*json_)["verdicts"] = Json::array();
+    for (const Verdict &verdict : verdicts)
+        all.push_back(
+            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
+}
+
 void Document::curve(const Fields &curve)
 {
     curves_->push_back(to_json(curve));
@@ -135,7 +143,7 @@ static int run_script(const char *python, const std::string &script, const std::
     return WEXITSTATUS(status);
 }
 
-std::string Document::write_page(const std::string &directory, const Verdicts &verdicts) const
+std::string Document::write_page(const std::string &directory) const
 {
     const std::string stem = json_->at("experiment");
     std::error_code failure;
@@ -144,10 +152,6 @@ std::string Document::write_page(const std::string &directory, const Verdicts &v
         return fmt::format("no page: {}: {}; name another directory with --out", directory, failure.message());
     Json data = *json_;
     data["curves"] = *curves_;
-    data["verdicts"] = Json::array();
-    for (const Verdict &verdict : verdicts)
-        data["verdicts"].push_back(
-            {{"outcome", outcome_name(verdict.outcome)}, {"claim", verdict.claim}, {"figures", verdict.figures}});
     const std::string file = fmt::format("{}/{}.json", directory, stem),
                       page = fmt::format("{}/{}.html", directory, stem);
     std::string error;

@@ -16,7 +16,8 @@
 namespace lab
 {
 
-// {"experiment","version","machine","args","rows":[]}; rows are flat objects.
+// {"experiment","version","machine","args","rows":[],"verdicts":[]}; rows are flat objects, and an experiment has
+// verdicts.
 class Document
 {
   public:
@@ -42,6 +43,7 @@ class Document
         for (const auto &one : all)
             row(one);
     }
+    void verdicts(const Verdicts &verdicts);
     // For the page alone.
     void curve(const Fields &curve);
     Json &json()
@@ -54,7 +56,7 @@ class Document
     // Writes DIRECTORY/EXPERIMENT.json and has EXPERIMENT_html.py make DIRECTORY/EXPERIMENT.html of it.  Returns a
     // sentence for the user: what was written, or why not and what to do.  The page is a convenience: its failure fails
     // nothing.
-    std::string write_page(const std::string &directory, const Verdicts &verdicts) const;
+    std::string write_page(const std::string &directory) const;
 
   private:
     void whole_argument(const char *key, int64_t value);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Tables, numbers, charts and verdicts as text.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "report/chart.h"
+#include "report/document.h"
 #include "report/table.h"
 #include "report/verdict.h"
 
@@ -54,4 +56,14 @@ TEST(Verdict, OnlyFailuresFail)
     verdicts.push_back({Outcome::failed, "d", "4"});
     EXPECT_TRUE(any_failed(verdicts));
     EXPECT_NE(verdict_text(verdicts).find("FAILED"), std::string::npos);
+}
+
+TEST(Document, CarriesTheVerdicts)
+{
+    Document document("made up", Machine{});
+    document.verdicts({{Outcome::held, "a claim", "1 against 2"}, {Outcome::failed, "another", "3"}});
+    const Json &verdicts = document.json()["verdicts"];
+    ASSERT_EQ(verdicts.size(), 2u);
+    EXPECT_EQ(verdicts[0], (Json{{"outcome", "held"}, {"claim", "a claim"}, {"figures", "1 against 2"}}));
+    EXPECT_EQ(verdicts[1]["outcome"], "FAILED");
 }
