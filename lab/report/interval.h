@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Confidence intervals of medians by bootstrap, and verdicts that a spread allows.
+//
+// A round is the unit of resampling: rounds of one run are independent, samples within a round are not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/verdict.h"
+
+namespace lab
+{
+
+// With fewer values an interval says nothing.
+constexpr std::size_t bootstrap_least = 5;
+
+struct Interval {
+    double middle, low, high;
+    bool covers(double value) const
+    {
+        return low <= value && value <= high;
+    }
+};
+
+// The median and its interval at `level`, as 0.95: the percentiles of the medians of resampled values.  Nothing for
+// fewer values than bootstrap_least.  The same values give the same interval.
+std::optional<Interval> median_interval(const std::vector<double> &values, double level = 0.95);
+
+// The same for a - b and for a / b, value by value: round i of both ran in the same round of the experiment.  Values
+// without a partner are left out.
+std::optional<Interval> difference_interval(const std::vector<double> &a, const std::vector<double> &b,
+                                            double level = 0.95);
+std::optional<Interval> ratio_interval(const std::vector<double> &a, const std::vector<double> &b, double level = 0.95);
+
+// At least, at most: held where the whole interval says it, `otherwise` where the whole interval says the
+// opposite, and not judged where the spread covers the bar.
+Outcome judge_least(const Interval &interval, double bar, Outcome otherwise = Outcome::failed);
+Outcome judge_most(const Interval &interval, double bar, Outcome otherwise = Outcome::failed);
+
+// "12.3 (9.8 to 15.1)"
+std::string interval_text(const std::optional<Interval> &interval, double scale = 1);
+
+} // namespace lab
