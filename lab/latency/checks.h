@@ -12,16 +12,20 @@ namespace lab::latency
 
 struct CheckInput {
     const std::vector<Row> rows;
-    // Overruns in CPU time of the deadline policy over all workloads, nanoseconds.
-    const Samples inline_overrun_cpu;
-    // What one timer interrupt takes from whoever runs, nanoseconds: CPU time that is not the callbacks' doing.
-    const Samples interrupts;
+    // The callbacks' own share of each sample of policy inline, over all workloads, nanoseconds.
+    const Samples inline_shares;
     bool judge_times; // false in a quick or an interrupted run: counts only
 };
 
 // The library reads the clock at least every so many callbacks.
 constexpr uint64_t clock_check_worth = 32;
+// The most that callbacks may take from a deadline, and the least throughput, as a share of unbounded's.
+constexpr double share_bar_us = 10, throughput_bar = 0.95;
 
 Verdicts judge_latency(const CheckInput &input);
+
+// A bar for a quantile: not judged, with the count, where the samples are too few for it.
+Verdict judge_quantile(bool judge_it, const std::string &claim, const Figure &us, double bar_us, double samples,
+                       double quantile);
 
 } // namespace lab::latency

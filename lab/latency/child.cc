@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "machine/realtime.h"
+#include "machine/threads.h"
 #include "measure/clock.h"
 #include "measure/quantile.h"
 #include "probe/companion.h"
@@ -168,6 +169,7 @@ void VariantProcess::run_round(LoopParameters parameters)
     const int64_t begin_ns = now_ns() + head_start_ns;
     const int64_t measure_ns = begin_ns + parameters.warm_up_ns;
     const PeerCounters before = peer.counters();
+    const std::vector<pid_t> before_companions = threads_but({});
     const std::size_t backlog_before = record_->backlog.count();
     {
         std::optional<KeepAwake> awake;
@@ -180,7 +182,7 @@ void VariantProcess::run_round(LoopParameters parameters)
             workload_->allow_removals(INT64_MAX);
         else
             reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, options_.other_cpus);
-        if (!loop_->run(parameters, begin_ns))
+        if (!loop_->run(parameters, begin_ns, threads_but(before_companions)))
             throw std::runtime_error(realtime_refusal());
         record_->sum().bursts += reader ? reader->bursts() : 0;
     }
@@ -194,6 +196,8 @@ void VariantProcess::run_round(LoopParameters parameters)
     sum.budget_stops += after.budget_stops - before.budget_stops;
     sum.over_qmax += after.over_qmax - before.over_qmax;
     sum.limit_raised += after.limit_raised - before.limit_raised;
+    sum.direct += after.direct - before.direct;
+    sum.direct_refused += after.direct_refused - before.direct_refused;
 }
 
 } // namespace lab::latency

@@ -44,7 +44,7 @@ class Latency : public Experiment
     void calibrate();
     bool run_rounds();
     std::vector<Row> make_rows() const;
-    Samples inline_overruns() const;
+    Samples inline_shares() const;
 
     PlanOptions wanted_;
     InputOptions input_options_;
@@ -227,13 +227,13 @@ std::vector<Row> Latency::make_rows() const
     return rows;
 }
 
-Samples Latency::inline_overruns() const
+Samples Latency::inline_shares() const
 {
     std::vector<uint64_t> all;
     for (const auto &process : processes_) {
         if (std::string(process->variant().policy->name) != "inline" || !process->variant().fifo)
             continue;
-        const Samples samples = overrun_cpu(process->record());
+        const Samples samples = callback_share(process->record());
         all.insert(all.end(), samples.sorted().begin(), samples.sorted().end());
     }
     return Samples(std::move(all));
@@ -276,7 +276,7 @@ std::vector<std::string> Latency::left_out() const
 
 Verdicts Latency::judge(bool times)
 {
-    return judge_latency({make_rows(), inline_overruns(), Samples(interrupts_), times});
+    return judge_latency({make_rows(), inline_shares(), times});
 }
 
 void Latency::fill(Document &document)

@@ -21,9 +21,9 @@ Samples loop_lateness(const VariantRecord &record)
     return collect(record.loop, [](const ProbeSample &sample) { return sample.late_ns; });
 }
 
-Samples overrun_cpu(const VariantRecord &record)
+Samples callback_share(const VariantRecord &record)
 {
-    return collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_cpu_ns; });
+    return collect(record.loop, [](const ProbeSample &sample) { return sample.share_ns; });
 }
 
 static Figure micro(const std::optional<uint64_t> &ns)
@@ -41,6 +41,18 @@ static void fill_lateness(Row &row, const Samples &late)
     row.max_us = micro(late.max());
 }
 
+// The largest backlog, and whether a round ended at it.
+static void fill_backlog(Row &row, const VariantRecord &record)
+{
+    const uint64_t most = record.sum().backlog_max;
+    row.backlog_max = static_cast<double>(most);
+    bool cut = false;
+    for (std::size_t i = 0; i < record.rounds.count(); i++)
+        cut = cut || (most != 0 && record.rounds[i].backlog_end >= most);
+    row.backlog_cut = cut;
+    row.backlog_mark = cut ? "and growing" : "";
+}
+
 static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord &record)
 {
     const Totals &sum = record.sum();
@@ -53,13 +65,15 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
     // Where callbacks run at once, what lies between two of them is work.
     if (sum.callback_ns > 0 && variant.policy->peer != &none_peer && !variant.policy->peer->single_reader)
         row.callback_ns = sum.callback_ns;
-    row.backlog_max = static_cast<double>(sum.backlog_max);
+    fill_backlog(row, record);
     if (variant.policy->peer->grace_period_number != nullptr) {
         row.grace_periods = static_cast<double>(sum.grace_periods);
         row.deadline_stops = static_cast<double>(sum.deadline_stops);
         row.budget_stops = static_cast<double>(sum.budget_stops);
         row.over_qmax = static_cast<double>(sum.over_qmax);
         row.limit_raised = static_cast<double>(sum.limit_raised);
+        row.callbacks_direct = static_cast<double>(sum.direct);
+        row.direct_refused = static_cast<double>(sum.direct_refused);
     }
     if (variant.burst != 0)
         row.bursts = static_cast<double>(sum.bursts);
@@ -68,7 +82,7 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
 static void fill_overrun(Row &row, const VariantRecord &record)
 {
     Samples wall = collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_ns; });
-    Samples cpu = overrun_cpu(record);
+    Samples cpu = collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_cpu_ns; });
     row.overrun_us_p99 = micro(wall.quantile(0.99));
     row.overrun_us_p999 = micro(wall.quantile(0.999));
     row.overrun_us_p9999 = micro(wall.quantile(0.9999));
@@ -76,27 +90,36 @@ static void fill_overrun(Row &row, const VariantRecord &record)
     row.overrun_cpu_us_p999 = micro(cpu.quantile(0.999));
     row.overrun_cpu_us_p9999 = micro(cpu.quantile(0.9999));
     row.overrun_cpu_us_max = micro(cpu.max());
-    std::vector<uint64_t> hit;
-    for (std::size_t i = 0; i < record.loop.count(); i++)
-        if (record.loop[i].overrun_callbacks != 0)
-            hit.push_back(record.loop[i].overrun_cpu_ns);
-    row.overrun_cpu_us_full = micro(Samples(std::move(hit)).quantile_of_few(0.95));
+    const Samples share = callback_share(record);
+    row.callback_share_us_p99 = micro(share.quantile(0.99));
+    row.callback_share_us_p999 = micro(share.quantile(0.999));
+    row.callback_share_us_p9999 = micro(share.quantile(0.9999));
+    row.callback_share_us_max = micro(share.max());
+    std::vector<uint64_t> hit_cpu, hit_share;
+    for (std::size_t i = 0; i < record.loop.count(); i++) {
+        if (record.loop[i].overrun_callbacks == 0)
+            continue;
+        hit_cpu.push_back(record.loop[i].overrun_cpu_ns);
+        hit_share.push_back(record.loop[i].share_ns);
+    }
+    row.overrun_cpu_us_full = micro(Samples(std::move(hit_cpu)).quantile_of_few(0.95));
+    row.callback_share_us_full = micro(Samples(std::move(hit_share)).quantile_of_few(0.95));
     row.overrun_callbacks_max =
         scaled(collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_callbacks; }).max());
 }
 
-// A machine that stops for milliseconds spoils a few rounds, not the median over them.
-static Figure median_round_p99(const VariantRecord &record)
+// Of the control, microseconds.
+static std::vector<double> round_p99s(const VariantRecord &record)
 {
     const std::size_t rounds = record.sum().rounds, each = rounds == 0 ? 0 : record.thread.count() / rounds;
-    std::vector<uint64_t> p99s;
+    std::vector<double> p99s;
     for (std::size_t round = 0; each != 0 && round < rounds; round++) {
         std::vector<uint64_t> late(each);
         for (std::size_t i = 0; i < each; i++)
             late[i] = record.thread[round * each + i];
-        p99s.push_back(*Samples(std::move(late)).quantile_of_few(0.99));
+        p99s.push_back(static_cast<double>(*Samples(std::move(late)).quantile_of_few(0.99)) / 1000);
     }
-    return micro(Samples(std::move(p99s)).quantile_of_few(0.5));
+    return p99s;
 }
 
 static void fill_throughput(Row &row, const VariantRecord &record)
@@ -106,6 +129,14 @@ static void fill_throughput(Row &row, const VariantRecord &record)
     const auto operations = static_cast<double>(sum.operations);
     row.ops_per_s = ratio(operations * 1e9, wall);
     row.ops_per_loop_cpu_s = ratio(operations * 1e9, cpu);
+    const auto helpers = static_cast<double>(sum.helper_cpu_ns);
+    row.ops_per_cpu_s = ratio(operations * 1e9, cpu + helpers);
+    row.helper_cpus = ratio(helpers, wall);
+    for (std::size_t i = 0; i < record.rounds.count(); i++) {
+        const RoundSample &round = record.rounds[i];
+        const auto all_cpu = static_cast<double>(round.loop_cpu_ns + round.helper_cpu_ns);
+        row.each_ops_per_cpu_s.push_back(ratio(static_cast<double>(round.operations) * 1e9, all_cpu).value_or(0));
+    }
     row.utilisation = ratio(cpu, wall);
     row.process_cpus = ratio(static_cast<double>(sum.process_cpu_ns), wall);
     row.work_events_lost = static_cast<double>(sum.work_events_lost);
@@ -126,10 +157,13 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
     else
         fill_lateness(row, collect(record.thread, [](uint32_t late_ns) { return late_ns; }));
     fill_callbacks(row, variant, record);
-    if (probe == "loop")
+    if (probe == "loop") {
         fill_overrun(row, record);
-    else
-        row.round_p99_us = median_round_p99(record);
+    } else {
+        // A machine that stops for milliseconds spoils a few rounds, not the median over them.
+        row.each_p99_us = round_p99s(record);
+        row.round_p99_us = median(row.each_p99_us);
+    }
     fill_throughput(row, record);
     return row;
 }

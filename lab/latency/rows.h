@@ -37,19 +37,35 @@ struct Row : Fields {
     Number overrun_us_p99{*this, "overrun_us_p99"},
         overrun_us_p999{*this, "overrun_us_p999", {reclaimed, "over p99.9"}};
     Number overrun_us_p9999{*this, "overrun_us_p9999"}, overrun_us_max{*this, "overrun_us_max", {reclaimed, "max"}};
-    Number overrun_cpu_us_p999{*this, "overrun_cpu_us_p999", {reclaimed, "cpu p99.9"}};
+    Number overrun_cpu_us_p999{*this, "overrun_cpu_us_p999"};
     Number overrun_cpu_us_p9999{*this, "overrun_cpu_us_p9999"};
-    Number overrun_cpu_us_max{*this, "overrun_cpu_us_max", {reclaimed, "max"}};
+    Number overrun_cpu_us_max{*this, "overrun_cpu_us_max"};
     // Of the due times that a batch ran into, the 95th percentile: nearly a whole batch.
-    Number overrun_cpu_us_full{*this, "overrun_cpu_us_full"};
+    Number overrun_cpu_us_full{*this, "overrun_cpu_us_full"}, callback_share_us_full{*this, "callback_share_us_full"};
+    // The callbacks' own share of a sample's lateness, without timer interrupts: an upper bound.
+    Number callback_share_us_p99{*this, "callback_share_us_p99"};
+    Number callback_share_us_p999{*this, "callback_share_us_p999", {reclaimed, "share p99.9"}};
+    Number callback_share_us_p9999{*this, "callback_share_us_p9999", {reclaimed, "p99.99"}};
+    Number callback_share_us_max{*this, "callback_share_us_max", {reclaimed, "max"}};
     Count overrun_callbacks_max{*this, "overrun_callbacks_max", {reclaimed, "late"}};
     Count backlog_max{*this, "backlog_max", {reclaimed, "backlog"}};
+    // The backlog was at its largest when a round ended: where it would have ended is not known.
+    Flag backlog_cut{*this, "backlog_cut"};
+    Text backlog_mark{*this, nullptr, {reclaimed, ""}};
+    Count callbacks_direct{*this, "callbacks_direct", {reclaimed, "direct"}};
+    Count direct_refused{*this, "direct_refused", {reclaimed, "refused"}};
     Number utilisation{*this, "utilisation", {lateness, "util", "{:.0f} %", 100}};
     Number ops_per_s{*this, "ops_per_s", {lateness, "kops/s", nullptr, 1e-3}};
     Number ops_per_loop_cpu_s{*this, "ops_per_loop_cpu_s"}, process_cpus{*this, "process_cpus"};
+    // Operations a second of CPU time of the loop and of the back-end's own threads, and the CPUs that these use.
+    Number ops_per_cpu_s{*this, "ops_per_cpu_s", {lateness, "kops/CPU s", nullptr, 1e-3}};
+    Number helper_cpus{*this, "helper_cpus"};
     Count grace_periods{*this, "grace_periods"}, deadline_stops{*this, "deadline_stops"};
     Count budget_stops{*this, "budget_stops"}, over_qmax{*this, "over_qmax"}, limit_raised{*this, "limit_raised"};
     Count bursts{*this, "bursts"}, work_events_lost{*this, "work_events_lost"}, rounds{*this, "rounds"};
+
+    // Of each round, for verdicts that need a spread.
+    std::vector<double> each_ops_per_cpu_s, each_p99_us;
 };
 
 // What the page draws of a variant.
@@ -71,7 +87,7 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &workload, c
                     const std::string &probe, uint64_t burst = 0);
 
 Samples loop_lateness(const VariantRecord &record);
-Samples overrun_cpu(const VariantRecord &record);
+Samples callback_share(const VariantRecord &record);
 
 // The loop's rows as a table for the terminal.
 std::string rows_table(const std::vector<Row> &rows, int which);

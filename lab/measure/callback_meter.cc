@@ -11,11 +11,19 @@ CallbackMeter callback_meter;
 thread_local bool CallbackMeter::on_loop = false;
 
 // From here to the due time every callback is stamped.
-constexpr double near_ns = 2000;
+constexpr int64_t near_ns = 2000;
+// An interval with a timer interrupt is longer than the others by this much, at least.
+constexpr int64_t interrupted_ns = 1000;
 // Longer than this a callback is not the callback but a preemption, or the end of a batch.
 constexpr double longest_callback_ns = 5000;
 
-void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu)
+// The next expiry after `now_ns` of a timer that first expired at `first_ns`.
+static int64_t next_expiry(int64_t first_ns, int64_t period_ns, int64_t now_ns)
+{
+    return period_ns <= 0 || now_ns < first_ns ? first_ns : now_ns + period_ns - (now_ns - first_ns) % period_ns;
+}
+
+void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &timers)
 {
     with_cpu_ = with_cpu;
     first_of_call_ = invoked_on_loop();
@@ -26,10 +34,19 @@ void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu)
         cpu_at_begin_ = thread_cpu_ns();
     begin_ns_ = now_ns();
     // Both clocks are read here, so their drift has no longer than one call to show.
-    int64_t ahead = std::max<int64_t>(due_ns - begin_ns_, 0);
-    due_cycles_ = cycles_now() + static_cast<uint64_t>(static_cast<double>(ahead) * cycles_per_ns());
-    near_cycles_ = static_cast<uint64_t>(near_ns * cycles_per_ns());
+    const uint64_t now = cycles_now();
+    auto cycles = [](int64_t ns) {
+        return static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(ns, 0)) * cycles_per_ns());
+    };
+    due_cycles_ = now + cycles(due_ns - begin_ns_);
+    near_cycles_ = cycles(near_ns);
     on_time_ = first_of_call_;
+    const int64_t probe_ns = next_expiry(due_ns, timers.probe_period_ns, begin_ns_);
+    const int64_t work_ns = next_expiry(timers.work_first_ns, timers.work_period_ns, begin_ns_);
+    share_.begin(now, due_cycles_, cycles(interrupted_ns),
+                 {now + cycles(probe_ns - begin_ns_), cycles(timers.probe_period_ns)},
+                 {now + cycles(work_ns - begin_ns_), cycles(timers.work_period_ns)});
+    share_begun_ = first_of_call_;
 }
 
 // CPU time behind the due time.  Exact behind the first late stamp; what ran between the last stamp before the due time
@@ -56,6 +73,9 @@ BatchRecord CallbackMeter::end_call(int64_t due_ns)
     if (record.late_callbacks != 0) {
         record.late_ns = record.end_ns - std::max(due_ns, record.begin_ns);
         record.late_cpu_ns = late_cpu_share(record, cpu_now);
+        share_.stamp(cycles_now(), invoked_on_loop() - share_begun_);
+        record.own_ns =
+            std::min(static_cast<int64_t>(static_cast<double>(share_.own()) / cycles_per_ns()), record.late_ns);
     }
     due_cycles_ = 0;
     return record;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "measure/clock.h"
+#include "measure/late_share.h"
 
 namespace lab
 {
@@ -25,6 +26,13 @@ struct BatchRecord {
     uint64_t late_callbacks = 0; // begun after the due time: an upper bound
     int64_t late_ns = 0;         // from the due time, or the begin if that is later, to the end
     int64_t late_cpu_ns = 0;     // the same in thread CPU time: an upper bound
+    int64_t own_ns = 0;          // the callbacks' own share of it: late_share.h
+};
+
+// The loop's timers, whose interrupts fall into batches.
+struct LoopTimers {
+    int64_t probe_period_ns = 0;
+    int64_t work_first_ns = 0, work_period_ns = 0;
 };
 
 class CallbackMeter
@@ -51,7 +59,7 @@ class CallbackMeter
 
     // The loop brackets the call that may run callbacks.  `with_cpu`: also read the thread's CPU clock, which costs a
     // system call on each side.
-    void begin_call(int64_t due_ns, bool with_cpu);
+    void begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &timers = {});
     BatchRecord end_call(int64_t due_ns);
 
     // Callbacks begun so far; any thread may ask, and may get a number that is a little old.
@@ -84,6 +92,8 @@ class CallbackMeter
         else if (cpu_at_late_stamp_ < 0 && with_cpu_)
             cpu_at_late_stamp_ = thread_cpu_ns();
         due_is_near_ = due_cycles_ - now < near_cycles_; // wraps where it has passed
+        share_.stamp(now, begun - share_begun_);
+        share_begun_ = begun;
         last_stamp_.next(now, begun, *this);
     }
 
@@ -108,6 +118,8 @@ class CallbackMeter
     bool due_is_near_ = false;
     uint64_t near_cycles_ = 0;
     Stamp last_stamp_;
+    LateShare share_;
+    uint64_t share_begun_ = 0; // callbacks begun at its last stamp
 
     // Any thread.
     std::atomic<uint64_t> invoked_elsewhere_{0};

@@ -34,7 +34,7 @@ struct Section {
 
 // Totals since the process began.
 struct PeerCounters {
-    uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised;
+    uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, direct, direct_refused;
     // Batches by the age of their oldest callback when its first one began: 2^i to 2^(i+1) us.
     std::array<uint64_t, 32> ages;
 };

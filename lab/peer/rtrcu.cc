@@ -74,8 +74,8 @@ PeerCounters counters()
     stats.size = sizeof(stats);
     if (rtrcu_stats(&stats) != 0)
         return {};
-    PeerCounters all = {stats.gp_completed, stats.deadline_stops, stats.budget_stops,
-                        stats.over_qmax,    stats.limit_raised,   {}};
+    PeerCounters all = {stats.gp_completed, stats.deadline_stops,   stats.budget_stops,   stats.over_qmax,
+                        stats.limit_raised, stats.callbacks_direct, stats.direct_refused, {}};
     static_assert(RTRCU_LATENCY_BUCKETS == std::tuple_size_v<decltype(all.ages)>);
     std::copy(std::begin(stats.latency_us_log2), std::end(stats.latency_us_log2), all.ages.begin());
     return all;

@@ -69,12 +69,11 @@ void LongReader::run_dumps()
 void LongReader::run_bursts()
 {
     const Section section = peer_.section(ThreadRole::reader);
-    const Reclaimer &reclaimer = workload_.reclaimer();
     while (!stop_) {
         section.lock();
         workload_.allow_removals(burst_);
-        const uint64_t end = reclaimer.queued() + burst_;
-        while (!stop_ && reclaimer.queued() < end)
+        const uint64_t end = workload_.queued() + burst_;
+        while (!stop_ && workload_.queued() < end)
             pause_ns(50'000);
         section.unlock();
         bursts_++;

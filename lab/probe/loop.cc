@@ -12,6 +12,7 @@
 
 #include "measure/clock.h"
 #include "machine/realtime.h"
+#include "machine/threads.h"
 
 namespace lab
 {
@@ -62,27 +63,55 @@ void DeadlineLoop::arm(int timer, int64_t first_ns, int64_t period_ns)
 
 DeadlineLoop::Mark DeadlineLoop::mark() const
 {
-    return {now_ns(),    thread_cpu_ns(),          process_cpu_ns(),
-            operations_, callback_meter.invoked(), callback_meter.invoked_on_loop()};
+    int64_t helpers_ns = 0;
+    for (const pid_t helper : helpers_)
+        helpers_ns += thread_cpu_ns_of(helper);
+    return {now_ns(),
+            thread_cpu_ns(),
+            process_cpu_ns(),
+            helpers_ns,
+            operations_,
+            callback_meter.invoked(),
+            callback_meter.invoked_on_loop()};
+}
+
+void DeadlineLoop::find_helpers()
+{
+    helpers_ = threads_but(companions_);
+    helpers_.erase(std::remove(helpers_.begin(), helpers_.end(), gettid()), helpers_.end());
 }
 
 void DeadlineLoop::add_round(const Mark &begin)
 {
+    find_helpers(); // also those that were made since the round began
     const Mark end = mark();
+    auto since = [](int64_t now, int64_t before) { return static_cast<uint64_t>(now - before); };
+    RoundSample round{end.operations - begin.operations,
+                      end.callbacks - begin.callbacks,
+                      since(end.wall_ns, begin.wall_ns),
+                      since(end.loop_cpu_ns, begin.loop_cpu_ns),
+                      since(end.helper_cpu_ns, begin.helper_cpu_ns),
+                      record_.loop.count(),
+                      backlog_max_,
+                      workload_.queued() - end.callbacks};
+    record_.rounds.push(round);
     Totals &sum = record_.sum();
     sum.rounds++;
-    sum.wall_ns += static_cast<uint64_t>(end.wall_ns - begin.wall_ns);
-    sum.loop_cpu_ns += static_cast<uint64_t>(end.loop_cpu_ns - begin.loop_cpu_ns);
-    sum.process_cpu_ns += static_cast<uint64_t>(end.process_cpu_ns - begin.process_cpu_ns);
-    sum.operations += end.operations - begin.operations;
-    sum.callbacks += end.callbacks - begin.callbacks;
+    sum.wall_ns += round.wall_ns;
+    sum.loop_cpu_ns += round.loop_cpu_ns;
+    sum.helper_cpu_ns += round.helper_cpu_ns;
+    sum.process_cpu_ns += since(end.process_cpu_ns, begin.process_cpu_ns);
+    sum.operations += round.operations;
+    sum.callbacks += round.callbacks;
     sum.callbacks_on_loop += end.callbacks_on_loop - begin.callbacks_on_loop;
     sum.callback_ns = callback_meter.callback_ns();
-    sum.backlog_end = workload_.reclaimer().queued() - end.callbacks;
+    sum.backlog_end = round.backlog_end;
 }
 
-bool DeadlineLoop::run(const LoopParameters &parameters, int64_t begin_ns)
+bool DeadlineLoop::run(const LoopParameters &parameters, int64_t begin_ns, const std::vector<pid_t> &companions)
 {
+    companions_ = companions;
+    find_helpers();
     if (parameters.fifo && !enter_fifo(loop_priority))
         return false;
     record_.sum().fifo = parameters.fifo;
@@ -99,11 +128,13 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
     next_due_ns_ = begin_ns;
     measure_from_ns_ = begin_ns + parameters.warm_up_ns;
     backlog_due_ns_ = measure_from_ns_;
+    backlog_max_ = 0;
     pending_events_ = 0;
     last_late_ = {};
     const int64_t end_ns = measure_from_ns_ + parameters.measure_ns;
+    timers_ = {parameters.probe_period_ns, begin_ns + parameters.work_period_ns / 3, parameters.work_period_ns};
     arm(probe_timer_, begin_ns, parameters.probe_period_ns);
-    arm(work_timer_, begin_ns + parameters.work_period_ns / 3, parameters.work_period_ns);
+    arm(work_timer_, timers_.work_first_ns, parameters.work_period_ns);
 
     bool measuring = false;
     Mark begin{};
@@ -151,13 +182,16 @@ void DeadlineLoop::serve_probe(int64_t period_ns)
 
 void DeadlineLoop::record_due(int64_t late_ns, int64_t due_ns)
 {
-    ProbeSample sample{to_u32(late_ns), 0, 0, 0};
+    ProbeSample sample{to_u32(late_ns), 0, 0, 0, 0};
     const BatchRecord &batch = last_late_;
     if (batch.late_ns != 0 && batch.end_ns > due_ns) {
         int64_t overrun = batch.end_ns - std::max(due_ns, batch.begin_ns);
         sample.overrun_ns = to_u32(overrun);
         sample.overrun_cpu_ns = to_u32(std::min(overrun, batch.late_cpu_ns));
         sample.overrun_callbacks = to_u32(static_cast<int64_t>(batch.late_callbacks));
+        // The share is of the time since the first due time that the batch ran past: later ones have their part of it.
+        const double part = static_cast<double>(overrun) / static_cast<double>(batch.late_ns);
+        sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }
     record_.loop.push(sample);
 }
@@ -181,7 +215,7 @@ void DeadlineLoop::serve_work(unsigned operations, bool arrived)
 void DeadlineLoop::run_callbacks()
 {
     // The back-ends that never run callbacks here are spared the system calls that read the CPU clock.
-    callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn);
+    callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn, timers_);
     peer_.turn(next_due_ns_);
     BatchRecord batch = callback_meter.end_call(next_due_ns_);
     if (batch.callbacks != 0 && next_due_ns_ >= measure_from_ns_)
@@ -194,7 +228,7 @@ void DeadlineLoop::run_callbacks()
     uint64_t number = peer_.grace_period_number();
     if (number != grace_period_) {
         grace_period_ = number;
-        uint64_t queued = workload_.reclaimer().queued();
+        uint64_t queued = workload_.queued();
         if (queued != queued_at_grace_period_ && next_due_ns_ >= measure_from_ns_)
             record_.callbacks_a_gp.push(to_u32(static_cast<int64_t>(queued - queued_at_grace_period_)));
         queued_at_grace_period_ = queued;
@@ -203,8 +237,9 @@ void DeadlineLoop::run_callbacks()
 
 void DeadlineLoop::note_backlog()
 {
-    uint64_t backlog = workload_.reclaimer().queued() - callback_meter.invoked();
+    uint64_t backlog = workload_.queued() - callback_meter.invoked();
     Totals &sum = record_.sum();
+    backlog_max_ = std::max(backlog_max_, backlog);
     sum.backlog_max = std::max(sum.backlog_max, backlog);
     auto at = static_cast<int64_t>(sum.wall_ns) + backlog_due_ns_ - measure_from_ns_;
     record_.backlog.push({to_u32(at / 1'000'000), to_u32(static_cast<int64_t>(backlog))});

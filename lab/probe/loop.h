@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "measure/callback_meter.h"
 #include "peer/peer.h"
@@ -36,16 +37,18 @@ class DeadlineLoop
     DeadlineLoop &operator=(const DeadlineLoop &) = delete;
 
     // Run one round on the calling thread, which is an ordinary one before and after.  False where SCHED_FIFO was asked
-    // for and refused.  `begin_ns`: when the first probe is due.
-    bool run(const LoopParameters &parameters, int64_t begin_ns);
+    // for and refused.  `begin_ns`: when the first probe is due.  Other threads than this one and the `companions` are
+    // the back-end's: its helpers, whose CPU time counts.
+    bool run(const LoopParameters &parameters, int64_t begin_ns, const std::vector<pid_t> &companions);
 
   private:
     // Totals at the moment when measuring begins; the differences at its end are what the round adds.
     struct Mark {
-        int64_t wall_ns, loop_cpu_ns, process_cpu_ns;
+        int64_t wall_ns, loop_cpu_ns, process_cpu_ns, helper_cpu_ns;
         uint64_t operations, callbacks, callbacks_on_loop;
     };
     Mark mark() const;
+    void find_helpers();
     void add_round(const Mark &begin);
     void arm(int timer, int64_t first_ns, int64_t period_ns);
     void take_turns(const LoopParameters &parameters, int64_t begin_ns);
@@ -61,9 +64,12 @@ class DeadlineLoop
     int epoll_, probe_timer_, work_timer_;
 
     // One round's state.
+    std::vector<pid_t> companions_, helpers_;
+    LoopTimers timers_;
     int64_t next_due_ns_ = 0;
     int64_t measure_from_ns_ = 0;
     int64_t backlog_due_ns_ = 0;
+    uint64_t backlog_max_ = 0;
     uint64_t pending_events_ = 0;
     uint64_t operations_ = 0;
     uint64_t grace_period_ = 0;

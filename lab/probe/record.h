@@ -15,6 +15,7 @@ struct ProbeSample {
     uint32_t overrun_ns;
     uint32_t overrun_cpu_ns;
     uint32_t overrun_callbacks;
+    uint32_t share_ns; // of the overrun, the callbacks' own share: measure/late_share.h
 };
 
 struct BacklogSample {
@@ -28,12 +29,22 @@ struct InvocationSample {
     uint32_t p99_us; // the upper bound of the counter's power of two
 };
 
+// One round's measured time.  A spread is that of rounds.
+struct RoundSample {
+    uint64_t operations, callbacks;
+    uint64_t wall_ns, loop_cpu_ns;
+    uint64_t helper_cpu_ns; // CPU time of the back-end's own threads
+    uint64_t samples_end;   // loop samples recorded up to its end
+    uint64_t backlog_max, backlog_end;
+};
+
 // Totals of the measured time; written by the child between rounds.
 struct Totals {
     uint64_t rounds;
     uint64_t wall_ns;
     uint64_t loop_cpu_ns;
     uint64_t process_cpu_ns;
+    uint64_t helper_cpu_ns; // CPU time of the back-end's own threads: daemons, drivers
     uint64_t operations;
     uint64_t callbacks;
     uint64_t callbacks_on_loop;
@@ -44,7 +55,7 @@ struct Totals {
     double callback_ns;
     double work_ns_per_operation; // calibration
     // The library's own counters over the measured time.
-    uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised;
+    uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, direct, direct_refused;
     bool fifo; // the loop ran as SCHED_FIFO
 };
 
@@ -52,7 +63,7 @@ struct VariantRecord {
     static constexpr std::size_t rounds_max = 4096;
     explicit VariantRecord(std::size_t samples, std::size_t milliseconds)
         : loop(samples), thread(milliseconds), backlog(milliseconds), callbacks_a_gp(samples), batches(samples),
-          invocations(rounds_max), totals(1)
+          invocations(rounds_max), rounds(rounds_max), totals(1)
     {
         totals.push(Totals{});
     }
@@ -71,6 +82,7 @@ struct VariantRecord {
     SharedArray<uint32_t> callbacks_a_gp;
     SharedArray<uint32_t> batches; // callbacks of each call that ran any
     SharedArray<InvocationSample> invocations;
+    SharedArray<RoundSample> rounds;
     SharedArray<Totals> totals;
 };
 

@@ -30,9 +30,10 @@ class Workload
     virtual void allow_removals(uint64_t)
     {
     }
-    const Reclaimer &reclaimer() const
+    // Objects retired so far.  Any thread may read it; it may be a little old.
+    virtual uint64_t queued() const
     {
-        return reclaimer_;
+        return reclaimer_.queued();
     }
 
   protected:

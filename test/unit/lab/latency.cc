@@ -64,14 +64,17 @@ TEST(Rows, HaveEveryKeyAndNullWhereSamplesAreTooFew)
 {
     VariantRecord record(2'000, 2'000);
     for (uint32_t i = 0; i < 1'000; i++)
-        record.loop.push({1000 * (i + 1), 0, 0, 0});
-    record.loop.push({5'000'000, 300'000, 200'000, 4'000});
+        record.loop.push({1000 * (i + 1), 0, 0, 0, 0});
+    record.loop.push({5'000'000, 300'000, 200'000, 4'000, 150'000});
     record.sum().rounds = 1;
     record.sum().fifo = true;
     record.sum().wall_ns = 2'000'000'000;
     record.sum().loop_cpu_ns = 1'000'000'000;
     record.sum().operations = 10'000;
     record.sum().callbacks = 123;
+    record.sum().backlog_max = 700;
+    record.sum().helper_cpu_ns = 1'000'000'000;
+    record.rounds.push({10'000, 123, 2'000'000'000, 1'000'000'000, 1'000'000'000, 1'001, 700, 700});
     record.batches.push(4'000);
     Json row = to_json(make_row(variant_of("unbounded"), record, "loop"));
     for (const char *key : {"workload",
@@ -93,6 +96,12 @@ TEST(Rows, HaveEveryKeyAndNullWhereSamplesAreTooFew)
                             "overrun_us_max",
                             "overrun_cpu_us_p9999",
                             "overrun_callbacks_max",
+                            "callback_share_us_p999",
+                            "callback_share_us_p9999",
+                            "callbacks_direct",
+                            "direct_refused",
+                            "backlog_cut",
+                            "ops_per_cpu_s",
                             "backlog_max",
                             "ops_per_s"})
         EXPECT_TRUE(row.contains(key)) << key;
@@ -105,7 +114,10 @@ TEST(Rows, HaveEveryKeyAndNullWhereSamplesAreTooFew)
     EXPECT_DOUBLE_EQ(row["max_us"].get<double>(), 5000);
     EXPECT_DOUBLE_EQ(row["overrun_us_max"].get<double>(), 300);
     EXPECT_EQ(row["overrun_callbacks_max"], 4000);
+    EXPECT_DOUBLE_EQ(row["callback_share_us_max"].get<double>(), 150);
+    EXPECT_EQ(row["backlog_cut"], true) << "the round ended at the largest backlog";
     EXPECT_DOUBLE_EQ(row["ops_per_s"].get<double>(), 5000);
+    EXPECT_DOUBLE_EQ(row["ops_per_cpu_s"].get<double>(), 5000) << "two CPU seconds, one of them a daemon's";
     EXPECT_DOUBLE_EQ(row["utilisation"].get<double>(), 0.5);
 }
 
@@ -124,7 +136,7 @@ TEST(Rows, TheFloorIsThatOfTheSameWorkloadAndProbe)
     EXPECT_EQ(rows[2].floor_p99_us, 7);
 }
 
-static Row flood_row(const char *policy, double late, double overrun_us)
+static Row flood_row(const char *policy, double late, double share_us)
 {
     Row row;
     row.workload = "flood";
@@ -133,68 +145,129 @@ static Row flood_row(const char *policy, double late, double overrun_us)
     row.probe = "loop";
     row.scheduling = "fifo";
     row.burst = flood_burst;
+    row.samples = 20'000;
     row.overrun_callbacks_max = late;
-    row.overrun_us_max = row.overrun_us_p999 = row.overrun_cpu_us_p999 = overrun_us;
+    row.callback_share_us_max = row.callback_share_us_p999 = share_us;
     row.ops_per_s = 1000;
+    row.ops_per_cpu_s = 1000;
+    row.each_ops_per_cpu_s = {1000, 1001, 999, 1002, 998, 1000};
     row.utilisation = 0.5;
     return row;
 }
 
+static Verdicts judge(const std::vector<Row> &rows, bool times = true, const std::vector<uint64_t> &shares = {})
+{
+    return judge_latency({rows, Samples(shares), times});
+}
+
 TEST(Checks, AGoodRunHolds)
 {
-    Samples none;
-    std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)};
-    auto verdicts = judge_latency({rows, none, none, true});
+    const Verdicts verdicts = judge({flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)});
     EXPECT_FALSE(any_failed(verdicts)) << verdict_text(verdicts);
+    EXPECT_EQ(outcome_of(verdicts, "inline in the flood: callbacks' share"), Outcome::held);
 }
 
 TEST(Checks, ACureThatRunsLateFails)
 {
-    Samples none;
-    std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("daemon", 3'001, 500)};
-    auto verdicts = judge_latency({rows, none, none, true});
+    const std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("daemon", 3'001, 500)};
+    Verdicts verdicts = judge(rows);
     EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: callbacks begun late"), Outcome::failed);
-    EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: overrun"), Outcome::failed);
-    verdicts = judge_latency({rows, none, none, false});
+    EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: callbacks' share"), Outcome::failed);
+    verdicts = judge(rows, false);
     EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: callbacks begun late"), Outcome::failed)
         << "counts are judged in a quick run too";
-    EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: overrun"), Outcome::not_judged);
+    EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: callbacks' share"), Outcome::not_judged);
+}
+
+TEST(Checks, TooFewSamplesForAQuantileAreNamed)
+{
+    std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)};
+    rows[1].samples = 9'999;
+    rows[1].callback_share_us_p999 = std::nullopt;
+    for (const Verdict &verdict : judge(rows)) {
+        if (verdict.claim.find("inline in the flood: callbacks' share") == std::string::npos)
+            continue;
+        EXPECT_EQ(verdict.outcome, Outcome::not_judged);
+        EXPECT_EQ(verdict.figures, "9,999 samples of the 10,000 that p99.9 needs");
+    }
+}
+
+TEST(Checks, StockThatStaysShortIsNotReproduced)
+{
+    const Verdicts verdicts = judge({flood_row("unbounded", 900, 399)});
+    EXPECT_EQ(outcome_of(verdicts, "delay the probe by 400"), Outcome::not_reproduced);
+    EXPECT_EQ(outcome_of(verdicts, "begins thousands"), Outcome::not_reproduced);
+    EXPECT_FALSE(any_failed(verdicts));
+}
+
+TEST(Checks, ADelayThatCallbacksTimeDoesNotExplainIsNotReproduced)
+{
+    Row row = flood_row("unbounded", 30'000, 1'000);
+    row.callback_ns = 40;
+    row.batch_max = 30'000;
+    row.callback_share_us_full = 1'100;
+    EXPECT_EQ(outcome_of(judge({row}), "callbacks x callback time"), Outcome::held);
+    row.callback_share_us_full = 2'500;
+    EXPECT_EQ(outcome_of(judge({row}), "callbacks x callback time"), Outcome::not_reproduced);
 }
 
 TEST(Checks, InlineBeyondOneCheckFails)
 {
-    Samples none;
-    std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("inline", clock_check_worth + 4, 5)};
-    auto verdicts = judge_latency({rows, none, none, true});
-    EXPECT_EQ(outcome_of(verdicts, "inline begins no callback"), Outcome::failed);
+    const std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000),
+                                   flood_row("inline", clock_check_worth + 4, 5)};
+    EXPECT_EQ(outcome_of(judge(rows), "inline begins no callback"), Outcome::failed);
 }
 
-TEST(Checks, TheDeadlineBarAllowsOneInterruptAndNoMore)
+TEST(Checks, TenMicrosecondsAreJudgedAtP9999AndAllowNoInterrupt)
 {
-    std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)};
-    std::vector<uint64_t> overruns(100'000, 0);
-    Samples interrupts(std::vector<uint64_t>(100, 20'000));
-    std::fill_n(overruns.begin(), 100, 29'000);
-    EXPECT_EQ(outcome_of(judge_latency({rows, Samples(overruns), interrupts, true}), "inline overruns by"),
-              Outcome::held);
-    std::fill_n(overruns.begin(), 100, 31'000);
-    EXPECT_EQ(outcome_of(judge_latency({rows, Samples(overruns), interrupts, true}), "inline overruns by"),
-              Outcome::failed);
-    std::fill(overruns.begin() + 10, overruns.end(), 0);
-    EXPECT_EQ(outcome_of(judge_latency({rows, Samples(overruns), interrupts, true}), "inline overruns by"),
-              Outcome::held)
-        << "ten in a hundred thousand lie beyond p99.99";
-    EXPECT_EQ(outcome_of(judge_latency({rows, Samples(std::vector<uint64_t>(99'999, 0)), interrupts, true}),
-                         "inline overruns by"),
+    const std::vector<Row> rows = {flood_row("inline", 20, 5)};
+    const char *claim = "inline: callbacks' share";
+    std::vector<uint64_t> shares(100'000, 0);
+    std::fill_n(shares.begin(), 100, 9'900);
+    EXPECT_EQ(outcome_of(judge(rows, true, shares), claim), Outcome::held);
+    std::fill_n(shares.begin(), 100, 10'100);
+    EXPECT_EQ(outcome_of(judge(rows, true, shares), claim), Outcome::failed);
+    std::fill(shares.begin() + 10, shares.end(), 0);
+    EXPECT_EQ(outcome_of(judge(rows, true, shares), claim), Outcome::held) << "ten of a hundred thousand lie beyond";
+    EXPECT_EQ(outcome_of(judge(rows, true, std::vector<uint64_t>(99'999, 0)), claim), Outcome::not_judged);
+}
+
+// A row whose operations a second of CPU time are this share of stock's, give or take half a per cent from round to
+// round.
+static Row row_of_share(const char *policy, double share)
+{
+    Row row = flood_row(policy, 20, 5);
+    row.ops_per_cpu_s = 1000 * share;
+    for (double &each : row.each_ops_per_cpu_s)
+        each *= share;
+    return row;
+}
+
+TEST(Checks, LostThroughputFailsForOursAndIsNotReproducedForTheDocuments)
+{
+    const Row stock = flood_row("unbounded", 30'000, 1'000);
+    const char *claim = "operations a second of CPU time";
+    EXPECT_EQ(outcome_of(judge({stock, row_of_share("inline", 0.93)}), claim), Outcome::failed);
+    EXPECT_EQ(outcome_of(judge({stock, row_of_share("krcud", 0.93)}), claim), Outcome::not_reproduced);
+    EXPECT_EQ(outcome_of(judge({stock, row_of_share("inline", 0.97)}), claim), Outcome::held);
+    EXPECT_EQ(outcome_of(judge({stock, row_of_share("inline", 0.93)}, false), claim), Outcome::not_judged);
+}
+
+TEST(Checks, ThroughputWithinTheSpreadOfTheBarIsNotJudged)
+{
+    Row row = row_of_share("inline", 1);
+    row.each_ops_per_cpu_s = {900, 1000, 910, 990, 920, 980};
+    EXPECT_EQ(outcome_of(judge({flood_row("unbounded", 30'000, 1'000), row}), "operations a second of CPU time"),
               Outcome::not_judged);
 }
 
-TEST(Checks, LostThroughputFails)
+TEST(Checks, AControlThatSeesAPolicyIsNotReproduced)
 {
-    Samples none;
-    std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)};
-    rows[1].ops_per_s = 940;
-    EXPECT_EQ(outcome_of(judge_latency({rows, none, none, true}), "flood inline: throughput"), Outcome::failed);
-    rows[1].ops_per_s = 960;
-    EXPECT_EQ(outcome_of(judge_latency({rows, none, none, true}), "flood inline: throughput"), Outcome::held);
+    Row floor = flood_row("none", 0, 0), row = flood_row("daemon", 0, 0);
+    floor.probe = row.probe = "thread";
+    floor.each_p99_us = {10, 11, 10, 12, 10};
+    row.each_p99_us = {20, 21, 22, 20, 21};
+    EXPECT_EQ(outcome_of(judge({floor, row}), "the control"), Outcome::held);
+    row.each_p99_us = {50, 51, 52, 50, 61};
+    EXPECT_EQ(outcome_of(judge({floor, row}), "the control"), Outcome::not_reproduced);
 }

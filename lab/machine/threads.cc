@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Threads from /proc, their clocks from the kernel's numbering of clocks.
+#include "machine/threads.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace lab
+{
+
+std::vector<pid_t> threads_but(const std::vector<pid_t> &left_out)
+{
+    std::vector<pid_t> threads;
+    DIR *folder = opendir("/proc/self/task");
+    if (folder == nullptr)
+        return threads;
+    while (const dirent *entry = readdir(folder))
+        if (const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+            thread > 0 && std::find(left_out.begin(), left_out.end(), thread) == left_out.end())
+            threads.push_back(thread);
+    closedir(folder);
+    return threads;
+}
+
+int64_t thread_cpu_ns_of(pid_t thread)
+{
+    // As pthread_getcpuclockid() makes it: a clock of a thread, by what the scheduler has counted.
+    constexpr clockid_t per_thread = 4, scheduled = 2;
+    const clockid_t clock = static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3) | per_thread | scheduled;
+    timespec now{};
+    if (clock_gettime(clock, &now) != 0)
+        return 0;
+    return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+} // namespace lab
