@@ -46,8 +46,8 @@ static inline int rcu_read_ongoing(void)
         rtrcu_found;                                                                                                   \
     })
 
-/* By these liburcu's headers reach a pointer where they may not inline it; rcu_dereference_sym() gets a pointer that its
- * caller has loaded, rcu_dereference_sym2() loads it. */
+/* Functions for liburcu's headers where these may not inline a pointer's load or store; rcu_dereference_sym() gets a
+ * pointer that its caller has loaded, rcu_dereference_sym2() loads it. */
 void *rcu_dereference_sym(void *p);
 void *rcu_dereference_sym2(void **p);
 void *rcu_set_pointer_sym(void **p, void *v);
