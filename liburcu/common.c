@@ -50,6 +50,7 @@ static void say_whose_names(void)
 __attribute__((constructor)) static void begin(void)
 {
     (void)shim_domain();
+    shim_complete_copy();
     say_whose_names();
 }
 

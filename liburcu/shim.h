@@ -81,26 +81,11 @@ EXPORT void *rcu_set_pointer_sym(void **p, void *v);
 EXPORT void *rcu_xchg_pointer_sym(void **p, void *v);
 EXPORT void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
 
-/* ---- by table.c or table_0_15.c ---- */
+/* ---- by table.S and copy.c ---- */
 
-/* clang-format off */
-#define SHIM_TABLE                                                                                                     \
-    {                                                                                                                  \
-        .read_lock = NAME(read_lock),                                                                                  \
-        .read_unlock = NAME(read_unlock),                                                                              \
-        .read_ongoing = NAME(read_ongoing),                                                                            \
-        .read_quiescent_state = NAME(quiescent_state),                                                                 \
-        .update_call_rcu = NAME(call_rcu),                                                                             \
-        .update_synchronize_rcu = NAME(synchronize_rcu),                                                               \
-        .update_defer_rcu = NAME(defer_rcu),                                                                           \
-        .thread_offline = NAME(thread_offline),                                                                        \
-        .thread_online = NAME(thread_online),                                                                          \
-        .register_thread = NAME(register_thread),                                                                      \
-        .unregister_thread = NAME(unregister_thread),                                                                  \
-        .barrier = NAME(barrier),                                                                                      \
-        .register_rculfhash_atfork = NAME(register_rculfhash_atfork),                                                  \
-        .unregister_rculfhash_atfork = NAME(unregister_rculfhash_atfork),                                              \
-    }
-/* clang-format on */
+/* The flavour's table; urcu_memb_flavor or its like is its first part. */
+extern const struct rtrcu_flavor_0_15 shim_table;
+/* Complete the copy of the table that the loader has made in the program. */
+void shim_complete_copy(void);
 
 #endif
