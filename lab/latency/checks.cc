@@ -14,7 +14,8 @@ namespace lab::latency
 namespace
 {
 
-const std::vector<std::string> cures = {"krcud", "throttle", "direct", "inline", "daemon"};
+const std::vector<std::string> cures = {"krcud",  "krcud-always", "throttle", "throttle-16",
+                                        "direct", "inline",       "daemon"};
 // The policies of this project: below a bar they fail, while a policy of the documents is not reproduced.
 const std::vector<std::string> ours = {"inline", "daemon"};
 
@@ -78,6 +79,36 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
         if (row != nullptr && row->overrun_callbacks_max)
             judge_cure(input, *stock, *row, verdicts);
     }
+}
+
+// By counts: what else the documents say of their cures.
+void judge_documents(const CheckInput &input, Verdicts &verdicts)
+{
+    auto add = [&](const char *policy, const std::string &claim, auto holds, auto figures) {
+        const Row *row = find_row(input.rows, "flood", policy, "loop");
+        if (row != nullptr && row->overrun_callbacks_max && row->backlog_max)
+            verdicts.push_back({holds(*row) ? Outcome::held : Outcome::not_reproduced, claim, figures(*row)});
+    };
+    add(
+        "krcud-0", "krcud with bhlimit 0 has no daemon: the loop begins thousands of callbacks late",
+        [](const Row &row) { return *row.overrun_callbacks_max >= flood_burst / 3; },
+        [](const Row &row) { return whole(row.overrun_callbacks_max); });
+    for (const char *policy : {"throttle", "throttle-16"})
+        add(
+            policy,
+            fmt::format("{} in the flood has its known failing: the backlog exceeds a grace period's callbacks",
+                        policy),
+            [](const Row &row) { return *row.backlog_max > flood_burst; },
+            [](const Row &row) {
+                return fmt::format("{}{}{}", whole(row.backlog_max), row.backlog_mark.empty() ? "" : " ",
+                                   row.backlog_mark);
+            });
+    add(
+        "direct", "direct in the flood runs each callback at once: none is refused",
+        [](const Row &row) { return row.direct_refused.value_or(1) == 0 && row.callbacks_direct.value_or(0) > 0; },
+        [](const Row &row) {
+            return fmt::format("{} at once, {} refused", whole(row.callbacks_direct), whole(row.direct_refused));
+        });
 }
 
 void judge_inline(const CheckInput &input, Verdicts &verdicts)
@@ -183,6 +214,7 @@ Verdicts judge_latency(const CheckInput &input)
     Verdicts verdicts;
     judge_prediction(input, verdicts);
     judge_flood(input, verdicts);
+    judge_documents(input, verdicts);
     judge_inline(input, verdicts);
     judge_throughput(input, verdicts);
     judge_control(input, verdicts);

@@ -76,28 +76,53 @@ static void fault_in_heap()
         std::free(object);
 }
 
+// Table 1 is of a machine with one CPU: nothing of the process runs on another.
+std::vector<int> VariantProcess::other_cpus() const
+{
+    return variant_.part == Part::table1 ? std::vector<int>{options_.loop_cpu} : options_.other_cpus;
+}
+
+PeerSettings VariantProcess::settings() const
+{
+    const Peer *peer = variant_.policy->peer;
+    PeerSettings all = variant_.policy->settings;
+    if (peer != &rtrcu_peer && peer != &rtrcu_direct_peer)
+        return all;
+    if (variant_.part == Part::table1) {
+        all.emplace_back("cpus", std::to_string(options_.loop_cpu));
+        all.emplace_back("krcud_nice", "-19");
+    }
+    all.insert(all.end(), options_.settings.begin(), options_.settings.end());
+    return all;
+}
+
+std::unique_ptr<Workload> VariantProcess::make_workload(const Peer &peer) const
+{
+    if (variant_.workload == "dcache")
+        return make_dcache_workload(peer, inputs_, options_.seed);
+    if (variant_.workload == "route")
+        return make_route_workload(peer, inputs_, options_.route, options_.seed);
+    if (variant_.workload == "both")
+        return make_both_workload(peer, inputs_, options_.route, options_.seed);
+    return make_flood_workload(peer, inputs_, options_.seed);
+}
+
 void VariantProcess::set_up()
 {
     limit_realtime_ms(stuck_ms);
+    if (variant_.part == Part::table1)
+        pin_to_cpus({options_.loop_cpu});
     // Freed memory stays with the process and grown memory grows by much: brk() and mmap() are not what is measured.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 64 << 20);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     const Peer &peer = *variant_.policy->peer;
-    PeerSettings settings = variant_.policy->settings;
-    if (&peer == &rtrcu_peer || &peer == &rtrcu_direct_peer)
-        settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
     std::string why;
-    if (!peer.start(settings, why))
+    if (!peer.start(settings(), why))
         throw std::runtime_error(why);
     peer.thread_begin(ThreadRole::deadline_loop);
     peer.online();
-    if (variant_.workload == "dcache")
-        workload_ = make_dcache_workload(peer, inputs_, options_.seed);
-    else if (variant_.workload == "route")
-        workload_ = make_route_workload(peer, inputs_, options_.route, options_.seed);
-    else
-        workload_ = make_flood_workload(peer, inputs_, options_.seed);
+    workload_ = make_workload(peer);
     peer.offline();
     fault_in_heap();
     record_->loop.touch();
@@ -181,7 +206,7 @@ void VariantProcess::run_round(LoopParameters parameters)
         if (peer.single_reader)
             workload_->allow_removals(INT64_MAX);
         else
-            reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, options_.other_cpus);
+            reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, other_cpus());
         if (!loop_->run(parameters, begin_ns, threads_but(before_companions)))
             throw std::runtime_error(realtime_refusal());
         record_->sum().bursts += reader ? reader->bursts() : 0;

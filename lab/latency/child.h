@@ -18,7 +18,7 @@ namespace lab::latency
 
 struct ChildOptions {
     int loop_cpu = 0;
-    std::vector<int> other_cpus; // where the long reader runs
+    std::vector<int> other_cpus; // where the long reader runs, unless all runs on one CPU
     PeerSettings settings;       // added to the policy's own
     RouteParameters route;
     uint64_t seed = 1;
@@ -55,6 +55,9 @@ class VariantProcess
     };
     bool ask(const Command &command, int64_t allowed_ns);
     void obey(const Command &command);
+    std::vector<int> other_cpus() const;
+    PeerSettings settings() const;
+    std::unique_ptr<Workload> make_workload(const Peer &peer) const;
     void set_up();
     void run_calibration();
     void run_round(LoopParameters parameters);

@@ -21,15 +21,25 @@ struct PolicyRow {
 const std::vector<PolicyRow> &policy_table();
 const PolicyRow *find_policy(const std::string &name);
 
+// What a variant is for.
+enum class Part {
+    rows,   // a row of the experiment's tables
+    table1, // a row of the paper's Table 1: everything on one CPU, as on the paper's machine
+};
+
 struct Variant {
-    std::string workload; // dcache, route, flood
+    std::string workload; // dcache, route, both, flood
     const PolicyRow *policy;
     uint64_t burst; // flood: callbacks that one grace period makes ready
     bool fifo;
     double weight; // share of the measured time
+    Part part = Part::rows;
 
     std::string label() const;
 };
+
+// The cures of Table 1, and ours beside them; unbounded is its stock kernel.
+extern const std::vector<std::string> table1_policies;
 
 constexpr uint64_t flood_burst = 30'000;
 // Callbacks after one grace period in the documents: under load, and the same made larger.
@@ -40,7 +50,7 @@ struct PlanOptions {
     std::vector<std::string> policies;  // empty: those that the workload is about
     bool fifo = true;                   // false: every row as SCHED_OTHER
     bool compare_other = true;          // one row more as SCHED_OTHER
-    bool judge_tail = true;             // the deadline policy gets the time that its p99.99 needs
+    bool judge_tail = true;             // rows whose p99.9 and p99.99 are judged get the time that these need
     PeerSettings settings;              // added to those of each policy of this library
 };
 

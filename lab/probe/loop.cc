@@ -151,7 +151,7 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
             measuring = true;
             begin = mark();
         }
-        serve_work(parameters.operations_an_event, work);
+        serve_work(parameters, work);
         run_callbacks();
         if (pending_events_ == 0)
             peer_.offline();
@@ -196,10 +196,10 @@ void DeadlineLoop::record_due(int64_t late_ns, int64_t due_ns)
     record_.loop.push(sample);
 }
 
-void DeadlineLoop::serve_work(unsigned operations, bool arrived)
+void DeadlineLoop::serve_work(const LoopParameters &parameters, bool arrived)
 {
     if (arrived)
-        pending_events_ += expirations(work_timer_);
+        pending_events_ += expirations(work_timer_) * parameters.events_an_arrival;
     if (pending_events_ > pending_limit) {
         if (next_due_ns_ >= measure_from_ns_)
             record_.sum().work_events_lost += pending_events_ - pending_limit;
@@ -208,8 +208,8 @@ void DeadlineLoop::serve_work(unsigned operations, bool arrived)
     if (pending_events_ == 0)
         return;
     pending_events_--;
-    workload_.serve(operations);
-    operations_ += operations;
+    workload_.serve(parameters.operations_an_event);
+    operations_ += parameters.operations_an_event;
 }
 
 void DeadlineLoop::run_callbacks()

@@ -24,6 +24,7 @@ struct LoopParameters {
     int64_t probe_period_ns = 200'000;
     int64_t work_period_ns = 217'000;
     unsigned operations_an_event = 100;
+    unsigned events_an_arrival = 1; // each is served in a turn of its own
     int64_t warm_up_ns = 20'000'000;
     int64_t measure_ns = 200'000'000;
 };
@@ -54,7 +55,7 @@ class DeadlineLoop
     void take_turns(const LoopParameters &parameters, int64_t begin_ns);
     void serve_probe(int64_t period_ns);
     void record_due(int64_t late_ns, int64_t due_ns);
-    void serve_work(unsigned operations, bool arrived);
+    void serve_work(const LoopParameters &parameters, bool arrived);
     void run_callbacks();
     void note_backlog();
 

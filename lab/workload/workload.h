@@ -69,6 +69,9 @@ std::unique_ptr<Workload> make_dcache_workload(const Peer &peer, const Inputs &i
 // Packets to random destinations, a new one after every 5, through a route cache.
 std::unique_ptr<Workload> make_route_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                               uint64_t seed);
+// The two together, in each event.
+std::unique_ptr<Workload> make_both_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
+                                             uint64_t seed);
 // Denial of service: names made and removed in the dentry cache as fast as the loop's share of the CPU allows.
 std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, uint64_t seed);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The latency experiment's plan, the shape of its rows, and that its checks can fail.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "latency/checks.h"
 #include "latency/plan.h"
@@ -41,6 +43,18 @@ TEST(Plan, FloodHasTheSizesOfTheDocuments)
     EXPECT_EQ(bursts, (std::vector<uint64_t>{30'000, 30'000, 1'660, 10'000}));
 }
 
+TEST(Plan, TheDefaultHasTable1OnBothCachesAndAllWorkloads)
+{
+    std::set<std::string> labels;
+    for (const Variant &variant : plan_of({}))
+        labels.insert(variant.label());
+    for (const char *workload : {"dcache", "route"})
+        for (const char *policy : {"none", "unbounded", "krcud", "direct", "throttle-16", "throttle"})
+            EXPECT_TRUE(labels.contains(fmt::format("{} {} (one CPU)", workload, policy))) << workload << policy;
+    for (const char *label : {"both inline", "dcache direct", "route direct", "flood krcud-always", "flood krcud-0"})
+        EXPECT_TRUE(labels.contains(label)) << label;
+}
+
 TEST(Plan, WrongNamesAreRefusedWithTheRightOnes)
 {
     std::vector<Variant> plan;
@@ -52,7 +66,7 @@ TEST(Plan, WrongNamesAreRefusedWithTheRightOnes)
     options = {};
     options.workloads = {"swamp"};
     EXPECT_FALSE(make_plan(options, plan, error));
-    EXPECT_NE(error.find("dcache, route, flood"), std::string::npos);
+    EXPECT_NE(error.find("dcache, route, both, flood"), std::string::npos);
 }
 
 static Variant variant_of(const char *policy)
@@ -198,6 +212,38 @@ TEST(Checks, StockThatStaysShortIsNotReproduced)
     EXPECT_EQ(outcome_of(verdicts, "delay the probe by 400"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_of(verdicts, "begins thousands"), Outcome::not_reproduced);
     EXPECT_FALSE(any_failed(verdicts));
+}
+
+TEST(Checks, KrcudWithoutADaemonThatIsInTimeIsNotReproduced)
+{
+    const char *claim = "bhlimit 0 has no daemon";
+    Row row = flood_row("krcud-0", 30'000, 1'000);
+    row.backlog_max = 30'000;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::held);
+    row.overrun_callbacks_max = 256;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
+}
+
+TEST(Checks, AThrottleWhoseBacklogStaysIsNotReproduced)
+{
+    const char *claim = "throttle-16 in the flood has its known failing";
+    Row row = flood_row("throttle-16", 16, 5);
+    row.backlog_max = 54'000;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::held);
+    row.backlog_max = flood_burst;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
+}
+
+TEST(Checks, ADirectCallThatIsRefusedIsNotReproduced)
+{
+    const char *claim = "direct in the flood runs each callback at once";
+    Row row = flood_row("direct", 0, 0);
+    row.backlog_max = 0;
+    row.callbacks_direct = 1'000;
+    row.direct_refused = 0;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::held);
+    row.direct_refused = 1;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
 }
 
 TEST(Checks, ADelayThatCallbacksTimeDoesNotExplainIsNotReproduced)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu latency` as an experiment: its options, its plan, its processes, its results.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command/experiment.h"
+#include "latency/child.h"
+#include "latency/plan.h"
+#include "latency/rows.h"
+#include "latency/table1.h"
+#include "workload/inputs.h"
+
+namespace lab::latency
+{
+
+// A round of a variant costs its companions' start and end and a warm-up beside its measured time.
+constexpr double turn_overhead_s = 0.03;
+// Table 1: events of work for each arrival, each in a turn of its own.
+constexpr unsigned table1_events = 3;
+
+class Latency : public Experiment
+{
+  public:
+    void declare(Options &options) override;
+    void prepare() override;
+    void print_plan() const override;
+    bool measure() override;
+    bool measured() const override
+    {
+        return std::any_of(processes_.begin(), processes_.end(), has_rounds);
+    }
+    std::vector<std::string> left_out() const override;
+    void print_results() override;
+    Verdicts judge(bool times) override;
+    void fill(Document &document) override;
+
+  private:
+    using Process = std::unique_ptr<VariantProcess>;
+    static bool has_rounds(const Process &process)
+    {
+        return process->record().sum().rounds != 0;
+    }
+    static bool is_row(const Process &process)
+    {
+        return has_rounds(process) && process->variant().part == Part::rows;
+    }
+
+    // A variant takes part in one round out of so many: Table 1, whose spread is judged, in all.
+    unsigned every_of(const Variant &variant) const
+    {
+        return variant.part == Part::table1 ? 1 : every_;
+    }
+
+    // experiment.cc
+    void plan_time();
+    // run.cc
+    void measure_interrupts();
+    bool start_processes();
+    void calibrate();
+    bool run_rounds();
+    LoopParameters parameters_of(std::size_t process, double seconds) const;
+    // results.cc
+    std::vector<Row> make_rows() const;
+    std::vector<Table1Row> make_table1() const;
+    Samples inline_shares() const;
+    void print_rows() const;
+    void print_table1() const;
+    void print_densities() const;
+
+    PlanOptions wanted_;
+    InputOptions input_options_;
+    std::vector<std::string> set_;
+    bool other_ = false, raised_threshold_ = false, let_sleep_ = false;
+    double work_us_ = 40, probe_us_ = 200, reader_ms_ = 10;
+
+    Inputs inputs_;
+    std::vector<std::string> notes_;
+    std::vector<Variant> plan_;
+    ChildOptions child_;
+    LoopParameters loop_;
+    std::vector<uint64_t> interrupts_; // what one takes from whatever runs, before and after the measurement
+    Rounds rounds_{"measuring"};
+    unsigned every_ = 1;
+    double unit_s_ = 0; // measured time of weight 1
+    std::vector<Process> processes_;
+    std::vector<unsigned> operations_an_event_; // of each process
+};
+
+} // namespace lab::latency

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The results of `rtrcu latency`: rows, tables, verdicts, the document.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "latency/checks.h"
+#include "latency/experiment.h"
+#include "report/chart.h"
+
+namespace lab::latency
+{
+
+std::vector<Row> Latency::make_rows() const
+{
+    std::vector<Row> rows;
+    for (const char *probe : {"loop", "thread"})
+        for (const Process &process : processes_)
+            if (is_row(process))
+                rows.push_back(make_row(process->variant(), process->record(), probe));
+    fill_floors(rows);
+    return rows;
+}
+
+std::vector<Table1Row> Latency::make_table1() const
+{
+    std::vector<Table1Row> rows;
+    for (const Process &process : processes_)
+        if (has_rounds(process) && process->variant().part == Part::table1)
+            rows.push_back(make_table1_row(process->variant(), process->record()));
+    return rows;
+}
+
+Samples Latency::inline_shares() const
+{
+    std::vector<uint64_t> all;
+    for (const Process &process : processes_) {
+        if (std::string(process->variant().policy->name) != "inline" || !process->variant().fifo || !is_row(process))
+            continue;
+        const Samples samples = callback_share(process->record());
+        all.insert(all.end(), samples.sorted().begin(), samples.sorted().end());
+    }
+    return Samples(std::move(all));
+}
+
+void Latency::print_rows() const
+{
+    const std::vector<Row> rows = make_rows();
+    fmt::print(
+        "\nLateness of the loop's deadline probe, microseconds.  floor: the same with policy none; control: p99 of a "
+        "thread above the loop.\n\n{}\n",
+        rows_table(rows, lateness));
+    const Samples interrupts(interrupts_);
+    auto interrupt_us = [&](double quantile) { return number(scaled(interrupts.quantile_of_few(quantile), 1e-3)); };
+    fmt::print(
+        "The callbacks' part of it, microseconds.  gp: callbacks that one grace period made ready; ns: time of "
+        "one; over: from the probe's\ndue time to the end of the batch then running; share: the callbacks' own "
+        "time of that, without timer interrupts;\nlate: callbacks begun after the probe was due; direct, refused: "
+        "callbacks run at once, and those that were queued instead.\nA timer interrupt takes {} µs of CPU time "
+        "from the thread that it interrupts (p50; p95 {}).\n\n{}\n",
+        interrupt_us(0.5), interrupt_us(0.95), rows_table(rows, reclaimed));
+}
+
+void Latency::print_table1() const
+{
+    const std::vector<Table1Row> rows = make_table1();
+    if (rows.empty())
+        return;
+    fmt::print("Table 1 of 2004, all on one CPU: the largest lateness of a round and the callbacks' share of it, "
+               "microseconds, as median over the\nrounds and its 95 % interval.  2004: dbench on a 2.4 GHz CPU, by "
+               "amlat; the goal was {:g} µs.  The paper's text gives near 400 (413)\nfor krcud and direct together.  "
+               "throttle-16 is throttling as the paper measured it, throttle ours (256, then a tick of rest).\n\n{}\n",
+               table1_goal_us,
+               table_text<Table1Row>(0, rows, [](const Table1Row &row) -> std::string { return row.workload; }));
+}
+
+void Latency::print_densities() const
+{
+    std::vector<Strip> strips;
+    for (const Process &process : processes_)
+        if (is_row(process) && process->variant().burst % flood_burst == 0)
+            strips.push_back({process->variant().label(), loop_lateness(process->record()).sorted()});
+    fmt::print("{}", density_chart("Lateness, by share of samples: █ 10 % or more, ▓ 1 %, ▒ 0.1 %, ░ 0.01 %, · less",
+                                   strips, 72));
+}
+
+void Latency::print_results()
+{
+    print_rows();
+    print_table1();
+    print_densities();
+    fmt::print("\npolicies:\n");
+    for (const PolicyRow &policy : policy_table())
+        if (std::any_of(plan_.begin(), plan_.end(), [&](const Variant &one) { return one.policy == &policy; }))
+            fmt::print("  {:<14}{}\n", policy.name, policy.what);
+}
+
+std::vector<std::string> Latency::left_out() const
+{
+    std::vector<std::string> texts;
+    for (const Process &process : processes_)
+        if (!process->error.empty())
+            texts.push_back(fmt::format("{} left out: {}", process->variant().label(), process->error));
+    return texts;
+}
+
+Verdicts Latency::judge(bool times)
+{
+    Verdicts verdicts = judge_latency({make_rows(), inline_shares(), times});
+    const Verdicts table1 = judge_table1(make_table1(), times);
+    verdicts.insert(verdicts.end(), table1.begin(), table1.end());
+    return verdicts;
+}
+
+void Latency::fill(Document &document)
+{
+    document.argument("workloads", wanted_.workloads);
+    document.argument("policies", wanted_.policies);
+    document.argument("set", set_);
+    document.argument("other", other_);
+    document.argument("raised_threshold", raised_threshold_);
+    document.argument("work_us", work_us_);
+    document.argument("probe_us", probe_us_);
+    document.argument("reader_ms", reader_ms_);
+    document.rows(make_rows());
+    Json &table1 = document.json()["table1"] = Json::array();
+    for (const Table1Row &row : make_table1())
+        table1.push_back(to_json(row));
+    for (const Process &process : processes_)
+        if (is_row(process))
+            document.curve(make_curve(process->variant(), process->record()));
+}
+
+} // namespace lab::latency

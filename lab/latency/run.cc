@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The measurement of `rtrcu latency`: processes, calibration, rounds.
+#include <fmt/format.h>
+
+#include "latency/experiment.h"
+#include "machine/machine.h"
+#include "machine/realtime.h"
+
+namespace lab::latency
+{
+
+bool Latency::measure()
+{
+    measure_interrupts();
+    bool complete = start_processes();
+    if (complete) {
+        calibrate();
+        complete = run_rounds();
+    }
+    measure_interrupts();
+    if (complete && rounds_.done < rounds_.planned)
+        fmt::print("\nthe machine is busy: {} of {} rounds fitted into the time\n", rounds_.done, rounds_.planned);
+    return complete;
+}
+
+void Latency::measure_interrupts()
+{
+    for (uint64_t gap : interrupt_cost(child_.loop_cpu, common.quick ? 0.1 : 0.4, other_ ? 0 : loop_priority))
+        interrupts_.push_back(gap);
+}
+
+bool Latency::start_processes()
+{
+    std::vector<Turn> turns;
+    for (const Variant &variant : plan_) {
+        const double seconds = unit_s_ * variant.weight * 1.2 + 1;
+        const auto samples = static_cast<std::size_t>(seconds * 1e6 / probe_us_);
+        VariantProcess &process = *processes_.emplace_back(std::make_unique<VariantProcess>(
+            variant, inputs_, child_, samples, static_cast<std::size_t>(seconds * 1000)));
+        turns.push_back({variant.label(), 1, &process.error, [&](unsigned) { (void)process.start(); }});
+    }
+    Rounds once{"building the variants"};
+    return play(once, turns);
+}
+
+// The share of work is the same for all variants of a workload: measured once, where nothing is reclaimed.
+void Latency::calibrate()
+{
+    operations_an_event_.assign(processes_.size(), 0);
+    for (std::size_t i = 0; i < processes_.size(); i++) {
+        VariantProcess &process = *processes_[i];
+        const std::string &workload = process.variant().workload;
+        if (operations_an_event_[i] != 0 || process.variant().policy->peer != &none_peer || !process.calibrate())
+            continue;
+        const double each_ns = process.record().sum().work_ns_per_operation;
+        const auto an_event = static_cast<unsigned>(std::max(1.0, work_us_ * 1000 / each_ns));
+        fmt::print("  {}: {:.0f} ns an operation, {} operations an event\n", workload, each_ns, an_event);
+        for (std::size_t j = 0; j < processes_.size(); j++)
+            if (processes_[j]->variant().workload == workload)
+                operations_an_event_[j] = an_event;
+    }
+}
+
+LoopParameters Latency::parameters_of(std::size_t process, double seconds) const
+{
+    LoopParameters parameters = loop_;
+    parameters.operations_an_event = std::max(1u, operations_an_event_[process]);
+    // The paper's machine was under heavy load.
+    parameters.events_an_arrival = processes_[process]->variant().part == Part::table1 ? table1_events : 1;
+    parameters.measure_ns = static_cast<int64_t>(seconds * 1e9);
+    return parameters;
+}
+
+bool Latency::run_rounds()
+{
+    std::vector<Turn> turns;
+    for (std::size_t i = 0; i < processes_.size(); i++) {
+        VariantProcess &process = *processes_[i];
+        const Variant &variant = process.variant();
+        const unsigned every = every_of(variant), times = (rounds_.planned + every - 1) / every;
+        const double seconds = unit_s_ * variant.weight / times;
+        const LoopParameters parameters = parameters_of(i, seconds);
+        turns.push_back({variant.label(), seconds + turn_overhead_s, &process.error,
+                         [&process, parameters](unsigned) { (void)process.round(parameters); }, every});
+    }
+    return play(rounds_, turns);
+}
+
+} // namespace lab::latency
