@@ -9,6 +9,7 @@
 
 #include "command/experiment.h"
 #include "latency/child.h"
+#include "latency/interrupting.h"
 #include "latency/plan.h"
 #include "latency/rows.h"
 #include "latency/table1.h"
@@ -69,6 +70,7 @@ class Latency : public Experiment
     Samples inline_shares() const;
     void print_rows() const;
     void print_table1() const;
+    void print_interrupting() const;
     void print_densities() const;
 
     PlanOptions wanted_;
@@ -88,6 +90,8 @@ class Latency : public Experiment
     double unit_s_ = 0; // measured time of weight 1
     std::vector<Process> processes_;
     std::vector<unsigned> operations_an_event_; // of each process
+    std::vector<InterruptingRow> interrupting_;
+    std::string interrupting_error_;
 };
 
 } // namespace lab::latency

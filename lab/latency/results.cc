@@ -73,6 +73,16 @@ void Latency::print_table1() const
                table_text<Table1Row>(0, rows, [](const Table1Row &row) -> std::string { return row.workload; }));
 }
 
+void Latency::print_interrupting() const
+{
+    if (interrupting_.empty())
+        return;
+    fmt::print(
+        "An updater that interrupts: a signal deletes the route that the thread is walking over.  refused: queued, "
+        "not run at once.\n\n{}\n",
+        table_text<InterruptingRow>(0, interrupting_));
+}
+
 void Latency::print_densities() const
 {
     std::vector<Strip> strips;
@@ -87,6 +97,7 @@ void Latency::print_results()
 {
     print_rows();
     print_table1();
+    print_interrupting();
     print_densities();
     fmt::print("\npolicies:\n");
     for (const PolicyRow &policy : policy_table())
@@ -100,15 +111,25 @@ std::vector<std::string> Latency::left_out() const
     for (const Process &process : processes_)
         if (!process->error.empty())
             texts.push_back(fmt::format("{} left out: {}", process->variant().label(), process->error));
+    if (!interrupting_error_.empty())
+        texts.push_back(fmt::format("updater that interrupts left out: {}", interrupting_error_));
     return texts;
 }
 
 Verdicts Latency::judge(bool times)
 {
     Verdicts verdicts = judge_latency({make_rows(), inline_shares(), times});
-    const Verdicts table1 = judge_table1(make_table1(), times);
-    verdicts.insert(verdicts.end(), table1.begin(), table1.end());
+    for (const Verdicts &more : {judge_table1(make_table1(), times), judge_interrupting(interrupting_)})
+        verdicts.insert(verdicts.end(), more.begin(), more.end());
     return verdicts;
+}
+
+// Rows of another kind, apart from those of the experiment's tables.
+template <class R> static void add_list(Document &document, const char *name, const std::vector<R> &rows)
+{
+    Json &list = document.json()[name] = Json::array();
+    for (const R &row : rows)
+        list.push_back(to_json(row));
 }
 
 void Latency::fill(Document &document)
@@ -122,9 +143,8 @@ void Latency::fill(Document &document)
     document.argument("probe_us", probe_us_);
     document.argument("reader_ms", reader_ms_);
     document.rows(make_rows());
-    Json &table1 = document.json()["table1"] = Json::array();
-    for (const Table1Row &row : make_table1())
-        table1.push_back(to_json(row));
+    add_list(document, "table1", make_table1());
+    add_list(document, "interrupting_updater", interrupting_);
     for (const Process &process : processes_)
         if (is_row(process))
             document.curve(make_curve(process->variant(), process->record()));

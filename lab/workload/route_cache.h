@@ -7,6 +7,7 @@
 //     void read_lock(bucket), read_unlock(bucket)      around a lookup in one chain
 //     void update_lock(bucket), update_unlock(bucket)  around a change of one chain; not nested with the former
 //     void retire(RouteEntry *)                        the entry is unlinked; under the update lock
+//     void visits(RouteEntry *)                        optional: the walk of a lookup has reached the entry
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -68,6 +69,8 @@ template <class Sync> class RouteCache
         int next_hop = -1;
         for (RouteEntry *entry = rcu_dereference(chains_[bucket]); entry != nullptr;
              entry = rcu_dereference(entry->next)) {
+            if constexpr (requires { sync_.visits(entry); })
+                sync_.visits(entry);
             if (entry->destination == destination) {
                 if (rtrcu_load_relaxed(&entry->last_used) != now)
                     rtrcu_store_relaxed(&entry->last_used, now);
@@ -98,6 +101,24 @@ template <class Sync> class RouteCache
         else if (size() < gc_threshold_ - gc_threshold_ / 8 && oldest < longest_age)
             max_age_.store(oldest + oldest / 16 + 1, std::memory_order_relaxed);
         return removed;
+    }
+
+    // Throw out the entry of one destination.  False where there is none.
+    bool remove(uint32_t destination)
+    {
+        const std::size_t bucket = bucket_of(destination);
+        sync_.update_lock(bucket);
+        RouteEntry **slot = &chains_[bucket];
+        while (*slot != nullptr && (*slot)->destination != destination)
+            slot = &(*slot)->next;
+        RouteEntry *entry = *slot;
+        if (entry != nullptr) {
+            rcu_assign_pointer(*slot, entry->next);
+            sync_.retire(entry);
+            size_.fetch_sub(1, std::memory_order_relaxed);
+        }
+        sync_.update_unlock(bucket);
+        return entry != nullptr;
     }
 
     // Read every entry.  `reader` is the Sync of the calling thread, which may differ from that of the packets.
