@@ -72,13 +72,13 @@ struct adopt_server {
     uint32_t urgent;                                             /* atomic: the next grace period begins at once */
     uint32_t serving;                                            /* atomic: inside a callback */
     uint32_t stop;                                               /* atomic */
-    uint32_t owed;      /* atomic: a fork has held it off since its last turn */
     uint32_t ended;     /* atomic: futex: its thread does not look at it any more */
     uint32_t state;     /* atomic: enum drive_state */
     uint32_t real_time; /* callers never wake it */
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
-    bool lifted;      /* of its thread */
+    bool lifted;         /* of its thread */
+    int64_t held_off_ns; /* of its thread: since when forks keep it from its next batch, 0 = they do not */
     uint64_t invoked; /* atomic counter */
     uint64_t started; /* atomic: by its thread, or who frees it; invoked + 1: @running has begun, or is about to */
     const struct rcu_head *running; /* atomic: likewise */
@@ -116,7 +116,6 @@ struct rtrcu_adopted {
     uint64_t wanted;                /* atomic: the latest cookie that is polled for */
     uint32_t cpu_servers;           /* atomic: how many CPUs have one */
     struct rtrcu_fork_hooks *hooks; /* around forks; under the servers lock */
-    struct tally_ticket paused;     /* by the program's own call around a fork; of who forks */
     uint32_t hooks_count;
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
     uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and went through */
@@ -124,12 +123,6 @@ struct rtrcu_adopted {
     uint64_t lost_at_fork;                     /* callbacks of a parent that its child can neither run nor find */
     uint64_t lifts;                            /* atomic: times that a server began to run above ordinary threads */
 };
-
-/* By which a thread notes that it queues to this server; servers that are there at once have different ones. */
-static inline uint32_t adopt_server_mark(const struct adopt_server *server)
-{
-    return (uint32_t)((uintptr_t)server / BASE_CACHE_LINE);
-}
 
 /* All flavours of the process. */
 struct adopt {
@@ -140,7 +133,7 @@ struct adopt {
     struct rtrcu_adopted *first; /* atomic */
     unsigned int exit_key;       /* of threads that end while they are registered */
     int32_t exit_error;          /* not 0: there is no key */
-    struct tally forking;        /* nobody begins a callback */
+    struct tally forking;        /* threads between prepare and parent handler */
     uint32_t fork_event;         /* atomic: futex */
 };
 
@@ -253,15 +246,12 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child);
 void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);
 
 /* No server begins a callback from here on; those that are inside one are waited for, for fork_wait_us. */
-struct tally_ticket adopt_pause(struct adopt *all);
-void adopt_resume(struct adopt *all, struct tally_ticket paused);
-/* @paused: of the pause before.  While the locks are held the pause is of this generation. */
-void adopt_before_fork(struct adopt *all, struct tally_ticket paused);
-static inline struct tally_ticket adopt_paused(const struct adopt *all)
-{
-    return tally_ticket_now(&all->forking);
-}
+void adopt_pause(struct adopt *all);
+void adopt_resume(struct adopt *all);
+void adopt_before_fork(struct adopt *all);
 void adopt_after_fork_parent(struct adopt *all);
 void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id);
+/* In a torn child, whose thread may wait: its wait ends. */
+void adopt_end_waits(struct adopt *all);
 
 #endif

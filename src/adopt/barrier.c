@@ -94,34 +94,25 @@ static bool urge_all(struct rtrcu_adopted *adopted)
     return all_run;
 }
 
-/* False: a handler has forked since @generation, and in the child a marker that a server had in hand may be nowhere. */
-static bool wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting, struct tally_ticket generation)
+static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 {
     uint32_t left;
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
-        if (!tally_ticket_is(generation, adopt_paused(adopted->all)))
-            return false;
         bool all_run = urge_all(adopted); /* in a fork's child they have to be made */
         adopt_rest(adopted, &waiting->left, left, all_run ? DRIVE_PATIENCE_NS : adopt_tick_ns(adopted));
     }
-    return true;
 }
 
 void adopt_barrier(struct rtrcu_adopted *adopted)
 {
-    bool reached_all = false;
-
     if (!adopt_may_wait(adopted, "rcu_barrier"))
         return;
 
     bool was_online = adopt_wait_begin(adopted, "rcu_barrier");
-    while (!reached_all) { /* as often as a handler forks */
-        struct tally_ticket generation = adopt_paused(adopted->all);
-        struct waiting *waiting = mark_all(adopted);
-        reached_all = wait_for(adopted, waiting, generation);
-        let_go(waiting);
-    }
+    struct waiting *waiting = mark_all(adopted);
+    wait_for(adopted, waiting);
+    let_go(waiting);
     adopt_wait_end(adopted, was_online);
 }
 

@@ -33,16 +33,12 @@ void adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callba
     adopt_server_call(in_use(adopted, is_waited_for(adopted)), head, func);
 }
 
-/* @server in @before's place, and the count of CPUs that have one by that: in a fork's child the count is taken anew,
- * so that no handler forks between.  False: another is there. */
+/* @server in @before's place, and the count of CPUs that have one.  False: another is there. */
 static bool change(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *before, struct adopt_server *server)
 {
-    sigset_t saved;
-    plat_signals_block(&saved);
     bool changed = rtrcu_compare_exchange(&adopted->of_cpu[cpu], &before, server);
     if (changed)
         rtrcu_fetch_add(&adopted->cpu_servers, server ? 1 : (uint32_t)-1);
-    plat_signals_restore(&saved);
     return changed;
 }
 

@@ -6,93 +6,54 @@
  */
 #include "adopt/adopt.h"
 
-/* A thread that forks looks so often whether the servers that are owed a turn have had it. */
-#define TURN_NAP_NS 100000
-
 static struct rtrcu_adopted *first(struct adopt *all)
 {
     return rtrcu_load_acquire(&all->first);
 }
 
-/* Is it so of a server whose thread is another than the calling one? */
-static bool is_any(struct rtrcu_adopted *adopted, bool (*is)(const struct adopt_server *))
+/* Is a server inside a batch, other than the one whose thread calls? */
+static bool others_serve(struct rtrcu_adopted *adopted)
 {
     bool found = false;
 
     lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        found |= is(server) && !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
+        found |= rtrcu_load_acquire(&server->serving) &&
+                 !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
     lock_release(&adopted->servers_lock);
 
     return found;
 }
 
-/* A callback is under way, or what is queued is being gathered. */
-static bool serves(const struct adopt_server *server)
+static void wait_for_callbacks(struct rtrcu_adopted *adopted, int64_t until)
 {
-    return rtrcu_load_acquire(&server->serving);
+    for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
+        uint32_t event = rtrcu_load_acquire(&adopted->all->fork_event);
+        if (!others_serve(adopted))
+            return;
+        adopt_rest(adopted, &adopted->all->fork_event, event, until - now);
+    }
 }
 
-/* A fork has held it off, and it has had no turn since. */
-static bool is_owed(const struct adopt_server *server)
+void adopt_pause(struct adopt *all)
 {
-    return rtrcu_load_relaxed(&server->owed) && !rtrcu_load_acquire(&server->ended);
-}
-
-static void forget_owed(struct rtrcu_adopted *adopted)
-{
-    lock_acquire(&adopted->servers_lock);
-    for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        rtrcu_store_relaxed(&server->owed, 0);
-    lock_release(&adopted->servers_lock);
-}
-
-/* Threads that fork all the time would hold servers off for ever, as give_turns() of drive/fork.c has it.  One that
- * does not come in time, whose lock may be the caller's, is not waited for again. */
-static void give_turns(struct rtrcu_adopted *adopted, int64_t wait_ns)
-{
-    int64_t now = plat_clock_now(), until = now + wait_ns;
-
-    for (; now < until && is_any(adopted, is_owed); now = plat_clock_now())
-        adopt_rest(adopted, &adopted->nap, 0, TURN_NAP_NS);
-    if (now >= until)
-        forget_owed(adopted);
-}
-
-struct tally_ticket adopt_pause(struct adopt *all)
-{
-    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
-        give_turns(adopted, config_now(all->config)->fork_wait_us * 1000);
-
-    struct tally_ticket paused = tally_raise(&all->forking);
     int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
 
-    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next) {
-        for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
-            uint32_t event = rtrcu_load_acquire(&all->fork_event);
-            if (!is_any(adopted, serves))
-                break;
-            adopt_rest(adopted, &all->fork_event, event, until - now);
-        }
-    }
-
-    return paused;
+    tally_raise(&all->forking);
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
+        wait_for_callbacks(adopted, until);
 }
 
-void adopt_resume(struct adopt *all, struct tally_ticket paused)
+/* Not more often than adopt_pause(): the program's calls around a fork may come without their partner. */
+void adopt_resume(struct adopt *all)
 {
-    (void)tally_lower(&all->forking, paused);
+    tally_lower_if_raised(&all->forking);
     rtrcu_fetch_add(&all->fork_event, 1);
     plat_futex_wake(&all->fork_event, INT32_MAX);
 }
 
-/* In the child of a handler that has forked since the pause there are no servers yet, and nobody counts as forking.
- * From here on no handler forks: drive_before_fork() has taken locks. */
-void adopt_before_fork(struct adopt *all, struct tally_ticket paused)
+void adopt_before_fork(struct adopt *all)
 {
-    if (!tally_ticket_is(paused, adopt_paused(all)))
-        (void)tally_raise(&all->forking);
-
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         lock_acquire_same_rank(&adopted->servers_lock);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
@@ -162,12 +123,9 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     rtrcu_store_relaxed(&server->event, 0);
     rtrcu_store_relaxed(&server->urgent, 0);
     rtrcu_store_relaxed(&server->ended, 0);
-    rtrcu_store_relaxed(&server->owed, 0);
-    rtrcu_store_relaxed(&server->stop, 0); /* who was freeing it is not here, or says so again */
+    rtrcu_store_relaxed(&server->stop, 0); /* the thread that was freeing it does not exist here */
+    server->held_off_ns = 0;
     server->joined_by_program = false;
-    /* A handler forks, behind which the calling thread finishes its link. */
-    if (rtrcu_load_relaxed(&rtrcu_self.pushing) == adopt_server_mark(server))
-        return;
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);
     /* What is left, and the callback in which the calling thread forks. */
@@ -177,13 +135,13 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
 
 static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
 {
-    lock_keep(&adopted->crank, old_thread_id);
+    lock_reset(&adopted->crank);
     lock_reset(&adopted->words_lock);
     lock_reset(&adopted->servers_lock);
 
     /* The grace period under way begins again: its cookie is still ahead. */
     rtrcu_fetch_and(&adopted->seq, ~SEQ_STATE_MASK);
-    tally_forget(&adopted->waiters);
+    tally_reset(&adopted->waiters);
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
 
     forget_readers(adopted);
@@ -197,9 +155,15 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
 
 void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
 {
-    tally_forget(&all->forking);
+    tally_reset(&all->forking);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         begin_anew(adopted, old_thread_id);
+}
+
+void adopt_end_waits(struct adopt *all)
+{
+    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
+        lock_reset(&adopted->crank);
 }
 
 /* ---- the program's own calls ---- */
@@ -212,12 +176,18 @@ static struct rtrcu_fork_hooks *hooks_of(struct rtrcu_adopted *adopted)
     return hooks;
 }
 
+static void run_hook(void (*hook)(void *priv), void *priv)
+{
+    CALL_PROGRAM();
+    hook(priv);
+}
+
 void adopt_fork_begins(struct rtrcu_adopted *adopted)
 {
-    adopted->paused = adopt_pause(adopted->all);
+    adopt_pause(adopted->all);
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
     if (hooks)
-        hooks->before_fork(hooks->priv);
+        run_hook(hooks->before_fork, hooks->priv);
 }
 
 /* In the child pthread_atfork() has resumed the servers already, and those whose callbacks wait have no thread yet. */
@@ -226,12 +196,12 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
 
     if (hooks && child)
-        hooks->after_fork_child(hooks->priv);
+        run_hook(hooks->after_fork_child, hooks->priv);
     else if (hooks)
-        hooks->after_fork_parent(hooks->priv);
+        run_hook(hooks->after_fork_parent, hooks->priv);
 
     if (!child) {
-        adopt_resume(adopted->all, adopted->paused);
+        adopt_resume(adopted->all);
         return;
     }
 

@@ -190,6 +190,7 @@ static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
     if (!clear) {
         bool went = reader_away_begin();
         plat_futex_wait_shared(futex, WAKE_ME, fenced ? timeout_ns : adopt_tick_ns(adopted));
+        call_check();
         if (went)
             reader_away_end(adopted->all->registry);
         clear = poll_readers(adopted) == 0;
@@ -231,8 +232,7 @@ static void begin(struct rtrcu_adopted *adopted)
     rtrcu_fence_full();
 }
 
-/* In the child of a handler that has forked meanwhile nothing is under way, and nothing ends: adopt_wait() begins anew.
- * [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
+/* [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
  * to be reached once more: their sections' loads are done behind this. */
 static void adopt_end(struct rtrcu_adopted *adopted)
 {
@@ -240,9 +240,8 @@ static void adopt_end(struct rtrcu_adopted *adopted)
         fence_surely(adopted);
 
     rtrcu_tsan_acquire(adopted->flavour.generation);
-    uint64_t seq = rtrcu_load_relaxed(&adopted->seq);
-    if (seq_is_running(seq) && rtrcu_compare_exchange(&adopted->seq, &seq, seq_ended(seq)))
-        rtrcu_count_add(&adopted->completed, 1);
+    rtrcu_store_release(&adopted->seq, seq_ended(rtrcu_load_relaxed(&adopted->seq)));
+    rtrcu_count_add(&adopted->completed, 1);
 }
 
 static void turn(struct rtrcu_adopted *adopted)
@@ -296,9 +295,9 @@ void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
             continue;
         }
 
-        struct tally_ticket ticket = tally_raise(&adopted->waiters);
+        tally_raise(&adopted->waiters);
         adopt_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
-        (void)tally_lower(&adopted->waiters, ticket);
+        (void)tally_lower(&adopted->waiters);
     }
 }
 

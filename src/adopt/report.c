@@ -134,7 +134,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("adopted.kind", struct rtrcu_adopted, kind),
     INSIDE_FIELD("adopted.seq", struct rtrcu_adopted, seq),
     INSIDE_FIELD("adopted.began_ns", struct rtrcu_adopted, began_ns),
-    INSIDE_TALLY("adopted.waiters", struct rtrcu_adopted, waiters),
+    INSIDE_FIELD("adopted.waiters", struct rtrcu_adopted, waiters),
     INSIDE_FIELD("adopted.completed", struct rtrcu_adopted, completed),
     INSIDE_FIELD("adopted.busy", struct rtrcu_adopted, busy),
     INSIDE_FIELD("adopted.longest_ns", struct rtrcu_adopted, longest_ns),

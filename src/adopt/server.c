@@ -104,39 +104,44 @@ static void end_batch(struct adopt_server *server)
     }
 }
 
-/* A fork's prepare handler waits until no callback is under way; true: one may be begun.  A forker that saw us
- * meanwhile is told as behind a batch. */
-static bool begin_batch(struct adopt_server *server)
+/* May a batch begin although a thread forks?  Forks have held it off for longer than fork_wait_us: so threads that fork
+ * all the time do not keep callbacks from running. */
+static bool is_held_off_for_long(const struct adopt_server *server)
+{
+    int64_t wait_ns = config_now(server->adopted->all->config)->fork_wait_us * 1000;
+    return server->held_off_ns && plat_clock_now() - server->held_off_ns > wait_ns;
+}
+
+/* A fork's prepare handler waits until no callback is under way; true: one may be begun, @anyway: although a thread
+ * forks.  A forker that saw us meanwhile is told as after a batch. */
+static bool begin_batch(struct adopt_server *server, bool *anyway)
 {
     struct adopt *all = server->adopted->all;
     uint32_t event = rtrcu_load_acquire(&all->fork_event);
+    *anyway = is_held_off_for_long(server);
 
-    if (!tally_acquire(&all->forking)) {
+    if (*anyway || !tally_acquire(&all->forking)) {
         rtrcu_exchange(&server->serving, 1);
-        if (!tally_acquire(&all->forking)) {
-            rtrcu_store_relaxed(&server->owed, 0);
+        if (*anyway || !tally_acquire(&all->forking)) {
+            server->held_off_ns = 0;
             return true;
         }
         end_batch(server);
     }
 
-    rtrcu_store_relaxed(&server->owed, 1);
+    if (!server->held_off_ns)
+        server->held_off_ns = plat_clock_now();
     adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
     return false;
 }
 
-/* A forker that comes in the midst of it would have a child in which what is taken is nowhere: another thread waits,
- * and no handler comes, not even in a fork's child, where signals are let in. */
+/* Under the lock, which a forker holds: otherwise its child would have what is taken nowhere. */
 static void gather(struct adopt_server *server)
 {
-    sigset_t saved;
     for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue); looks++) { /* ends when its producer goes on */
-        if (!begin_batch(server))
-            continue;
-        plat_signals_block(&saved);
+        lock_acquire(&server->adopted->servers_lock);
         bool taken = take(server);
-        plat_signals_restore(&saved);
-        end_batch(server);
+        lock_release(&server->adopted->servers_lock);
         if (taken)
             return;
         let_it_finish(server, looks);
@@ -173,14 +178,20 @@ static void lift(struct adopt_server *server)
     (void)plat_sched_set(0, flood ? DRIVE_LIFTED_NICE : nice);
 }
 
-static void run_some(struct adopt_server *server)
+static void run(struct rcu_head *head)
+{
+    CALL_PROGRAM();
+    head->func(head);
+}
+
+static void run_some(struct adopt_server *server, bool anyway)
 {
     const struct tally *forking = &server->adopted->all->forking;
     struct rcu_head *head;
     uint64_t count = 0;
-    while (count < BATCH && !tally_read(forking) && (head = next_of(server, forking))) {
+    while (count < BATCH && (anyway || !tally_read(forking)) && (head = next_of(server, forking))) {
         invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
-        head->func(head);
+        run(head);
         rtrcu_count_add(&server->invoked, 1);
         count++;
     }
@@ -192,13 +203,14 @@ static void run_all(struct adopt_server *server)
     bool qsbr = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
 
     while (!cbchain_is_empty(&server->batch)) {
-        if (!begin_batch(server))
+        bool anyway;
+        if (!begin_batch(server, &anyway))
             continue;
 
         lift(server);
         if (qsbr)
             adopt_online(adopted);
-        run_some(server);
+        run_some(server, anyway);
         if (qsbr)
             adopt_offline(adopted);
 
@@ -241,6 +253,7 @@ static void *server_body(void *argument)
     struct rtrcu_adopted *adopted = server->adopted;
 
     reader_self_set(READER_STATE_OURS);
+    call_begin(); /* a handler that forks here leaves a child without this thread's other half */
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
 
@@ -257,6 +270,7 @@ static void *server_body(void *argument)
     while (serve(server)) /* ends when it is freed */
         ;
 
+    call_end();
     /* From here on it is no server's: its destructors may queue callbacks, wait for them, and fork. */
     struct rtrcu_adopted_reader *self = adopt_self(adopted);
     if (self) { /* bp: unless a callback has unregistered it */
@@ -288,7 +302,7 @@ static bool make_thread(struct adopt_server *server)
     return !error;
 }
 
-/* No handler forks between: the child, which begins all servers anew, would have two threads for this one. */
+/* No handler runs between claim and thread: it might wait for the thread. */
 bool adopt_server_start(struct adopt_server *server)
 {
     sigset_t saved;
@@ -368,11 +382,8 @@ static __attribute__((noinline)) void call_slow(struct adopt_server *server, boo
  * the thread that made it so looks whether the server sleeps. */
 void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
 {
-    uint32_t pushing = rtrcu_load_relaxed(&rtrcu_self.pushing); /* not 0 in a handler that interrupted us */
     head->func = func;
-    rtrcu_store_relaxed(&rtrcu_self.pushing, adopt_server_mark(server));
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
-    rtrcu_store_release(&rtrcu_self.pushing, pushing);
     bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;
 
     if (first || looks || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
@@ -442,33 +453,26 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
  * is seen here that one is made: both by updates.  Who sees it shows that it makes one for a moment all the same. */
 static bool has_stopped(struct adopt_server *server)
 {
-    rtrcu_exchange(&server->stop, 1); /* again: a handler may have forked, and the child has begun it anew */
+    rtrcu_exchange(&server->stop, 1);
     wake(server);
     return rtrcu_load_acquire(&server->state) == DRIVE_NONE || rtrcu_load_acquire(&server->ended);
 }
 
-/* No handler forks behind the last look.  Its thread is waited for last: a destructor there may wait for callbacks,
+/* Its thread is waited for last: a destructor there may wait for callbacks,
  * which a server that is listed and has no thread would never run. */
 void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
-    sigset_t saved;
     if (!server || server == &adopted->ordinary)
         return;
 
     int cancel = plat_cancel_hold();
-    plat_signals_block(&saved);
-    while (!has_stopped(server)) {
-        plat_signals_restore(&saved);
+    while (!has_stopped(server)) /* ends when its thread has run its batch */
         adopt_rest(adopted, &server->ended, 0, DRIVE_PATIENCE_NS);
-        plat_signals_block(&saved);
-    }
 
     hand_over(adopted, server);
     if (rtrcu_load_acquire(&server->ended) && !server->joined_by_program)
         plat_thread_join(&server->thread);
     plat_mem_release(server, sizeof(*server));
-
-    plat_signals_restore(&saved);
     plat_cancel_restore(cancel);
 }
 

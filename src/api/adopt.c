@@ -9,6 +9,7 @@
 
 static void on_exit_of_thread(void *adopt)
 {
+    CALL_SCOPE();
     adopt_thread_exits(adopt);
 }
 
@@ -24,12 +25,14 @@ struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
 
 void rtrcu_adopt_register(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     if (!adopt_register(adopted))
         plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_number());
 }
 
 void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_unregister(adopted);
 }
 
@@ -52,11 +55,13 @@ void rtrcu_adopt_online(struct rtrcu_adopted *adopted)
 
 void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_synchronize(adopted, "synchronize_rcu");
 }
 
 uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     return adopt_start_poll(adopted);
 }
 
@@ -67,6 +72,7 @@ bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
 
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_barrier(adopted);
 }
 
@@ -74,11 +80,13 @@ void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)
 
 void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
 {
+    CALL_SCOPE();
     adopt_call(adopted, head, func);
 }
 
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
+    CALL_SCOPE();
     adopt_defer(adopted, func, p);
 }
 
@@ -91,6 +99,7 @@ static int answer(int error)
 
 struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
 {
+    CALL_SCOPE();
     struct adopt_server *server = adopt_server_create(adopted, flags, cpu);
     if (!server)
         errno = ENOMEM;
@@ -99,6 +108,7 @@ struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, un
 
 void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
+    CALL_SCOPE();
     bool was_online = adopt_wait_begin(adopted, "call_rcu_data_free");
     adopt_server_free(adopted, server);
     adopt_wait_end(adopted, was_online);
@@ -106,6 +116,7 @@ void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server 
 
 struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     return adopt_server_default(adopted);
 }
 
@@ -121,6 +132,7 @@ struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, in
 
 int rtrcu_adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
 {
+    CALL_SCOPE();
     return answer(adopt_server_set_cpu(adopted, cpu, server));
 }
 
@@ -131,23 +143,27 @@ struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted)
 
 void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
+    CALL_SCOPE();
     if (!adopt_server_set_thread(adopted, server))
         plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_number());
 }
 
 unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
+    CALL_SCOPE();
     (void)adopted;
     return adopt_server_thread(server);
 }
 
 int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
 {
+    CALL_SCOPE();
     return answer(adopt_servers_create_all(adopted, flags));
 }
 
 void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_servers_free_all(adopted);
 }
 
@@ -160,21 +176,25 @@ bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)
 
 void rtrcu_adopt_before_fork(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_fork_begins(adopted);
 }
 
 void rtrcu_adopt_after_fork_parent(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_fork_ends(adopted, false);
 }
 
 void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted)
 {
+    CALL_SCOPE();
     adopt_fork_ends(adopted, true);
 }
 
 void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
+    CALL_SCOPE();
     adopt_hooks(adopted, hooks, add);
 }
 

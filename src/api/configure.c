@@ -113,6 +113,7 @@ static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, s
 
 int rtrcu_configure(const struct rtrcu_config *config)
 {
+    CALL_SCOPE();
     struct domain *domain = &rtrcu_domain;
     struct config_message why;
     bool was_online = api_wait_begin("rtrcu_configure");

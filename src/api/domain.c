@@ -40,6 +40,7 @@ static void on_thread_exit(void *self)
     if (handler && section_nesting() != 0)
         handler();
 
+    CALL_SCOPE();
     callback_thread_ends(&rtrcu_domain.cb);
     api_leave(true);
 
@@ -54,41 +55,60 @@ static void arm_main(struct domain *domain)
         (void)reader_exit_reserve(&domain->registry);
 }
 
+/* The fork would wait for a lock of these ranks, which the interrupted call holds. */
+#define FORK_LOCKS (UINT32_MAX << LOCK_RANK_QUEUES)
+
 static void on_fork_prepare(void)
 {
-    struct tally_ticket paused = adopt_pause(&rtrcu_domain.adopt);
+    if (lock_any_held(FORK_LOCKS))
+        plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
+                 lock_thread_number());
+
+    CALL_SCOPE();
+    adopt_pause(&rtrcu_domain.adopt);
     drive_before_fork(&rtrcu_domain.drive);
-    adopt_before_fork(&rtrcu_domain.adopt, paused);
+    adopt_before_fork(&rtrcu_domain.adopt);
 }
 
 static void on_fork_parent(void)
 {
-    struct tally_ticket paused = adopt_paused(&rtrcu_domain.adopt); /* while the locks are held, it is the forker's */
-
+    CALL_SCOPE();
     adopt_after_fork_parent(&rtrcu_domain.adopt);
     drive_after_fork_parent(&rtrcu_domain.drive);
-    adopt_resume(&rtrcu_domain.adopt, paused);
+    adopt_resume(&rtrcu_domain.adopt);
 }
 
-/* The forking thread is the child's only one.  Threads are made again when first needed, not here.  No handler forks
- * in the midst of it. */
+/* A torn child may only exec(): nothing is repaired, but its thread must not wait for ever. */
+static void end_waits(struct domain *domain)
+{
+    lock_reset(&domain->config_lock);
+    drive_end_waits(&domain->drive);
+    adopt_end_waits(&domain->adopt);
+}
+
+/* The forking thread is the child's only one.  Threads are made again when first needed, not here. */
 static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
     sigset_t blocked;
+    if (call_after_fork_child()) {
+        end_waits(domain);
+        return;
+    }
+
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
     if (reader_self_is(READER_STATE_OURS)) /* what it starts, and its own children, have the mask of the program */
         blocked = drive_home(&domain->drive)->signals;
     reader_self_clear(READER_STATE_OURS);
 
-    lock_keep(&domain->config_lock, old_thread_id);
+    lock_reset(&domain->config_lock);
     reader_after_fork_child(&domain->registry, reader_self());
     parked_after_fork_child(&domain->registry);
-    gp_after_fork_child(&domain->gp, old_thread_id);
+    gp_after_fork_child(&domain->gp);
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
-    drive_after_fork_child(&domain->drive, old_thread_id, &blocked);
+    drive_after_fork_child(&domain->drive, old_thread_id);
     adopt_after_fork_child(&domain->adopt, old_thread_id);
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)

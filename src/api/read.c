@@ -7,6 +7,7 @@
 
 void rtrcu_read_lock_slow(void)
 {
+    CALL_SCOPE();
     api_init();
     section_lock_slow(&rtrcu_domain.gp);
 }
@@ -40,6 +41,7 @@ static int64_t step_within(int64_t budget_ns, bool asked)
 
 void rtrcu_read_unlock_slow(void)
 {
+    CALL_SCOPE();
     drive_perform(&rtrcu_domain.drive, section_unlock_slow(&rtrcu_domain.gp));
 }
 
@@ -80,6 +82,7 @@ static uint64_t invoke_own(int64_t budget_ns)
 
 void rtrcu_quiescent_state_slow(void)
 {
+    CALL_SCOPE();
     drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
     invoke_own(step_within(0, false));
     callback_ask_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
@@ -87,6 +90,7 @@ void rtrcu_quiescent_state_slow(void)
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 {
+    CALL_SCOPE();
     return (unsigned long)invoke_own(step_within(budget_ns, true));
 }
 
@@ -99,6 +103,7 @@ static void look_for_what_is_left(void)
 
 int rtrcu_register_thread(unsigned int flags)
 {
+    CALL_SCOPE();
     api_init();
 
     if (flags & ~(RTRCU_QSBR | RTRCU_DEADLINE))
@@ -126,6 +131,7 @@ int rtrcu_register_thread(unsigned int flags)
 
 int rtrcu_unregister_thread(void)
 {
+    CALL_SCOPE();
     if (section_nesting() != 0)
         return -EBUSY;
     api_leave(false);
@@ -134,12 +140,14 @@ int rtrcu_unregister_thread(void)
 
 void rtrcu_thread_online(void)
 {
+    CALL_SCOPE();
     section_online(&rtrcu_domain.gp);
     look_for_what_is_left();
 }
 
 void rtrcu_thread_offline(void)
 {
+    CALL_SCOPE();
     struct drive_share none = {.ns = 0};
     drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
     if (step(&none, false))
@@ -149,6 +157,7 @@ void rtrcu_thread_offline(void)
 /* It holds until the thread ends, of which a thread that does not read must be told too. */
 void rtrcu_rt_awake(bool awake)
 {
+    CALL_SCOPE();
     if (awake && reader_self_is(READER_STATE_GONE))
         return;
     if (awake && !reader_self() && reader_exit_reserve(&rtrcu_domain.registry) != 0)

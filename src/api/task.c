@@ -12,6 +12,7 @@ void rtrcu_task_init(struct rcu_task *task, const char *name)
 
 void rtrcu_task_park(struct rcu_task *task)
 {
+    CALL_SCOPE();
     struct domain *domain = &rtrcu_domain;
     bool own_list = config_now(&domain->config)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
     drive_perform(&domain->drive, section_task_park(&domain->gp, task, own_list));
@@ -19,11 +20,13 @@ void rtrcu_task_park(struct rcu_task *task)
 
 void rtrcu_task_resume(struct rcu_task *task)
 {
+    CALL_SCOPE();
     section_task_resume(&rtrcu_domain.gp, task);
 }
 
 void rtrcu_task_list(struct rcu_task *task)
 {
+    CALL_SCOPE();
     struct domain *domain = &rtrcu_domain;
     bool own_list = config_now(&domain->config)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
     drive_perform(&domain->drive, section_task_list(&domain->gp, task, own_list));
@@ -31,11 +34,13 @@ void rtrcu_task_list(struct rcu_task *task)
 
 void rtrcu_task_unlist(struct rcu_task *task)
 {
+    CALL_SCOPE();
     drive_perform(&rtrcu_domain.drive, section_task_unlist(&rtrcu_domain.gp, task));
 }
 
 void rtrcu_task_exit(struct rcu_task *task)
 {
+    CALL_SCOPE();
     drive_perform(&rtrcu_domain.drive, section_task_exit(&rtrcu_domain.gp, task));
 }
 

@@ -49,6 +49,7 @@ static enum gp_kind kind_in_force(enum gp_kind asked)
 
 static void synchronize(enum gp_kind asked, const char *call)
 {
+    CALL_SCOPE();
     struct drive *drive = &rtrcu_domain.drive;
     bool was_online = api_wait_begin(call);
     enum gp_kind kind = kind_in_force(asked);
@@ -80,6 +81,7 @@ uint64_t rtrcu_get_state_expedited(void)
 
 uint64_t rtrcu_start_poll_expedited(void)
 {
+    CALL_SCOPE();
     uint64_t cookie = rtrcu_get_state_expedited();
     drive_start_expedited(&rtrcu_domain.drive, cookie);
     return cookie;
@@ -120,6 +122,7 @@ static bool poll_state(enum gp_kind kind, uint64_t cookie)
     if (gp_reached(&rtrcu_domain.gp, kind, cookie))
         return true;
 
+    CALL_SCOPE();
     bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : drive_expedited_is_left(drive);
     if (!left || drive_runs(drive))
         return false;
@@ -141,6 +144,7 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie)
     if (gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, cookie))
         return;
 
+    CALL_SCOPE();
     bool was_online = api_wait_begin("cond_synchronize_rcu_expedited");
     drive_synchronize_expedited(&rtrcu_domain.drive, cookie);
     api_wait_end(was_online);
@@ -154,6 +158,7 @@ uint64_t rtrcu_get_state(void)
 
 uint64_t rtrcu_start_poll(void)
 {
+    CALL_SCOPE();
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
     drive_start_in_call(&rtrcu_domain.drive); /* a fork's child may have none, for what the parent asked for already */
@@ -171,6 +176,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
     if (gp_reached(&rtrcu_domain.gp, GP_NORMAL, cookie))
         return;
 
+    CALL_SCOPE();
     bool was_online = api_wait_begin("cond_synchronize_rcu");
     drive_synchronize(&rtrcu_domain.drive, GP_NORMAL, cookie);
     api_wait_end(was_online);
@@ -226,6 +232,7 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = queue_of(own);
 
+    CALL_SCOPE();
     drive_start_in_call(&domain->drive);
 
     if (seen & CALLBACK_FIRST)
@@ -274,6 +281,7 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 /* Nothing is queued; but who serves what is there may be missing, and the caller tries until somebody does. */
 static __attribute__((noinline)) int call_later(struct reader_record *record)
 {
+    CALL_SCOPE();
     drive_start_in_call(&rtrcu_domain.drive);
     push(&rtrcu_domain, record, CALLBACK_FULL);
     return -EAGAIN;
@@ -294,16 +302,24 @@ int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
     return 0;
 }
 
+static bool call_direct(struct rcu_head *head, rcu_callback_t func, bool in_handler)
+{
+    CALL_SCOPE();
+    api_init();
+    return callback_direct(&rtrcu_domain.cb, head, func, in_handler);
+}
+
 void rtrcu_call_rt(struct rcu_head *head, rcu_callback_t func, bool in_handler)
 {
-    api_init();
-    if (!func || !callback_direct(&rtrcu_domain.cb, head, func, in_handler))
+    if (!func || !call_direct(head, func, in_handler))
         rtrcu_call(head, func);
 }
 
 void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call(head, func);
+
+    CALL_SCOPE();
     drive_wake(&rtrcu_domain.drive, true);
 }
 
@@ -356,6 +372,7 @@ static void end_wait(bool *was_online)
 
 void rtrcu_barrier(void)
 {
+    CALL_SCOPE();
     bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin("rcu_barrier");
     if (reader_self_is(READER_STATE_CALLBACK))
         plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");

@@ -112,6 +112,7 @@ static void after_fork_child(void)
 /* One set for all hash tables.  It is asked before the library's own handlers, which come first from here on. */
 static void add_hooks(struct rtrcu_fork_hooks *hooks)
 {
+    CALL_SCOPE();
     struct domain_hooks *own = &rtrcu_domain.hooks;
     api_init();
 
@@ -129,6 +130,7 @@ static void add_hooks(struct rtrcu_fork_hooks *hooks)
 /* The set stays, for a fork that is under way. */
 static void remove_hooks(struct rtrcu_fork_hooks *hooks)
 {
+    CALL_SCOPE();
     struct domain_hooks *own = &rtrcu_domain.hooks;
     (void)hooks;
 

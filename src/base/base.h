@@ -6,6 +6,7 @@
 #ifndef RTRCU_BASE_BASE_H
 #define RTRCU_BASE_BASE_H
 
+#include "base/call.h"
 #include "base/check.h"
 #include "base/complaint.h"
 #include "base/counter.h"

@@ -44,9 +44,6 @@ static_assert(offsetof(struct inside_field, offset) == INSIDE_NAME, "docs/inside
 /* A word or a struct in its place. */
 #define INSIDE_FIELD(name, type, field)                                                                                \
     INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field), INSIDE_BYTES(type, field), 1)
-/* How many a tally says: the low half of its word. */
-#define INSIDE_TALLY(name, type, field)                                                                                \
-    INSIDE_ENTRY(name, type, field, (uint32_t)sizeof(uint32_t), INSIDE_BYTES(type, field), 1)
 /* An array in its place. */
 #define INSIDE_ARRAY(name, type, field)                                                                                \
     INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field[0]), INSIDE_BYTES(type, field[0]),                        \

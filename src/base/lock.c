@@ -4,11 +4,10 @@
  * tested by: test/unit/base/lock.cc
  */
 #include "base/lock.h"
+#include "base/call.h"
 
 /* Futex words hold a thread id in their low 30 bits; see futex(2). */
 #define OWNER_MASK UINT32_C(0x3fffffff)
-/* Ranks within which a handler may fork. */
-#define KEPT (1u << LOCK_RANK_CONFIG | 1u << LOCK_RANK_CRANK)
 /* How long to leave the CPU to an owner that cannot be waited for. */
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
@@ -26,7 +25,7 @@ struct plat_tid lock_after_fork_child(void)
 {
     struct plat_tid old = {rtrcu_load_relaxed(&rtrcu_self.thread_id)};
     rtrcu_store_relaxed(&rtrcu_self.thread_id, 0);
-    rtrcu_self.locks_held &= KEPT;
+    rtrcu_self.locks_held = 0;
     return old;
 }
 
@@ -42,23 +41,9 @@ void lock_reset(struct lock *lock)
     rtrcu_store_relaxed(&lock->word, 0);
 }
 
-void lock_keep(struct lock *lock, struct plat_tid old_thread_id)
-{
-    struct plat_tid owner = {rtrcu_load_relaxed(&lock->word) & OWNER_MASK};
-    bool mine = !plat_tid_is_nobody(owner) && plat_tid_is(owner, old_thread_id);
-
-    check((KEPT >> lock->rank) & 1);
-    rtrcu_store_relaxed(&lock->word, mine ? lock_thread_number() : 0);
-}
-
 bool lock_is_mine(const struct lock *lock)
 {
-    uint32_t me, owner;
-    do { /* as often as a handler forks */
-        me = lock_thread_number();
-        owner = rtrcu_load_relaxed(&lock->word) & OWNER_MASK;
-    } while (me != lock_thread_number());
-    return owner == me;
+    return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_number();
 }
 
 /* Before the lock is taken: a handler must not find it taken by its own thread and not noted.  Returns what was noted
@@ -88,23 +73,10 @@ static void taken(struct lock *lock, uint32_t before)
     lock->beside = before & UINT32_C(1) << lock->rank;
 }
 
-/* A handler that forks before the lock is taken leaves a child in which it is taken under an old id; behind that,
- * lock_keep() has put it right. */
-static void put_right(struct lock *lock, uint32_t taken_as)
-{
-    uint32_t me = lock_thread_number(), word = rtrcu_load_relaxed(&lock->word);
-    while (taken_as != me && (word & OWNER_MASK) == taken_as &&
-           !rtrcu_compare_exchange(&lock->word, &word, (word & ~OWNER_MASK) | me))
-        ; /* each failure means that another thread has begun to wait */
-}
-
 static bool take(struct lock *lock)
 {
-    uint32_t nobody = 0, me = lock_thread_number();
-    bool took = rtrcu_compare_exchange(&lock->word, &nobody, me);
-    if (took && me != lock_thread_number())
-        put_right(lock, me);
-    return took;
+    uint32_t nobody = 0;
+    return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_number());
 }
 
 /* The owner does not run on the kernel's advice: look again and again, and leave the CPU to it meanwhile.  That is what
@@ -123,6 +95,7 @@ static void acquire(struct lock *lock, uint32_t before)
 
     while (!take(lock)) { /* ends when the owner releases; the kernel boosts the owner meanwhile */
         int error = plat_futex_lock_pi(&lock->word, PLAT_FOREVER);
+        call_check(); /* in a torn child the kernel has gone on with the wait */
         if (!error)
             break;
 
@@ -160,6 +133,7 @@ bool lock_try(struct lock *lock)
 /* Where handing over to a waiter is refused the word becomes free all the same: waiters look again. */
 void lock_release(struct lock *lock)
 {
+    call_check(); /* a torn child holds none */
     must_hold(lock);
     bool beside = lock->beside;
 
@@ -173,16 +147,8 @@ void lock_release(struct lock *lock)
         unnote(rtrcu_self.locks_held & ~(UINT32_C(1) << lock->rank));
 }
 
-/* A handler that forks between any two of these leaves a word that is nobody's, or another's: neither an update nor the
- * kernel, which looks at the owner, changes it then. */
 void lock_release_if_mine(struct lock *lock)
 {
-    uint32_t mine = lock_thread_number(), seen = mine;
-
-    rtrcu_tsan_release(lock);
-    if (!rtrcu_compare_exchange(&lock->word, &seen, 0) && (seen & OWNER_MASK) == mine &&
-        plat_futex_unlock_pi(&lock->word) != 0)
-        (void)rtrcu_compare_exchange(&lock->word, &seen, 0);
-
-    unnote(rtrcu_self.locks_held & ~(UINT32_C(1) << lock->rank));
+    if (lock_is_mine(lock))
+        lock_release(lock);
 }

@@ -51,8 +51,7 @@ bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);
 /* Does the calling thread hold it? */
 bool lock_is_mine(const struct lock *lock);
-/* In a fork's child: it holds none but those of lock_keep(), and has another id.  Returns the old one, nobody = it had
- * not asked for it. */
+/* In a fork's child: it holds none, and has another id.  Returns the old one, nobody = it had not asked for it. */
 struct plat_tid lock_after_fork_child(void);
 /* Does the calling thread hold, or is it taking, a lock of one of @ranks (bits)? */
 static inline bool lock_any_held(uint32_t ranks)
@@ -61,11 +60,7 @@ static inline bool lock_any_held(uint32_t ranks)
 }
 /* After fork, in the child: nobody else is left to hold it. */
 void lock_reset(struct lock *lock);
-/* The same of one that a handler may have interrupted the holder of, who goes on with it: the calling thread, which had
- * @old_thread_id, keeps it. */
-void lock_keep(struct lock *lock, struct plat_tid old_thread_id);
-
-/* Release one that lock_reset() may have taken from the calling thread, in the child of a handler of its own: then
+/* Release one that lock_reset() may have taken from the calling thread, in the child of a callback that it ran: then
  * nothing is done. */
 void lock_release_if_mine(struct lock *lock);
 

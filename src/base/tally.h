@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tallies: how many are at something now, as a fork's child counts it anew.
+/* Tallies: the number of threads that do something at the moment.
  *
- * A thread raises a tally, and lowers it when it is through.  Its signal handler may fork in between: the child's tally
- * says what is there in the child, and the thread, which goes on in both, must not take from it what it gave to the
- * parent's.  So one word has the number and the generation, which counts how often the tally was forgotten, and a raise
- * belongs to its generation:
- *
- *  bits 0..31   how many
- *  bits 32..63  the generation
- *
- *  the fork comes before the raise:   the raise finds the child's generation, and what it adds is lowered again
- *  it comes between the two:          the lowering finds another generation, and changes nothing
- *  it comes behind the lowering:      nothing is left to be done
- *
- * Each is one update of the word, so no fork comes in the midst of one.
- *
- * INV-BA1: a tally is lowered once at most for each raise of its generation.
+ * INV-BA1: a tally is lowered at most once for each time that it was raised.
  */
 #ifndef RTRCU_BASE_TALLY_H
 #define RTRCU_BASE_TALLY_H
@@ -23,81 +9,53 @@
 #include "base/check.h"
 
 struct tally {
-    uint64_t word; /* atomic: see above */
+    uint32_t number; /* atomic */
 };
 
-/* Value: when a tally was raised. */
-struct tally_ticket {
-    uint32_t generation;
-};
-
-static inline uint32_t tally_number(uint64_t word)
-{
-    return (uint32_t)word;
-}
-
-static inline struct tally_ticket tally_ticket_of(uint64_t word)
-{
-    return (struct tally_ticket){(uint32_t)(word >> 32)};
-}
-
-static inline bool tally_ticket_is(struct tally_ticket a, struct tally_ticket b)
-{
-    return a.generation == b.generation;
-}
-
-/* How many; a hint. */
+/* A hint. */
 static inline uint32_t tally_read(const struct tally *tally)
 {
-    return tally_number(rtrcu_load_relaxed(&tally->word));
+    return rtrcu_load_relaxed(&tally->number);
 }
 
-/* The same; an acquire of what those did who lowered it. */
+/* Acquire load: synchronizes with every tally_lower(). */
 static inline uint32_t tally_acquire(const struct tally *tally)
 {
-    return tally_number(rtrcu_load_acquire(&tally->word));
+    return rtrcu_load_acquire(&tally->number);
 }
 
-/* Number and generation, for tally_raise_from(). */
-static inline uint64_t tally_look(const struct tally *tally)
+/* Wait-free.  A full fence. */
+static inline void tally_raise(struct tally *tally)
 {
-    return rtrcu_load_relaxed(&tally->word);
+    rtrcu_fetch_add(&tally->number, 1);
 }
 
-/* The ticket of a raise that is there, by whoever is sure that no fork comes before its use. */
-static inline struct tally_ticket tally_ticket_now(const struct tally *tally)
+/* Raise it if it is still *@seen; otherwise false, and *@seen is its present value. */
+static inline bool tally_raise_from(struct tally *tally, uint32_t *seen)
 {
-    return tally_ticket_of(rtrcu_load_relaxed(&tally->word));
+    return rtrcu_compare_exchange(&tally->number, seen, *seen + 1);
 }
 
-/* Wait-free. */
-static inline struct tally_ticket tally_raise(struct tally *tally)
+/* Returns its value before.  A full fence. */
+static inline uint32_t tally_lower(struct tally *tally)
 {
-    return tally_ticket_of(rtrcu_fetch_add(&tally->word, 1));
+    uint32_t before = rtrcu_fetch_add(&tally->number, (uint32_t)-1);
+    invariant("INV-BA1", before != 0);
+    return before;
 }
 
-/* Raise it if it is still as it was *@seen; else false, and *@seen is what it is. */
-static inline bool tally_raise_from(struct tally *tally, uint64_t *seen)
+/* As tally_lower(), but a tally of 0 stays 0. */
+static inline void tally_lower_if_raised(struct tally *tally)
 {
-    return rtrcu_compare_exchange(&tally->word, seen, *seen + 1);
+    uint32_t seen = tally_read(tally);
+    while (seen && !rtrcu_compare_exchange(&tally->number, &seen, seen - 1))
+        ; /* each failure means that another thread has raised or lowered it */
 }
 
-/* Returns what it was before; 0: it has been forgotten since @ticket, and is as it was. */
-static inline uint32_t tally_lower(struct tally *tally, struct tally_ticket ticket)
+/* In a fork's child: no thread does it. */
+static inline void tally_reset(struct tally *tally)
 {
-    uint64_t seen = rtrcu_load_relaxed(&tally->word);
-    do { /* each failure means that another thread has raised or lowered it, or that a handler of this one forked */
-        if (!tally_ticket_is(tally_ticket_of(seen), ticket))
-            return 0;
-        invariant("INV-BA1", tally_number(seen) != 0);
-    } while (!rtrcu_compare_exchange(&tally->word, &seen, seen - 1));
-    return tally_number(seen);
-}
-
-/* In a fork's child: nobody is at it, and no raise before counts any more. */
-static inline void tally_forget(struct tally *tally)
-{
-    rtrcu_store_relaxed(&tally->word, (uint64_t)(tally_ticket_now(tally).generation + 1) << 32);
+    rtrcu_store_relaxed(&tally->number, 0);
 }
 
 #endif

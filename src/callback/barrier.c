@@ -7,19 +7,14 @@
  */
 #include "callback/callback.h"
 
-struct tally_ticket callback_barrier_begin(struct callback *cb)
+void callback_barrier_begin(struct callback *cb)
 {
-    return tally_raise(&cb->barriers);
+    tally_raise(&cb->barriers);
 }
 
-struct tally_ticket callback_barrier_still(struct callback *cb, struct tally_ticket ticket)
+void callback_barrier_end(struct callback *cb)
 {
-    return tally_ticket_is(ticket, tally_ticket_now(&cb->barriers)) ? ticket : callback_barrier_begin(cb);
-}
-
-void callback_barrier_end(struct callback *cb, struct tally_ticket ticket)
-{
-    (void)tally_lower(&cb->barriers, ticket);
+    (void)tally_lower(&cb->barriers);
 }
 
 void callback_barrier_set(struct callback *cb)

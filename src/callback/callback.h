@@ -236,6 +236,7 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
 
 static inline void callback_call(struct rcu_head *head, rcu_callback_t func)
 {
+    CALL_PROGRAM();
     if ((uintptr_t)func <= CALLBACK_FREE_OFFSET_MAX)
         free((char *)head - ((uintptr_t)func - 1));
     else
@@ -324,10 +325,8 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
 /* ---- barrier: barrier.c ---- */
 
 /* While rcu_barrier() is under way daemons invoke everything. */
-struct tally_ticket callback_barrier_begin(struct callback *cb);
-/* Counted again in the child of a handler that has forked since: the ticket of the count that holds now. */
-struct tally_ticket callback_barrier_still(struct callback *cb, struct tally_ticket ticket);
-void callback_barrier_end(struct callback *cb, struct tally_ticket ticket);
+void callback_barrier_begin(struct callback *cb);
+void callback_barrier_end(struct callback *cb);
 /* Under the barrier lock: remember for every queue the number of its last callback. */
 void callback_barrier_set(struct callback *cb);
 /* Have all of them returned? */

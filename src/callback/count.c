@@ -111,7 +111,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("slot.ready", struct callback_slot, queue.has_ready),
     INSIDE_FIELD("slot.invoker", struct callback_slot, queue.claim),
     INSIDE_FIELD("slot.function", struct callback_slot, queue.function),
-    INSIDE_TALLY("callbacks.barriers", struct callback, barriers),
+    INSIDE_FIELD("callbacks.barriers", struct callback, barriers),
     INSIDE_FIELD("callbacks.over_qmax", struct callback, over_qmax),
     INSIDE_FIELD("callbacks.blocked_at_qmax", struct callback, blocked_at_qmax),
     INSIDE_FIELD("callbacks.limit_raised", struct callback, limit_raised),

@@ -12,15 +12,11 @@ void callback_mark_new(struct callback *cb, const struct reader_record *record)
     callback_mark(&cb->dirty_leaves, leaf);
 }
 
-/* Of a thread without a record.  Signals are blocked: in the child of a handler that forks the queue would be mended as
- * one whose producer is not there, and the producer, who goes on, would write its link into what has been mended. */
+/* Of a thread without a record, beside others. */
 static bool push_orphan(struct cb_queue *queue, struct rcu_head *head)
 {
-    sigset_t saved;
-    plat_signals_block(&saved);
-    bool first = cbqueue_push(queue, head, CB_ANYBODY);
-    plat_signals_restore(&saved);
-    return first;
+    CALL_SCOPE(); /* a fork's child takes a link that is left open for another thread's */
+    return cbqueue_push(queue, head, CB_ANYBODY);
 }
 
 enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,

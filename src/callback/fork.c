@@ -148,7 +148,7 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
 
 void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_id)
 {
-    tally_forget(&cb->barriers);
+    tally_reset(&cb->barriers);
     memset(cb->rt_awake, 0, sizeof(cb->rt_awake));
     if (rtrcu_self.rt_awake_cpu)
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;

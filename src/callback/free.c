@@ -76,6 +76,12 @@ static void note_release(void *memory, size_t bytes, bool from_pages)
         free(memory);
 }
 
+static void run_retired(struct callback_retired retired)
+{
+    CALL_PROGRAM();
+    retired.function(retired.object);
+}
+
 /* The function may end its thread, or throw: the memory that kept it goes first. */
 static void free_alone_run(struct rcu_head *head)
 {
@@ -258,7 +264,7 @@ void callback_free_one(struct reader_record *record)
 
     if (number == block->end)
         drop_first(&slot->queue);
-    retired.function(retired.object);
+    run_retired(retired);
     rtrcu_store_release(&slot->free_done, number); /* a thread that waits for it comes behind the free */
 }
 

@@ -373,19 +373,10 @@ void callback_thread_ends(struct callback *cb)
     }
 }
 
-/* In the child of a handler that forks before it is taken, it is taken under the number that the thread had; behind
- * that, repair_after_fork() has put it right. */
 static bool take_claim(struct cb_queue *queue)
 {
-    uint32_t nobody = 0, me = lock_thread_number();
-    if (!rtrcu_compare_exchange(&queue->claim, &nobody, me))
-        return false;
-
-    uint32_t now = lock_thread_number(), seen = me;
-    while (now != me && cbqueue_claimer(seen).number == me &&
-           !rtrcu_compare_exchange(&queue->claim, &seen, (seen & CB_CLAIM_WANTED) | now))
-        ; /* each failure means that somebody wants it */
-    return true;
+    uint32_t nobody = 0;
+    return rtrcu_compare_exchange(&queue->claim, &nobody, lock_thread_number());
 }
 
 struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,

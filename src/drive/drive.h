@@ -78,15 +78,11 @@ struct drive {
     uint64_t boost_ns_max; /* atomic */
     int64_t share_ns;      /* constant: at most so long one reader is boosted in one grace period */
     struct counter wakeups, passes, rt_refused, fence_refused, krcud_given;
-    struct tally forking; /* threads between prepare and parent handler: nobody begins a callback */
-    uint32_t forker;      /* atomic: thread id of the one that forks, of those that may wait for it; 0 = nobody */
-    int64_t forked_ns;    /* atomic: when the last fork was through */
-    uint32_t fork_event;  /* atomic: futex: an invoker has stopped or had its turn meanwhile, or a fork is through */
+    struct tally forking; /* threads between prepare and parent handler */
+    uint32_t fork_event;  /* atomic: futex: an invoker has stopped while a thread forks */
     struct counter fork_given_up;
     uint32_t generation;      /* forks since the first ancestor; written in a child before it has a second thread */
     struct plat_tid survivor; /* the thread that forked this process, nobody = it was not forked; likewise */
-    sigset_t survivor_blocks; /* signals that it blocked behind our part of the fork; likewise */
-    struct counter held_back; /* calls that made no driver, since they may have been a handler's */
     struct krcud aside;       /* of invocations outside daemons; has neither list nor thread */
     struct krcud krcud[PLAT_CPU_MAX];
 };
@@ -160,7 +156,8 @@ void drive_wake_later(struct drive *drive, bool urgent);
  * moves callbacks from one stage to the next. */
 void drive_before_fork(struct drive *drive);
 void drive_after_fork_parent(struct drive *drive);
-/* All signals are blocked; @blocked is what the forking thread blocks from now on else. */
-void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id, const sigset_t *blocked);
+void drive_after_fork_child(struct drive *drive, struct plat_tid old_thread_id);
+/* In a torn child, whose thread may wait: its wait ends. */
+void drive_end_waits(struct drive *drive);
 
 #endif

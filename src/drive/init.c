@@ -83,7 +83,7 @@ void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
 
 static const struct inside_field fields[] = {
     INSIDE_ARRAY("drive.turning", struct drive, turning),
-    INSIDE_TALLY("turning.sleeping", struct drive_turning, sleeping),
+    INSIDE_FIELD("turning.sleeping", struct drive_turning, sleeping),
     INSIDE_FIELD("turning.slept", struct drive_turning, slept),
     INSIDE_FIELD("turning.by_caller", struct drive_turning, by_caller),
     INSIDE_FIELD("turning.unfenced", struct drive_turning, unfenced),

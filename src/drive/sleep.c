@@ -8,7 +8,9 @@
 void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     bool went = reader_away_begin();
+    call_check(); /* before the wait, and after a handler has interrupted it */
     plat_futex_wait(word, expected, timeout_ns);
+    call_check();
     if (went)
         reader_away_end(drive->registry);
 }

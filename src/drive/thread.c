@@ -80,6 +80,7 @@ static void *begin_as_ours(void *argument)
 {
     struct drive_thread *thread = argument;
     reader_self_set(READER_STATE_OURS);
+    call_begin(); /* a handler that forks here leaves a child without this thread's other half */
     return thread->body(thread->argument);
 }
 
@@ -132,25 +133,6 @@ bool drive_anybody_at_work(struct drive *drive)
     return found;
 }
 
-static bool is_owed(struct krcud *krcud, bool forgive)
-{
-    lock_acquire(&krcud->lock);
-    bool owed = krcud->owed;
-    krcud->owed &= !forgive;
-    lock_release(&krcud->lock);
-    return owed;
-}
-
-bool drive_anybody_owed(struct drive *drive, bool forgive)
-{
-    bool found = is_owed(&drive->aside, forgive);
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && (forgive || !found); cpu++) {
-        struct krcud *krcud = &drive->krcud[cpu];
-        found |= rtrcu_load_acquire(&krcud->thread.state) != DRIVE_NONE && is_owed(krcud, forgive);
-    }
-    return found;
-}
-
 /* The number is read before the kernel's: so nobody else's thread is taken for one of ours that was made meanwhile; and
  * it must not have changed behind that, lest one is taken for one of ours that has gone. */
 static bool only_ours_are_left(struct drive *drive)
@@ -172,6 +154,7 @@ static void *end_body(void *argument)
         drive_sleep(drive, &never, 0, LOOK_NS);
     plat_signals_home(rtrcu_load_acquire(&drive->home));
     reader_self_clear(READER_STATE_OURS); /* what exit() calls may block signals, and fork */
+    call_end();
     exit(0);
 }
 

@@ -129,8 +129,6 @@ bool drive_thread_after_fork(struct drive_thread *thread, struct plat_tid old_th
 void drive_main_ends(struct drive *drive);
 /* Is an invoker of ours inside a callback? */
 bool drive_anybody_at_work(struct drive *drive);
-/* Has a fork held an invoker off that has had no turn since?  @forgive: from now on it has not. */
-bool drive_anybody_owed(struct drive *drive, bool forgive);
 
 /* ---- sleeping: sleep.c ---- */
 

@@ -99,12 +99,8 @@ static inline struct reader_registry *gp_registry(const struct gp *gp)
 {
     return gp->registry;
 }
-/* In a fork's child: no node owes anything, and nobody turns a crank, but for the calling thread, which had
- * @old_thread_id, if a handler interrupted it and forked; cookies keep their meaning. */
-void gp_after_fork_child(struct gp *gp, struct plat_tid old_thread_id);
-/* By that one, before it gives the crank back: what it has done since it took it, with the sequence at @seq, was for a
- * grace period that begins anew.  Parked tasks are waited for still. */
-void gp_undo(struct gp *gp, enum gp_kind kind, uint64_t seq);
+/* In a fork's child: no node owes a report, and no thread holds a crank; cookies keep their meaning. */
+void gp_after_fork_child(struct gp *gp);
 
 /* ---- cookies: cookie.c; lock-free, any thread ---- */
 

@@ -328,9 +328,6 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
     uint64_t seq = rtrcu_load_relaxed(&machine->seq);
     must_hold(&machine->crank);
 
-    if (!seq_is_running(seq))
-        return; /* a handler has forked: gp_undo() follows */
-
     invariant("INV-GP3", gp_is_clear(gp, kind));
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
     counter_add_alone(&machine->completed, 1);
@@ -357,11 +354,11 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
     stats->exp_completed = counter_read(&gp->machine[GP_EXPEDITED].completed);
 }
 
-/* The one under way begins again: its cookie is still ahead. */
-static void begin_again(struct gp *gp, enum gp_kind kind, uint64_t seq)
+/* The grace period under way begins again: its cookie is still ahead. */
+static void begin_again(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    rtrcu_store_relaxed(&machine->seq, seq & ~SEQ_STATE_MASK);
+    rtrcu_store_relaxed(&machine->seq, rtrcu_load_relaxed(&machine->seq) & ~SEQ_STATE_MASK);
     machine->anonymous_busy = 0;
     rtrcu_store_relaxed(&machine->top, 0);
 
@@ -371,26 +368,14 @@ static void begin_again(struct gp *gp, enum gp_kind kind, uint64_t seq)
     }
 }
 
-void gp_after_fork_child(struct gp *gp, struct plat_tid old_thread_id)
+void gp_after_fork_child(struct gp *gp)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
-        lock_keep(&machine->crank, old_thread_id);
+        lock_reset(&machine->crank);
         machine->leaving = false;
-        begin_again(gp, kind, rtrcu_load_relaxed(&machine->seq));
+        begin_again(gp, kind);
     }
-}
-
-void gp_undo(struct gp *gp, enum gp_kind kind, uint64_t seq)
-{
-    must_hold(&gp->machine[kind].crank);
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(gp->registry, leaf));) {
-        reader_lock(leaf);
-        parked_undo(leaf, kind);
-        reader_unlock(leaf);
-    }
-
-    begin_again(gp, kind, seq);
 }
 
 static const struct inside_field fields[] = {

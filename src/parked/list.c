@@ -285,12 +285,6 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind)
     return true;
 }
 
-void parked_undo(struct reader_leaf *leaf, unsigned int kind)
-{
-    reader_must_hold(leaf);
-    set_boundary(parked_leaf(leaf), kind, NULL);
-}
-
 /* The task says so first: a fork's child knows those that are on a list, and looks for no other. */
 static void take_off(struct rcu_task *task)
 {

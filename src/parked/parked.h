@@ -108,8 +108,6 @@ struct reader_kinds parked_promote(struct reader_record *record, struct reader_k
 void parked_promoted(struct reader_record *record, uint32_t moved);
 /* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */
 bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
-/* It begins anew: it waits for none of them.  Under the leaf lock. */
-void parked_undo(struct reader_leaf *leaf, unsigned int kind);
 /* Take @task off the thread's list it is on.  False: it is not, or no longer, on one. */
 bool parked_remove_from_thread(struct rcu_task *task);
 /* @task, on no list, is one of those that are counted, in @group; its count is the caller's business, and so it is

@@ -210,9 +210,6 @@ void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
 /* The calling thread blocks what the process blocked. */
 void plat_signals_home(const struct plat_home *home);
-/* Does it block one that is not in @before, and that has a handler?  A handler does, as a rule; others are blocked for
- * a thread that waits for them by signalfd() or sigwait(). */
-bool plat_signals_added(const sigset_t *before);
 
 /* pthread_atfork().  -errno */
 int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));

@@ -64,27 +64,6 @@ static void signals_blocked(sigset_t *now)
     plat_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)now, 8, 0, 0);
 }
 
-static bool is_handled(int signal)
-{
-    struct sigaction action;
-    int saved = errno;
-    bool known = sigaction(signal, NULL, &action) == 0;
-    errno = saved;
-
-    return known && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-}
-
-bool plat_signals_added(const sigset_t *before)
-{
-    sigset_t now;
-    signals_blocked(&now);
-    for (int signal = 1; signal < NSIG; signal++) {
-        if (sigismember(&now, signal) == 1 && sigismember(before, signal) == 0 && is_handled(signal))
-            return true;
-    }
-    return false;
-}
-
 int plat_cancel_hold(void)
 {
     int saved;

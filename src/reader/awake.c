@@ -32,78 +32,48 @@ void reader_counts_forget(struct reader_counts *counts, uint32_t leaves)
 {
     for (uint32_t index = 0; index < leaves; index += READER_FANOUT) {
         if (index % (READER_FANOUT * READER_FANOUT) == 0)
-            tally_forget(&counts->level2[index / READER_FANOUT / READER_FANOUT].reasons);
-        tally_forget(&counts->level1[index / READER_FANOUT].reasons);
+            tally_reset(&counts->level2[index / READER_FANOUT / READER_FANOUT].reasons);
+        tally_reset(&counts->level1[index / READER_FANOUT].reasons);
     }
-    tally_forget(&counts->level3[0].reasons);
+    tally_reset(&counts->level3[0].reasons);
 }
 
-/* The ticket above is taken before the node is lowered, so that it belongs to the raise that the node's own belongs to:
- * a fork behind it has forgotten both. */
-static void lower_count(struct reader_count *node, struct tally_ticket ticket)
+static void lower_count(struct reader_count *node)
 {
-    while (node) { /* at most as many as there are levels */
-        struct reader_count *above = rtrcu_load_relaxed(&node->above);
-        struct tally_ticket next = above ? tally_ticket_now(&above->reasons) : ticket;
-        if (tally_lower(&node->reasons, ticket) != 1)
-            return;
-        node = above;
-        ticket = next;
-    }
-}
-
-/* For a reason that has been there: under the leaf lock, or with signals blocked, so that no handler forks. */
-static void lower_count_now(struct reader_count *node)
-{
-    lower_count(node, tally_ticket_now(&node->reasons));
+    while (node && tally_lower(&node->reasons) == 1) /* at most as many as there are levels */
+        node = rtrcu_load_relaxed(&node->above);
 }
 
 /* [O21] Raising half: the nodes above first; reader_awake_set() and reader_awake_list() follow.  The looks begin at the
  * top.
  *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
  *  - its look first:   we have not stored the reason yet, and fence behind it.
- * Forbidden: a look passes a node by AND a reason below it was there before the look's fence.   litmus: O21
- * A handler of ours may fork meanwhile, whose child counts anew: then what we have raised above is none of the child's,
- * and giving it back does nothing there. */
-static struct tally_ticket raise_count(struct reader_count *node)
+ * Forbidden: a look passes a node by AND a reason below it was there before the look's fence.   litmus: O21 */
+static void raise_count(struct reader_count *node)
 {
     struct reader_count *above = rtrcu_load_relaxed(&node->above);
-    uint64_t seen = tally_look(&node->reasons);
-    struct tally_ticket raised_above = {0}, raised_at = {0};
+    uint32_t seen = tally_read(&node->reasons);
     bool raised = false;
 
-    do { /* each failure means that another thread has raised or lowered it, or that a handler of this one forked */
-        if (raised && !tally_ticket_is(tally_ticket_of(seen), raised_at)) {
-            lower_count(above, raised_above);
-            raised = false;
-        }
-        if (tally_number(seen) == 0 && above && !raised) {
-            raised_at = tally_ticket_of(seen);
-            raised_above = raise_count(above);
+    do { /* each failure means that another thread has raised or lowered it */
+        if (seen == 0 && above && !raised) {
+            raise_count(above);
             raised = true;
         }
     } while (!tally_raise_from(&node->reasons, &seen));
 
-    if (raised && tally_number(seen) != 0)
-        lower_count(above, raised_above);
-    return tally_ticket_of(seen);
+    if (raised && seen != 0)
+        lower_count(above);
 }
 
-/* In the child of a handler that forks meanwhile the owner is awake, by reader_awake_forget(), and stays so: its slow
- * path is under way.
- *  - the fork comes before the word is changed:  we find our bit, and what we had raised is none of the child's;
- *  - it comes behind that:                       the child has counted the word.
- * Forbidden: the word has our bit AND a count above it has been lowered by what another generation raised. */
 bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word);
-    struct tally_ticket ticket = {0};
     bool raised = false;
 
-    while (!(seen &
-             bit)) { /* each failure means that another thread has come or gone, or a handler of this one was here */
+    while (!(seen & bit)) { /* each failure means that another thread has come or gone */
         if (seen == 0 && !raised) {
-            ticket = raise_count(awake->above); /* [O21] */
+            raise_count(awake->above); /* [O21] */
             raised = true;
         }
         if (rtrcu_compare_exchange(&awake->word, &seen, seen | bit))
@@ -111,7 +81,7 @@ bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
     }
 
     if (raised && seen != 0)
-        lower_count(awake->above, ticket);
+        lower_count(awake->above);
     return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
 }
 
@@ -133,7 +103,7 @@ void reader_awake_settle(struct reader_awake *awake, uint32_t asleep)
 
     counter_add_alone(&awake->slept, (uint64_t)__builtin_popcount((uint32_t)(seen >> 32) & asleep & ~(uint32_t)seen));
     if (seen != 0 && next == 0)
-        lower_count_now(awake->above);
+        lower_count(awake->above);
 }
 
 void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
@@ -142,7 +112,7 @@ void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
     while (!rtrcu_compare_exchange(&awake->word, &seen, seen & keep))
         ; /* each failure means that another thread has come or gone */
     if (seen != 0 && (seen & keep) == 0)
-        lower_count_now(awake->above);
+        lower_count(awake->above);
 }
 
 /* The counts have been forgotten too. */
@@ -151,7 +121,7 @@ void reader_awake_forget(struct reader_awake *awake, uint32_t survivor)
     rtrcu_store_relaxed(&awake->word, survivor);
     rtrcu_store_relaxed(&awake->listed, 0);
     if (survivor)
-        (void)raise_count(awake->above);
+        raise_count(awake->above);
 }
 
 void reader_awake_list(struct reader_awake *awake, bool listed)
@@ -161,10 +131,10 @@ void reader_awake_list(struct reader_awake *awake, bool listed)
         return;
 
     if (listed)
-        (void)raise_count(awake->above); /* [O21] */
+        raise_count(awake->above); /* [O21] */
     rtrcu_store_release(&awake->listed, listed);
     if (!listed)
-        lower_count_now(awake->above);
+        lower_count(awake->above);
 }
 
 bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit)

@@ -106,28 +106,21 @@ static uint32_t take_out(struct rcu_task *task)
     return share;
 }
 
-/* Signals are blocked: in the child of a handler that forks the task is on a list, and counts no more. */
 static void count(struct gp *gp, struct rcu_task *task, enum reader_group group)
 {
-    sigset_t saved;
-    plat_signals_block(&saved);
     parked_add_counted(gp_registry(gp), task, group);
     reader_anonymous_enter(gp_registry(gp), group);
-    plat_signals_restore(&saved);
 }
 
-/* Signals are blocked, as above.  False: it is not counted. */
+/* False: it is not counted. */
 static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actions)
 {
-    sigset_t saved;
     if (!parked_is_counted(rtrcu_load_relaxed(&task->where)))
         return false;
 
-    plat_signals_block(&saved);
     uint32_t where = parked_remove_counted(gp_registry(gp), task);
     if (parked_is_counted(where))
         *actions |= gp_report_anonymous(gp, parked_group(where));
-    plat_signals_restore(&saved);
     return parked_is_counted(where);
 }
 

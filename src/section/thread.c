@@ -38,8 +38,6 @@ struct reader_record *section_record(struct gp *gp)
 
 int section_register(struct gp *gp, unsigned int flags)
 {
-    sigset_t saved;
-
     if (section_nesting() != 0)
         return -EBUSY;
 
@@ -50,11 +48,8 @@ int section_register(struct gp *gp, unsigned int flags)
 
     check((flags & RTRCU_QSBR) || !reader_word_is_online(reader_self_word()));
 
-    /* A handler might fork: its child counts deadline threads by what this thread says of itself. */
-    plat_signals_block(&saved);
     reader_self_register_as(gp_registry(gp), flags);
     reader_self_set(READER_STATE_NAMED);
-    plat_signals_restore(&saved);
 
     section_online(gp);
     return 0;

@@ -181,6 +181,12 @@ struct sink {
     bool may_wait;                     /* for standard error, and for the loader's lock */
 };
 
+static void call_handler(void (*handler)(const char *line), const char *line)
+{
+    CALL_PROGRAM();
+    handler(line);
+}
+
 static void __attribute__((format(printf, 2, 3))) say(const struct sink *sink, const char *format, ...)
 {
     char text[512];
@@ -191,7 +197,7 @@ static void __attribute__((format(printf, 2, 3))) say(const struct sink *sink, c
     va_end(arguments);
 
     if (sink->handler)
-        sink->handler(text);
+        call_handler(sink->handler, text);
     else if (sink->may_wait)
         plat_write(text);
     else

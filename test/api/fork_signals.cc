@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Signals of a fork's child: those of the program where a callback forks; and the driver of one whose first thread
- * blocks them: a daemon's callbacks run, and only a handler's call makes no thread.
+/* Signals of a fork's child: those of the program where a callback forks; and a child that blocks signals has a driver
+ * all the same.
  */
 #include <atomic>
 #include <csignal>
@@ -56,92 +56,12 @@ CHILD(blocks_signals_behind_the_fork_registered)
     });
 }
 
-/* One that handles them, while it sleeps in ppoll(): no handler of a thread that has not registered by its call may
- * queue. */
-CHILD(handles_signals_in_its_sleep)
-{
-    signal(SIGTERM, [](int) {});
-    rcu_read_lock();
-    rcu_read_unlock();
-    in_forked_child([] {
-        block({SIGTERM});
-        callbacks_run_and_cookies_pass();
-    });
-    REQUIRE(rcu_register_thread() == 0);
-    rcu_unregister_thread();
-    in_forked_child([] {
-        block({SIGTERM});
-        callbacks_run_and_cookies_pass();
-    });
-}
-
-/* Nothing tells its calls from those of a handler: that is said, and helps. */
-CHILD(says_how_to_go_on)
-{
-    signal(SIGTERM, [](int) {});
-    REQUIRE(rcu_register_thread() == 0);
-    in_forked_child([] {
-        block({SIGTERM});
-        queue(2000);
-        REQUIRE(test::threads_of_this_process() == 1);
-        REQUIRE(rcu_register_thread() == 0);
-        REQUIRE(test::eventually([] { return runs == 2000; }));
-    });
-}
-
 using ForkSignals = ForkedTest;
 
 TEST_F(ForkSignals, ADaemonThatBlocksThemHasADriver)
 {
     EXPECT_TRUE(exited_well(test::run_child("blocks_signals_behind_the_fork")));
     EXPECT_TRUE(exited_well(test::run_child("blocks_signals_behind_the_fork_registered")));
-    EXPECT_TRUE(exited_well(test::run_child("handles_signals_in_its_sleep")));
-    test::ChildResult result = test::run_child("says_how_to_go_on");
-    EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("call rtrcu_register_thread() (said once)"));
-}
-
-/* A handler's call_rcu() makes no thread; the next one of the program does. */
-void queue_in_handler(int)
-{
-    static rcu_head head;
-    call_rcu(&head, [](rcu_head *) { runs++; });
-}
-
-void handlers_call_makes_no_thread()
-{
-    raise(SIGUSR1);
-    REQUIRE(test::threads_of_this_process() == 1);
-}
-
-CHILD(handler_queues_first_in_the_child)
-{
-    REQUIRE(rcu_register_thread() == 0);
-    signal(SIGUSR1, queue_in_handler);
-    in_forked_child([] {
-        handlers_call_makes_no_thread();
-        queue(1);
-        REQUIRE(test::eventually([] { return runs == 2; }));
-    });
-}
-
-/* A daemon's signals are let in then, so that a handler comes where they were blocked at the fork. */
-CHILD(handler_queues_first_in_the_child_of_a_callback)
-{
-    static rcu_head head;
-    signal(SIGUSR1, queue_in_handler);
-    call_rcu(&head, [](rcu_head *) {
-        REQUIRE(rcu_register_thread() == 0);
-        in_forked_child(handlers_call_makes_no_thread);
-        REQUIRE(rtrcu_unregister_thread() == 0);
-    });
-    rcu_barrier();
-}
-
-TEST_F(ForkSignals, AHandlersCallMakesNoThreadInTheChild)
-{
-    EXPECT_TRUE(exited_well(test::run_child("handler_queues_first_in_the_child")));
-    EXPECT_TRUE(exited_well(test::run_child("handler_queues_first_in_the_child_of_a_callback")));
 }
 
 /* Of these the calling thread blocks none but @but, 0: none. */

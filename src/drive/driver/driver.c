@@ -7,8 +7,6 @@
 
 #include "drive/drive.h"
 
-#define HELD_BACK_SAID 1000 /* calls */
-
 /* Where no daemon can be made the driver runs callbacks, and one has ended it.  Refused: the next call of each owner
  * tries again, also where its inbox was not empty, by its look at the limits.
  *  - an owner's look comes first, then our store has it look again;
@@ -54,33 +52,11 @@ int drive_start(struct drive *drive)
     return error;
 }
 
-/* The first thread of a fork's child: is this a handler?  Only a thread that has registered by its call queues in
- * handlers. */
-static bool is_in_handler(const struct drive *drive)
-{
-    return reader_self_is(READER_STATE_NAMED) && plat_signals_added(&drive->survivor_blocks);
-}
-
-/* A program that blocks what it handles, and lets it through only while it sleeps, looks like a handler for ever. */
-static void hold_back(struct drive *drive)
-{
-    if (counter_add(&drive->held_back, 1) + 1 == HELD_BACK_SAID)
-        plat_print(
-            "rtrcu: thread %u: in this fork's child callbacks wait for a driver, and calls with more signals blocked"
-            " than behind the fork make none, since they may be a handler's; call rtrcu_register_thread() (said"
-            " once)\n",
-            lock_thread_number());
-}
-
+/* Not in a handler that interrupted the library, which would make it. */
 void drive_start_in_call(struct drive *drive)
 {
-    if (drive_thread_runs(&drive->thread))
-        return;
-
-    bool survives = plat_tid_is(drive->survivor, lock_thread_id());
-    if (survives && is_in_handler(drive))
-        hold_back(drive);
-    else if (survives || !reader_self_is(READER_STATE_DEADLINE))
+    bool may = plat_tid_is(drive->survivor, lock_thread_id()) || !reader_self_is(READER_STATE_DEADLINE);
+    if (may && !drive_thread_runs(&drive->thread) && !call_is_nested())
         (void)drive_start(drive);
 }
 

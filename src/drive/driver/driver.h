@@ -28,9 +28,8 @@ const struct drive_driver *drive_driver_of(int32_t driver);
 void drive_mark_flooded(struct drive *drive);
 /* Make the driver's thread, if it needs one and has none.  0: it is there or somebody is at it; or -errno. */
 int drive_start(struct drive *drive);
-/* The same for call_rcu(), which a handler may have called: in a fork's child its first thread makes the driver here, a
- * deadline thread too; but not with more signals blocked that the program handles than it had behind the fork, if it
- * has registered by its call. */
+/* The same for call_rcu() and polled cookies: in a fork's child its first thread makes the driver here, a deadline
+ * thread too. */
 void drive_start_in_call(struct drive *drive);
 /* Keep others from making the driver's thread; false: it runs, or somebody is at it. */
 bool drive_hold(struct drive *drive);

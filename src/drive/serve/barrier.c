@@ -30,8 +30,8 @@ struct barrier {
     struct drive *drive;
     struct reader_record *own;
     int64_t began_ns, report_ns;
-    struct tally_ticket ticket; /* of its count */
-    int64_t deadline_ns;        /* of the caller, who has given it up: what he runs himself would stop at it for ever */
+    uint32_t generation; /* of the process in which it is counted */
+    int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
 };
 
 /* As a grace period that does not end: after stall_timeout_ms, then at growing ages. */
@@ -47,14 +47,23 @@ static void report_if_old(struct barrier *barrier)
     barrier->report_ns = watch_next_report(barrier->drive->watch, barrier->report_ns);
 }
 
-/* Also where a callback throws that the caller runs himself.  One that forks goes on in a child, as does the caller
- * whose handler forks: the locks and counts there are new.  One that unregisters the caller leaves the slot to another
+/* In a fork's child no barrier is counted, and the lock is free: a callback that the caller runs may have forked. */
+static void count_in_this_process(struct barrier *barrier)
+{
+    if (barrier->generation == barrier->drive->generation)
+        return;
+    barrier->generation = barrier->drive->generation;
+    callback_barrier_begin(barrier->drive->cb);
+}
+
+/* Also where a callback throws that the caller runs.  One that unregisters the caller leaves the slot to another
  * thread. */
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own && barrier->own == reader_self())
         callback_set_deadline(barrier->own, barrier->deadline_ns);
-    callback_barrier_end(barrier->drive->cb, barrier->ticket);
+    if (barrier->generation == barrier->drive->generation)
+        callback_barrier_end(barrier->drive->cb);
     lock_release_if_mine(&barrier->drive->barrier_lock);
 }
 
@@ -63,7 +72,8 @@ void drive_barrier(struct drive *drive)
     drive_take_long(drive, &drive->barrier_lock);
     struct barrier barrier __attribute__((cleanup(end_barrier))) = {.drive = drive, .own = reader_self()};
 
-    barrier.ticket = callback_barrier_begin(drive->cb);
+    barrier.generation = drive->generation;
+    callback_barrier_begin(drive->cb);
     barrier.began_ns = plat_clock_now();
     barrier.report_ns = watch_next_report(drive->watch, 0);
 
@@ -74,7 +84,7 @@ void drive_barrier(struct drive *drive)
 
     callback_barrier_set(drive->cb);
     while (!barrier_reached(drive, NULL)) { /* ends when the callbacks queued before have returned */
-        barrier.ticket = callback_barrier_still(drive->cb, barrier.ticket);
+        count_in_this_process(&barrier);
         if (drive_start(drive) != 0 || !drive_row(drive)->body)
             help(drive);
         drive_progress_wait(drive, barrier_reached, NULL, PLAT_FOREVER);

@@ -10,14 +10,29 @@
 
 /* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
 #define TURN_CALLBACKS 4096
+/* The batch that runs although a thread forks: the forker waits for it. */
+#define ANYWAY_CALLBACKS 64
 
-/* A queue to serve.  NULL: there is none, or somebody forks. */
-static struct reader_record *take(struct krcud *krcud)
+/* Under the lock: may a batch begin?  Not while a thread forks, unless forks have held it off for longer than
+ * fork_wait_us: @anyway.  So threads that fork all the time do not keep callbacks from running. */
+static bool may_begin(struct krcud *krcud, bool *anyway)
+{
+    bool forks = tally_read(&krcud->drive->forking) != 0;
+    int64_t now = forks ? plat_clock_now() : 0, since = krcud->held_off_ns ? krcud->held_off_ns : now;
+    *anyway = forks && now - since > config_now(krcud->drive->config)->fork_wait_us * 1000;
+
+    bool may = *anyway || !forks;
+    krcud->held_off_ns = may ? 0 : since;
+    return may;
+}
+
+/* A queue to serve.  NULL: there is none, or a thread forks. */
+static struct reader_record *take(struct krcud *krcud, bool *anyway)
 {
     lock_acquire(&krcud->lock);
-    bool may = !tally_read(&krcud->drive->forking);
-    struct reader_record *first = rtrcu_load_relaxed(&krcud->first), *record = may ? first : NULL;
-    krcud->owed |= !may && first;
+    struct reader_record *record = rtrcu_load_relaxed(&krcud->first);
+    if (record && !may_begin(krcud, anyway))
+        record = NULL;
 
     if (record) {
         rtrcu_store_relaxed(&krcud->first, drive_slot(record)->next_ready);
@@ -31,17 +46,24 @@ static struct reader_record *take(struct krcud *krcud)
     return record;
 }
 
-static bool begin_aside(struct krcud *aside)
+static bool begin_aside(struct krcud *aside, bool *anyway)
 {
     lock_acquire(&aside->lock);
-    bool may = !tally_read(&aside->drive->forking);
+    bool may = may_begin(aside, anyway);
     aside->serving += may;
-    aside->owed |= !may;
     lock_release(&aside->lock);
     return may;
 }
 
-/* Between callbacks again.  Behind a fork inside one the child has begun to count anew. */
+/* What one batch may run: a fork stops it, unless forks have held it off for too long. */
+static struct callback_budget batch_budget(struct drive *drive, bool anyway)
+{
+    return (struct callback_budget){.count_max = anyway ? ANYWAY_CALLBACKS : TURN_CALLBACKS,
+                                    .may_wait = true,
+                                    .stop = anyway ? NULL : &drive->forking};
+}
+
+/* Between callbacks again.  After a fork inside one the child has begun to count anew. */
 static void rest(struct krcud *krcud, uint32_t generation)
 {
     struct drive *drive = krcud->drive;
@@ -50,11 +72,9 @@ static void rest(struct krcud *krcud, uint32_t generation)
 
     lock_acquire(&krcud->lock);
     krcud->serving--;
-    bool owed = krcud->owed;
-    krcud->owed = false;
     lock_release(&krcud->lock);
 
-    if (!owed && !tally_read(&drive->forking))
+    if (!tally_read(&drive->forking))
         return; /* a forker that saw this thread at work had raised the flag before it took the lock */
 
     rtrcu_fetch_add(&drive->fork_event, 1);
@@ -127,10 +147,11 @@ static void lift(struct krcud *krcud)
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
-static void serve(struct krcud *krcud, struct reader_record *record, uint32_t generation)
+static void serve(struct krcud *krcud, struct reader_record *record, bool anyway)
 {
     struct drive *drive = krcud->drive;
-    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
+    uint32_t generation = krcud->generation;
+    struct callback_budget budget = batch_budget(drive, anyway);
     uint32_t made_ready = callback_times_ready(record);
 
     lift(krcud);
@@ -172,21 +193,24 @@ static void set_scheduling(struct krcud *krcud)
 
 static void serve_one(struct krcud *krcud)
 {
+    bool anyway;
     uint32_t event = drive_thread_event(&krcud->thread);
-    struct reader_record *record = take(krcud);
+    struct reader_record *record = take(krcud, &anyway);
 
     if (record) {
-        uint32_t generation = krcud->generation = krcud->drive->generation;
+        krcud->generation = krcud->drive->generation;
         krcud->served = record;
-        serve(krcud, record, generation);
+        serve(krcud, record, anyway);
         krcud->served = NULL;
-        rest(krcud, generation);
+        rest(krcud, krcud->generation);
         return;
     }
 
     drive_thread_lies_down(&krcud->thread, DRIVE_IDLE);
-    if (!rtrcu_load_acquire(&krcud->first) || tally_read(&krcud->drive->forking))
+    if (!rtrcu_load_acquire(&krcud->first))
         drive_thread_sleep(krcud->drive, &krcud->thread, event, PLAT_FOREVER);
+    else if (tally_read(&krcud->drive->forking)) /* the end of the fork wakes it, or its turn has come */
+        drive_thread_sleep(krcud->drive, &krcud->thread, event, drive_tick_ns(krcud->drive));
     drive_thread_gets_up(&krcud->thread);
 }
 
@@ -288,16 +312,16 @@ static void end_service(struct service *service)
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
  * either. */
 static struct callback_budget turn_of(struct drive *drive, struct reader_record *record,
-                                      const struct drive_share *share)
+                                      const struct drive_share *share, bool anyway)
 {
     const struct reader_record *own = reader_self();
-    struct callback_budget budget = {.count_max = TURN_CALLBACKS, .may_wait = true, .stop = &drive->forking};
+    struct callback_budget budget = batch_budget(drive, anyway);
 
     if (own)
         budget.deadline_ns = callback_deadline(own);
 
     if (share->ns != PLAT_FOREVER) {
-        budget.count_max = callback_count_limit(drive->cb, record);
+        budget.count_max = anyway ? ANYWAY_CALLBACKS : callback_count_limit(drive->cb, record);
         budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
     }
 
@@ -305,9 +329,9 @@ static struct callback_budget turn_of(struct drive *drive, struct reader_record 
 }
 
 /* A call of the program's has a share of its time for it, or none any more. */
-static void serve_within(struct drive *drive, struct reader_record *record, struct drive_share *share)
+static void serve_within(struct drive *drive, struct reader_record *record, struct drive_share *share, bool anyway)
 {
-    struct callback_budget budget = turn_of(drive, record, share);
+    struct callback_budget budget = turn_of(drive, record, share, anyway);
     int64_t allowed_ns = share->ns - share->spent_ns;
 
     callback_invoke(drive->cb, record, &budget);
@@ -319,21 +343,22 @@ static void serve_within(struct drive *drive, struct reader_record *record, stru
 void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, struct drive_share *share)
 {
     uint32_t generation = drive->generation;
+    bool anyway;
 
     if (share->spent_ns >= share->ns) {
         share->left = true;
         return;
     }
 
-    if (rtrcu_load_relaxed(&drive_slot(record)->listed) || !begin_aside(&drive->aside))
-        return; /* a daemon has the queue, or somebody forks: the queue stays ready */
+    if (rtrcu_load_relaxed(&drive_slot(record)->listed) || !begin_aside(&drive->aside, &anyway))
+        return; /* a daemon has the queue, or a thread forks: the queue stays ready */
 
     struct service service __attribute__((cleanup(end_service))) = {.drive = drive, .generation = generation};
     if (rtrcu_exchange(&drive_slot(record)->listed, 1))
         return;
 
     service.record = record;
-    serve_within(drive, record, share);
+    serve_within(drive, record, share, anyway);
     drive_progress(drive);
 }
 

@@ -26,9 +26,9 @@ void drive_progress_wait(struct drive *drive, bool (*reached)(struct drive *, vo
     drive_wake_later(drive, true);
     drive_wake_always(drive); /* a thread that waits may make a system call, a deadline thread too */
 
-    struct tally_ticket ticket = tally_raise(&drive->progress_waiters);
+    tally_raise(&drive->progress_waiters);
     uint32_t progress = rtrcu_load_acquire(&drive->progress);
     if (!reached(drive, argument))
         drive_sleep(drive, &drive->progress, progress, longest_ns < tick_ns ? longest_ns : tick_ns);
-    (void)tally_lower(&drive->progress_waiters, ticket);
+    (void)tally_lower(&drive->progress_waiters);
 }

@@ -13,7 +13,7 @@ struct krcud {
     struct reader_record *first; /* atomic: queues to serve; written under the lock */
     struct reader_record *last;  /* under the lock */
     uint32_t serving;            /* invokers at work; under the lock */
-    bool owed;                   /* a fork has held it off, and it has had no turn since; under the lock */
+    int64_t held_off_ns;         /* since when forks keep it from its next batch, 0 = they do not; under the lock */
     struct drive_thread thread;
     uint32_t cpu;
     struct reader_record *served;        /* of its thread: the queue that has its turn, NULL = none */

@@ -136,7 +136,6 @@ static bool leaves_it(struct drive *drive)
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
 {
     struct lock *crank = gp_crank(drive->gp, GP_EXPEDITED);
-    uint32_t generation = drive->generation;
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
 
     if (!deadline)
@@ -172,8 +171,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
 
     if (left) {
         hand_over(drive, cookie);
-        if (!drive_expedited_wait(drive, cookie, generation))
-            drive_synchronize(drive, GP_EXPEDITED, cookie);
+        drive_expedited_wait(drive, cookie);
     }
 }
 

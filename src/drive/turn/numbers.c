@@ -27,25 +27,20 @@ void drive_expedited_done(struct drive *drive)
         plat_futex_wake(&numbers->ended[index], INT32_MAX);
 }
 
-/* [O13] Waiter half.  False: a handler has forked since @generation, and in this child nobody was told.  A fork that
- * comes behind the last look changes the count in the child. */
-bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generation)
+/* [O13] Waiter half. */
+void drive_expedited_wait(struct drive *drive, uint64_t cookie)
 {
     struct drive_numbers *numbers = &drive->numbers;
     uint32_t index = word_of(cookie);
-    struct tally_ticket ticket = tally_raise(&numbers->waiters[index]);
-    bool reached;
+    tally_raise(&numbers->waiters[index]);
 
-    while (!(reached = gp_reached(drive->gp, GP_EXPEDITED, cookie))) { /* at most the one under way and the next */
+    while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
-        if (generation != drive->generation)
-            break;
         if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
             drive_sleep(drive, &numbers->ended[index], done, PLAT_FOREVER);
     }
 
-    (void)tally_lower(&numbers->waiters[index], ticket);
-    return reached;
+    (void)tally_lower(&numbers->waiters[index]);
 }
 
 int drive_expedited_priority(struct drive *drive)
@@ -71,9 +66,8 @@ void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priori
 void drive_numbers_after_fork_child(struct drive *drive)
 {
     for (int i = 0; i < 4; i++) {
-        tally_forget(&drive->numbers.waiters[i]);
+        tally_reset(&drive->numbers.waiters[i]);
         rtrcu_store_relaxed(&drive->numbers.priority[i], 0);
-        rtrcu_fetch_add(&drive->numbers.ended[i], 1); /* see drive_expedited_wait() */
     }
     rtrcu_store_relaxed(&drive->numbers.told, gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
 }

@@ -159,14 +159,14 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
  * litmus: O9 */
-static bool look_before_sleep(struct drive *drive, enum gp_kind kind, struct tally_ticket *asleep)
+static bool look_before_sleep(struct drive *drive, enum gp_kind kind)
 {
     struct tally *sleeping = &drive->turning[kind].sleeping;
-    *asleep = tally_raise(sleeping);
+    tally_raise(sleeping);
     poll_readers(drive, kind, true);
     if (!gp_is_clear(drive->gp, kind))
         return false;
-    (void)tally_lower(sleeping, *asleep);
+    (void)tally_lower(sleeping);
     return true;
 }
 
@@ -180,34 +180,6 @@ static void begin(struct drive *drive, enum gp_kind kind)
     drive->turning[kind].watcher = PLAT_NOBODY;
 }
 
-/* Before the calling thread gives the crank back: has a handler of its own forked since @start?  In the child the grace
- * period begins anew, and what the thread did for it behind the fork counts as little as what it did before. */
-struct start {
-    uint32_t generation;
-    uint64_t seq;
-};
-
-static struct start start_of(const struct drive *drive, enum gp_kind kind)
-{
-    return (struct start){drive->generation, gp_seq(drive->gp, kind)};
-}
-
-/* The next step looks at readers as the first one does. */
-static void look_anew(struct drive_turning *turning)
-{
-    turning->unscanned = turning->asked = false;
-}
-
-static bool is_undone(struct drive *drive, enum gp_kind kind, struct start start)
-{
-    if (start.generation == drive->generation)
-        return false;
-
-    gp_undo(drive->gp, kind, start.seq);
-    look_anew(&drive->turning[kind]);
-    return true;
-}
-
 static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
 {
     if (by_caller)
@@ -217,13 +189,11 @@ static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
         drive_expedited_done(drive);
 }
 
-/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep, by the
- * ticket that the step gave. */
+/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
-                         struct tally_ticket *asleep)
+static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
     if (drive->turning[kind].asked) {
         poll_readers(drive, kind, true);
@@ -240,7 +210,7 @@ static enum outcome look(struct drive *drive, enum gp_kind kind, const struct dr
 
     if (drive_boost_is_due(drive, kind))
         drive_boost(drive, kind);
-    return look_before_sleep(drive, kind, asleep) ? ENDED : ASLEEP;
+    return look_before_sleep(drive, kind) ? ENDED : ASLEEP;
 }
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
@@ -252,8 +222,7 @@ static void ask_for_fence(struct drive *drive, enum gp_kind kind)
 }
 
 /* Begin, or go on with what is under way, whoever began it. */
-static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
-                          struct tally_ticket *asleep)
+static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
     enum outcome outcome = ENDED;
 
@@ -263,30 +232,22 @@ static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct d
     if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
         if (options->by_caller)
             ask_for_fence(drive, kind);
-        *asleep = tally_raise(&drive->turning[kind].sleeping);
+        tally_raise(&drive->turning[kind].sleeping);
         return ASLEEP;
     }
 
     if (!gp_is_clear(drive->gp, kind))
-        outcome = look(drive, kind, options, asleep);
+        outcome = look(drive, kind, options);
     if (outcome == ENDED)
         end(drive, kind, options->by_caller);
     return outcome;
 }
 
 /* Under the crank. */
-static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
-                         struct tally_ticket *asleep)
+static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
 {
-    struct start start = start_of(drive, kind);
-    enum outcome outcome = go_on(drive, kind, options, asleep);
-    bool is_running = gp_is_running(drive->gp, kind);
-    if (is_undone(drive, kind, start)) {
-        if (outcome == ASLEEP)
-            (void)tally_lower(&drive->turning[kind].sleeping, *asleep);
-        return AGAIN;
-    }
-    invariant("INV-GP2", is_running == (outcome != ENDED));
+    enum outcome outcome = go_on(drive, kind, options);
+    invariant("INV-GP2", gp_is_running(drive->gp, kind) == (outcome != ENDED));
     return outcome;
 }
 
@@ -306,7 +267,7 @@ bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
     return passed && gp_reached(drive->gp, kind, cookie);
 }
 
-static bool turn_first(struct drive *drive, enum gp_kind kind)
+bool drive_turn_first(struct drive *drive, enum gp_kind kind)
 {
     bool fresh = !gp_is_running(drive->gp, kind);
     if (fresh)
@@ -324,13 +285,6 @@ static bool turn_first(struct drive *drive, enum gp_kind kind)
         return false;
     end(drive, kind, true);
     return true;
-}
-
-bool drive_turn_first(struct drive *drive, enum gp_kind kind)
-{
-    struct start start = start_of(drive, kind);
-    bool ended = turn_first(drive, kind);
-    return !is_undone(drive, kind, start) && ended;
 }
 
 /* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
@@ -356,7 +310,6 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
     if (!lock_try(gp_crank(drive->gp, kind)))
         return false;
 
-    struct start start = start_of(drive, kind);
     bool fresh = !gp_is_running(drive->gp, kind) && gp_is_needed(drive->gp, kind);
     if (fresh)
         begin(drive, kind);
@@ -373,7 +326,6 @@ bool drive_step(struct drive *drive, enum gp_kind kind)
         ended = true;
     }
 
-    ended = !is_undone(drive, kind, start) && ended;
     drive_release_crank(drive, kind);
     return ended;
 }
@@ -389,9 +341,9 @@ static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
 static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
-                                     struct tally_ticket *asleep, bool *watches)
+                                     bool *watches)
 {
-    enum outcome outcome = step(drive, kind, options, asleep);
+    enum outcome outcome = step(drive, kind, options);
     if (outcome == ENDED) {
         drive_release_crank(drive, kind);
         return outcome;
@@ -455,23 +407,22 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
 
     while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
-        struct tally_ticket asleep = {0};
         if (serve_meanwhile(drive, options, &served_ns))
             return stop_watching(drive, kind);
 
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(drive, kind)) {
-            asleep = tally_raise(&turning->sleeping);
+            tally_raise(&turning->sleeping);
         } else if (gp_reached(drive->gp, kind, cookie)) {
             drive_release_crank(drive, kind);
             return;
-        } else if (step_and_release(drive, kind, options, &asleep, &watches) != ASLEEP) {
+        } else if (step_and_release(drive, kind, options, &watches) != ASLEEP) {
             continue;
         }
 
         pause_ns = next_pause(drive, watches, pause_ns);
         drive_sleep(drive, &turning->event, event, pause_ns);
-        (void)tally_lower(&turning->sleeping, asleep);
+        (void)tally_lower(&turning->sleeping);
     }
 }
 
@@ -493,11 +444,11 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
 
     while (!gp_reached(drive->gp, GP_NORMAL, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
         drive_wake(drive, true);
-        struct tally_ticket ticket = tally_raise(&drive->turn_waiters);
+        tally_raise(&drive->turn_waiters);
         uint32_t turns = rtrcu_load_acquire(&drive->turns);
         bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
         drive_sleep(drive, &drive->turns, turns, reached ? 0 : patience_ns);
-        (void)tally_lower(&drive->turn_waiters, ticket);
+        (void)tally_lower(&drive->turn_waiters);
 
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
@@ -518,7 +469,7 @@ void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
 
 void drive_turning_after_fork_child(struct drive_turning *turning)
 {
-    look_anew(turning);
+    turning->unscanned = turning->asked = false; /* the next step looks at readers as the first one does */
     rtrcu_store_relaxed(&turning->event, 0);
-    tally_forget(&turning->sleeping);
+    tally_reset(&turning->sleeping);
 }

@@ -85,12 +85,11 @@ void drive_expedited_serve(struct drive *drive);
 
 /* One has ended: wake the threads that wait for its number. */
 void drive_expedited_done(struct drive *drive);
-/* Wait until the one of @cookie has ended, whoever turns it.  False: a handler has forked since @generation, and in
- * this child nobody was told. */
-bool drive_expedited_wait(struct drive *drive, uint64_t cookie, uint32_t generation);
+/* Wait until the grace period of @cookie has ended; another thread turns it. */
+void drive_expedited_wait(struct drive *drive, uint64_t cookie);
 /* A thread of @priority waits for the number of @cookie. */
 void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority);
-/* In a fork's child nobody waits but who forked, and its handler's thread looks again. */
+/* In a fork's child no thread waits. */
 void drive_numbers_after_fork_child(struct drive *drive);
 /* The priority at which expedited grace periods are turned now: the worker's own, or the highest of the threads that
  * wait; 0 = ordinary. */

@@ -104,6 +104,12 @@ bool drive_tell_handler(struct drive *drive)
     return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* the worker's maker may yet be refused */
 }
 
+static void run_handler(void (*handler)(void))
+{
+    CALL_PROGRAM();
+    handler();
+}
+
 static void *tell_body(void *argument)
 {
     struct drive_worker *worker = argument;
@@ -113,7 +119,7 @@ static void *tell_body(void *argument)
         uint32_t event = drive_thread_event(&worker->thread);
         void (*handler)(void) = rtrcu_load_acquire(&worker->drive->blocking_handler);
         if (rtrcu_exchange(&worker->wanted, 0) && handler)
-            handler();
+            run_handler(handler);
         else
             drive_worker_sleep(worker, event);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Forks beside the servers of an adopted flavour, and in a handler of a thread that waits for them.
+// Forks beside the servers of an adopted flavour.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -93,83 +93,11 @@ void fork_free_setup()
     sim::thread("forker", fork_and_wait_for_handle);
 }
 
-// ---- a handler forks while its thread waits for servers ----
-
-void fork_in_handler()
-{
-    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
-        return;
-    sim::fork();
-    adopt_fork_ends(adopted, true);
-}
-
-void free_and_wait_for_all()
-{
-    handle_has_one = 0;
-    call_and_free_handle();
-    adopt_barrier(adopted);
-    sim::expect(invoked == 1, "the callback has run when the barrier returns, in the child of a handler too");
-}
-
-void fork_handler_setup()
-{
-    begin();
-    int id = sim::thread("updater", free_and_wait_for_all);
-    sim::signal(id, fork_in_handler);
-}
-
-// A fork that does not wait leaves nowhere what a server has in hand: a callback, or what the barrier waits for.
-
-int id_of_updater;
-
-// Invoked are counted behind their return.
-bool last_is_in_hand()
-{
-    const adopt_server &server = adopted->ordinary;
-    return cbqueue_enqueued(&server.queue) == server.invoked + 1 && cbchain_is_empty(&server.batch) &&
-           cbqueue_inbox_is_empty(&server.queue);
-}
-
-bool server_goes_no_further()
-{
-    return last_is_in_hand() || adopted->ordinary.sleeping == ADOPT_ASLEEP;
-}
-
-void fork_in_haste()
-{
-    if (!lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
-        sim::until(server_goes_no_further);
-    fork_in_handler();
-}
-
-void call_and_only_wait()
-{
-    adopt_call(adopted, &make_object()->head, free_callback);
-    sim::signal(id_of_updater, fork_in_haste);
-    adopt_barrier(adopted);
-}
-
-void fork_in_haste_setup()
-{
-    begin();
-    rtrcu_domain.config.first.fork_wait_us = 0;
-    id_of_updater = sim::thread("updater", call_and_only_wait);
-}
-
 } // namespace
 
-extern const sim::Scenario kAdoptedFork, kAdoptedForkFree, kAdoptedForkHandler, kAdoptedForkHaste;
+extern const sim::Scenario kAdoptedFork, kAdoptedForkFree;
 
 const sim::Scenario kAdoptedFork = {"adopted-fork", "a fork beside a barrier", fork_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedForkFree = {
     "adopted-fork-free", "a fork while a handle is freed", fork_free_setup, nullptr, invariants, 12000};
-const sim::Scenario kAdoptedForkHandler = {"adopted-fork-handler",
-                                           "a handler forks while its thread waits for servers",
-                                           fork_handler_setup,
-                                           nullptr,
-                                           invariants,
-                                           12000};
-const sim::Scenario kAdoptedForkHaste = {"adopted-fork-haste", "the same, and the fork waits for no callback",
-                                         fork_in_haste_setup,  nullptr,
-                                         invariants,           12000};
 } // namespace scenarios

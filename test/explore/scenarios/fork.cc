@@ -15,7 +15,7 @@ struct object *held;    // what the parked task goes on using
 uint32_t parked, ended; // the task is parked, and its section may be over
 struct object *queued;  // another thread's
 uint32_t was_queued;
-bool forking, forked; // forked: by a handler, inside a step perhaps
+bool forking;
 
 void park_in_section()
 {
@@ -92,7 +92,7 @@ void begin_with_a_task()
     shared = make_object();
     rtrcu_task_init(&task, "task");
     parked = ended = was_queued = 0;
-    forking = forked = false;
+    forking = false;
     held = queued = nullptr;
 }
 
@@ -132,88 +132,6 @@ void queued_setup()
     queued = make_object();
 }
 
-// ---- a handler that forks ----
-
-// Where the library holds a short lock, it would end the program with a message.
-void fork_in_handler()
-{
-    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
-        return;
-    forked = true; // what the step has done is undone at its end
-    fork_here();
-    bool is_parked_still = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE;
-    rtrcu_store_relaxed(&ended, is_parked_still ? 0 : 1); // who was about to end it is not there
-}
-
-// By a thread of the library, also in the child.
-void end_what_is_waited_for()
-{
-    if (rtrcu_exchange(&ended, 1))
-        return;
-    rtrcu_task_resume(&task);
-    sim::expect(held->value == 42, "a parked task may use the object until its section ends");
-    rcu_read_unlock();
-}
-
-void park_here()
-{
-    register_reader();
-    rcu_read_lock();
-    held = rcu_dereference(shared);
-    rtrcu_task_park(&task);
-    rtrcu_store_release(&parked, 1);
-}
-
-void replace_beside_the_task()
-{
-    struct object *old = replace_object();
-    synchronize_rcu();
-    sim::expect(rtrcu_load_acquire(&ended), "a task that is parked is waited for, in the child of a handler too");
-    free_object(old);
-}
-
-void expedite_beside_the_task()
-{
-    struct object *old = replace_object();
-    synchronize_rcu_expedited();
-    sim::expect(rtrcu_load_acquire(&ended), "a task that is parked is waited for, in the child of a handler too");
-    free_object(old);
-}
-
-// The task parks on a thread that can have no record: it is counted, in the child of a handler too, and once.
-void park_counted()
-{
-    park_in_section();
-    is_about_to_end();
-    synchronize_rcu();
-}
-
-void counted_setup()
-{
-    begin_with_a_task();
-    sim::may_fail(sim::kExitHooks, 4);
-    sim::signal(sim::thread("parker", park_counted), fork_in_handler);
-}
-
-void begin_handler(void (*updater)())
-{
-    begin_with_a_task();
-    rtrcu_task_set_blocking_handler(end_what_is_waited_for);
-    int id = sim::thread("updater", updater);
-    sim::as_thread(id, park_here);
-    sim::signal(id, fork_in_handler);
-}
-
-void handler_setup()
-{
-    begin_handler(replace_beside_the_task);
-}
-
-void handler_expedited_setup()
-{
-    begin_handler(expedite_beside_the_task);
-}
-
 // Without a driver's thread whoever waits runs the callbacks, in the parent and in the child.
 void aside_setup()
 {
@@ -241,11 +159,11 @@ void told_setup()
 {
     configure();
     sim::no_timeouts();
-    forking = forked = false;
+    forking = false;
     queued = make_object();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     use_driver(RTRCU_DRIVER_SCHED);
-    (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
+    tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
     sim::as_thread(sim::thread("server", serve_once), fill_for_daemons);
     sim::thread("forker", fork_here);
 }
@@ -289,16 +207,17 @@ void blocks_setup()
     noted = 0;
     for (uint32_t &calls : called)
         calls = 0;
-    forking = forked = false;
+    forking = false;
     sim::as_thread(sim::thread("owner", retire_all), register_reader);
     sim::as_thread(sim::thread("forker", fork_beside_blocks), register_reader);
 }
 
 // ---- a handler that forks while its thread enters a section, or queues, and goes on in the child ----
 
+// Not inside a call that a fork would tear: such a child may only exec.
 void fork_in_call()
 {
-    if (lock_any_held(UINT32_MAX << LOCK_RANK_QUEUES))
+    if (rtrcu_self.calls != 0)
         return;
     fork_here();
 }
@@ -345,7 +264,7 @@ void begin_call(void (*body)(), void (*start)())
 {
     configure();
     shared = make_object();
-    forking = forked = false;
+    forking = false;
     int id = sim::thread("forker", body);
     sim::as_thread(id, start);
     sim::signal(id, fork_in_call);
@@ -361,37 +280,16 @@ void calling_setup()
     begin_call(queue_and_wait_twice, register_reader);
 }
 
-// Its own queue is the daemons' while it waits; nothing but the count of those who wait says so.
-void barrier_setup()
-{
-    begin_call(queue_and_wait_twice, register_reader);
-    rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
-}
-
-// It forks by itself too: where its own fork is half done the handler waits.
-void fork_between_calls()
-{
-    call_rcu(&replace_object()->head, free_callback);
-    fork_here();
-    rcu_barrier();
-    sim::expect(invoked == 1, "what was queued is invoked once, where a handler forks beside its thread's own fork");
-}
-
-void twice_setup()
-{
-    begin_call(fork_between_calls, register_reader);
-}
-
 void check_between_handlers()
 {
-    if (!forking && !forked)
+    if (!forking)
         check_invariants();
 }
 
 } // namespace
 
-extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkHandler, kForkHandlerExpedited, kForkAside,
-    kForkTold, kForkBlocks, kForkWaking, kForkCalling, kForkBarrier, kForkTwice, kForkCounted;
+extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkAside, kForkTold, kForkBlocks, kForkWaking,
+    kForkCalling;
 
 const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
                                      promoted_setup,         nullptr,
@@ -412,16 +310,6 @@ const sim::Scenario kForkTold = {
 const sim::Scenario kForkBlocks = {
     "fork-blocks", "a fork beside a thread that retires objects", blocks_setup, nullptr, check_between_handlers, 12000};
 
-const sim::Scenario kForkCounted = {"fork-counted",         "a handler forks while a task without a record parks",
-                                    counted_setup,          expect_idle,
-                                    check_between_handlers, 12000};
-const sim::Scenario kForkHandler = {"fork-handler",         "a handler forks while its thread waits for a task",
-                                    handler_setup,          expect_idle,
-                                    check_between_handlers, 20000};
-const sim::Scenario kForkHandlerExpedited = {"fork-handler-expedited", "the same by an expedited grace period",
-                                             handler_expedited_setup,  nullptr,
-                                             check_between_handlers,   20000};
-
 const sim::Scenario kForkWaking = {
     "fork-waking",          "a handler forks while its thread, which slept, enters a section",
     waking_setup,           expect_nothing_left,
@@ -429,14 +317,5 @@ const sim::Scenario kForkWaking = {
 const sim::Scenario kForkCalling = {"fork-calling",         "a handler forks while its thread queues and waits",
                                     calling_setup,          expect_nothing_left,
                                     check_between_handlers, 12000};
-const sim::Scenario kForkBarrier = {"fork-barrier",         "the same, and its owner runs what it queues",
-                                    barrier_setup,          expect_nothing_left,
-                                    check_between_handlers, 12000};
-const sim::Scenario kForkTwice = {"fork-twice",
-                                  "a handler forks beside its thread's own fork",
-                                  twice_setup,
-                                  expect_nothing_left,
-                                  check_between_handlers,
-                                  12000};
 
 } // namespace scenarios

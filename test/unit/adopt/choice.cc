@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <sys/resource.h>
 
-#include "../../support/stepped.h"
 #include "../../support/variant.h"
 #include "world.h"
 
@@ -153,42 +152,6 @@ TEST_F(Choice, ACpuWithoutMemoryForAServerIsSaid)
     EXPECT_EQ(count(adopted), 1);
     EXPECT_FALSE(adopt_has_cpu_servers(adopted));
 }
-
-#if defined(__x86_64__)
-
-rtrcu_adopted *changing;
-volatile long closed, torn;
-
-void count_cpus(int, siginfo_t *, void *context)
-{
-    bool is_open = !sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1);
-    uint32_t have_one = 0;
-    for (const adopt_server *server : changing->of_cpu)
-        have_one += server != nullptr;
-    closed = closed + !is_open;
-    torn = torn + (is_open && have_one != changing->cpu_servers);
-}
-
-/* A handler might fork, and the child counts them anew. */
-TEST_F(Choice, NoHandlerComesBetweenACpusServerAndTheCount)
-{
-    if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    changing = adopt(RTRCU_ADOPT_MEMB);
-    test::SteppedBy traps(count_cpus);
-    closed = 0;
-    torn = 0;
-    for (adopt_server *server : {&changing->ordinary, static_cast<adopt_server *>(nullptr)}) {
-        test::SteppedBy::begin();
-        int error = adopt_server_set_cpu(changing, 0, server);
-        test::SteppedBy::end();
-        EXPECT_EQ(error, 0);
-    }
-    EXPECT_GT(closed, 4);
-    EXPECT_EQ(torn, 0);
-}
-
-#endif
 
 /* Whoever found one of them inside its section may queue to it until that ends. */
 TEST_F(Choice, ServersGoBehindAGracePeriod)

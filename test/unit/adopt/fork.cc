@@ -69,7 +69,7 @@ TEST_F(Fork, TheChildHasAHookOfItsOwn)
 TEST_F(Fork, TheParentHasNoLockAnyMore)
 {
     rtrcu_adopted *flavours[] = {adopt(RTRCU_ADOPT_MEMB), adopt(RTRCU_ADOPT_QSBR), adopt(RTRCU_ADOPT_MB)};
-    adopt_before_fork(&all_, adopt_paused(&all_));
+    adopt_before_fork(&all_);
     for (const rtrcu_adopted *adopted : flavours) {
         EXPECT_TRUE(lock_is_mine(&adopted->servers_lock));
         EXPECT_TRUE(lock_is_mine(&adopted->words_lock));
@@ -86,7 +86,7 @@ TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
 {
     adopt_pause(&all_);
     uint32_t event = all_.fork_event;
-    adopt_resume(&all_, adopt_paused(&all_));
+    adopt_resume(&all_);
     EXPECT_NE(all_.fork_event, event);
     EXPECT_EQ(tally_read(&all_.forking), 0u);
 }
@@ -109,7 +109,7 @@ TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
             wakes++;
             return 0L;
         });
-        adopt_resume(&all_, adopt_paused(&all_));
+        adopt_resume(&all_);
     }).join();
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
@@ -160,7 +160,7 @@ TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
     steps->reach(2);
     forker_.wait();
     EXPECT_EQ(rtrcu_load_acquire(&adopted->ordinary.serving), 0u);
-    adopt_resume(&all_, adopt_paused(&all_));
+    adopt_resume(&all_);
     end_ordinary(adopted);
 }
 
@@ -174,7 +174,7 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
     ran = 0;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     rcu_head heads[3] = {};
-    tally_ticket paused = adopt_pause(&all_); /* so that they come in one batch */
+    adopt_pause(&all_); /* so that they come in one batch */
     for (rcu_head &head : heads) {
         adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) {
             steps->reach(1);
@@ -183,14 +183,14 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
         });
     }
     (void)adopt_server_urge(&adopted->ordinary);
-    adopt_resume(&all_, paused);
+    adopt_resume(&all_);
     steps->wait(1);
     begin();
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(&all_.forking) == 1; }));
     steps->reach(2);
     forker_.wait();
     EXPECT_EQ(ran, 1);
-    adopt_resume(&all_, adopt_paused(&all_));
+    adopt_resume(&all_);
     EXPECT_TRUE(test::eventually([] { return ran == 3; }));
     end_ordinary(adopted);
 }
@@ -215,7 +215,7 @@ TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
     EXPECT_TRUE(test::eventually([&] { return forker_.is_done(); }));
     rtrcu_store_release(&heads[0].next, &heads[1]);
     forker_.wait();
-    adopt_resume(&all_, adopt_paused(&all_));
+    adopt_resume(&all_);
     EXPECT_TRUE(test::eventually([&] { return ran == 2; }));
     end_ordinary(adopted);
 }
@@ -229,32 +229,35 @@ TEST_F(Pause, LooksAtServersUnderTheirLock)
     EXPECT_FALSE(forker_.is_done());
     lock_release(&adopted->servers_lock);
     forker_.wait();
-    adopt_resume(&all_, adopt_paused(&all_));
+    adopt_resume(&all_);
 }
 
-/* Else threads that fork all the time would hold it off for ever. */
-TEST_F(Pause, WhomAForkHeldOffHasATurnBeforeTheNext)
+/* Threads that fork all the time do not keep callbacks from running: after fork_wait_us one batch runs anyway. */
+TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
 {
-    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    rtrcu_store_release(&adopted->ordinary.owed, 1);
-    begin();
-    EXPECT_FALSE(forker_.is_done());
-    EXPECT_EQ(tally_acquire(&all_.forking), 0u) << "others that fork would hold it off too";
-    rtrcu_store_release(&adopted->ordinary.owed, 0);
-    forker_.wait();
-    EXPECT_EQ(tally_acquire(&all_.forking), 1u);
-    adopt_resume(&all_, adopt_paused(&all_));
-}
-
-/* Its lock may be the forker's. */
-TEST_F(Pause, WhoDoesNotComeInTimeIsOwedNothing)
-{
+    static std::atomic<int> ran;
+    ran = 0;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     config_.fork_wait_us = 1000;
-    rtrcu_store_release(&adopted->ordinary.owed, 1);
-    adopt_pause(&all_);
-    EXPECT_EQ(rtrcu_load_acquire(&adopted->ordinary.owed), 0u);
-    adopt_resume(&all_, adopt_paused(&all_));
+    rcu_head head = {};
+    adopt_pause(&all_); /* and nothing ends the pause */
+    adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) { ran++; });
+    (void)adopt_server_urge(&adopted->ordinary);
+    EXPECT_TRUE(test::eventually([] { return ran == 1; }));
+    adopt_resume(&all_);
+    end_ordinary(adopted);
+}
+
+/* call_rcu_after_fork_parent() without its partner does not let later forks go unnoticed. */
+TEST_F(Fork, EndWithoutABeginningChangesNothing)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    adopt_fork_ends(adopted, false);
+    EXPECT_EQ(tally_read(&all_.forking), 0u);
+    adopt_fork_begins(adopted);
+    EXPECT_EQ(tally_read(&all_.forking), 1u);
+    adopt_fork_ends(adopted, false);
+    EXPECT_EQ(tally_read(&all_.forking), 0u);
 }
 
 TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
@@ -318,7 +321,8 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->state = DRIVE_RUNNING;
         server->serving = 1;
         server->joined_by_program = true;
-        server->urgent = server->owed = 1;
+        server->urgent = 1;
+        server->held_off_ns = 1;
         server->ended = survives ? 0 : 1;
         server->invoked = 5;
         server->started = 6;
@@ -331,7 +335,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         EXPECT_EQ(server->started, survives ? 6u : 5u);
         EXPECT_FALSE(server->joined_by_program);
         EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
-        EXPECT_EQ(server->owed, 0u) << "the child's next fork would wait for its turn";
+        EXPECT_EQ(server->held_off_ns, 0);
         EXPECT_EQ(server->ended, 0u) << "it begins anew";
         EXPECT_EQ(cbqueue_enqueued(&server->queue), survives ? 6u : 5u) << "the callback that forks is counted still";
     }

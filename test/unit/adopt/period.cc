@@ -20,12 +20,10 @@ TEST_F(Period, AReleaseOfTheCrankIsSeenByWhoWillSleep)
     EXPECT_NE(adopted->event, event);
 }
 
-/* In a fork's child too, whose tickets are not the first. */
 TEST_F(Period, WhoFindsTheCrankTakenIsCountedOutAgain)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     uint64_t cookie = adopt_snap(adopted);
-    tally_forget(&adopted->waiters);
     test::Worker holder, waiter;
     holder.run([&] { lock_acquire(&adopted->crank); });
     waiter.start([&] { adopt_wait(adopted, cookie); });

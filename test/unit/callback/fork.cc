@@ -27,7 +27,7 @@ class CallbackFork : public CallbackWorld
     {
         reader_after_fork_child(world_.registry(), forks);
         parked_after_fork_child(world_.registry());
-        gp_after_fork_child(world_.gp(), PLAT_NOBODY);
+        gp_after_fork_child(world_.gp());
         callback_after_fork_child(cb_, {forker});
         test::let_go(world_.registry(), READER_DRIVE);
     }
@@ -80,18 +80,6 @@ class CallbackFork : public CallbackWorld
         EXPECT_TRUE(callback_barrier_reached(cb_));
     }
 };
-
-TEST_F(CallbackFork, ABarrierThatGoesOnInTheChildIsCountedThere)
-{
-    tally_ticket ticket = callback_barrier_begin(cb_);
-    ticket = callback_barrier_still(cb_, ticket);
-    EXPECT_EQ(tally_read(&cb_->barriers), 1u) << "it is counted already";
-    tally_forget(&cb_->barriers);
-    ticket = callback_barrier_still(cb_, ticket);
-    EXPECT_EQ(tally_read(&cb_->barriers), 1u);
-    callback_barrier_end(cb_, ticket);
-    EXPECT_EQ(tally_read(&cb_->barriers), 0u);
-}
 
 /* A leaf that was hung during the fork: whoever holds its queues would have another thread beside it. */
 TEST_F(CallbackFork, TheParentReleasesOnlyWhatItHasLocked)

@@ -93,7 +93,7 @@ TEST_F(Krcud, WhatOneHasNeedsNoOther)
     EXPECT_EQ(drive_->krcud_given.count, 1u);
 }
 
-/* Behind the last one stands what looks like another that runs, and is at work, and was held off. */
+/* After the last one stands what looks like another that runs, and is inside a callback. */
 TEST_F(Krcud, ThereAreNoMoreThanCpus)
 {
     struct Two {
@@ -110,12 +110,10 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
     lock_init(&running.lock, LOCK_RANK_DAEMON);
     running.thread.state = DRIVE_RUNNING;
     running.serving = 1;
-    running.owed = true;
     size_t behind = offsetof(struct drive, krcud) + sizeof(two->drive.krcud);
     memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
     EXPECT_FALSE(drive_krcud_give(&two->drive, world_.craft(0), 0, false));
     EXPECT_FALSE(drive_anybody_at_work(&two->drive));
-    EXPECT_FALSE(drive_anybody_owed(&two->drive, false));
 }
 
 TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
@@ -309,12 +307,12 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     EXPECT_EQ(drive_->aside.serving, 0u);
     EXPECT_EQ(drive_slot(record)->listed, 1u);
     drive_slot(record)->listed = 0;
-    tally_ticket forks = tally_raise(&drive_->forking);
+    tally_raise(&drive_->forking);
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
     EXPECT_FALSE(share.left) << "it is no work of the caller's";
     EXPECT_EQ(drive_->aside.serving, 0u);
-    tally_lower(&drive_->forking, forks);
+    (void)tally_lower(&drive_->forking);
 }
 
 /* A daemon was given it behind the first look. */
@@ -355,7 +353,7 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->forking); });
     drive_krcud_serve_here(drive_, record, &share);
     EXPECT_EQ(drive_->fork_event, 1u);
-    tally_forget(&drive_->forking);
+    tally_reset(&drive_->forking);
 }
 
 /* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */

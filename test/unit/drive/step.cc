@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A step of a grace period: what it notes, whom it reports, and what is left of it where a handler has forked.
+/* A step of a grace period: what it notes and reports.
  */
 #include "../../support/sandbox.h"
 #include "../../support/trapped.h"
@@ -150,94 +150,7 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         GTEST_SKIP() << "no sandbox is to be had here";
 }
 
-/* ---- a handler that forks ---- */
-
-struct drive *forked;
-int forks_left, fences;
-
-/* In the middle of a step; the thread goes on in the child. */
-long fence_and_fork()
-{
-    fences++;
-    if (forks_left > 0) {
-        forks_left--;
-        forked->generation++;
-    }
-    return 0;
-}
-
-class StepOfAChild : public Step
-{
-  protected:
-    /* Runs @body in a thread whose next fence forks.  False: that cannot be had here. */
-    bool with_fork(const std::function<void()> &body)
-    {
-        bool can = !TEST_EMULATED;
-        forked = drive_;
-        forks_left = 1;
-        fences = 0;
-        std::thread([&] {
-            can = can && test::trap(SYS_membarrier, nullptr, fence_and_fork);
-            if (can)
-                body();
-        }).join();
-        return can && fences > 0;
-    }
-};
-
-/* What the step found out in the parent is worth nothing in the child. */
-TEST_F(StepOfAChild, IsTakenAnew)
-{
-    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
-        (void)world_.craft(0); /* for whom a fence is needed */
-        bool can = with_fork([&] {
-            uint64_t before = gp_seq(world_.gp(), kind);
-            ask(kind);
-            EXPECT_FALSE(drive_step(drive_, kind)) << "nobody reads, but it has forked";
-            EXPECT_FALSE(is_running(kind));
-            EXPECT_EQ(gp_seq(world_.gp(), kind), before);
-            EXPECT_TRUE(gp_is_needed(world_.gp(), kind));
-            EXPECT_TRUE(drive_step(drive_, kind));
-            EXPECT_EQ(gp_seq(world_.gp(), kind), before + SEQ_STEP);
-        });
-        if (!can)
-            GTEST_SKIP() << "no fence can be trapped here";
-    }
-}
-
-TEST_F(StepOfAChild, ThatACallerTakesIsTakenAnew)
-{
-    (void)world_.craft(0);
-    bool can = with_fork([&] {
-        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-        drive_take_crank(drive_, GP_EXPEDITED);
-        EXPECT_FALSE(drive_turn_first(drive_, GP_EXPEDITED));
-        EXPECT_FALSE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
-        EXPECT_TRUE(drive_turn_first(drive_, GP_EXPEDITED));
-        EXPECT_TRUE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
-        drive_release_crank(drive_, GP_EXPEDITED);
-    });
-    if (!can)
-        GTEST_SKIP() << "no fence can be trapped here";
-}
-
-/* Who waits takes it anew at once, and waits for a whole one. */
-TEST_F(StepOfAChild, WhoWaitsGoesOnAtOnce)
-{
-    config_.tick_us = 3600000000;
-    (void)world_.craft(0);
-    bool can = with_fork([&] {
-        uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
-        drive_synchronize(drive_, GP_NORMAL, cookie);
-        EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-        EXPECT_EQ(fences, 2);
-    });
-    if (!can)
-        GTEST_SKIP() << "no fence can be trapped here";
-    EXPECT_EQ(tally_read(&drive_->turning[GP_NORMAL].sleeping), 0u);
-}
-
-TEST_F(StepOfAChild, BeginsWithNothingNoted)
+TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
 {
     for (drive_turning &turning : drive_->turning) {
         turning.unscanned = turning.asked = true;
@@ -245,7 +158,6 @@ TEST_F(StepOfAChild, BeginsWithNothingNoted)
         tally_raise(&turning.sleeping);
     }
     tally_raise(&drive_->turn_waiters);
-    drive_->held_back.count = 5;
     drive_->main_ended = 1;
     drive_->visit.visitor = 77;
     drive_->visit.began_ns = 5;
@@ -258,7 +170,6 @@ TEST_F(StepOfAChild, BeginsWithNothingNoted)
         EXPECT_EQ(tally_read(&turning.sleeping), 0u);
     }
     EXPECT_EQ(tally_read(&drive_->turn_waiters), 0u);
-    EXPECT_EQ(drive_->held_back.count, 0u);
     EXPECT_EQ(drive_->main_ended, 0u);
     EXPECT_EQ(drive_->visit.visitor, 0u);
     EXPECT_EQ(drive_->visit.began_ns, 0);

@@ -89,7 +89,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     }
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turning[kind].unscanned = drive_->turning[kind].asked = true;
-        drive_->turning[kind].sleeping.word = 2;
+        drive_->turning[kind].sleeping.number = 2;
     }
     drive_->numbers.told = 4096;
     after_fork_child({OLD});
@@ -130,18 +130,6 @@ TEST_F(Thread, WhatLiesBehindTheWorkersIsTheChildsToo)
     int64_t share_ns = drive_->share_ns = 12345;
     after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(drive_->share_ns, share_ns);
-}
-
-TEST_F(Thread, WhatTheOneThatForkedBlocksIsKnown)
-{
-    sigset_t more, before;
-    sigemptyset(&more);
-    sigaddset(&more, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &more, &before);
-    after_fork_child(PLAT_NOBODY);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR1), 1);
-    EXPECT_EQ(sigismember(&drive_->survivor_blocks, SIGUSR2), 0);
 }
 
 /* Whose end would not come. */

@@ -285,28 +285,6 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     EXPECT_FALSE(away);
 }
 
-/* There nobody counts. */
-TEST_F(Turn, BehindAForkNobodyIsCountedOut)
-{
-    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
-    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
-    config_.tick_us = 3600000000;
-    test::Worker holder, caller;
-    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
-    pid_t id = 0;
-    caller.run([&] { id = pid_t(lock_thread_number()); });
-    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
-    fork_in_a_handler();
-    tally_forget(sleeping);
-    (void)tally_raise(sleeping); /* the child's own first */
-    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
-    plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
-    caller.wait();
-    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_EQ(tally_read(sleeping), 1u);
-}
-
 TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
 {
     if (TEST_EMULATED)

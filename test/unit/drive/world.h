@@ -28,18 +28,6 @@ class DriveWorld : public testing::Test
     Apart *apart_ = new Apart;
     bool kept_ = false;
 
-    /* As in a fork's child: a ticket that nobody kept is none. */
-    void begin_tallies_anew()
-    {
-        struct drive *drive = apart_->drive.get();
-        for (drive_turning &turning : drive->turning)
-            tally_forget(&turning.sleeping);
-        for (tally &waiters : drive->numbers.waiters)
-            tally_forget(&waiters);
-        for (tally *one : {&drive->turn_waiters, &drive->progress_waiters, &drive->forking})
-            tally_forget(one);
-    }
-
   protected:
     test::World &world_ = apart_->world;
     config &room_ = apart_->room;
@@ -63,7 +51,6 @@ class DriveWorld : public testing::Test
         callback_init(cb_, &room_, world_.gp());
         watch_init(&apart_->watch, &room_, world_.gp(), cb_);
         drive_init(drive_, &room_, world_.gp(), cb_, &apart_->watch);
-        begin_tallies_anew();
     }
     /* Its threads go on behind the test. */
     void keep()
@@ -117,17 +104,9 @@ class DriveWorld : public testing::Test
     {
         return callback_pending(record);
     }
-    /* As in the child of a handler that forks while its thread sleeps in the library: the same thread goes on there, so
-     * the race with it is the test's alone. */
-    __attribute__((noinline, no_sanitize("thread"))) void fork_in_a_handler()
-    {
-        drive_->generation++;
-    }
     void after_fork_child(plat_tid old_thread_id)
     {
-        sigset_t blocked;
-        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-        drive_after_fork_child(drive_, old_thread_id, &blocked);
+        drive_after_fork_child(drive_, old_thread_id);
     }
     /* A look at what a lock guards that the test must not take. */
     __attribute__((noinline, no_sanitize("thread"))) static uint32_t peek(const uint32_t *guarded)

@@ -185,37 +185,4 @@ TEST_F(Alone, WhereReadersThatOweWereSeenLast)
     crank.end();
 }
 
-/* As the child of a handler does it that forked in the middle: nobody owes, and parked tasks are waited for anew. */
-TEST_F(Alone, WhatIsUndoneBeginsAnew)
-{
-    rcu_task task = {};
-    reader_record *record = world_.craft(1);
-    reader_anonymous_enter(world_.registry(), READER_EVEN);
-    reader_lock(record->leaf);
-    gp_park(gp_, record, &task);
-    reader_unlock(record->leaf);
-    uint64_t cookie = gp_snap(gp_, GP_NORMAL);
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
-    ASSERT_TRUE(parked_is_waited_for(&task));
-    gp_undo(gp_, GP_NORMAL, normal_->seq);
-    EXPECT_FALSE(gp_is_running(gp_, GP_NORMAL));
-    EXPECT_TRUE(crank.is_clear());
-    EXPECT_EQ(gp_owing_anonymous(gp_, GP_NORMAL), 0u);
-    EXPECT_FALSE(parked_is_waited_for(&task));
-    uint64_t completed = normal_->completed.count;
-    crank.end();
-    EXPECT_EQ(normal_->completed.count, completed) << "nothing was under way";
-    EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie));
-    world_.set_inside(record, 0);
-    (void)reader_anonymous_leave(world_.registry(), READER_EVEN);
-    EXPECT_TRUE(crank.begin_and_scan());
-    EXPECT_TRUE(parked_is_waited_for(&task));
-    reader_lock(record->leaf);
-    EXPECT_EQ(gp_unpark(gp_, record->leaf, &task), GP_ACTION_WAKE_NORMAL);
-    reader_unlock(record->leaf);
-    crank.end();
-    EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie));
-}
-
 } // namespace

@@ -37,7 +37,6 @@ TEST_F(GpStepsDeathTest, ACrankIsTurnedByItsHolder)
         {"scan", [&] { (void)gp_scan(gp_, GP_NORMAL); }},
         {"poll", [&] { (void)gp_poll(gp_, GP_NORMAL, false, &actions); }},
         {"end", [&] { gp_end(gp_, GP_NORMAL, 1); }},
-        {"undo", [&] { gp_undo(gp_, GP_NORMAL, SEQ_FIRST); }},
     };
     for (const auto &[name, step] : steps)
         EXPECT_DEATH(step(), "check failed: lock_is_mine") << name;

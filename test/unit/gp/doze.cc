@@ -166,7 +166,7 @@ TEST_F(Doze, AForksChildHasNobodyLeaving)
     gp_begin(gp_, GP_NORMAL, 1);
     gp_doze(gp_, 1);
     ASSERT_EQ(reader_leaving(record->leaf), reader_bit(record) | reader_bit(other));
-    gp_after_fork_child(gp_, PLAT_NOBODY);
+    gp_after_fork_child(gp_);
     reader_after_fork_child(world_.registry(), record);
     rtrcu_self.locks_held = 0;
     EXPECT_EQ(reader_leaving(record->leaf), 0u);

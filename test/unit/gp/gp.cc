@@ -546,7 +546,7 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
     lock_acquire(&normal_->crank);
     gp_begin(gp_, GP_NORMAL, 1);
     ASSERT_TRUE(gp_scan(gp_, GP_NORMAL));
-    gp_after_fork_child(gp_, PLAT_NOBODY);
+    gp_after_fork_child(gp_);
     rtrcu_self.locks_held = 0;
     EXPECT_EQ(normal_->crank.word, 0u);
     EXPECT_TRUE(gp_is_clear(gp_, GP_NORMAL));
@@ -569,7 +569,7 @@ TEST_F(Gp, AfterForkNoNodeIsForgottenThatIsNone)
     lock_acquire(&normal_->crank);
     gp_begin(gp_, GP_NORMAL, 1);
     (void)gp_scan(gp_, GP_NORMAL);
-    gp_after_fork_child(gp_, PLAT_NOBODY);
+    gp_after_fork_child(gp_);
     rtrcu_self.locks_held = 0;
     EXPECT_EQ(memcmp(beyond, before.data(), before.size()), 0);
 }

@@ -48,7 +48,6 @@ TEST_F(ParkedDeathTest, ALeafsListIsChangedUnderItsLock)
         {"promote", [&] { (void)parked_promote(empty, none, &moved); }},
         {"promoted", [&] { parked_promoted(empty, 0); }},
         {"begin", [&] { (void)parked_begin(leaf_, GP_NORMAL); }},
-        {"undo", [&] { parked_undo(leaf_, GP_NORMAL); }},
         {"first", [&] { (void)parked_first_waited_for(leaf_, GP_NORMAL); }},
         {"remove", [&] { (void)parked_remove_from_leaf(leaf_, &on_leaf_); }},
     };
@@ -78,11 +77,6 @@ TEST_F(ParkedDeathTest, OtherListsAreChangedUnderALockOfTheirOwn)
 TEST_F(ParkedDeathTest, AGracePeriodBeginsWhereTheLastHasLeftNoBoundary)
 {
     EXPECT_DEATH((reader_lock(leaf_), parked_begin(leaf_, GP_NORMAL), parked_begin(leaf_, GP_NORMAL)), "INV-BL1");
-    reader_lock(leaf_);
-    EXPECT_TRUE(parked_begin(leaf_, GP_NORMAL));
-    parked_undo(leaf_, GP_NORMAL);
-    EXPECT_TRUE(parked_begin(leaf_, GP_NORMAL)) << "it begins anew";
-    reader_unlock(leaf_);
 }
 
 TEST_F(ParkedDeathTest, PositionsDoNotFallAlongTheList)

@@ -296,45 +296,11 @@ TEST(AwaySteps, WhoGoesAwaySaysSoThoughAHandlerReads)
 
 /* ---- a thread that comes and goes ---- */
 
-long differ, differ_open, unnamed_open, reads;
+long reads;
 
 bool signals_are_open(void *context)
 {
     return sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1) == 0;
-}
-
-void look_behind_a_step(int, siginfo_t *, void *context)
-{
-    bool believes = reader_self_is(READER_STATE_DEADLINE), is_counted = registry->deadline_count != 0;
-    differ += believes != is_counted;
-    differ_open += believes != is_counted && signals_are_open(context);
-    unnamed_open += is_counted && !reader_self_is(READER_STATE_NAMED) && signals_are_open(context);
-}
-
-/* The child of a handler that forks would count none, and its driver would not look for the thread's callbacks; nor
- * would it know whether a call there is a handler's, of a thread that has no name yet. */
-TEST(JoinSteps, NoHandlerComesWhileADeadlineThreadIsHalfCounted)
-{
-    if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    test::SteppedBy traps(look_behind_a_step);
-    test::Worker reader;
-    ASSERT_EQ(registry->deadline_count, 0u);
-    differ = differ_open = unnamed_open = 0;
-    reader.run([] {
-        test::SteppedBy::begin();
-        int error = section_register(gp, RTRCU_DEADLINE);
-        test::SteppedBy::end();
-        EXPECT_EQ(error, 0);
-        EXPECT_EQ(registry->deadline_count, 1u);
-        EXPECT_EQ(unnamed_open, 0);
-        test::SteppedBy::begin();
-        (void)section_leave(gp, false);
-        test::SteppedBy::end();
-        EXPECT_EQ(registry->deadline_count, 0u);
-    });
-    EXPECT_GT(differ, 0);
-    EXPECT_EQ(differ_open, 0);
 }
 
 void read_behind_each_step(int, siginfo_t *, void *context)
