@@ -43,7 +43,7 @@ test-all: ## before a release, an hour or more: the other variants whole, every 
 	@tools/mutants --table
 	@tools/mutants --sample 40 --seconds 900 --least 75 --fresh
 
-bench: ## side-by-side benchmarks against the peers, a short form with ARGS=--quick; out/scale.html where no figures are named
+bench: ## side-by-side benchmarks against the peers, in short with ARGS=--quick; without ARGS also out/scale.html
 	@tools/setup library program bench check
 	@tools/build release rtrcu-bench rtrcu-lines
 	@mkdir -p out

@@ -39,8 +39,8 @@ struct Cell {
     }
 };
 
-// An event loop with deadlines that reclaims what it replaced: a quiescent state each 64 updates. Its readers are ordinary
-// threads: a quiescent-state thread that reads and never reports would keep every grace period from its end.
+// An event loop with deadlines that reclaims what it replaced: a quiescent state each 64 updates. Its readers are
+// ordinary threads: a quiescent-state thread that reads and never reports would keep every grace period from its end.
 struct CellLoop : Cell {
     using Readers = Cell;
     static inline thread_local unsigned updates = 0;

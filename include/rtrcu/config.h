@@ -72,8 +72,8 @@ struct rtrcu_config {
     int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
     int32_t krcud_when;       /* when a daemon has the rest: once real-time work waits, or always (policy krcud) */
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is at qlowmark */
-    /* How long a fork waits at most for callbacks that the library's threads run to return.  After forks have kept such a
-     * thread from running callbacks for as long, it runs some anyway. */
+    /* How long a fork waits at most for callbacks that the library's threads run to return.  After forks have kept such
+     * a thread from running callbacks for as long, it runs some anyway. */
     int64_t fork_wait_us;
     char cpus[64];      /* where the library's threads may run: "0-3,7"; "" = where the process began */
     int64_t idle_scans; /* outside in so many scans, a thread is not looked at before it reads; 0 = never */

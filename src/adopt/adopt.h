@@ -79,8 +79,8 @@ struct adopt_server {
     bool joined_by_program;
     bool lifted;         /* of its thread */
     int64_t held_off_ns; /* of its thread: since when forks keep it from its next batch, 0 = they do not */
-    uint64_t invoked; /* atomic counter */
-    uint64_t started; /* atomic: by its thread, or who frees it; invoked + 1: @running has begun, or is about to */
+    uint64_t invoked;    /* atomic counter */
+    uint64_t started;    /* atomic: by its thread, or who frees it; invoked + 1: @running has begun, or is about to */
     const struct rcu_head *running; /* atomic: likewise */
     struct cb_chain batch;
     struct plat_thread thread;

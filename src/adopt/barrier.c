@@ -99,7 +99,7 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
     uint32_t left;
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
-        bool all_run = urge_all(adopted); /* in a fork's child they have to be made */
+        bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
         adopt_rest(adopted, &waiting->left, left, all_run ? DRIVE_PATIENCE_NS : adopt_tick_ns(adopted));
     }
 }

@@ -18,8 +18,8 @@ static bool others_serve(struct rtrcu_adopted *adopted)
 
     lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        found |= rtrcu_load_acquire(&server->serving) &&
-                 !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
+        found |=
+            rtrcu_load_acquire(&server->serving) && !plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id());
     lock_release(&adopted->servers_lock);
 
     return found;

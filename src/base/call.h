@@ -2,9 +2,9 @@
 /* Calls under way that a fork in a signal handler would tear.
  *
  * A handler may interrupt a call of the library and fork.  The parent goes on.  The child's only thread is inside the
- * call, whose other half (locks, waiters, a grace period) belongs to threads that the child does not have: the child may
- * only exec() or _exit().  It is ended with a message when the interrupted call ends, when it waits, or when another
- * such call begins.
+ * call, whose other half (locks, waiters, a grace period) belongs to threads that the child does not have: the child
+ * may only exec() or _exit().  It is ended with a message when the interrupted call ends, when it waits, or when
+ * another such call begins.
  *
  * rtrcu_self.calls is the depth of such calls in this thread: 1 in a public call or on a thread of the library, more in
  * a handler that interrupted one and makes another.  Program code that a call runs (callbacks, hooks, the program's

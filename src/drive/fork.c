@@ -49,8 +49,8 @@ void drive_after_fork_parent(struct drive *drive)
     }
 }
 
-/* Program threads wait without a timeout for these locks and numbers alone.  The kernel goes on with such a wait after the
- * handler, and looks at the word first. */
+/* Program threads wait without a timeout for these locks and numbers alone.  The kernel goes on with such a wait after
+ * the handler, and looks at the word first. */
 void drive_end_waits(struct drive *drive)
 {
     lock_reset(&drive->barrier_lock);

@@ -60,8 +60,8 @@ struct rtrcu_thread {
     uint32_t bh;    /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
     struct reader_record *record; /* NULL while not registered.  @room reader */
     uint32_t thread_id;           /* atomic for handlers: as the kernel has it, 0 = not asked yet.  @room base */
-    uint32_t torn; /* atomic for handlers: this process was forked inside a call; see src/base/call.h.  @room base */
-    uint32_t *boost;              /* the word by which it may have been boosted; the record's.  @room reader */
+    uint32_t torn;   /* atomic for handlers: this process was forked inside a call; see src/base/call.h.  @room base */
+    uint32_t *boost; /* the word by which it may have been boosted; the record's.  @room reader */
     struct rcu_task *task; /* atomic for others: the innermost here whose section is listed.  @room section, reader */
     uintptr_t entered;     /* atomic: where the outermost section began, if RTRCU_DEBUG.  @room api, reader */
     uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread.  @room callback */
@@ -73,8 +73,8 @@ struct rtrcu_thread {
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
     struct rcu_task *bare; /* runs here without a section, the innermost; compared, never looked into.  @room section */
     uint32_t bare_base;    /* what lies beneath it still.  @room section */
-    uint32_t calls;     /* atomic for handlers: calls under way that a fork would tear.  @room base */
-    int64_t entered_ns; /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
+    uint32_t calls;        /* atomic for handlers: calls under way that a fork would tear.  @room base */
+    int64_t entered_ns;    /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

@@ -90,7 +90,8 @@ TEST(Stack, AValueThatIsNoFramePointerEndsIt)
         GTEST_SKIP() << "the sanitizer's frames are larger than this test's";
     alignas(16) uintptr_t words[4] = {0, 0, 0, 0};
     uintptr_t own = reinterpret_cast<uintptr_t>(words);
-    for (uintptr_t value : {uintptr_t{0}, uintptr_t{16}, own + 8, own + 1, own - (1 << 16), own + (1 << 20), ~uintptr_t{15}})
+    for (uintptr_t value :
+         {uintptr_t{0}, uintptr_t{16}, own + 8, own + 1, own - (1 << 16), own + (1 << 20), ~uintptr_t{15}})
         expect_one_line(value);
 }
 
@@ -118,8 +119,8 @@ TEST(Stack, APageThatCannotBeReadEndsIt)
     if (TEST_ASAN)
         GTEST_SKIP() << "the sanitizer is not informed of the other stack";
     const size_t bytes = size_t{1} << 16, page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    char *stack = static_cast<char *>(
-        mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char *stack =
+        static_cast<char *>(mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(stack, MAP_FAILED);
     ASSERT_EQ(mprotect(stack + bytes, page, PROT_NONE), 0);
     beyond = reinterpret_cast<uintptr_t>(stack + bytes);
