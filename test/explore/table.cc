@@ -141,16 +141,11 @@
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \
-    X(ForkCounted) \
-    X(ForkHandler) \
-    X(ForkHandlerExpedited) \
     X(ForkAside) \
     X(ForkBlocks) \
     X(ForkWaking) \
     X(ForkCalling) \
-    X(ForkBarrier) \
     X(ForkTold) \
-    X(ForkTwice) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \
@@ -176,8 +171,6 @@
     X(AdoptedFree) \
     X(AdoptedFork) \
     X(AdoptedForkFree) \
-    X(AdoptedForkHandler) \
-    X(AdoptedForkHaste) \
     X(AdoptedWake) \
     X(AdoptedDefer) \
     X(AdoptedPause) \

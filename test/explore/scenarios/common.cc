@@ -191,7 +191,7 @@ static void expect_counts()
     for (uint32_t i = 0; i < registry->leaf_count; i++)
         reasons += (registry->leaf[i]->awake.word != 0) + (registry->leaf[i]->awake.listed != 0);
     for (const struct reader_count *node = registry->leaf[0]->awake.above; node; node = node->above) {
-        sim::expect(tally_number(node->reasons.word) == reasons, "a count is that of the reasons below it at the end");
+        sim::expect(node->reasons.number == reasons, "a count is that of the reasons below it at the end");
         reasons = reasons != 0;
     }
 }
@@ -220,7 +220,7 @@ void check_invariants()
         struct reader_leaf *leaf = registry->leaf[i];
         sim::expect((leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
         for (const struct reader_count *node = leaf->awake.above; node; node = node->above)
-            sim::expect(tally_number(node->reasons.word) || !leaf->awake.word,
+            sim::expect(node->reasons.number || !leaf->awake.word,
                         "INV-RD3: the counts above a leaf that has a thread to look at are not 0");
         uint32_t sleep = leaf->registered & ~reader_awake_of(&leaf->awake);
         for (uint32_t slot : slots) {
