@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <random>
 
 #include "report/table.h"
@@ -73,6 +74,32 @@ Outcome judge_most(const Interval &interval, double bar, Outcome otherwise)
     if (interval.high <= bar)
         return Outcome::held;
     return interval.low > bar ? otherwise : Outcome::not_judged;
+}
+
+// `from`, `to`: the interval on the axis where the claim is "less".
+static Outcome judge_below(double from, double to, double bar, Outcome otherwise)
+{
+    if (from <= bar && bar <= to)
+        return Outcome::not_reproduced;
+    return to < bar ? Outcome::held : otherwise;
+}
+
+Outcome judge_less(const std::optional<Interval> &ratio, bool judge_it, Outcome otherwise)
+{
+    return judge_it && ratio ? judge_below(ratio->low, ratio->high, 1, otherwise) : Outcome::not_judged;
+}
+
+Outcome judge_more(const std::optional<Interval> &ratio, bool judge_it, Outcome otherwise)
+{
+    return judge_it && ratio ? judge_below(-ratio->high, -ratio->low, -1, otherwise) : Outcome::not_judged;
+}
+
+std::string change_text(const std::optional<Interval> &ratio, std::size_t rounds)
+{
+    if (!ratio)
+        return fmt::format("rounds: {} of the {} that a spread needs", rounds, bootstrap_least);
+    const auto pct = [](double value) { return 100 * (value - 1); };
+    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f})", pct(ratio->middle), pct(ratio->low), pct(ratio->high));
 }
 
 std::string interval_text(const std::optional<Interval> &interval, double scale)

@@ -41,6 +41,15 @@ std::optional<Interval> ratio_interval(const std::vector<double> &a, const std::
 Outcome judge_least(const Interval &interval, double bar, Outcome otherwise = Outcome::failed);
 Outcome judge_most(const Interval &interval, double bar, Outcome otherwise = Outcome::failed);
 
+// The claim that one is less, or more, than the other, from the interval of their ratio: held beyond the spread.  A
+// difference inside the spread shows nothing, so it is "not reproduced"; `otherwise` is the outcome beyond the spread
+// on the other side.  Without an interval, or where `judge_it` is false, nothing is judged.
+Outcome judge_less(const std::optional<Interval> &ratio, bool judge_it, Outcome otherwise = Outcome::not_reproduced);
+Outcome judge_more(const std::optional<Interval> &ratio, bool judge_it, Outcome otherwise = Outcome::not_reproduced);
+
+// A ratio as a change: "-12.3 % (-15.1 to -9.8)"; the number of rounds where they are too few for an interval.
+std::string change_text(const std::optional<Interval> &ratio, std::size_t rounds);
+
 // "12.3 (9.8 to 15.1)"
 std::string interval_text(const std::optional<Interval> &interval, double scale = 1);
 

@@ -51,3 +51,18 @@ TEST(Interval, AVerdictNeedsTheWholeInterval)
     EXPECT_EQ(judge_most({2.0, 1.8, 3.2}, 3), Outcome::not_judged);
     EXPECT_EQ(judge_most({4.0, 3.1, 5.0}, 3), Outcome::failed);
 }
+
+TEST(Interval, ADifferenceInsideTheSpreadIsNotReproduced)
+{
+    const Interval less{0.8, 0.7, 0.9}, same{0.95, 0.8, 1.05}, more{1.2, 1.1, 1.3};
+    EXPECT_EQ(judge_less(less, true), Outcome::held);
+    EXPECT_EQ(judge_less(same, true, Outcome::failed), Outcome::not_reproduced);
+    EXPECT_EQ(judge_less(more, true, Outcome::failed), Outcome::failed);
+    EXPECT_EQ(judge_more(more, true), Outcome::held);
+    EXPECT_EQ(judge_more(same, true, Outcome::failed), Outcome::not_reproduced);
+    EXPECT_EQ(judge_more(less, true, Outcome::failed), Outcome::failed);
+    EXPECT_EQ(judge_less(less, false), Outcome::not_judged);
+    EXPECT_EQ(judge_more(std::nullopt, true), Outcome::not_judged);
+    EXPECT_EQ(change_text(less, 9), "-20.0 % (-30.0 to -10.0)");
+    EXPECT_EQ(change_text(std::nullopt, 4), "rounds: 4 of the 5 that a spread needs");
+}
