@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the overhead experiment must show, and the four conclusions of 2002, judged from the rows.
+// The verdicts of the overhead experiment: the project's bars, and the four conclusions of 2002, judged from the rows.
 #pragma once
 
 #include <vector>
@@ -10,6 +10,9 @@
 namespace lab::overhead
 {
 
+// A mean of samples of a profile is off by about 1/sqrt(samples): 5 per cent here.
+constexpr double samples_to_judge = 400;
+
 struct CheckInput {
     const std::vector<Row> rows;
     bool judge_times; // false in a quick or an interrupted run: counts only
@@ -17,7 +20,7 @@ struct CheckInput {
 
 // The project's own bars: a failure of these fails the command.
 Verdicts judge_bars(const CheckInput &input);
-// The document's conclusions: held or not reproduced.
+// The document's conclusions: held, or not reproduced, which a difference inside the spread is too.
 Verdicts judge_conclusions(const CheckInput &input);
 
 } // namespace lab::overhead

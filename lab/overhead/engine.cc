@@ -35,41 +35,81 @@ PeerSettings with_driver(const char *driver, PeerSettings more = {})
     return settings;
 }
 
+EngineRow base(const char *variant, Guard guard, const char *what)
+{
+    return {"base", variant, guard, {}, nullptr, nullptr, nullptr, nullptr, false, what};
+}
+
+EngineRow plain(const char *name, const char *what, PeerSettings more = {})
+{
+    return {name,
+            "",
+            Guard::rcu,
+            with_driver(name, std::move(more)),
+            retire_plainly<reclaim_entry>,
+            retire_plainly<probe_starts>,
+            nullptr,
+            nullptr,
+            false,
+            what};
+}
+
+EngineRow counted(const char *name, const char *what)
+{
+    EngineRow row = plain(name, what);
+    row.variant = "global counter";
+    row.retire_entry = retire_counted<reclaim_entry>;
+    row.retire_probe = retire_counted<probe_starts>;
+    return row;
+}
+
+EngineRow queued_globally(const char *name, const char *what)
+{
+    EngineRow row = plain(name, what);
+    row.variant = "global queue";
+    row.retire_entry = retire_globally<reclaim_entry>;
+    row.retire_probe = retire_globally<probe_starts>;
+    row.layer_backlog = [] { return global_queue.backlog(); };
+    row.layer_invoked = [] { return global_queue.invoked(); };
+    return row;
+}
+
+EngineRow beside_free_cpu(EngineRow row, const char *variant, const char *what)
+{
+    row.variant = variant;
+    row.keeps_cpu_free = true;
+    row.what = what;
+    return row;
+}
+
+std::vector<EngineRow> make_table()
+{
+    const EngineRow counted_chains =
+        base("", Guard::counted_chains, "a reader-writer lock for each hash chain, a reference count in each entry");
+    const EngineRow poll = plain("poll", "a queue a thread, one thread that polls for the end of the grace period");
+    const EngineRow global_poll =
+        queued_globally("poll", "the same with one queue for all threads under one lock, as at OLS 2002");
+    return {
+        counted_chains,
+        base("one lock", Guard::one_lock, "one reader-writer lock for the whole cache"),
+        base("chain locks", Guard::chain_locks, "a spinning lock for each hash chain, no count"),
+        plain("ltimer", "a queue a thread, checks every 10 ms", {{"tick_us", "10000"}}),
+        plain("sched", "a queue a thread, all work in the forwarding threads' quiescent states"),
+        counted("sched", "the same with one atomic count of all callbacks, as at OLS 2002"),
+        poll,
+        global_poll,
+        plain("kthread", "a queue a thread, a thread that sleeps while there is nothing to do"),
+        beside_free_cpu(counted_chains, "free CPU", "base with no forwarding thread on the last CPU"),
+        beside_free_cpu(poll, "free CPU", "poll, its thread alone on the last CPU"),
+        beside_free_cpu(global_poll, "global queue, free CPU", "poll with the global queue, alone on the last CPU"),
+    };
+}
+
 } // namespace
 
 const std::vector<EngineRow> &engine_table()
 {
-    static const std::vector<EngineRow> table = {
-        {"base",
-         "one lock",
-         Guard::one_lock,
-         {},
-         nullptr,
-         nullptr,
-         nullptr,
-         "one reader-writer lock for the whole cache"},
-        {"base",
-         "chain locks",
-         Guard::chain_locks,
-         {},
-         nullptr,
-         nullptr,
-         nullptr,
-         "a spinning lock for each hash chain"},
-        {"ltimer", "", Guard::rcu, with_driver("ltimer", {{"tick_us", "10000"}}), retire_plainly<reclaim_entry>,
-         retire_plainly<probe_starts>, nullptr, "a queue a thread, checks every 10 ms"},
-        {"sched", "", Guard::rcu, with_driver("sched"), retire_plainly<reclaim_entry>, retire_plainly<probe_starts>,
-         nullptr, "a queue a thread, all work in the forwarding threads' quiescent states"},
-        {"sched", "global counter", Guard::rcu, with_driver("sched"), retire_counted<reclaim_entry>,
-         retire_counted<probe_starts>, nullptr, "the same with one atomic count of all callbacks, as at OLS 2002"},
-        {"poll", "", Guard::rcu, with_driver("poll"), retire_plainly<reclaim_entry>, retire_plainly<probe_starts>,
-         nullptr, "a queue a thread, one thread that polls for the end of the grace period"},
-        {"poll", "global queue", Guard::rcu, with_driver("poll"), retire_globally<reclaim_entry>,
-         retire_globally<probe_starts>, [] { return global_queue.backlog(); },
-         "the same with one queue for all threads under one lock, as at OLS 2002"},
-        {"kthread", "", Guard::rcu, with_driver("kthread"), retire_plainly<reclaim_entry>, retire_plainly<probe_starts>,
-         nullptr, "a queue a thread, a thread that sleeps while there is nothing to do"},
-    };
+    static const std::vector<EngineRow> table = make_table();
     return table;
 }
 

@@ -11,16 +11,19 @@
 namespace lab::overhead
 {
 
-enum class Guard { one_lock, chain_locks, rcu };
+enum class Guard { counted_chains, one_lock, chain_locks, rcu };
 
 struct EngineRow {
     const char *name;    // base, ltimer, sched, poll, kthread
-    const char *variant; // what sets it apart from others of that name
+    const char *variant; // its difference from others of that name
     Guard guard;
     PeerSettings settings;
     void (*retire_entry)(RetiredHead *); // of a RouteEntry; nullptr for base
     void (*retire_probe)(RetiredHead *); // of a GpProbe
-    uint64_t (*layer_backlog)();         // what waits outside the library; nullptr where that is nothing
+    // Of a layer over the library that keeps callbacks itself: those that wait in it, and those that it has run.
+    uint64_t (*layer_backlog)();
+    uint64_t (*layer_invoked)();
+    bool keeps_cpu_free; // no forwarding thread on the last CPU, which the library's threads have to themselves
     const char *what;
 
     std::string label() const

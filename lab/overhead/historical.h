@@ -30,6 +30,11 @@ class GlobalQueue
     {
         return backlog_.load(std::memory_order_relaxed);
     }
+    // Callbacks that have run: the library sees carriers alone.
+    uint64_t invoked() const
+    {
+        return invoked_.load(std::memory_order_relaxed);
+    }
 
   private:
     // How a queued head is used: next and function, as in struct rcu_head.
@@ -42,9 +47,10 @@ class GlobalQueue
         GlobalQueue *queue;
     };
     static void carrier_arrives(rcu_head *head);
-    static uint64_t run(Link *batch);
+    uint64_t run(Link *batch);
     bool cut_batch();
     void send();
+    void lock();
 
     SpinLock lock_;
     Link *next_first_ = nullptr; // under the lock: waits for the next batch
@@ -52,6 +58,7 @@ class GlobalQueue
     Link *batch_ = nullptr; // under the lock while no carrier is under way, else the carrier's
     bool under_way_ = false;
     std::atomic<uint64_t> backlog_{0}; // written under the lock
+    std::atomic<uint64_t> invoked_{0}; // written by the thread that runs the batch, one at a time
     Carrier carrier_{{}, this};
 };
 

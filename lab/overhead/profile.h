@@ -3,8 +3,7 @@
 //
 // The kernel's software CPU clock (perf_event_open) samples every thread, including those made later by others, and
 // names the user-space function even while the kernel works for it.  Where that is refused, timers on the CPU clocks of
-// the
-// threads that ask for one send a signal instead; threads that do not ask are then missing.
+// the threads that request one send a signal instead; other threads are then missing.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,11 @@ class Profile
     virtual void thread_ends()
     {
     }
-    // Behind end().
+    // Between begin() and end(), now and then: the kernel's ring holds no more than half a second.
+    virtual void collect()
+    {
+    }
+    // After end().
     virtual std::vector<Sample> samples() = 0;
     virtual uint64_t lost() const = 0;
     virtual int64_t period_ns() const = 0;

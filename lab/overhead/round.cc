@@ -3,6 +3,7 @@
 #include "overhead/round.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,11 +23,12 @@ namespace
 {
 
 constexpr int64_t backlog_interval_ns = 2'000'000;
+constexpr int64_t longest_wait_ns = 2'000'000'000;
 
-// What has been counted up to one moment.
+// Counts up to one moment.
 struct Snapshot {
     int64_t wall_ns, process_cpu_ns, forwarder_cpu_ns = 0;
-    uint64_t packets = 0, hits = 0, misses = 0, expired = 0;
+    uint64_t packets = 0, hits = 0, misses = 0, expired = 0, layer_invoked = 0, switches = 0;
     struct rtrcu_stats library {
     };
 };
@@ -40,12 +42,21 @@ struct Round {
     RoundResult &result;
 };
 
+uint64_t switches_of(int whose)
+{
+    rusage usage{};
+    getrusage(whose, &usage);
+    return static_cast<uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
 Snapshot take_snapshot(Round &round)
 {
     Snapshot now;
     now.library.size = sizeof(now.library);
     if (round.engine.guard == Guard::rcu)
         (void)rtrcu_stats(&now.library);
+    if (round.engine.layer_invoked != nullptr)
+        now.layer_invoked = round.engine.layer_invoked();
     for (Forwarder &forwarder : round.forwarders) {
         clockid_t clock;
         if (pthread_getcpuclockid(forwarder.thread.native_handle(), &clock) == 0)
@@ -55,7 +66,9 @@ Snapshot take_snapshot(Round &round)
         now.misses += forwarder.misses.load(std::memory_order_relaxed);
         now.expired += forwarder.expired.load(std::memory_order_relaxed);
     }
-    now.process_cpu_ns = process_cpu_ns() - thread_cpu_ns(); // but for this thread, which only watches
+    // Without this thread, which only watches.
+    now.switches = switches_of(RUSAGE_SELF) - switches_of(RUSAGE_THREAD);
+    now.process_cpu_ns = process_cpu_ns() - thread_cpu_ns();
     now.wall_ns = now_ns();
     return now;
 }
@@ -71,13 +84,32 @@ uint64_t backlog_of(const EngineRow &engine)
     return stats.callbacks_backlog + (engine.layer_backlog != nullptr ? engine.layer_backlog() : 0);
 }
 
+uint64_t invoked_of(const EngineRow &engine, const Snapshot &now)
+{
+    // The library sees a layer's carriers alone.
+    return engine.layer_invoked != nullptr ? now.layer_invoked : now.library.callbacks_invoked;
+}
+
+// On a busy machine a short round may end before a callback has had a grace period: then it goes on for a while.
+bool goes_on(Round &round, const Snapshot &begin)
+{
+    const int64_t past_ns = now_ns() - begin.wall_ns;
+    if (past_ns < round.options.measure_ns)
+        return true;
+    if (round.engine.guard != Guard::rcu || past_ns > round.options.measure_ns + longest_wait_ns)
+        return false;
+    const Snapshot now = take_snapshot(round);
+    return now.expired != begin.expired && invoked_of(round.engine, now) == invoked_of(round.engine, begin);
+}
+
 void watch(Round &round)
 {
     pause_ns(round.options.warm_up_ns);
     round.profile.begin();
     const Snapshot begin = take_snapshot(round);
-    while (now_ns() - begin.wall_ns < round.options.measure_ns) {
+    while (goes_on(round, begin)) {
         pause_ns(backlog_interval_ns);
+        round.profile.collect();
         round.result.backlog_max = std::max(round.result.backlog_max, backlog_of(round.engine));
     }
     const Snapshot end = take_snapshot(round);
@@ -90,7 +122,8 @@ void watch(Round &round)
     result.hits = end.hits - begin.hits;
     result.misses = end.misses - begin.misses;
     result.expired = end.expired - begin.expired;
-    result.callbacks = end.library.callbacks_invoked - begin.library.callbacks_invoked;
+    result.callbacks = invoked_of(round.engine, end) - invoked_of(round.engine, begin);
+    result.switches = end.switches - begin.switches;
     result.grace_periods = end.library.gp_completed - begin.library.gp_completed;
     result.over_qmax = end.library.over_qmax - begin.library.over_qmax;
 }
@@ -103,7 +136,24 @@ void keep_waits(Round &round)
             result.waited_ns[result.wait_count++] = forwarder.waited_ns[i]; // the first is from before the round
 }
 
-// Samples by function.  What a thread of the library does is the library's work, whatever function it is in.
+// The functions with the most samples, where there are more than fit.
+void keep_functions(const std::map<std::pair<std::string, Work>, uint64_t> &ticks, RoundResult &result)
+{
+    std::vector<std::pair<uint64_t, std::pair<std::string, Work>>> order;
+    for (const auto &[function, count] : ticks)
+        order.emplace_back(count, function);
+    std::sort(order.begin(), order.end(), std::greater<>());
+    for (const auto &[count, function] : order) {
+        if (result.function_count == functions_max)
+            break;
+        FunctionTicks &entry = result.functions[result.function_count++];
+        std::snprintf(entry.name, sizeof(entry.name), "%s", function.first.c_str());
+        entry.work = function.second;
+        entry.ticks = count;
+    }
+}
+
+// Samples by function.  Whatever a thread of the library does is the library's work.
 void keep_profile(Round &round)
 {
     RoundResult &result = round.result;
@@ -122,14 +172,7 @@ void keep_profile(Round &round)
         ticks[{found->second.name, forwards ? found->second.work : Work::rcu}]++;
         result.samples++;
     }
-    for (const auto &[function, count] : ticks) {
-        if (result.function_count == functions_max)
-            break;
-        FunctionTicks &entry = result.functions[result.function_count++];
-        std::snprintf(entry.name, sizeof(entry.name), "%s", function.first.c_str());
-        entry.work = function.second;
-        entry.ticks = count;
-    }
+    keep_functions(ticks, result);
     result.samples_lost = round.profile.lost();
     result.sample_period_ns = round.profile.period_ns();
     result.named = symbols.named();
@@ -143,12 +186,13 @@ void run_traffic(Round &round, const RouteParameters &route, const PrefixTable &
     // Neither is freed: the process ends, and callbacks may still be under way.
     auto *cache = new RouteCache<Sync>(prefixes, route.buckets, route.gc_threshold, sync);
     const std::size_t threads = round.forwarders.size();
+    const std::vector<int> cpus = cpus_for(round.engine, round.options);
     const std::size_t destinations = route.destinations / threads;
     const std::size_t draws = std::min(destinations, route.gc_threshold) * draws_a_destination;
     for (std::size_t i = 0; i < threads; i++) {
         Forwarder &forwarder = round.forwarders[i];
         forwarder.waited_ns.reserve(waits_max);
-        const int cpu = round.options.cpus[i % round.options.cpus.size()];
+        const int cpu = cpus[i % cpus.size()];
         PacketSource packets(prefixes, destinations, round.options.seed * 1000 + i);
         forwarder.thread = std::thread([&round, &forwarder, cache, draws, cpu, packets] {
             forwarder_body(*cache, packets, draws, cpu, round.engine, round.profile, round.traffic, forwarder);
@@ -167,11 +211,13 @@ void run_traffic(Round &round, const RouteParameters &route, const PrefixTable &
 void configure_library(const EngineRow &engine, const RoundOptions &options)
 {
     PeerSettings settings = engine.settings;
+    if (engine.keeps_cpu_free)
+        settings.emplace_back("cpus", std::to_string(options.cpus.back()));
     settings.insert(settings.end(), options.settings.begin(), options.settings.end());
     std::string error;
     if (!rtrcu_peer.start(settings, error))
         throw std::runtime_error(error);
-    // Makes the driver's thread now, by a thread that may run on any CPU: it inherits that.
+    // Makes the driver's thread now, by a thread that may run on any CPU: the driver inherits that.
     (void)rcu_register_thread();
     rcu_unregister_thread();
 }
@@ -187,6 +233,21 @@ const std::vector<Environment> &environment_table()
     return table;
 }
 
+std::vector<int> cpus_for(const EngineRow &engine, const RoundOptions &options)
+{
+    std::vector<int> cpus = options.cpus;
+    if (engine.keeps_cpu_free && cpus.size() > 1)
+        cpus.pop_back();
+    return cpus;
+}
+
+unsigned threads_for(const EngineRow &engine, const RoundOptions &options)
+{
+    if (!engine.keeps_cpu_free)
+        return options.threads;
+    return std::min(options.threads, static_cast<unsigned>(cpus_for(engine, options).size()));
+}
+
 void run_round(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
                const RoundOptions &options, RoundResult &result)
 {
@@ -196,8 +257,12 @@ void run_round(const EngineRow &engine, const RouteParameters &route, const Pref
     (void)cycles_per_ns();
     // Before any thread is made: those that come inherit it.
     const std::unique_ptr<Profile> profile = open_profile(options.cpus, options.sample_period_ns, options.allow_perf);
-    auto *round = new Round{engine, options, *profile, {}, std::vector<Forwarder>(options.threads), result};
+    result.threads = threads_for(engine, options);
+    auto *round = new Round{engine, options, *profile, {}, std::vector<Forwarder>(result.threads), result};
     switch (engine.guard) {
+    case Guard::counted_chains:
+        run_traffic(*round, route, prefixes, *new CountedChainSync(route.buckets));
+        break;
     case Guard::one_lock:
         run_traffic(*round, route, prefixes, *new OneLockSync(route.buckets));
         break;

@@ -23,7 +23,7 @@ const std::vector<Environment> &environment_table();
 
 struct RoundOptions {
     std::vector<int> cpus;
-    unsigned threads = 2; // forwarding threads, on the CPUs in turn
+    unsigned threads = 2; // forwarding threads, on the CPUs in turn; where one is kept free, at most one for each other
     int64_t warm_up_ns = 60'000'000;
     int64_t measure_ns = 400'000'000;
     int64_t sample_period_ns = 250'000;
@@ -49,9 +49,12 @@ struct RoundResult {
     int64_t process_cpu_ns;
     int64_t forwarder_cpu_ns;
     uint64_t backlog_max;
-    uint64_t callbacks;     // invoked, as the library counts
+    uint64_t callbacks;     // invoked; of a layer, those and not its carriers
     uint64_t grace_periods; // ended
     uint64_t over_qmax;
+    uint64_t switches; // of all threads but the one that watches
+    uint32_t threads;  // that forwarded
+    uint32_t padding;
     int64_t sample_period_ns;
     uint64_t samples, samples_lost;
     bool sampled_all_threads, named;
@@ -62,7 +65,11 @@ struct RoundResult {
     FunctionTicks functions[functions_max];
 };
 
-// In the calling process, which ends afterwards: threads of the library and unreclaimed memory stay behind.  Throws.
+// Forwarding threads of this engine, and their CPUs.
+unsigned threads_for(const EngineRow &engine, const RoundOptions &options);
+std::vector<int> cpus_for(const EngineRow &engine, const RoundOptions &options);
+
+// In the calling process, which ends afterwards: threads of the library and unreclaimed memory remain.  Throws.
 void run_round(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
                const RoundOptions &options, RoundResult &result);
 

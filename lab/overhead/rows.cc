@@ -10,7 +10,12 @@
 namespace lab::overhead
 {
 
-void Total::add(const RoundResult &result)
+Row::Row()
+{
+    table = "engine";
+}
+
+void Total::accumulate(const RoundResult &result)
 {
     rounds++;
     packets += result.packets;
@@ -20,6 +25,8 @@ void Total::add(const RoundResult &result)
     callbacks += result.callbacks;
     grace_periods += result.grace_periods;
     over_qmax += result.over_qmax;
+    switches += result.switches;
+    threads = result.threads;
     wall_ns += result.wall_ns;
     process_cpu_ns += result.process_cpu_ns;
     forwarder_cpu_ns += result.forwarder_cpu_ns;
@@ -30,18 +37,46 @@ void Total::add(const RoundResult &result)
     named = result.named;
     profile_source = result.profile_source;
     waited_ns.insert(waited_ns.end(), result.waited_ns, result.waited_ns + result.wait_count);
-    if (result.packets != 0)
-        cpu_ns_per_packet.push_back(static_cast<double>(result.process_cpu_ns) / static_cast<double>(result.packets));
     for (std::size_t i = 0; i < result.function_count; i++)
         ticks[{result.functions[i].name, result.functions[i].work}] += result.functions[i].ticks;
+}
+
+void Total::add(const RoundResult &result)
+{
+    accumulate(result);
+    Total one;
+    one.engine = engine;
+    one.environment = environment;
+    one.accumulate(result);
+    const Row row = make_row(one);
+    each.push_back({row.cpu_ns_per_packet, row.rcu_ns, row.document_ns, row.call_rcu_ns, row.gp_latency_us_p50});
+}
+
+double Total::a_million_packets(uint64_t some) const
+{
+    return packets == 0 ? 0 : static_cast<double>(some) * 1e6 / static_cast<double>(packets);
 }
 
 double Total::ticks_a_million_packets(const std::pair<std::string, Work> &function) const
 {
     const auto found = ticks.find(function);
-    return found == ticks.end() || packets == 0
-               ? 0
-               : static_cast<double>(found->second) * 1e6 / static_cast<double>(packets);
+    return found == ticks.end() ? 0 : a_million_packets(found->second);
+}
+
+bool Total::polls() const
+{
+    return std::string("poll") == engine->name;
+}
+
+double Total::counterpart_ticks(const std::string &published) const
+{
+    uint64_t sum = 0;
+    for (const auto &[function, count] : ticks) {
+        const char *name = published_function(step_of(function.first, function.second), polls());
+        if (name != nullptr && published == name)
+            sum += count;
+    }
+    return a_million_packets(sum);
 }
 
 std::vector<FunctionRow> function_rows(const Total &total)
@@ -49,46 +84,92 @@ std::vector<FunctionRow> function_rows(const Total &total)
     std::vector<FunctionRow> rows;
     for (const auto &[function, ticks] : total.ticks) {
         FunctionRow &row = rows.emplace_back();
+        const char *published = published_function(step_of(function.first, function.second), total.polls());
+        row.table = "function";
+        row.label = total.engine->label();
         row.engine = total.engine->name;
         row.variant = total.engine->variant;
         row.environment = total.environment->name;
         row.function = function.first;
         row.work = work_name(function.second);
+        row.published = published != nullptr ? published : "";
         row.ticks = static_cast<double>(ticks);
         row.ticks_per_million_packets = total.ticks_a_million_packets(function);
     }
     return rows;
 }
 
-bool queues_callback(const std::string &function)
+// How many ticks of the published table one of ours is, a million packets: base's look-up takes as many.
+static Figure published_unit(const std::vector<Total> &totals, const std::string &environment)
 {
-    for (const char *prefix : {"retire_", "counted_reclaim", "GlobalQueue::enqueue", "rtrcu_call", "callback_enqueue",
-                               "cbqueue_push", "call_slow", "own_record"})
-        if (function.rfind(prefix, 0) == 0)
-            return true;
-    return false;
+    const PublishedEngine &base = published_engines().front();
+    for (const Total &total : totals)
+        if (total.environment->name == environment && total.engine->label() == base.label) {
+            const PublishedRow lookup = published_rows(environment).front();
+            return ratio((lookup.*base.ticks).value_or(0), total.counterpart_ticks(lookup.function));
+        }
+    return std::nullopt;
 }
 
-// The share of samples in each kind of work, of the CPU time that was sampled.
+std::vector<CounterpartRow> counterpart_rows(const std::vector<Total> &totals, const std::string &environment)
+{
+    std::vector<CounterpartRow> rows;
+    const Figure unit = published_unit(totals, environment);
+    for (const Counterpart &counterpart : counterparts())
+        for (const Total &total : totals) {
+            if (total.environment->name != environment || total.packets == 0)
+                continue;
+            CounterpartRow &row = rows.emplace_back();
+            row.table = "counterpart";
+            row.environment = environment;
+            row.label = total.engine->label();
+            row.published = counterpart.function;
+            row.ours = counterpart.ours;
+            row.ticks_per_million_packets = total.counterpart_ticks(counterpart.function);
+            row.ticks_as_published = unit ? Figure(*unit * *row.ticks_per_million_packets) : std::nullopt;
+        }
+    return rows;
+}
+
+// CPU nanoseconds by kind of work, from the share of samples in each.
 static void fill_shares(const Total &total, double packets, Row &row)
 {
     if (total.samples == 0)
         return;
     const int64_t sampled_ns = total.sampled_all_threads ? total.process_cpu_ns : total.forwarder_cpu_ns;
     const double each_ns = static_cast<double>(sampled_ns) / static_cast<double>(total.samples);
-    double ns[work_kinds] = {}, queueing_ns = 0;
+    double ns[work_kinds] = {}, queueing = 0, schedule = 0, document = 0;
     for (const auto &[function, ticks] : total.ticks) {
-        ns[static_cast<std::size_t>(function.second)] += static_cast<double>(ticks) * each_ns;
-        if (queues_callback(function.first))
-            queueing_ns += static_cast<double>(ticks) * each_ns;
+        const auto count = static_cast<double>(ticks);
+        const Step step = step_of(function.first, function.second);
+        ns[static_cast<std::size_t>(function.second)] += count * each_ns;
+        queueing += step == Step::queue ? count : 0;
+        schedule += step == Step::schedule ? count : 0;
+        document += step != Step::schedule && step != Step::none ? count : 0;
     }
-    if (!total.sampled_all_threads) // what was not sampled are the library's threads
-        ns[static_cast<std::size_t>(Work::rcu)] += static_cast<double>(total.process_cpu_ns - total.forwarder_cpu_ns);
+    double unsampled_ns = 0; // of the library's threads
+    if (!total.sampled_all_threads)
+        unsampled_ns = static_cast<double>(total.process_cpu_ns - total.forwarder_cpu_ns);
+    ns[static_cast<std::size_t>(Work::rcu)] += unsampled_ns;
     Number *figures[work_kinds] = {&row.lookup_ns, &row.update_ns, &row.rcu_ns, &row.traffic_ns, &row.other_ns};
     for (std::size_t i = 0; i < work_kinds; i++)
         *figures[i] = ns[i] / packets;
-    if (total.expired > 100 && total.engine->guard == Guard::rcu)
-        row.call_rcu_ns = queueing_ns / static_cast<double>(total.expired);
+    row.schedule_ns = schedule * each_ns / packets;
+    row.document_ns = (document * each_ns + unsampled_ns) / packets;
+    if (total.expired <= 100 || total.engine->guard != Guard::rcu)
+        return;
+    row.call_rcu_ns = queueing * each_ns / static_cast<double>(total.expired);
+    row.call_rcu_samples = queueing;
+}
+
+// Half the distance between the quartiles of the rounds, in per cent of their median.
+static Figure spread_of_rounds(const Row &row, Figure RoundFigures::*figure)
+{
+    std::vector<double> values;
+    for (const RoundFigures &round : row.each)
+        if (round.*figure)
+            values.push_back(*(round.*figure));
+    return spread_pct(values);
 }
 
 Row make_row(const Total &total)
@@ -99,13 +180,19 @@ Row make_row(const Total &total)
     row.environment = total.environment->name;
     row.label = total.engine->label();
     row.rounds = total.rounds;
+    row.threads = total.threads;
+    row.each = total.each;
     if (total.packets == 0)
         return row;
     const auto packets = static_cast<double>(total.packets);
     const double seconds = static_cast<double>(total.wall_ns) / 1e9;
     row.packets_per_s = packets / seconds;
     row.cpu_ns_per_packet = static_cast<double>(total.process_cpu_ns) / packets;
-    row.cpu_spread_pct = spread_pct(total.cpu_ns_per_packet);
+    row.cpu_spread_pct = spread_of_rounds(row, &RoundFigures::cpu_ns);
+    row.document_spread_pct = spread_of_rounds(row, &RoundFigures::document_ns);
+    row.rcu_spread_pct = spread_of_rounds(row, &RoundFigures::rcu_ns);
+    row.call_rcu_spread_pct = spread_of_rounds(row, &RoundFigures::call_rcu_ns);
+    row.switches_per_s = static_cast<double>(total.switches) / seconds;
     row.misses_per_packet = static_cast<double>(total.misses) / packets;
     row.samples = static_cast<double>(total.samples);
     row.samples_lost = static_cast<double>(total.samples_lost);
@@ -131,24 +218,34 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &label, cons
     return nullptr;
 }
 
-// What is saved.
+// Saved, in per cent of the base.
 static Figure gain_pct(const Figure &base, const Figure &ours)
 {
     return scaled(diff_pct(base, ours), -1);
 }
 
+static Figure cpu_gain_pct(const std::vector<Row> &rows, const Row &row, const std::string &base)
+{
+    const Row *found = find_row(rows, base, row.environment);
+    return found != nullptr ? gain_pct(found->cpu_ns_per_packet, row.cpu_ns_per_packet) : std::nullopt;
+}
+
+std::string base_of(const Row &row)
+{
+    const EngineRow *engine = find_engine(row.label);
+    return engine != nullptr && engine->keeps_cpu_free ? base_free_cpu : base_counted_chains;
+}
+
 void fill_gains(std::vector<Row> &rows)
 {
     for (Row &row : rows) {
-        const Row *one = find_row(rows, base_one_lock, row.environment);
-        const Row *chains = find_row(rows, base_chain_locks, row.environment);
-        if (one != nullptr) {
-            row.net_gain_pct = gain_pct(one->cpu_ns_per_packet, row.cpu_ns_per_packet);
-            if (row.lookup_ns && row.rcu_ns)
-                row.document_gain_pct = gain_pct(one->lookup_ns, *row.lookup_ns + *row.rcu_ns);
+        row.net_gain_pct = cpu_gain_pct(rows, row, base_of(row));
+        if (base_of(row) == base_counted_chains) {
+            row.net_gain_one_lock_pct = cpu_gain_pct(rows, row, base_one_lock);
+            row.net_gain_chain_locks_pct = cpu_gain_pct(rows, row, base_chain_locks);
         }
-        if (chains != nullptr)
-            row.net_gain_chain_locks_pct = gain_pct(chains->cpu_ns_per_packet, row.cpu_ns_per_packet);
+        if (const Row *base = find_row(rows, base_of(row), row.environment))
+            row.document_gain_pct = gain_pct(base->document_ns, row.document_ns);
     }
 }
 

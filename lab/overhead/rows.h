@@ -7,49 +7,75 @@
 #include <utility>
 #include <vector>
 
+#include "overhead/published.h"
 #include "overhead/round.h"
 #include "report/row.h"
 
 namespace lab::overhead
 {
 
-// What the rounds of an engine add up to.
+// One round's figures, which say how much they vary.
+struct RoundFigures {
+    Figure cpu_ns, rcu_ns, document_ns, call_rcu_ns, gp_latency_us;
+};
+
+// The sum of an engine's rounds.
 struct Total {
     const EngineRow *engine = nullptr;
     const Environment *environment = nullptr;
     std::string error; // why it was left out
     unsigned rounds = 0;
     uint64_t packets = 0, hits = 0, misses = 0, expired = 0, callbacks = 0, grace_periods = 0, over_qmax = 0;
+    uint64_t switches = 0;
+    unsigned threads = 0;
     int64_t wall_ns = 0, process_cpu_ns = 0, forwarder_cpu_ns = 0;
     uint64_t backlog_max = 0, samples = 0, samples_lost = 0;
     bool sampled_all_threads = false, named = false;
     std::string profile_source;
     std::vector<uint64_t> waited_ns;
-    std::vector<double> cpu_ns_per_packet; // each round
+    std::vector<RoundFigures> each; // of the rounds
     std::map<std::pair<std::string, Work>, uint64_t> ticks;
 
     void add(const RoundResult &result);
+    double a_million_packets(uint64_t some) const;
     // 0 where the function was not seen.
     double ticks_a_million_packets(const std::pair<std::string, Work> &function) const;
+    // Of all functions with this counterpart in 2002.
+    double counterpart_ticks(const std::string &published) const;
+    bool polls() const;
+
+  private:
+    void accumulate(const RoundResult &result);
 };
 
 constexpr int cost = 0, callbacks = 1; // the tables
 
 struct Row : Fields {
-    Text label{*this, nullptr, {every_table, "engine"}};
+    Row();
+    Text table{*this, "table"}; // "engine"
+    Text label{*this, "label", {every_table, "engine"}};
     Text engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
+    Count threads{*this, "threads"}; // that forwarded
     Number packets_per_s{*this, "packets_per_s", {cost, "packets/s"}};
-    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}};
+    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}}; // exact
     Number cpu_spread_pct{*this, "cpu_spread_pct", {cost, "+-%"}};
     // CPU nanoseconds a packet, by share of samples.
     Number lookup_ns{*this, "lookup_ns", {cost, "lookup"}}, update_ns{*this, "update_ns", {cost, "update"}};
     Number rcu_ns{*this, "rcu_ns", {cost, "rcu"}}, traffic_ns{*this, "traffic_ns", {cost, "traffic"}};
     Number other_ns{*this, "other_ns", {cost, "other"}};
-    // CPU a packet against base with one lock, and with a lock a chain.
+    // Of these, the driver's own functions and system calls that give up the CPU.
+    Number schedule_ns{*this, "schedule_ns", {cost, "of it schedule"}};
+    // Look-up and RCU work without `schedule`, as the sums of 2002.
+    Number document_ns{*this, "document_ns", {cost, "lookup + rcu as OLS 2002"}};
+    Number document_spread_pct{*this, "document_spread_pct", {cost, "+-% "}};
+    Number rcu_spread_pct{*this, "rcu_spread_pct"};
+    // CPU a packet, saved against base, against base with one lock, and against base with a spinning lock a chain; the
+    // threads that forward are as many as the row's.
     Number net_gain_pct{*this, "net_gain_pct", {cost, "gain %"}};
+    Number net_gain_one_lock_pct{*this, "net_gain_one_lock_pct", {cost, "over one lock %"}};
     Number net_gain_chain_locks_pct{*this, "net_gain_chain_locks_pct", {cost, "over chain locks %"}};
-    // As the document counts: lookup saved, less the cost of RCU, of base's lookup.
-    Number document_gain_pct{*this, "document_gain_pct", {cost, "as OLS 2002 %"}};
+    // As the document counts: base's look-up, less look-up and RCU work, of base's look-up.
+    Number document_gain_pct{*this, "document_gain_pct", {cost, "gain as OLS 2002 %"}};
     Number gp_latency_us_p50{*this, "gp_latency_us_p50", {callbacks, "gp latency µs p50"}};
     Number gp_latency_us_p99{*this, "gp_latency_us_p99", {callbacks, "p99"}};
     Number callbacks_per_s{*this, "callbacks_per_s", {callbacks, "callbacks/s"}};
@@ -57,30 +83,48 @@ struct Row : Fields {
     Count backlog_max{*this, "backlog_max", {callbacks, "backlog max"}};
     Count over_qmax{*this, "over_qmax", {callbacks, "over qmax"}};
     Number call_rcu_ns{*this, "call_rcu_ns", {callbacks, "call_rcu ns"}}; // to queue a callback, a callback
+    Number call_rcu_spread_pct{*this, "call_rcu_spread_pct", {callbacks, "+-%"}};
+    Count call_rcu_samples{*this, "call_rcu_samples", {callbacks, "samples"}};
     // Exact: of the library's threads.
     Number rcu_threads_ns{*this, "rcu_threads_ns", {callbacks, "rcu threads ns/packet"}};
+    Number switches_per_s{*this, "switches_per_s", {callbacks, "switches/s"}}; // exact: of all threads
     Number misses_per_packet{*this, "misses_per_packet"};
     Count samples{*this, "samples"}, samples_lost{*this, "samples_lost"}, rounds{*this, "rounds"};
+
+    std::vector<RoundFigures> each;
 };
 
 // A function's samples under an engine.
 struct FunctionRow : Fields {
-    Text engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
+    Text table{*this, "table"}; // "function"
+    Text label{*this, "label"}, engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
     Text function{*this, "function"}, work{*this, "work"};
+    Text published{*this, "published"}; // its counterpart in 2002; empty: not among those of the published tables
     Count ticks{*this, "ticks"};
     Number ticks_per_million_packets{*this, "ticks_per_million_packets"};
 };
 
-constexpr const char *base_one_lock = "base/one lock";
-constexpr const char *base_chain_locks = "base/chain locks";
+// A function of 2002 under an engine: the samples of ours that do the same.
+struct CounterpartRow : Fields {
+    Text table{*this, "table"}; // "counterpart"
+    Text environment{*this, "environment"}, label{*this, "label"};
+    Text published{*this, "published"}, ours{*this, "ours"};
+    Number ticks_per_million_packets{*this, "ticks_per_million_packets"};
+    // In the unit of the published table: base's look-up takes as many ticks as there.
+    Number ticks_as_published{*this, "ticks_as_published"};
+};
+
+constexpr const char *base_counted_chains = "base", *base_one_lock = "base/one lock";
+constexpr const char *base_chain_locks = "base/chain locks", *base_free_cpu = "base/free CPU";
 
 Row make_row(const Total &total);
 std::vector<FunctionRow> function_rows(const Total &total);
+// Of every engine in this environment, functions in the order of the published tables.
+std::vector<CounterpartRow> counterpart_rows(const std::vector<Total> &totals, const std::string &environment);
 // Fill in what compares a row with those of base in its environment.
 void fill_gains(std::vector<Row> &rows);
+// The base against which a row is judged: the one with as many forwarding threads.
+std::string base_of(const Row &row);
 const Row *find_row(const std::vector<Row> &rows, const std::string &label, const std::string &environment);
-
-// Is this function part of queueing a callback?
-bool queues_callback(const std::string &function);
 
 } // namespace lab::overhead

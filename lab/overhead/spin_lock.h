@@ -32,8 +32,16 @@ class SpinLock
   public:
     void lock()
     {
-        if (word_.exchange(1, std::memory_order_acquire) != 0)
+        if (!try_lock())
             lock_slowly();
+    }
+    bool try_lock()
+    {
+        return word_.exchange(1, std::memory_order_acquire) == 0;
+    }
+    bool is_locked() const
+    {
+        return word_.load(std::memory_order_relaxed) != 0;
     }
     void unlock()
     {

@@ -85,9 +85,9 @@ Work classify(const std::string &name, bool from_c)
                 "malloc", "free", "cfree", "libc_free", "[libc"}))
         return Work::update;
     // Clocks are read for the budgets of callbacks.
-    if (begins({"retire_", "counted_reclaim", "GlobalQueue::", "probe_starts", "clock_gettime"}))
+    if (begins({"retire_", "counted_reclaim", "GlobalQueue::", "probe_starts", "clock_gettime", "vdso_clock_gettime"}))
         return Work::rcu;
-    if (begins({"forward", "PacketSource::"}))
+    if (begins({"forward", "PacketSource::", "keep_probing"}))
         return Work::traffic;
     // The library is C; so are the symbols that the tool chain adds, but nobody spends time in those.
     if (from_c)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How the readers and the updaters of the route cache keep out of each other's way: three answers, as the cache's Sync.
+// How the readers and the updaters of the route cache keep out of each other's way: four answers, as the cache's Sync.
 #pragma once
 
 #include <rtrcu/rcu.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <vector>
 
@@ -13,7 +14,52 @@
 namespace lab::overhead
 {
 
-// base: one reader-writer lock around everything.
+// base, as in Linux 2.5.3: a reader-writer lock for each chain, and a reference count in each entry, which a packet
+// holds while it uses the entry after the lookup.
+class CountedChainSync
+{
+  public:
+    explicit CountedChainSync(std::size_t buckets) : locks_(buckets)
+    {
+    }
+    void read_lock(std::size_t bucket)
+    {
+        locks_[bucket].read_lock();
+    }
+    void read_unlock(std::size_t bucket)
+    {
+        locks_[bucket].read_unlock();
+    }
+    void update_lock(std::size_t bucket)
+    {
+        locks_[bucket].write_lock();
+    }
+    void update_unlock(std::size_t bucket)
+    {
+        locks_[bucket].write_unlock();
+    }
+    // Under the lookup's read lock, so the chain's own reference is still there.
+    void hold(RouteEntry *entry)
+    {
+        std::atomic_ref(entry->references).fetch_add(1, std::memory_order_relaxed);
+    }
+    // The count is one less than the references: the last one finds 0.
+    void release(RouteEntry *entry)
+    {
+        if (std::atomic_ref(entry->references).fetch_sub(1, std::memory_order_acq_rel) == 0)
+            std::free(entry);
+    }
+    // The chain's own reference.
+    void retire(RouteEntry *entry)
+    {
+        release(entry);
+    }
+
+  private:
+    std::vector<ReadWriteLock> locks_;
+};
+
+// base, cruder: one reader-writer lock around everything.
 class OneLockSync
 {
   public:
@@ -36,7 +82,7 @@ class OneLockSync
     {
         lock_.write_unlock();
     }
-    // Nobody reads while we hold the lock, and later readers cannot find it.
+    // No thread reads while we hold the lock, and later readers cannot find it.
     void retire(RouteEntry *entry)
     {
         std::free(entry);
@@ -46,7 +92,7 @@ class OneLockSync
     ReadWriteLock lock_;
 };
 
-// base: a spinning lock for each chain, which readers take too.
+// base, finer: a spinning lock for each chain, which readers take too, and no count.
 class ChainLockSync
 {
   public:

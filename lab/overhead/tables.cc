@@ -12,52 +12,29 @@ namespace
 
 using Align = Table::Align;
 
-// A row as published.  Of rows with fewer figures than columns the text gives no columns: ltimer's add up to the 425
-// ticks that its conclusions count; "?" marks a figure whose column is our reading.
-struct Published {
-    const char *function, *base, *ltimer, *sched, *poll;
-};
-
-const std::vector<Published> published_rare = {
-    {"ip_route_output_key", "4486", "2026", "2162", "2135"},
-    {"call_rcu", "", "11", "68", "71"},
-    {"rcu_process_callbacks", "", "4", "128?", ""},
-    {"rcu_invoke_callbacks", "", "4", "24?", ""},
-    {"rcu_batch_done", "", "1", "", ""},
-    {"schedule", "423", "453", "459", "500"},
-    {"rcu_prepare_polling", "", "", "", "13"},
-    {"rcu_polling", "", "", "", "134"},
-};
-
-const std::vector<Published> published_frequent = {
-    {"ip_route_output_key", "2358", "1646", "1619", "1641"},
-    {"call_rcu", "", "262", "1147", "2251"},
-    {"rcu_process_callbacks", "", "49", "2778?", ""},
-    {"rcu_invoke_callbacks", "", "57", "488?", ""},
-    {"rcu_check_quiescent_state", "", "27", "", ""},
-    {"rcu_check_callbacks", "", "24", "", ""},
-    {"rcu_reg_batch", "", "3", "", ""},
-    {"rcu_batch_done", "", "3", "", ""},
-    {"schedule", "", "294?", "849?", "808?"},
-    {"rcu_prepare_polling", "", "", "", "21"},
-    {"rcu_polling", "", "", "", "2756"},
-    {"rcu_completion", "", "", "", "4"},
-    {"force_cpu_reschedule", "", "", "", "553"},
-    {"__tasklet_hi_schedule", "", "", "", "1557"},
-};
-
 constexpr std::size_t functions_shown = 24;
-constexpr double ticks_worth_showing = 20; // a million packets
 
-std::string ticks_text(double ticks)
+// Blank where there is nothing, as in the published tables; a few ticks of many packets are not rounded to none.
+std::string ticks_text(const Figure &ticks)
 {
-    return ticks < 0.5 ? "" : fmt::format("{:.0f}", ticks);
+    return ticks.value_or(0) == 0 ? "" : number(ticks);
 }
 
 using Key = std::pair<std::string, Work>;
 
-// Functions that matter anywhere, kinds of work together, the largest first.
-std::vector<Key> functions_to_show(const std::vector<Total> &totals, const std::string &environment)
+// call_rcu() and `schedule` have their rows however few their ticks are.
+bool always_shown(const Key &function)
+{
+    const Step step = step_of(function.first, function.second);
+    return step == Step::queue || step == Step::schedule;
+}
+
+struct Shown {
+    std::vector<Key> functions, others;
+};
+
+// Kinds of work together, the largest first.
+Shown choose_functions(const std::vector<Total> &totals, const std::string &environment)
 {
     std::map<Key, double> largest;
     for (const Total &total : totals)
@@ -66,50 +43,124 @@ std::vector<Key> functions_to_show(const std::vector<Total> &totals, const std::
                 largest[function] = std::max(largest[function], total.ticks_a_million_packets(function));
     std::vector<std::pair<double, Key>> order;
     for (const auto &[function, ticks] : largest)
-        if (ticks >= ticks_worth_showing)
-            order.emplace_back(ticks, function);
+        order.emplace_back(ticks, function);
     std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
-    order.resize(std::min(order.size(), functions_shown));
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto &a, const auto &b) { return a.second.second < b.second.second; });
-    std::vector<Key> functions;
-    for (const auto &[ticks, function] : order)
-        functions.push_back(function);
-    return functions;
+    Shown shown;
+    for (std::size_t i = 0; i < order.size(); i++)
+        (i < functions_shown || always_shown(order[i].second) ? shown.functions : shown.others)
+            .push_back(order[i].second);
+    std::stable_sort(shown.functions.begin(), shown.functions.end(),
+                     [](const Key &a, const Key &b) { return a.second < b.second; });
+    return shown;
+}
+
+std::vector<const Total *> columns_of(const std::vector<Total> &totals, const std::string &environment)
+{
+    std::vector<const Total *> columns;
+    for (const Total &total : totals)
+        if (total.environment->name == environment && total.packets != 0)
+            columns.push_back(&total);
+    return columns;
+}
+
+const CounterpartRow *find_counterpart(const std::vector<CounterpartRow> &rows, const std::string &function,
+                                       const std::string &label)
+{
+    for (const CounterpartRow &row : rows)
+        if (row.published == function && row.label == label)
+            return &row;
+    return nullptr;
+}
+
+// In poll some functions had other names than in the other engines.
+std::string names_in_2002(const Key &function)
+{
+    const Step step = step_of(function.first, function.second);
+    const char *name = published_function(step, false), *in_poll = published_function(step, true);
+    if (name == nullptr)
+        return "";
+    return std::string(name) == in_poll ? name : fmt::format("{} / {}", name, in_poll);
+}
+
+// In the published unit; without base there is none, and ticks a million packets stand there.
+Figure our_ticks(const CounterpartRow *row)
+{
+    if (row == nullptr)
+        return std::nullopt;
+    return row->ticks_as_published ? row->ticks_as_published : row->ticks_per_million_packets;
 }
 
 } // namespace
 
-std::string document_table(const std::string &environment)
+std::string side_by_side_table(const std::vector<Total> &totals, const std::string &environment)
 {
+    const std::vector<CounterpartRow> ours = counterpart_rows(totals, environment);
+    const std::vector<PublishedRow> published = published_rows(environment);
     Table table;
     table.column("function", Align::left);
-    for (const char *engine : {"base", "rcu_ltimer", "rcu_sched", "rcu_poll"})
-        table.column(engine);
-    for (const Published &row : environment == "rare" ? published_rare : published_frequent)
-        table.row({row.function, row.base, row.ltimer, row.sched, row.poll});
+    for (const PublishedEngine &engine : published_engines())
+        table.column(engine.name);
+    for (const PublishedEngine &engine : published_engines())
+        table.column(fmt::format("ours: {}", engine.label));
+    std::vector<double> sums(published_engines().size(), 0);
+    for (const Counterpart &counterpart : counterparts()) {
+        std::vector<std::string> cells = {counterpart.function};
+        const auto found = std::find_if(published.begin(), published.end(),
+                                        [&](const PublishedRow &row) { return row.function == counterpart.function; });
+        for (const PublishedEngine &engine : published_engines())
+            cells.push_back(found != published.end() ? ticks_text((*found).*engine.ticks) : "");
+        for (std::size_t i = 0; i < sums.size(); i++) {
+            const Figure ticks = our_ticks(find_counterpart(ours, counterpart.function, published_engines()[i].label));
+            cells.push_back(ticks_text(ticks));
+            sums[i] += std::string("schedule") == counterpart.function ? 0 : ticks.value_or(0);
+        }
+        table.row(cells);
+    }
+    table.rule();
+    std::vector<std::string> cells = {"sum without schedule"};
+    for (const PublishedEngine &engine : published_engines())
+        cells.push_back(number(published_sum(environment, engine)));
+    for (const double sum : sums)
+        cells.push_back(ticks_text(sum));
+    table.row(cells);
     return table.text();
+}
+
+std::string mapping_text()
+{
+    std::string text;
+    for (const Counterpart &counterpart : counterparts())
+        text += fmt::format("  {:<26} {}\n", counterpart.function, counterpart.ours);
+    return text;
 }
 
 std::string function_table(const std::vector<Total> &totals, const std::string &environment)
 {
     Table table;
-    table.column("function", Align::left);
-    table.column("work", Align::left);
-    std::vector<const Total *> columns;
-    for (const Total &total : totals) {
-        if (total.environment->name != environment || total.packets == 0)
-            continue;
-        columns.push_back(&total);
-        table.column(total.engine->label());
-    }
-    for (const Key &function : functions_to_show(totals, environment)) {
+    for (const char *title : {"function", "work", "in 2002"})
+        table.column(title, Align::left);
+    const std::vector<const Total *> columns = columns_of(totals, environment);
+    for (const Total *total : columns)
+        table.column(total->engine->label());
+    const Shown shown = choose_functions(totals, environment);
+    for (const Key &function : shown.functions) {
         table.group(work_name(function.second));
-        std::vector<std::string> cells = {function.first, work_name(function.second)};
+        std::vector<std::string> cells = {function.first, work_name(function.second), names_in_2002(function)};
         for (const Total *total : columns)
             cells.push_back(ticks_text(total->ticks_a_million_packets(function)));
         table.row(cells);
     }
+    if (shown.others.empty())
+        return table.text();
+    table.rule();
+    std::vector<std::string> cells = {fmt::format("{} others", shown.others.size()), "", ""};
+    for (const Total *total : columns) {
+        double sum = 0;
+        for (const Key &function : shown.others)
+            sum += total->ticks_a_million_packets(function);
+        cells.push_back(ticks_text(sum));
+    }
+    table.row(cells);
     return table.text();
 }
 

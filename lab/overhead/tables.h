@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The profile ticks that were published in 2002, and the tables of this run in the same form.
+// The tables of the overhead experiment: the published ticks beside ours, our functions, and what a packet costs.
 #pragma once
 
 #include <string>
@@ -10,11 +10,14 @@
 namespace lab::overhead
 {
 
-// The table as published, for "rare" or "frequent".
-std::string document_table(const std::string &environment);
-// Ours: functions by engines, ticks a million packets, since rounds are of equal time and not of equal work.
+// Functions of 2002 by engines: the published ticks, then ours of the engines with the same features, in the same unit.
+// The last row sums look-up and RCU work without `schedule`.
+std::string side_by_side_table(const std::vector<Total> &totals, const std::string &environment);
+// Which of our functions stand in the rows of that table.
+std::string mapping_text();
+// Our functions by engines, ticks a million packets, since rounds are of equal time and not of equal work.
 std::string function_table(const std::vector<Total> &totals, const std::string &environment);
-// What a packet cost, by kind of work; or how long callbacks waited, and how many.
+// CPU time a packet by kind of work; or how long callbacks waited, and how many.
 std::string rows_table(const std::vector<Row> &rows, const std::string &environment, int which);
 
 } // namespace lab::overhead

@@ -8,6 +8,8 @@
 //     void update_lock(bucket), update_unlock(bucket)  around a change of one chain; not nested with the former
 //     void retire(RouteEntry *)                        the entry is unlinked; under the update lock
 //     void visits(RouteEntry *)                        optional: the walk of a lookup has reached the entry
+//     void hold(RouteEntry *), release(RouteEntry *)   optional: a packet's reference, from inside the lookup's section
+//                                                      until the packet has left
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -26,7 +28,10 @@ namespace lab
 {
 
 struct RouteEntry {
-    RetiredHead head;
+    union {
+        RetiredHead head;    // where retire() queues the entry
+        uint64_t references; // where it counts: those of packets
+    };
     RouteEntry *next; // written under the update lock, read by all
     uint32_t destination;
     uint32_t network; // constant after publication, like the rest but last_used
@@ -37,6 +42,13 @@ struct RouteEntry {
 
 struct RouteStatistics {
     uint64_t hits = 0, misses = 0, unroutable = 0, expired = 0;
+};
+
+template <class Sync>
+concept CountsReferences = requires(Sync sync, RouteEntry *entry)
+{
+    sync.hold(entry);
+    sync.release(entry);
 };
 
 template <class Sync> class RouteCache
@@ -67,6 +79,7 @@ template <class Sync> class RouteCache
         const std::size_t bucket = bucket_of(destination);
         sync_.read_lock(bucket);
         int next_hop = -1;
+        [[maybe_unused]] RouteEntry *held = nullptr;
         for (RouteEntry *entry = rcu_dereference(chains_[bucket]); entry != nullptr;
              entry = rcu_dereference(entry->next)) {
             if constexpr (requires { sync_.visits(entry); })
@@ -75,10 +88,15 @@ template <class Sync> class RouteCache
                 if (rtrcu_load_relaxed(&entry->last_used) != now)
                     rtrcu_store_relaxed(&entry->last_used, now);
                 next_hop = entry->next_hop;
+                if constexpr (CountsReferences<Sync>)
+                    sync_.hold(held = entry);
                 break;
             }
         }
         sync_.read_unlock(bucket);
+        if constexpr (CountsReferences<Sync>)
+            if (held != nullptr)
+                sync_.release(held);
         if (next_hop >= 0) {
             statistics.hits++;
             return next_hop;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The overhead experiment: names of functions, samples of the profile, figures, verdicts, and the historical layers.
+// The overhead experiment: names of functions, samples of the profile, locks, and the historical layers.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cstring>
 #include <thread>
 
-#include "overhead/checks.h"
 #include "overhead/historical.h"
 #include "overhead/profile.h"
 #include "overhead/spin_lock.h"
 #include "overhead/symbols.h"
-#include "verdicts.h"
+#include "overhead/sync.h"
 
 using namespace lab;
 using namespace lab::overhead;
@@ -40,6 +39,7 @@ TEST(OverheadSymbols, WorkIsSorted)
     EXPECT_EQ(classify("turn", true), Work::rcu);
     EXPECT_EQ(classify("turn", false), Work::other);
     EXPECT_EQ(classify("GlobalQueue::enqueue", false), Work::rcu);
+    EXPECT_EQ(classify("GlobalQueue::lock", false), Work::rcu);
     EXPECT_EQ(classify("forwarder_body", false), Work::traffic);
 }
 
@@ -152,8 +152,10 @@ template <class Retire> static void expect_each_runs_once(Retire retire)
 
 TEST(OverheadHistorical, TheGlobalQueueRunsEachCallbackOnce)
 {
+    const uint64_t before = global_queue.invoked();
     expect_each_runs_once(retire_globally<count_and_free>);
     EXPECT_EQ(global_queue.backlog(), 0u);
+    EXPECT_EQ(global_queue.invoked() - before, reclaimed) << "callbacks, not carriers";
 }
 
 TEST(OverheadHistorical, TheGlobalCounterReturnsToZero)
@@ -226,87 +228,13 @@ TEST(OverheadLocks, ReadersSeeWholeUpdates)
     EXPECT_EQ(differences, 0u);
 }
 
-static const Environment frequent{"frequent", {}, ""};
-
-static Total total_of(const char *label, uint64_t packets, int64_t cpu_ns, uint64_t lookup, uint64_t rcu)
+// While a packet holds an entry, the collector's release is not the last.
+TEST(OverheadLocks, CountedChainsKeepAnEntryWhileAPacketHoldsIt)
 {
-    Total total;
-    total.engine = find_engine(label);
-    total.environment = &frequent;
-    RoundResult result{};
-    result.packets = packets;
-    result.misses = packets / 5;
-    result.expired = packets / 5;
-    result.callbacks = packets / 5;
-    result.wall_ns = 1'000'000'000;
-    result.process_cpu_ns = cpu_ns;
-    result.forwarder_cpu_ns = cpu_ns - cpu_ns / 10;
-    result.sampled_all_threads = true;
-    result.samples = lookup + rcu;
-    std::strcpy(result.functions[0].name, "route_packet");
-    result.functions[0].work = Work::lookup;
-    result.functions[0].ticks = lookup;
-    std::strcpy(result.functions[1].name, "rtrcu_call");
-    result.functions[1].work = Work::rcu;
-    result.functions[1].ticks = rcu;
-    result.function_count = 2;
-    total.add(result);
-    return total;
-}
-
-TEST(OverheadRows, SharesOfSamplesAreSharesOfCpuTime)
-{
-    const Row row = make_row(total_of("ltimer", 1'000'000, 100'000'000, 750, 250));
-    EXPECT_DOUBLE_EQ(*row.cpu_ns_per_packet, 100);
-    EXPECT_DOUBLE_EQ(*row.lookup_ns, 75);
-    EXPECT_DOUBLE_EQ(*row.rcu_ns, 25);
-    EXPECT_DOUBLE_EQ(*row.rcu_threads_ns, 10);
-    EXPECT_DOUBLE_EQ(*row.call_rcu_ns, 125) << "for each of the 200,000 callbacks";
-}
-
-// Where only forwarding threads were sampled, the CPU time of the others is RCU's.
-TEST(OverheadRows, WhatWasNotSampledIsTheLibrarys)
-{
-    Total total = total_of("ltimer", 1'000'000, 100'000'000, 750, 250);
-    total.sampled_all_threads = false;
-    const Row row = make_row(total);
-    EXPECT_DOUBLE_EQ(*row.lookup_ns, 67.5);
-    EXPECT_DOUBLE_EQ(*row.rcu_ns, 32.5);
-}
-
-static std::vector<Row> rows_with(double engine_cpu_ns)
-{
-    const auto ns = static_cast<int64_t>(engine_cpu_ns * 1e6);
-    std::vector<Row> rows = {make_row(total_of(base_one_lock, 1'000'000, 200'000'000, 1000, 0)),
-                             make_row(total_of("ltimer", 1'000'000, ns, 500, 250)),
-                             make_row(total_of("kthread", 1'000'000, ns, 500, 250))};
-    fill_gains(rows);
-    return rows;
-}
-
-TEST(OverheadChecks, GainsAreNetOfTheCostOfRcu)
-{
-    const std::vector<Row> rows = rows_with(150);
-    EXPECT_DOUBLE_EQ(*rows[1].net_gain_pct, 25);
-    EXPECT_DOUBLE_EQ(*rows[1].document_gain_pct, 25) << "100 ns of lookup and 50 of RCU against 200";
-}
-
-TEST(OverheadChecks, TheBarFails)
-{
-    const std::vector<Row> ahead = rows_with(150), behind = rows_with(201);
-    EXPECT_EQ(outcome_of(judge_bars({ahead, true}), "updates frequent"), Outcome::held);
-    EXPECT_EQ(outcome_of(judge_bars({behind, true}), "updates frequent"), Outcome::failed);
-    EXPECT_EQ(outcome_of(judge_bars({behind, false}), "updates frequent"), Outcome::not_judged);
-    EXPECT_EQ(outcome_of(judge_conclusions({behind, true}), "1. RCU"), Outcome::not_reproduced);
-    EXPECT_EQ(outcome_of(judge_conclusions({ahead, true}), "3. global queues"), Outcome::not_judged) << "no such row";
-}
-
-TEST(OverheadChecks, OtherWorkIsNoticed)
-{
-    std::vector<Row> rows = rows_with(150);
-    EXPECT_EQ(outcome_of(judge_bars({rows, false}), "same work"), Outcome::held);
-    rows[1].misses_per_packet = *rows[1].misses_per_packet * 2;
-    EXPECT_EQ(outcome_of(judge_bars({rows, false}), "same work"), Outcome::failed);
-    rows[2].callbacks_per_s = 0;
-    EXPECT_EQ(outcome_of(judge_bars({rows, false}), "invoked callbacks"), Outcome::failed);
+    CountedChainSync sync(1);
+    auto *entry = new (std::malloc(sizeof(RouteEntry))) RouteEntry{};
+    sync.hold(entry);
+    sync.retire(entry);
+    EXPECT_EQ(entry->references, 0u) << "the packet's alone, and the memory is still there";
+    sync.release(entry);
 }
