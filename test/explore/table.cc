@@ -100,6 +100,8 @@
     X(DriverFromSched) \
     X(LimitsChanged) \
     X(ThreadsRefused) \
+    X(PollRefused) \
+    X(PollExpeditedRefused) \
     X(DaemonRefused) \
     X(PollDriver) \
     X(Sched) \

@@ -237,9 +237,59 @@ void daemon_refused_setup()
     sim::may_fail(sim::kThreads, 2);
 }
 
+// A call that polls takes the steps of its grace period where no thread of the library does: from the end of the reader
+// on, two grace periods of one step each are the most that it needs.  Or the worker has been made, and takes them.
+uint32_t readers_done;
+
+void read_and_finish()
+{
+    read_once();
+    rtrcu_store_release(&readers_done, 1);
+}
+
+bool polled(enum gp_kind kind, uint64_t polled_for)
+{
+    return kind == GP_NORMAL ? rtrcu_poll_state(polled_for) : rtrcu_poll_state_expedited(polled_for);
+}
+
+void poll_and_free(enum gp_kind kind)
+{
+    struct object *old = replace_object();
+    uint64_t polled_for = kind == GP_NORMAL ? rtrcu_start_poll() : rtrcu_start_poll_expedited();
+    bool ended = polled(kind, polled_for);
+    if (!ended)
+        sim::until([] { return rtrcu_load_acquire(&readers_done) == 1; });
+    for (int polls = 0; !ended && polls < 4; polls++)
+        ended = polled(kind, polled_for);
+    const struct drive *drive = &rtrcu_domain.drive;
+    bool worker = kind == GP_EXPEDITED && drive_thread_runs(&drive->worker[DRIVE_WORKER_EXPEDITED].thread);
+    sim::expect(ended || worker || !drive_is_refused(drive), "a polled cookie ends without a driver");
+    if (ended)
+        free_object(old);
+}
+
+void poll_refused_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    readers_done = 0;
+    sim::may_fail(sim::kThreads, 20);
+    sim::as_thread(sim::thread("reader", read_and_finish), register_reader);
+    sim::as_thread(sim::thread("updater", [] { poll_and_free(GP_NORMAL); }), register_reader);
+}
+
+void poll_expedited_refused_setup()
+{
+    begin(RTRCU_DRIVER_KTHREAD);
+    readers_done = 0;
+    sim::may_fail(sim::kThreads, 20);
+    sim::as_thread(sim::thread("reader", read_and_finish), register_reader);
+    sim::as_thread(sim::thread("updater", [] { poll_and_free(GP_EXPEDITED); }), register_reader);
+}
+
 } // namespace
 
 extern const sim::Scenario kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused, kDaemonRefused;
+extern const sim::Scenario kPollRefused, kPollExpeditedRefused;
 extern const sim::Scenario kLimitsChanged, kHome;
 extern const sim::Scenario kLtimer, kLtimerIdle, kPollDriver, kSched, kSchedTwo;
 
@@ -272,6 +322,15 @@ const sim::Scenario kThreadsRefused = {
     "threads-refused", "no thread is to be had for a while: the barrier does the work",
     refused_setup,     nullptr,
     check_invariants,  8000};
+const sim::Scenario kPollRefused = {"poll-refused",     "no thread is to be had for a while: polls take the steps",
+                                    poll_refused_setup, nullptr,
+                                    check_invariants,   8000};
+const sim::Scenario kPollExpeditedRefused = {"poll-expedited-refused",
+                                             "the same, of an expedited grace period",
+                                             poll_expedited_refused_setup,
+                                             nullptr,
+                                             check_invariants,
+                                             8000};
 const sim::Scenario kDaemonRefused = {"daemon-refused",     "no daemon is to be had for a while: the driver stands in",
                                       daemon_refused_setup, nullptr,
                                       check_invariants,     8000};
