@@ -26,6 +26,8 @@ c_functions! {
     fn rtrcu_version() -> *const c_char, "rtrcu_version";
     /// What `rcu_read_lock()` does when the word asks for it.
     fn rtrcu_read_lock_slow(), "rtrcu_private_lock_slow";
+    /// End the program, which has `limit` sections open on one thread: a message where it can be written, and abort.
+    fn rtrcu_too_many_sections(limit: u32) -> !, "rtrcu_private_too_many_sections";
     /// What `rcu_read_unlock()` does when the word asks for it.
     fn rtrcu_read_unlock_slow(), "rtrcu_read_unlock_slow";
     /// What `rcu_quiescent_state()` does when the word asks for it.

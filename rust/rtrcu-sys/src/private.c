@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What this crate's private copy has besides the library: a rule for threads that end, and the layout of structs. */
+/* What this crate's private copy has besides the library: a rule for threads that end, the end of a program that leaks
+ * too many guards, and the layout of structs. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rtrcu/rcu.h>
+
+/* Write a line to standard error if that neither fails nor waits, and abort.  Not by Rust's eprintln!(), which panics
+ * where the write fails: the caller has changed the count of sections, and must not unwind. */
+__attribute__((noreturn)) static void die(const char *line)
+{
+    struct pollfd error = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&error, 1, 0) == 1 && error.revents == POLLOUT) {
+        ssize_t written = write(STDERR_FILENO, line, strlen(line));
+        (void)written; /* the program ends with or without its message */
+    }
+    abort();
+}
+
+__attribute__((noreturn)) void rtrcu_private_too_many_sections(uint32_t limit);
+void rtrcu_private_too_many_sections(uint32_t limit)
+{
+    char line[160];
+    snprintf(line, sizeof(line),
+             "rtrcu: %u read-side critical sections are open on one thread; guards are leaked, and the count would "
+             "overflow\n",
+             limit);
+    die(line);
+}
 
 /* A task, and what stall reports call it. */
 struct left_open {
@@ -19,7 +45,7 @@ static void leave_open(void)
 {
     struct left_open *left = malloc(sizeof(*left));
     if (!left)
-        abort();
+        die("rtrcu: no memory to keep the section of a leaked guard open after its thread's end\n");
     snprintf(left->name, sizeof(left->name), "guard leaked by thread %ld", (long)syscall(SYS_gettid));
     rtrcu_task_init(&left->task, left->name);
     rtrcu_task_park(&left->task);

@@ -22,8 +22,9 @@ fn lock_slow() {
     // SAFETY: anywhere.
     let word = unsafe { word() };
     if word & NESTING_MASK >= NESTING_LIMIT {
-        eprintln!("rtrcu: {NESTING_LIMIT} read-side critical sections are open on one thread; guards are leaked");
-        std::process::abort();
+        // SAFETY: anywhere. Nothing here may panic, since the caller would return without a guard and with the section
+        // counted: safe code could overflow the count.
+        unsafe { crate::rtrcu_too_many_sections(NESTING_LIMIT) }
     }
     if word >> 24 != FLAG_FAST {
         // SAFETY: the word has been raised and its flag asks for it.

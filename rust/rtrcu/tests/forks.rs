@@ -73,7 +73,7 @@ fn a_fork_may_come_while_others_wait() {
         return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
     }
     alone!("a_fork_may_come_while_others_wait");
-    let forks = if std::env::var_os("RTRCU_SHORT").is_some() { 50 } else { 500 };
+    let forks = if std::env::var_os("RTRCU_TEST_SHORT").is_some() { 50 } else { 500 };
     let done = AtomicBool::new(false);
     let forked = thread::scope(|scope| {
         for _ in 0..2 {

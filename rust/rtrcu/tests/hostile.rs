@@ -278,7 +278,7 @@ fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
 fn nested_cells_at_random() {
     alone!("nested_cells_at_random");
     struct Outer(Probe, Rcu<Probe>);
-    let rounds = if std::env::var_os("RTRCU_SHORT").is_some() { 2_000 } else { 20_000 };
+    let rounds = if std::env::var_os("RTRCU_TEST_SHORT").is_some() { 2_000 } else { 20_000 };
     let mut random = Random::new();
     let dropped = counter();
     let make = |number| Outer(Probe::new(number, &dropped), Rcu::new(Probe::new(number, &dropped)));

@@ -7,7 +7,13 @@
 mod support;
 
 use std::cell::Cell;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
 
@@ -140,6 +146,38 @@ fn too_many_leaked_guards_end_the_program() {
     }
     for _ in 0..=1 << 19 {
         std::mem::forget(read());
+    }
+}
+
+/// A standard error that takes no message: a device and a socket that refuse it, and a socket that would block.
+fn deaf() -> Vec<(&'static str, OwnedFd, Option<UnixStream>)> {
+    let device = File::options().write(true).open("/dev/full").unwrap();
+    let refusing = UnixStream::pair().unwrap().0;
+    let (mut full, reader) = UnixStream::pair().unwrap();
+    full.set_nonblocking(true).unwrap();
+    while full.write(&[0; 4096]).is_ok() {}
+    full.set_nonblocking(false).unwrap();
+    vec![("device", device.into(), None), ("no reader", refusing.into(), None), ("full", full.into(), Some(reader))]
+}
+
+/// A message that panics would leave `read()` with the section counted: caught often enough, the count overflows.
+#[test]
+fn too_many_leaked_guards_end_the_program_without_a_panic_or_a_wait() {
+    const NAME: &str = "too_many_leaked_guards_end_the_program_without_a_panic_or_a_wait";
+    for (kind, stderr, _reader) in deaf() {
+        let Some(mut command) = support::child(NAME, true) else {
+            for _ in 0..=1 << 19 {
+                std::mem::forget(read());
+            }
+            return;
+        };
+        let mut child = command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+        let mut status = None;
+        eventually(|| {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.unwrap().signal(), Some(libc::SIGABRT), "standard error: {kind}");
     }
 }
 

@@ -9,7 +9,7 @@ const MESSAGES: &str = "1.95.";
 
 #[test]
 fn programs_that_are_refused() {
-    if std::env::var_os("RTRCU_SHORT").is_some() {
+    if std::env::var_os("RTRCU_TEST_SHORT").is_some() {
         println!("skipped: it builds everything once more, and the short form of the tests was asked for");
         return;
     }

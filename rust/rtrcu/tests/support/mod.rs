@@ -125,29 +125,34 @@ impl Wake for Bell {
 
 /// Under an emulator, which does without some of what the kernel gives.
 pub fn is_emulated() -> bool {
-    std::env::var_os("RTRCU_RUNNER").is_some()
+    std::env::var_os("RTRCU_TEST_RUNNER").is_some()
 }
 
 /// For tests that set what is the process's, or that leak: run this one as a child, alone, and return whether it went
 /// well and what it said; in the child, `None`. What it leaks is looked for unless that is on purpose.
 pub fn alone(name: &str, leaks: bool) -> Option<(bool, String)> {
-    if std::env::var_os("RTRCU_ALONE").is_some() {
+    let child = child(name, leaks)?.output().unwrap();
+    let said = [child.stdout, child.stderr].concat();
+    Some((child.status.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// The command that runs this test as a child, alone; in the child, `None`.
+pub fn child(name: &str, leaks: bool) -> Option<Command> {
+    if std::env::var_os("RTRCU_TEST_ALONE").is_some() {
         return None;
     }
     // Under an emulator, so is the child.
-    let runner = std::env::var("RTRCU_RUNNER").unwrap_or_default();
+    let runner = std::env::var("RTRCU_TEST_RUNNER").unwrap_or_default();
     let program = std::env::current_exe().unwrap();
     let mut words = runner.split_whitespace().map(Into::into).chain([program.into_os_string()]);
-    let child = Command::new(words.next().unwrap())
+    let mut command = Command::new(words.next().unwrap());
+    command
         .args(words)
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env("RTRCU_ALONE", "1")
+        .env("RTRCU_TEST_ALONE", "1")
         .env("ASAN_OPTIONS", if leaks { "detect_leaks=0" } else { "" })
-        .env("TSAN_OPTIONS", "die_after_fork=0") // a fork's child makes threads
-        .output()
-        .unwrap();
-    let said = [child.stdout, child.stderr].concat();
-    Some((child.status.success(), String::from_utf8_lossy(&said).into_owned()))
+        .env("TSAN_OPTIONS", "die_after_fork=0"); // a fork's child makes threads
+    Some(command)
 }
 
 /// The rest of the test is for a process of its own.
@@ -161,17 +166,17 @@ macro_rules! alone {
     };
 }
 
-/// A generator for random tests; its seed is RTRCU_SEED or new, and is printed.
+/// A generator for random tests; its seed is RTRCU_TEST_SEED or new, and is printed.
 pub struct Random(u64);
 
 impl Random {
     pub fn new() -> Self {
-        let given = std::env::var("RTRCU_SEED").ok().and_then(|seed| seed.parse().ok());
+        let given = std::env::var("RTRCU_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or_else(|| {
             let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
             since.as_nanos() as u64
         });
-        println!("RTRCU_SEED={seed}");
+        println!("RTRCU_TEST_SEED={seed}");
         Self(seed | 1)
     }
 
