@@ -2,11 +2,12 @@
 //! Shared values that readers load without waiting and writers replace: [`Rcu`], which always has one, and
 //! [`RcuOption`], which may be empty.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -147,17 +148,23 @@ impl<T: Send + 'static> RcuOption<T> {
 
     /// Put in what `change` makes of the value. Several threads may do so at a time: when another was first, `change`
     /// is called again with the value of then. It runs inside a section, so it must not wait for grace periods.
+    ///
+    /// # Panics
+    ///
+    /// As [`Rcu::update`].
     pub fn update(&self, mut change: impl FnMut(Option<&T>) -> Option<T>) {
-        loop {
-            let guard = read();
-            let old = self.pointer.load(Acquire);
-            // SAFETY: as in `load()`: the guard is alive, and the cell is borrowed.
-            let new = into_pointer(change(unsafe { old.as_ref().map(|node| &node.value) }));
-            if self.exchange_if(old, new).is_ok() {
-                drop(guard);
-                return;
+        Updating::run(std::ptr::from_ref(self).cast(), || {
+            loop {
+                let guard = read();
+                let old = self.pointer.load(Acquire);
+                // SAFETY: as in `load()`: the guard is alive, and the cell is borrowed.
+                let new = into_pointer(change(unsafe { old.as_ref().map(|node| &node.value) }));
+                if self.exchange_if(old, new).is_ok() {
+                    drop(guard);
+                    return;
+                }
             }
-        }
+        });
     }
 
     /// Put `new` in if the cell has `old` still, which is then retired; otherwise `new` is given back.
@@ -174,6 +181,44 @@ impl<T: Send + 'static> RcuOption<T> {
             // SAFETY: it came from `Node::leak`, and nobody has seen it.
             Err(_) => Err(NonNull::new(new).map(|new| unsafe { Box::from_raw(new.as_ptr()) })),
         }
+    }
+}
+
+/// An update that this thread is in, on the stack of the call that runs it.
+struct Updating {
+    /// The cell, by its address.
+    cell: *const (),
+    /// The update that this one is inside of, or null.
+    outer: *const Updating,
+}
+
+thread_local! {
+    static INNERMOST: Cell<*const Updating> = const { Cell::new(null()) };
+}
+
+impl Updating {
+    /// Run `update` of `cell`. The update outside of another one of the same cell would find its value replaced each
+    /// time.
+    fn run(cell: *const (), update: impl FnOnce()) {
+        struct Ends(*const Updating);
+        impl Drop for Ends {
+            fn drop(&mut self) {
+                INNERMOST.set(self.0);
+            }
+        }
+
+        let outer = INNERMOST.get();
+        let mut next = outer;
+        // SAFETY: null, or an update on this thread's stack that has not returned: `Ends` takes it away before.
+        while let Some(updating) = unsafe { next.as_ref() } {
+            let again = std::ptr::eq(updating.cell, cell);
+            assert!(!again, "rtrcu: an update of a cell inside an update of the same cell would never end");
+            next = updating.outer;
+        }
+        let this = Updating { cell, outer };
+        let _ends = Ends(outer);
+        INNERMOST.set(&this);
+        update();
     }
 }
 
@@ -289,6 +334,12 @@ impl<T: Send + 'static> Rcu<T> {
     /// });
     /// assert_eq!(hits.into_inner(), 4);
     /// ```
+    ///
+    /// A `change` that replaces the value of the same cell is called again; one that does so each time never ends.
+    ///
+    /// # Panics
+    ///
+    /// Inside another update of the same cell by this thread, which would never end.
     pub fn update(&self, mut change: impl FnMut(&T) -> T) {
         self.cell.update(|old| old.map(&mut change));
     }

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 
 use crate::node::{Node, retire};
-use crate::wait::{Cookie, GracePeriod, grace_period};
+use crate::wait::{Cookie, GracePeriod, grace_period, outside};
 
 /// A value that was taken out of a cell and that readers may still have. After a grace period it can be had back:
 /// by waiting, by `.await`, or by asking now and then. Dropped, it is dropped for good after a grace period.
@@ -120,7 +120,7 @@ impl<T: Send + 'static> IntoFuture for Retired<T> {
 
 /// The future of a [`Retired`] value; it holds no thread while it waits.
 ///
-/// Dropped before it is ready, it drops the value as [`Retired`] does.
+/// Dropped before it is ready, it drops the value as [`Retired`] does. Its polls panic where those of [`grace_period`] do.
 #[must_use = "futures do nothing unless polled"]
 pub struct Reclaimed<T: Send + 'static> {
     retired: Option<Retired<T>>,
@@ -133,6 +133,7 @@ impl<T: Send + 'static> Future for Reclaimed<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        outside("Retired.await");
         let this = &mut *self;
         let reached = this.retired.as_ref().expect("not polled again once it was ready").cookie.is_reached();
         if !reached {

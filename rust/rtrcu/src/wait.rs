@@ -16,14 +16,21 @@ use crate::{guard, node, section};
 /// Panic where waiting for a grace period would wait for itself.
 #[track_caller]
 pub(crate) fn may_wait(call: &str) {
+    outside(call);
+    if node::is_in_deferred() {
+        panic!("rtrcu: {call} in a deferred drop or function would wait for itself");
+    }
+}
+
+/// The part of [`may_wait`] that holds for every poll of a future, whether it is ready or not: a section that began
+/// since the last poll may be one that its grace period waits for.
+#[track_caller]
+pub(crate) fn outside(call: &str) {
     if guard::nesting() != 0 {
         panic!("rtrcu: {call} under a Guard, or in the first poll of a section, would wait for itself");
     }
     if section::is_polling() {
         panic!("rtrcu: {call} inside a section would wait for itself");
-    }
-    if node::is_in_deferred() {
-        panic!("rtrcu: {call} in a deferred drop or function would wait for itself");
     }
 }
 
@@ -78,7 +85,8 @@ pub fn barrier() {
 ///
 /// # Panics
 ///
-/// Its first poll does where [`synchronize`] does, and where no thread is to be had.
+/// Each poll does inside a section or under a [`Guard`](crate::Guard), also where the future was begun outside; in the
+/// drop of a retired value unless it is ready by then; and the first where no thread can be made.
 pub fn async_barrier() -> AsyncBarrier {
     AsyncBarrier { begun: None }
 }
@@ -90,17 +98,22 @@ pub struct AsyncBarrier {
     begun: Option<(Shared, &'static Barriers)>,
 }
 
+/// The futures, by their names in a panic's message.
+const BARRIER: &str = "async_barrier().await";
+const GRACE_PERIOD: &str = "grace_period().await";
+
 impl Future for AsyncBarrier {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        outside(BARRIER);
         let barriers = Barriers::of_this_process();
         // What a parent's thread would have finished nobody here will, and its lock may be held for ever.
         match &self.begun {
-            Some((shared, of)) if std::ptr::eq(*of, barriers) => return poll_shared(shared, context),
+            Some((shared, of)) if std::ptr::eq(*of, barriers) => return poll_shared(shared, context, BARRIER),
             _ => {}
         }
-        may_wait("async_barrier().await");
+        may_wait(BARRIER);
         let shared = begin_waiting(context);
         barriers.add(Arc::clone(&shared));
         self.begun = Some((shared, barriers)); // behind what may panic
@@ -274,7 +287,8 @@ impl IntoFuture for Cookie {
 ///
 /// # Panics
 ///
-/// Its first poll does where [`synchronize`] does: a section would wait for itself.
+/// Each poll does inside a section or under a [`Guard`](crate::Guard), which could wait for itself, also where the future
+/// was begun outside; and in the drop of a retired value, unless it is ready by then.
 pub fn grace_period() -> GracePeriod {
     GracePeriod { cookie: None, shared: None }
 }
@@ -299,7 +313,11 @@ fn begin_waiting(context: &Context<'_>) -> Shared {
     Arc::new(Mutex::new(Progress::Waiting(Some(context.waker().clone()))))
 }
 
-fn poll_shared(shared: &Mutex<Progress>, context: &Context<'_>) -> Poll<()> {
+fn poll_shared(shared: &Mutex<Progress>, context: &Context<'_>, call: &str) -> Poll<()> {
+    if matches!(*lock(shared), Progress::Done) {
+        return Poll::Ready(());
+    }
+    may_wait(call);
     let mut progress = lock(shared);
     let Progress::Waiting(waker) = &mut *progress else { return Poll::Ready(()) };
     let known = waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
@@ -320,13 +338,14 @@ impl Future for GracePeriod {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        outside(GRACE_PERIOD);
         if self.cookie.is_some_and(Cookie::is_reached) {
             return Poll::Ready(());
         }
         if let Some(shared) = &self.shared {
-            return poll_shared(shared, context);
+            return poll_shared(shared, context, GRACE_PERIOD);
         }
-        may_wait("grace_period().await");
+        may_wait(GRACE_PERIOD);
         let shared = begin_waiting(context);
         self.shared = Some(Arc::clone(&shared));
         node::defer_hurry(move || finish(&shared));

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
@@ -118,6 +120,37 @@ fn values_without_size_are_told_apart() {
     cell.replace(());
     assert_eq!(cell.compare_exchange(first, (), &guard), Err(()));
     assert_eq!(cell.compare_exchange(cell.load(&guard), (), &guard), Ok(()));
+}
+
+/// The one outside would find its value replaced each time; `calls` ends what does not panic.
+#[test]
+fn an_update_inside_an_update_of_the_same_cell_panics() {
+    let (cell, other, option) = (Rcu::new(0), Rcu::new(0), RcuOption::new(Some(0)));
+    let calls = Cell::new(0);
+    let panics = |update: &dyn Fn()| {
+        calls.set(0);
+        catch_unwind(AssertUnwindSafe(update)).is_err()
+    };
+    let again = |inner: &dyn Fn()| {
+        calls.set(calls.get() + 1);
+        if calls.get() < 3 {
+            inner();
+        }
+        1
+    };
+    let inner = || cell.update(|n| n + 1);
+    assert!(panics(&|| cell.update(|_| again(&inner))));
+    assert!(panics(&|| option.update(|_| Some(again(&|| option.update(|_| None))))));
+    assert!(panics(&|| cell.update(|_| again(&|| other.update(|_| again(&inner))))));
+    assert_eq!((*cell.get(), *other.get(), option.get().as_deref()), (0, 0, Some(&0)));
+
+    cell.update(|_| {
+        other.update(|n| n + 1);
+        other.update(|n| n + 1);
+        3
+    });
+    cell.update(|n| n + 1);
+    assert_eq!((*cell.get(), *other.get()), (4, 2));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake};
 use std::thread;
 
-use rtrcu::{Cookie, Rcu, barrier, grace_period, is_reading, read, section, synchronize};
+use rtrcu::{Cookie, Rcu, async_barrier, barrier, grace_period, is_reading, read, section, synchronize};
 use support::{Bell, Boxed, Probe, counter, eventually, pause, poll};
 
 #[test]
@@ -251,6 +251,71 @@ fn waiting_inside_a_section_panics() {
     assert!(poll(&mut inside).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut inside))).is_err());
     synchronize();
+}
+
+/// The futures that wait for a grace period, each polled once while `cell` has a reader.
+fn begun(cell: &Rcu<i32>) -> [Boxed<()>; 3] {
+    let retired = cell.swap(2);
+    let mut waiting: [Boxed<()>; 3] =
+        [Box::pin(grace_period()), Box::pin(async_barrier()), Box::pin(async { _ = retired.await })];
+    for future in &mut waiting {
+        assert!(poll(future).is_pending());
+    }
+    waiting
+}
+
+/// The section in which it is awaited may have begun before the grace period that it waits for.
+#[test]
+fn a_future_begun_outside_panics_where_it_is_polled_inside() {
+    let cell = Rcu::new(1);
+    for pauses in 0..2 {
+        let mut held = Box::pin(section(async |s| {
+            let _seen = cell.load(s);
+            pause().await;
+        }));
+        assert!(poll(&mut held).is_pending());
+        for mut waiting in begun(&cell) {
+            let mut inside = Box::pin(section(async |_| {
+                for _ in 0..pauses {
+                    pause().await;
+                }
+                waiting.as_mut().await;
+            }));
+            for _ in 0..pauses {
+                assert!(poll(&mut inside).is_pending());
+            }
+            assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut inside))).is_err());
+            drop(inside);
+        }
+        let mut others = begun(&cell);
+        let guard = read();
+        for waiting in &mut others {
+            assert!(catch_unwind(AssertUnwindSafe(|| poll(waiting))).is_err());
+        }
+        drop(guard);
+        drop(held);
+        for mut waiting in others.into_iter().take(2) {
+            eventually(|| poll(&mut waiting).is_ready()); // the panic has left it as it was
+        }
+    }
+}
+
+/// The barrier waits for the function that polls it.
+#[test]
+fn a_barrier_begun_outside_panics_in_a_deferred_function() {
+    let (give, given) = mpsc::channel::<Boxed<()>>();
+    let (tell, told) = mpsc::channel();
+    rtrcu::defer(move || {
+        let mut waiting = given.recv().unwrap();
+        let polled = catch_unwind(AssertUnwindSafe(|| poll(&mut waiting)));
+        tell.send((polled.is_err(), waiting)).unwrap();
+    });
+    let mut waiting: Boxed<()> = Box::pin(async_barrier());
+    assert!(poll(&mut waiting).is_pending());
+    give.send(waiting).unwrap();
+    let (panicked, mut waiting) = told.recv().unwrap();
+    assert!(panicked);
+    eventually(|| poll(&mut waiting).is_ready());
 }
 
 /// The drop of a body's local, when the section is cancelled, is inside it still.
