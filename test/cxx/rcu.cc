@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <rcu>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -296,6 +297,34 @@ TEST(Base, Paragraph9ADeleterOutlivesItsObject)
     (new Pooled)->retire(PoolDeleter{&returned});
     std::rcu_barrier();
     EXPECT_EQ(returned, 1);
+}
+
+// 9: so may a deleter that owns what it deletes with, here a share of a pool that ends with its last share.
+struct Pool {
+    std::vector<std::string> events;
+};
+struct OfAPool;
+struct PoolOwner {
+    std::shared_ptr<Pool> pool;
+    void operator()(OfAPool *object) const;
+};
+struct OfAPool : std::rcu_obj_base<OfAPool, PoolOwner> {
+    long words[4];
+};
+void PoolOwner::operator()(OfAPool *object) const
+{
+    object->~OfAPool();
+    memset(static_cast<void *>(object), 0xee, sizeof(OfAPool)); // as a pool may that takes the memory back
+    pool->events.push_back("memory returned");
+    ::operator delete(object);
+}
+TEST(Base, Paragraph9ADeleterMayOwnAPool)
+{
+    Pool pool;
+    auto end = [](Pool *ending) { ending->events.push_back("pool ends"); };
+    (new (::operator new(sizeof(OfAPool))) OfAPool)->retire(PoolOwner{std::shared_ptr<Pool>(&pool, end)});
+    std::rcu_barrier();
+    EXPECT_EQ(pool.events, (std::vector<std::string>{"memory returned", "pool ends"}));
 }
 
 // 9: retire() may be called in a region and with the domain named, and does not evaluate (what the library defines).

@@ -135,15 +135,11 @@ template <class D, class Pointer, class = void> inline constexpr bool deletes = 
 template <class D, class Pointer>
 inline constexpr bool deletes<D, Pointer, std::void_t<decltype(std::declval<D &>()(std::declval<Pointer>()))>> = true;
 
-// A deleter may lie in what it deletes.  Where nobody can tell, it is called from a copy.
+// A deleter lies in the object that it deletes, so it is moved out before it is called.
 template <class D, class T> void call_deleter(D &deleter, T *object) noexcept
 {
-    if constexpr (std::is_trivially_copyable_v<D> && std::is_copy_constructible_v<D>) {
-        D copy(deleter);
-        copy(object);
-    } else {
-        deleter(object);
-    }
+    D taken(std::move(deleter));
+    taken(object);
 }
 
 } // namespace detail
@@ -158,6 +154,8 @@ template <class T, class D = std::default_delete<T>> class rcu_obj_base
                       "T must be rcu-protectable: one public, non-virtual base rcu_obj_base<T, D>, and no other "
                       "specialization of it");
         static_assert(detail::deletes<D, T *>, "D must be callable with a T *");
+        static_assert(std::is_nothrow_move_constructible_v<D>,
+                      "D must be move constructible without exceptions: it is moved out of its object before it is called");
         (void)dom;
         rtrcu_retirement_.deleter() = std::move(d);
         detail::call(rtrcu_retirement_.link, rtrcu_reclaim_);

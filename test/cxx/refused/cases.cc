@@ -290,6 +290,21 @@ void case_(Config *config)
     rtrcu::rcu_retire(config, [](Shape *) {});
 }
 #endif
+#ifdef CASE_RCU_DELETER_MAY_THROW // says: moved out of its object
+struct Object;
+struct Throws {
+    Throws() = default;
+    Throws(const Throws &);
+    Throws &operator=(const Throws &);
+    void operator()(Object *) const;
+};
+struct Object : rtrcu::rcu_obj_base<Object, Throws> {
+};
+void case_(Object *object)
+{
+    object->retire();
+}
+#endif
 #ifdef CASE_RCU_DELETER_CANNOT_MOVE
 struct Fixed {
     Fixed() = default;
