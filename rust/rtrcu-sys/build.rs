@@ -69,6 +69,7 @@ fn build() {
         .flag("-fvisibility=hidden")
         .flag("-fno-omit-frame-pointer") // which the stack below a message follows
         .flag("-momit-leaf-frame-pointer")
+        .flag_if_supported("-fstack-clash-protection") // safe code calls it on stacks that are nearly full
         .flag("-fno-lto") // the objects' names are changed below
         .warnings(false);
     if env::var_os("CARGO_FEATURE_CHECKS").is_some() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings, counters and stall reports of this crate's copy of the library.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 use std::ops::Deref;
@@ -138,8 +139,18 @@ pub fn stats() -> Stats {
 /// The handler, as a pointer; null: none.
 static HANDLER: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
+thread_local! {
+    static HANDLING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does this thread run the stall handler? Then it may be the library's own.
+pub(crate) fn is_in_handler() -> bool {
+    HANDLING.get()
+}
+
 /// Where stall reports go, line by line; `None`, as in the beginning, is standard error. `handler` runs on a thread of
-/// the library's that holds nothing.
+/// the library's that holds nothing. It cannot register that thread as a [`Turn`](crate::Turn) or a
+/// [`Qsbr`](crate::Qsbr).
 pub fn set_stall_handler(handler: Option<fn(&str)>) {
     HANDLER.store(handler.map_or(null_mut(), |handler| handler as *mut ()), Release);
     // SAFETY: `pass_on` may be called at any time, on any thread.
@@ -153,8 +164,10 @@ unsafe extern "C" fn pass_on(line: *const c_char) {
         let handler = unsafe { std::mem::transmute::<*mut (), fn(&str)>(handler) };
         // SAFETY: the library's line is a C string that lives during the call.
         let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();
+        let before = HANDLING.replace(true);
         if let Err(payload) = catch_unwind(|| handler(&line)) {
             crate::node::drop_payload(payload);
         }
+        HANDLING.set(before);
     }
 }

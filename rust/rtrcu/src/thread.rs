@@ -5,12 +5,13 @@ use std::io;
 use std::marker::PhantomData;
 use std::time::Instant;
 
+use crate::config::is_in_handler;
 use crate::guard::nesting;
 use crate::node::is_in_deferred;
 
 fn register(flags: u32) -> io::Result<()> {
-    if is_in_deferred() {
-        return Err(io::Error::other("in a deferred drop the thread may be the library's own"));
+    if is_in_deferred() || is_in_handler() {
+        return Err(io::Error::other("in a deferred drop or a stall handler the thread may be the library's own"));
     }
     // SAFETY: ordinary context; inside a section it is refused.
     match unsafe { rtrcu_sys::rtrcu_register_thread(flags) } {
@@ -50,7 +51,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// Under a guard, in a deferred drop, and where there is no room for a thread of the library.
+    /// Under a guard, in a deferred drop, in a stall handler, and where there is no room for a thread of the library.
     pub fn register() -> io::Result<Self> {
         register(rtrcu_sys::RTRCU_DEADLINE)?;
         Ok(Self { thread: PhantomData })

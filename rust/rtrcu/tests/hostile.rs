@@ -85,6 +85,29 @@ fn a_guard_from_offline_protects_online() {
     .unwrap();
 }
 
+/// A quiescent state of a thread does not count for the sections that it polls.
+#[test]
+fn a_section_outlives_the_quiescent_states_of_its_thread() {
+    let cell = leaked_cell();
+    thread::spawn(|| {
+        let mut qsbr = Qsbr::register().unwrap();
+        for begun_offline in [false, true] {
+            let mut held = if begun_offline { qsbr.offline(|| begun(cell)) } else { begun(cell) };
+            cell.replace(Probe::new(2, &counter()));
+            let cookie = Cookie::start();
+            for _ in 0..20 {
+                qsbr.quiescent();
+                give_time();
+                assert!(!cookie.is_reached());
+            }
+            assert!(poll(&mut held).is_ready());
+            qsbr.offline(|| cookie.wait());
+        }
+    })
+    .join()
+    .unwrap();
+}
+
 /// Registrations that overlap, and end in the wrong order and inside `offline()`.
 #[test]
 fn registrations_that_overlap_protect_nothing_less() {
@@ -313,6 +336,8 @@ fn nested_cells_at_random() {
                 let backpressure = ["block", "help", "expedite"][settings.below(3) as usize];
                 let config = Config::new().set("policy", policy).unwrap();
                 let config = config.set("expedited", settings.below(2)).unwrap();
+                let config = config.set("membarrier", ["auto", "off"][settings.below(2) as usize]).unwrap();
+                let config = config.set("idle_scans", settings.below(3)).unwrap();
                 let _ = config.set("backpressure", backpressure).and_then(|config| config.apply());
                 thread::yield_now();
             }

@@ -9,6 +9,7 @@ mod support;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
+use std::mem::forget;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +18,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
 
-use rtrcu::{Config, Cookie, Guard, Rcu, read, section};
+use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, read, section};
 use support::{Probe, alone, counter, eventually, pause, poll};
 
 static REPORT: Mutex<String> = Mutex::new(String::new());
@@ -107,6 +108,27 @@ fn a_leaked_guard_outlives_its_thread() {
     seen.check();
 }
 
+/// The thread is one of the library's, which goes on with other callbacks.
+#[test]
+fn a_guard_leaked_in_a_deferred_function_protects() {
+    alone!("a_guard_leaked_in_a_deferred_function_protects", leaks = true);
+    report_soon();
+    let dropped = counter();
+    let cell: &'static Rcu<Probe> = Box::leak(Box::new(Rcu::new(Probe::new(1, &dropped))));
+    let (tell, told) = std::sync::mpsc::channel();
+    rtrcu::defer(move || {
+        let guard: &'static Guard = Box::leak(Box::new(read()));
+        tell.send(cell.load(guard)).unwrap();
+    });
+    let seen: &'static Probe = told.recv().unwrap();
+    for number in 2..100 {
+        cell.replace(Probe::new(number, &dropped));
+    }
+    let _ = Cookie::start();
+    eventually(|| is_reported("krcud/"));
+    seen.check();
+}
+
 /// The same by a destructor of the thread's, later than the library's own hook could be.
 #[test]
 fn a_guard_leaked_while_its_thread_ends_holds_too() {
@@ -190,6 +212,23 @@ fn half_a_million_guards_are_not_too_many() {
     drop(guards);
     assert!(!rtrcu::is_reading());
     cookie.wait();
+}
+
+/// Reclamation would wait for a quiescent state of the library's own thread.
+#[test]
+fn a_stall_handler_cannot_register_its_thread() {
+    alone!("a_stall_handler_cannot_register_its_thread", leaks = true);
+    rtrcu::set_stall_handler(Some(|_| {
+        let refused = Qsbr::register().map(forget).is_err() && Turn::register().map(forget).is_err();
+        *REPORT.lock().unwrap() += if refused { "refused " } else { "registered " };
+    }));
+    Config::new().set("stall_timeout_ms", 20).unwrap().apply().unwrap();
+    let mut leaked = Box::pin(section(async |_| std::future::pending::<()>().await));
+    assert!(poll(&mut leaked).is_pending());
+    std::mem::forget(leaked);
+    let _ = Cookie::start();
+    eventually(|| is_reported("refused ") || is_reported("registered "));
+    assert!(!is_reported("registered "));
 }
 
 /// Its panic ends in the thread that called it, and the next line comes all the same.
