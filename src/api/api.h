@@ -54,8 +54,12 @@ void api_message_keep(const struct config_message *why);
 /* The calling thread leaves the registry; @exiting: it ends. */
 void api_leave(bool exiting);
 
+/* The public function that is running, and the address in its call, by which a debugger finds the line. */
+#define API_CALL(called)                                                                                               \
+    ((struct reader_call){.name = called, .from = (uintptr_t)__builtin_return_address(0) - 1})
+
 /* A call that waits: quiescent-state threads are offline meanwhile.  Returns whether to come back online. */
-bool api_wait_begin(const char *call);
+bool api_wait_begin(struct reader_call call);
 void api_wait_end(bool was_online);
 
 #endif

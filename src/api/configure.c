@@ -116,7 +116,7 @@ int rtrcu_configure(const struct rtrcu_config *config)
     CALL_SCOPE();
     struct domain *domain = &rtrcu_domain;
     struct config_message why;
-    bool was_online = api_wait_begin("rtrcu_configure");
+    bool was_online = api_wait_begin(API_CALL("rtrcu_configure"));
 
     drive_take_long(&domain->drive, &domain->config_lock);
 

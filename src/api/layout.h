@@ -16,7 +16,7 @@
 #define LAYOUT_NUMBER(name, number) static_assert((name) == (number), "installed: number of " #name)
 
 /* The inline fast paths have the word and the flag at these places; heads and links lie in programs' memory. */
-LAYOUT_SIZE(rtrcu_thread, 104);
+LAYOUT_SIZE(rtrcu_thread, 120);
 LAYOUT_FIELD(rtrcu_thread, word, 0);
 LAYOUT_FIELD(rtrcu_thread, flag, 4);
 LAYOUT_FIELD(rtrcu_thread, record, 16);
@@ -24,6 +24,8 @@ LAYOUT_FIELD(rtrcu_thread, entered, 48);
 LAYOUT_FIELD(rtrcu_thread, mount_id, 76);
 LAYOUT_FIELD(rtrcu_thread, bare_base, 88);
 LAYOUT_FIELD(rtrcu_thread, entered_ns, 96);
+LAYOUT_FIELD(rtrcu_thread, waits_in, 104);
+LAYOUT_FIELD(rtrcu_thread, waits_from, 112);
 LAYOUT_SIZE(rcu_head, 16);
 LAYOUT_FIELD(rcu_head, next, 0);
 LAYOUT_FIELD(rcu_head, func, 8);

@@ -17,11 +17,13 @@ static void refuse_inside_section(const char *call)
              lock_thread_number(), call);
 }
 
-bool api_wait_begin(const char *call)
+bool api_wait_begin(struct reader_call call)
 {
     api_init();
-    if (section_nesting() != 0)
-        refuse_inside_section(call);
+    if (section_nesting() != 0) {
+        refuse_inside_section(call.name);
+        reader_self_waits(call);
+    }
 
     if (!section_may_go_offline(&rtrcu_domain.gp))
         return false;
@@ -31,6 +33,7 @@ bool api_wait_begin(const char *call)
 
 void api_wait_end(bool was_online)
 {
+    reader_self_waits((struct reader_call){NULL, 0});
     if (!was_online)
         return;
 
@@ -47,7 +50,7 @@ static enum gp_kind kind_in_force(enum gp_kind asked)
     return config->expedited ? GP_EXPEDITED : asked;
 }
 
-static void synchronize(enum gp_kind asked, const char *call)
+static void synchronize(enum gp_kind asked, struct reader_call call)
 {
     CALL_SCOPE();
     struct drive *drive = &rtrcu_domain.drive;
@@ -65,12 +68,12 @@ static void synchronize(enum gp_kind asked, const char *call)
 
 void rtrcu_synchronize(void)
 {
-    synchronize(GP_NORMAL, "synchronize_rcu");
+    synchronize(GP_NORMAL, API_CALL("synchronize_rcu"));
 }
 
 void rtrcu_synchronize_expedited(void)
 {
-    synchronize(GP_EXPEDITED, "synchronize_rcu_expedited");
+    synchronize(GP_EXPEDITED, API_CALL("synchronize_rcu_expedited"));
 }
 
 uint64_t rtrcu_get_state_expedited(void)
@@ -145,7 +148,7 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie)
         return;
 
     CALL_SCOPE();
-    bool was_online = api_wait_begin("cond_synchronize_rcu_expedited");
+    bool was_online = api_wait_begin(API_CALL("cond_synchronize_rcu_expedited"));
     drive_synchronize_expedited(&rtrcu_domain.drive, cookie);
     api_wait_end(was_online);
 }
@@ -177,7 +180,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
         return;
 
     CALL_SCOPE();
-    bool was_online = api_wait_begin("cond_synchronize_rcu");
+    bool was_online = api_wait_begin(API_CALL("cond_synchronize_rcu"));
     drive_synchronize(&rtrcu_domain.drive, GP_NORMAL, cookie);
     api_wait_end(was_online);
 }
@@ -373,7 +376,7 @@ static void end_wait(bool *was_online)
 void rtrcu_barrier(void)
 {
     CALL_SCOPE();
-    bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin("rcu_barrier");
+    bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin(API_CALL("rcu_barrier"));
     if (reader_self_is(READER_STATE_CALLBACK))
         plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
     drive_barrier(&rtrcu_domain.drive);

@@ -76,13 +76,11 @@ bool plat_code(uintptr_t address, char *text, size_t size)
 void plat_symbol(uintptr_t address, char *text, size_t size)
 {
     Dl_info info;
-    if (dladdr((void *)address, &info) && info.dli_fname) {
-        uintptr_t base = (uintptr_t)(info.dli_sname ? info.dli_saddr : info.dli_fbase);
-        snprintf(text, size, "%s+0x%lx (%s)", info.dli_sname ? info.dli_sname : "", (unsigned long)(address - base),
+    if (dladdr((void *)address, &info) && info.dli_fname && info.dli_sname)
+        snprintf(text, size, "%s+0x%lx (%s)", info.dli_sname, (unsigned long)(address - (uintptr_t)info.dli_saddr),
                  info.dli_fname);
-    } else {
-        snprintf(text, size, "0x%lx", (unsigned long)address);
-    }
+    else
+        (void)plat_code(address, text, size);
 }
 
 /* A futex call reads the word first.  It does not sleep, whatever the word is. */

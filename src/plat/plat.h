@@ -243,7 +243,7 @@ char **plat_environment(void);
 
 /* "FILE 0x12", as addr2line takes it, or "0x..." for an address in no object that is known: then false. */
 bool plat_code(uintptr_t address, char *text, size_t size);
-/* "function+0x12 (object)" or "0x...".  Takes the loader's lock. */
+/* "function+0x12 (object)" where the object shows the function's name, else as plat_code().  Takes the loader's lock. */
 void plat_symbol(uintptr_t address, char *text, size_t size);
 /* Can the word that contains @address be read?  0; -EFAULT: no; another -errno: the kernel does not tell. */
 int plat_try_read(uintptr_t address);

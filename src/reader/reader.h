@@ -348,6 +348,25 @@ static inline uintptr_t reader_entered(const struct reader_record *record)
     return rtrcu_load_relaxed(&record->self->entered);
 }
 
+/* Value: a call that waits for grace periods, and its place in the program. */
+struct reader_call {
+    const char *name; /* a constant of the library; NULL = none */
+    uintptr_t from;
+};
+
+/* The calling thread begins @call inside a section, for whose end that waits; no name: it has ended. */
+static inline void reader_self_waits(struct reader_call call)
+{
+    rtrcu_store_relaxed(&rtrcu_self.waits_from, call.from);
+    rtrcu_store_relaxed(&rtrcu_self.waits_in, call.name);
+}
+/* The call by which the owner waits for itself.  Under the leaf lock, registered. */
+static inline struct reader_call reader_waits(const struct reader_record *record)
+{
+    return (struct reader_call){rtrcu_load_relaxed(&record->self->waits_in),
+                                rtrcu_load_relaxed(&record->self->waits_from)};
+}
+
 /* A scan of @slots is next: the words lie in the threads' own memory, so fetch them all before the first use. */
 static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 {

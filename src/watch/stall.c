@@ -51,6 +51,7 @@ static void add_reader(struct watch_report *report, const struct reader_record *
         report->reader[report->readers] = (struct watch_reader){.thread = reader_thread_id(record),
                                                                 .inside = reader_inside(record),
                                                                 .boosted = reader_is_boosted(record),
+                                                                .waits = reader_waits(record),
                                                                 .entered = reader_entered(record)};
     report->readers++;
 }
@@ -74,13 +75,17 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
     reader_unlock(leaf);
 }
 
-/* As it is now: when the report is said, a reader may be doing something else. */
+/* As it is now: when the report is written, a reader may be doing something else.  The calling thread would only find
+ * that it looks at itself. */
 static void look_at_readers(struct watch_report *report)
 {
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
         struct watch_reader *reader = &report->reader[i];
         plat_thread_name(reader->thread, reader->name, sizeof(reader->name));
-        plat_thread_look(reader->thread, &reader->look);
+        if (plat_tid_is(reader->thread, lock_thread_id()))
+            reader->look = (struct plat_thread_look){.state = 'R', .call = -1};
+        else
+            plat_thread_look(reader->thread, &reader->look);
     }
 }
 
@@ -209,7 +214,7 @@ static void name_code(const struct sink *sink, uintptr_t address, char *text, si
     if (sink->may_wait)
         plat_symbol(address, text, size);
     else
-        snprintf(text, size, "0x%lx", (unsigned long)address);
+        (void)plat_code(address, text, size);
 }
 
 static const char *state_name(char state)
@@ -233,23 +238,34 @@ static const char *state_name(char state)
     }
 }
 
+/* The place that keeps the reader from its end. */
+static void say_place(const struct sink *sink, const struct watch_reader *reader)
+{
+    char where[160] = "";
+    const struct plat_thread_look *look = &reader->look;
+
+    if (reader->waits.name) {
+        name_code(sink, reader->waits.from, where, sizeof(where));
+        say(sink, "rtrcu:     it waits for itself in %s(), which it called inside that section at %s\n",
+            reader->waits.name, where);
+    } else if (look->call >= 0) {
+        if (look->address)
+            name_code(sink, look->address, where, sizeof(where));
+        say(sink, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
+            reader->inside & RTRCU_QSBR_ONLINE ? ": it went to sleep without rcu_thread_offline()" : "");
+    }
+}
+
 static void say_reader(const struct sink *sink, const struct watch_reader *reader)
 {
-    char where[160] = "", began[160] = "";
-    const struct plat_thread_look *look = &reader->look;
+    char began[160] = "";
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
-
-    if (look->address)
-        name_code(sink, look->address, where, sizeof(where));
 
     say(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
-        reader->inside & RTRCU_NESTING_MASK, state_name(look->state), reader->boosted ? ", is boosted" : "");
-
-    if (look->call >= 0)
-        say(sink, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
-            discipline ? ": it went to sleep without rcu_thread_offline()" : "");
+        reader->inside & RTRCU_NESTING_MASK, state_name(reader->look.state), reader->boosted ? ", is boosted" : "");
+    say_place(sink, reader);
 
     if (reader->entered) {
         name_code(sink, reader->entered, began, sizeof(began));

@@ -354,6 +354,8 @@ TEST_P(WaitInside, IsSaid)
     EXPECT_TRUE(result.contains(said)) << result.output;
     EXPECT_TRUE(result.contains("grace period")) << result.output;
     EXPECT_TRUE(result.contains("inside a read-side critical section, nesting 1")) << result.output;
+    EXPECT_TRUE(result.contains("waits for itself in " + std::string(call) + "()")) << result.output;
+    EXPECT_FALSE(result.contains("in system call 0")) << result.output;
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, WaitInside,

@@ -75,6 +75,8 @@ struct rtrcu_thread {
     uint32_t bare_base;    /* what lies beneath it still.  @room section */
     uint32_t calls;        /* atomic for handlers: calls under way that a fork would tear.  @room base */
     int64_t entered_ns;    /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
+    const char *waits_in;  /* atomic for others: a call under way that waits for its own section.  @room reader */
+    uintptr_t waits_from;  /* atomic for others: the place of that call in the program.  @room reader */
 };
 
 extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));

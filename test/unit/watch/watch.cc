@@ -107,6 +107,28 @@ TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
     EXPECT_EQ(stats().stall_reports, 1u);
 }
 
+TEST_F(Watch, AThreadThatWaitsForItselfIsReportedWithItsCall)
+{
+    reader_record *record = world_.craft(1);
+    record->self->waits_in = "rcu_barrier";
+    record->self->waits_from = 0x1234;
+    std::string text = report(1);
+    EXPECT_NE(text.find("waits for itself in rcu_barrier(), which it called inside that section at 0x1234"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("in system call"), std::string::npos) << text;
+}
+
+/* The thread that gathers a report would find itself in the call by which it looks. */
+TEST_F(Watch, TheThreadThatGathersIsInNoSystemCall)
+{
+    world_.craft(1)->thread_id = lock_thread_number();
+    std::string text = report(1);
+    EXPECT_NE(text.find("nesting 1, runnable"), std::string::npos) << text;
+    EXPECT_EQ(text.find("in system call"), std::string::npos) << text;
+    EXPECT_EQ(text.find("waits for itself"), std::string::npos) << text;
+}
+
 /* It parked behind the scan, and stands on its thread's list still. */
 TEST_F(Watch, NamesATaskThatParkedJustNow)
 {
