@@ -168,7 +168,7 @@ struct rtrcu_stats {
     uint64_t gp_unfenced;    /* how many others needed no heavy fence: only online qsbr threads were awake, or none */
     uint64_t callback_oldest_ns; /* now: when the oldest of the backlog was queued, CLOCK_MONOTONIC; 0 = none */
     uint64_t callback_ns_max;    /* the longest that a callback ran: the mean of up to eight that ran in a row */
-    uint64_t callback_longest;   /* the address of its function */
+    uint64_t callback_longest;   /* the address of its function; that of free() for rcu_free() and rcu_free_head() */
     uint64_t section_ns_max;     /* the longest section of code built with RTRCU_DEBUG; 0 = none was measured */
     uint64_t section_longest;    /* the address where it began */
 };

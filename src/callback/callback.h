@@ -234,10 +234,21 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
 /* An embedded head within the first page: rcu_free_head() puts its offset, and 1, where the function would be. */
 #define CALLBACK_FREE_OFFSET_MAX 4096
 
+static inline bool callback_is_free_head(rcu_callback_t func)
+{
+    return (uintptr_t)func <= CALLBACK_FREE_OFFSET_MAX;
+}
+
+/* The function that callback_call() calls, for reports. */
+static inline rcu_callback_t callback_function(rcu_callback_t func)
+{
+    return callback_is_free_head(func) ? (rcu_callback_t)free : func;
+}
+
 static inline void callback_call(struct rcu_head *head, rcu_callback_t func)
 {
     CALL_PROGRAM();
-    if ((uintptr_t)func <= CALLBACK_FREE_OFFSET_MAX)
+    if (callback_is_free_head(func))
         free((char *)head - ((uintptr_t)func - 1));
     else
         func(head);

@@ -27,7 +27,7 @@ bool callback_has_ready(const struct reader_record *record)
 static void run(struct callback *cb, struct reader_record *record, struct rcu_head *head)
 {
     rcu_callback_t func = head->func;
-    rtrcu_store_relaxed(&callback_slot(record)->queue.function, func);
+    rtrcu_store_relaxed(&callback_slot(record)->queue.function, callback_function(func));
     if (CHECK_DEBUG)
         callback_double_leave(cb, head);
     callback_call(head, func);
@@ -100,6 +100,20 @@ static void note_if_longest(struct callback_slot *slot, uint64_t each_ns)
     rtrcu_store_release(&slot->longest_ns, each_ns);
 }
 
+static void say_long(struct callback *cb, const struct cb_queue *queue, uint64_t count, int64_t took_ns)
+{
+    char code[256];
+    rcu_callback_t function = rtrcu_load_relaxed(&queue->function);
+    bool frees = function == callback_function(NULL);
+    (void)plat_code((uintptr_t)function, code, sizeof(code));
+
+    complain(&cb->said_long,
+             "rtrcu: thread %u: %llu callbacks took %lld ms, the last one %s%s; others wait meanwhile, so a callback should"
+             " pass long work to a thread",
+             lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
+             frees ? "free() for rcu_free() or rcu_free_head()" : "the function at ", frees ? "" : code);
+}
+
 static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64_t count, int64_t took_ns)
 {
     const struct cb_queue *queue = &slot->queue;
@@ -109,10 +123,7 @@ static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64
     if (took_ns < LONG_TOGETHER_NS || count == 0 || took_ns / (int64_t)count < LONG_EACH_NS)
         return;
 
-    complain(&cb->said_long,
-             "rtrcu: thread %u: %llu callbacks took %lld ms, the last of function %p; others wait behind them",
-             lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
-             (const void *)rtrcu_load_relaxed(&queue->function));
+    say_long(cb, queue, count, took_ns);
 }
 
 /* Intervals begin at one callback and double up to what the estimate and the deadline allow, so that callbacks of
@@ -174,7 +185,7 @@ static uintptr_t next_function(const struct reader_record *record, const struct 
 {
     if (callback_is_free_block(next->func))
         return (uintptr_t)callback_free_next(record);
-    return (uintptr_t)next->func;
+    return (uintptr_t)callback_function(next->func);
 }
 
 /* Is the next callback of another function than the last?  Then nothing is known of its cost: intervals begin anew. */

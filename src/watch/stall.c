@@ -313,7 +313,7 @@ static void say_barrier(const struct sink *sink, const struct watch_report *repo
             queue->owner.number);
         if (!plat_tid_is_nobody(queue->view.invoker))
             say(sink, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
-                queue->view.running ? ", and is in or behind " : "", function);
+                queue->view.running ? ", and runs or has just run " : "", function);
     }
 
     if (report->queues > WATCH_QUEUES_NAMED)

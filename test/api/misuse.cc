@@ -113,6 +113,7 @@ TEST(Misuse, ALongCallbackIsSaid)
     test::ChildResult result = test::run_child("long_callback");
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains("1 callbacks took ")) << result.output;
+    EXPECT_TRUE(result.contains(" ms, the last one the function at the program 0x")) << result.output;
 }
 
 CHILD(queued_again_by_itself)

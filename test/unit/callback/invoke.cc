@@ -41,6 +41,24 @@ TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 
+/* rcu_free_head() queues the place of the head in its object, which is no address of code. */
+TEST_F(Invocation, AFreeOfAnObjectWithAHeadIsReportedAsFree)
+{
+    struct object {
+        char before[24];
+        rcu_head head;
+    };
+    reader_record *record = world_.craft(0);
+    auto *memory = static_cast<object *>(malloc(sizeof(object)));
+    callback_enqueue(cb_, record, &memory->head, rtrcu_free_from(offsetof(object, head)));
+    make_ready(record);
+    callback_slot(record)->longest_ns = 0;
+    callback_budget budget = everything();
+    EXPECT_EQ(invoke(record, budget), 1u);
+    EXPECT_EQ(callback_slot(record)->queue.function, reinterpret_cast<rcu_callback_t>(&free));
+    EXPECT_EQ(callback_slot(record)->longest, reinterpret_cast<rcu_callback_t>(&free));
+}
+
 /* What the thread that has the slot now has said is its own. */
 TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadlineAndRest)
 {

@@ -252,7 +252,7 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
     EXPECT_TRUE(watch_report_say(&watch_));
     EXPECT_TRUE(errors.contains("rcu_barrier() has waited for 70 ms")) << errors.text();
     EXPECT_TRUE(errors.contains("for 8 callbacks and frees of thread 4711")) << errors.text();
-    EXPECT_TRUE(errors.contains("thread 4712 invokes them, and is in or behind 0x1234")) << errors.text();
+    EXPECT_TRUE(errors.contains("thread 4712 invokes them, and runs or has just run 0x1234")) << errors.text();
     EXPECT_FALSE(errors.contains("4713")) << errors.text();
     EXPECT_EQ(stats().stall_reports, 1u);
 }
