@@ -99,6 +99,7 @@ struct callback {
     struct counter frees_leaked;
     struct counter lost;
     struct complaint said_twice, said_lost, said_long;
+    struct complaint_box message; /* of a deadline thread that invokes */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
     uint32_t double_probes;                         /* constant: slots of it in which a head may be */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
@@ -106,6 +107,22 @@ struct callback {
 
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp);
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf);
+
+/* For complain_by(): a deadline thread writes no message about the callbacks that it runs. */
+static inline struct complaint_box *callback_message_box(struct callback *cb)
+{
+    return reader_self_is(READER_STATE_DEADLINE) ? &cb->message : NULL;
+}
+/* Does such a message wait for a thread that may write? */
+static inline bool callback_message_waits(const struct callback *cb)
+{
+    return complaint_box_is_full(&cb->message);
+}
+/* False: none does. */
+static inline bool callback_message_write(struct callback *cb)
+{
+    return complaint_box_write(&cb->message);
+}
 
 static inline struct callback_leaf *callback_leaf(const struct reader_leaf *leaf)
 {

@@ -45,9 +45,9 @@ static bool is_exact(const struct callback *cb, const struct reader_record *reco
 
 static void say_twice(struct callback *cb, const struct reader_record *record, const struct rcu_head *head)
 {
-    complain(&cb->said_twice,
-             "rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued",
-             (const void *)head, reader_thread_id(record).number);
+    complain_by(&cb->said_twice, callback_message_box(cb),
+                "rtrcu: call_rcu(): head %p of thread %u was queued twice, or overwritten while it was queued",
+                (const void *)head, reader_thread_id(record).number);
 }
 
 bool callback_may_begin(struct callback *cb, struct reader_record *record)
@@ -82,9 +82,10 @@ void callback_write_off(struct callback *cb, struct reader_record *record, uint6
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     counter_add(&cb->lost, lost);
-    complain(&cb->said_lost,
-             "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was queued",
-             (unsigned long long)lost, reader_thread_id(record).number);
+    complain_by(&cb->said_lost, callback_message_box(cb),
+                "rtrcu: %llu callbacks of thread %u are lost: a head was queued twice, or overwritten while it was"
+                " queued",
+                (unsigned long long)lost, reader_thread_id(record).number);
 
     /* The count comes last: a thread that waits for them finds them said and counted. */
     rtrcu_store_release(&queue->started, queue->invoked + lost);

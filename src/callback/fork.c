@@ -149,6 +149,7 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
 void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_id)
 {
     tally_reset(&cb->barriers);
+    complaint_box_forget(&cb->message);
     memset(cb->rt_awake, 0, sizeof(cb->rt_awake));
     if (rtrcu_self.rt_awake_cpu)
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;

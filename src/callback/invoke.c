@@ -107,11 +107,11 @@ static void say_long(struct callback *cb, const struct cb_queue *queue, uint64_t
     bool frees = function == callback_function(NULL);
     (void)plat_code((uintptr_t)function, code, sizeof(code));
 
-    complain(&cb->said_long,
-             "rtrcu: thread %u: %llu callbacks took %lld ms, the last one %s%s; others wait meanwhile, so a callback should"
-             " pass long work to a thread",
-             lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
-             frees ? "free() for rcu_free() or rcu_free_head()" : "the function at ", frees ? "" : code);
+    complain_by(&cb->said_long, callback_message_box(cb),
+                "rtrcu: thread %u: %llu callbacks took %lld ms, the last one %s%s; others wait meanwhile, so a callback"
+                " should pass long work to a thread",
+                lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
+                frees ? "free() for rcu_free() or rcu_free_head()" : "the function at ", frees ? "" : code);
 }
 
 static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64_t count, int64_t took_ns)

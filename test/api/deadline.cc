@@ -5,6 +5,7 @@
  * A seccomp filter on that thread allows only what the test itself needs, and kills the process for everything else.
  */
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <ctime>
 #include <linux/filter.h>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "../support/capture.h"
 #include "../support/sync.h"
 #include "child.h"
 
@@ -103,6 +105,47 @@ CHILD(quiescent_state_deadline_thread)
 {
     deadline_thread_body(RTRCU_QSBR);
 }
+
+/* A callback that takes long, in a call of the thread that may make no system call. */
+CHILD(long_callback_of_a_deadline_thread)
+{
+    test::CapturedErrors errors;
+    std::atomic<bool> done{false};
+    std::thread loop([&] {
+        pthread_setname_np(pthread_self(), "deadline");
+        REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+        allow_nothing_but_to_say_why_and_end();
+        call_rcu(&heads[0], [](rcu_head *) {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
+            while (std::chrono::steady_clock::now() < end)
+                ;
+            runs++;
+        });
+        while (runs == 0)
+            rcu_process_callbacks(-1);
+        done = true;
+        for (;;)
+            ;
+    });
+    REQUIRE(test::eventually([&] {
+        rcu_process_callbacks(0);
+        return done && errors.contains("1 callbacks took ") && errors.contains("said by \"deadline\"");
+    }));
+    _exit(0);
+}
+
+class LongCallback : public testing::TestWithParam<const char *>
+{
+};
+
+TEST_P(LongCallback, OfADeadlineThreadIsReportedByAnotherThread)
+{
+    EXPECT_TRUE(exited_well(
+        test::run_child("long_callback_of_a_deadline_thread", {"RTRCU_POLICY=inline", "RTRCU_DRIVER=" + std::string(GetParam())})));
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, LongCallback, testing::Values("kthread", "ltimer", "poll", "sched"),
+                         [](const auto &driver) { return std::string(driver.param); });
 
 /* The filter works: the same thread without the flag wakes the driver, and is killed for it. */
 CHILD(ordinary_thread)

@@ -48,6 +48,7 @@ bool drive_dispatch_within(struct drive *drive, struct drive_share *share)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
+    drive_message(drive);
     /* The collector asks for a grace period behind the mark: a thread that finds it asked for finds the mark. */
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));)
         ready |= dispatch_leaf(drive, leaf, now, share);

@@ -24,6 +24,16 @@ void drive_report_left(struct drive *drive)
         watch_report_say_at_once(drive->watch);
 }
 
+void drive_message(struct drive *drive)
+{
+    if (!callback_message_waits(drive->cb))
+        return;
+    if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
+        drive_worker_wake(drive, DRIVE_WORKER_REPORT);
+    else
+        (void)callback_message_write(drive->cb);
+}
+
 bool drive_visit_begins(struct drive *drive)
 {
     struct drive_visit *visit = &drive->visit;
@@ -83,7 +93,7 @@ static void *report_body(void *argument)
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = drive_thread_event(&worker->thread);
         int64_t rest_ns = look_at_visit(worker->drive, &known);
-        if (!watch_report_say(worker->drive->watch))
+        if (!callback_message_write(worker->drive->cb) && !watch_report_say(worker->drive->watch))
             drive_thread_sleep(worker->drive, &worker->thread, event, rest_ns);
     }
     pthread_cleanup_pop(0);

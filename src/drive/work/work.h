@@ -103,6 +103,9 @@ bool drive_tell_handler(struct drive *drive);
  * such thread can be made, the calling thread writes them by drive_report_left(), after it has released the crank. */
 void drive_report(struct drive *drive);
 void drive_report_left(struct drive *drive);
+/* Have the message written that a deadline thread has left: by the same thread, or here where there is none.  By a
+ * thread that may write. */
+void drive_message(struct drive *drive);
 /* The calling thread is about to visit every CPU: a report says so if that takes too long.  True: drive_visit_ends() is
  * owed. */
 bool drive_visit_begins(struct drive *drive);

@@ -74,4 +74,51 @@ TEST(Complaint, HasTheNameOfItsThreadAndOnceTheStack)
     EXPECT_EQ(text.find("rtrcu:   from ", second), std::string::npos) << text;
 }
 
+/* ---- messages that another thread writes ---- */
+
+TEST(ComplaintBox, HoldsAMessageUntilAnotherThreadWritesIt)
+{
+    complaint kind = {};
+    complaint_box box = {};
+    test::CapturedErrors errors;
+    EXPECT_FALSE(complaint_box_write(&box));
+    complain_by(&kind, &box, "wrong %d", 7);
+    EXPECT_EQ(errors.text(), "");
+    EXPECT_TRUE(complaint_box_is_full(&box));
+    char name[PLAT_THREAD_NAME];
+    plat_own_name(name);
+    std::thread([&box] {
+        pthread_setname_np(pthread_self(), "writer");
+        EXPECT_TRUE(complaint_box_write(&box));
+    }).join();
+    EXPECT_EQ(errors.text(), "wrong 7 (said by \"" + std::string(name) + "\")\n") << "by the thread that left it";
+    EXPECT_FALSE(complaint_box_is_full(&box));
+    EXPECT_FALSE(complaint_box_write(&box));
+}
+
+TEST(ComplaintBox, WhileAMessageWaitsOthersAreCounted)
+{
+    complaint kind = {};
+    complaint_box box = {};
+    test::CapturedErrors errors;
+    for (int i = 1; i <= 3; i++)
+        complain_by(&kind, &box, "wrong %d", i);
+    EXPECT_EQ(kind.count, 3u);
+    EXPECT_TRUE(complaint_box_write(&box));
+    EXPECT_FALSE(complaint_box_write(&box));
+    EXPECT_EQ(lines(errors.text()), 1u);
+    EXPECT_TRUE(errors.contains("wrong 1 ")) << errors.text();
+    complain_by(&kind, &box, "wrong %d", 4);
+    complaint_box_forget(&box);
+    EXPECT_FALSE(complaint_box_write(&box)) << "a fork's child has none of its parent's";
+}
+
+TEST(ComplaintBox, WithoutABoxTheMessageIsWrittenHere)
+{
+    complaint kind = {};
+    test::CapturedErrors errors;
+    complain_by(&kind, nullptr, "wrong");
+    EXPECT_TRUE(errors.contains("wrong (said by")) << errors.text();
+}
+
 } // namespace
