@@ -55,8 +55,7 @@ void api_message_keep(const struct config_message *why);
 void api_leave(bool exiting);
 
 /* The public function that is running, and the address in its call, by which a debugger finds the line. */
-#define API_CALL(called)                                                                                               \
-    ((struct reader_call){.name = called, .from = (uintptr_t)__builtin_return_address(0) - 1})
+#define API_CALL(called) ((struct reader_call){.name = called, .from = (uintptr_t)__builtin_return_address(0) - 1})
 
 /* A call that waits: quiescent-state threads are offline meanwhile.  Returns whether to come back online. */
 bool api_wait_begin(struct reader_call call);

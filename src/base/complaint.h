@@ -30,8 +30,8 @@ void complain(struct complaint *complaint, const char *format, ...) __attribute_
  * A fork's child begins with an empty box: complaint_box_forget().
  */
 struct complaint_box {
-    uint32_t state;   /* atomic: enum complaint_box_state */
-    uint32_t thread;  /* by the thread that has made the box BUSY, as those below */
+    uint32_t state;  /* atomic: enum complaint_box_state */
+    uint32_t thread; /* by the thread that has made the box BUSY, as those below */
     uint64_t number;
     char text[512];
 };

@@ -243,7 +243,7 @@ char **plat_environment(void);
 
 /* "FILE 0x12", as addr2line takes it, or "0x..." for an address in no object that is known: then false. */
 bool plat_code(uintptr_t address, char *text, size_t size);
-/* "function+0x12 (object)" where the object shows the function's name, else as plat_code().  Takes the loader's lock. */
+/* "function+0x12 (object)" where the object has the function's name, else as plat_code().  Takes the loader's lock. */
 void plat_symbol(uintptr_t address, char *text, size_t size);
 /* Can the word that contains @address be read?  0; -EFAULT: no; another -errno: the kernel does not tell. */
 int plat_try_read(uintptr_t address);
@@ -252,8 +252,7 @@ int plat_try_read(uintptr_t address);
 
 /* Format and write to standard error in one go, at most 1,023 bytes.  Never waits: where standard error has no room for
  * it now (a full pipe, a terminal that was stopped) the message is lost.  That is as far as poll() knows: another
- * writer there may take the room in between.  No signal of the write (SIGPIPE, SIGXFSZ, SIGTTOU) reaches the program.
- */
+ * writer there may take the room in between.  No signal of the write reaches the program: SIGPIPE, SIGXFSZ, SIGTTOU. */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The caller's stack, a line a frame, as plat_print() does: as far as frame pointers lead.  Async-signal-safe. */
 void plat_print_stack(void);

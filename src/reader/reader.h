@@ -28,6 +28,7 @@
 #include <rtrcu/rcu.h>
 
 #include "reader/awake.h"
+#include "reader/call.h"
 #include "reader/word.h"
 
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
@@ -348,25 +349,6 @@ static inline uintptr_t reader_entered(const struct reader_record *record)
     return rtrcu_load_relaxed(&record->self->entered);
 }
 
-/* Value: a call that waits for grace periods, and its place in the program. */
-struct reader_call {
-    const char *name; /* a constant of the library; NULL = none */
-    uintptr_t from;
-};
-
-/* The calling thread begins @call inside a section, for whose end that waits; no name: it has ended. */
-static inline void reader_self_waits(struct reader_call call)
-{
-    rtrcu_store_relaxed(&rtrcu_self.waits_from, call.from);
-    rtrcu_store_relaxed(&rtrcu_self.waits_in, call.name);
-}
-/* The call by which the owner waits for itself.  Under the leaf lock, registered. */
-static inline struct reader_call reader_waits(const struct reader_record *record)
-{
-    return (struct reader_call){rtrcu_load_relaxed(&record->self->waits_in),
-                                rtrcu_load_relaxed(&record->self->waits_from)};
-}
-
 /* A scan of @slots is next: the words lie in the threads' own memory, so fetch them all before the first use. */
 static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 {
@@ -458,8 +440,7 @@ static inline uint32_t reader_sleepless(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&leaf->deadline[0]) | rtrcu_load_acquire(&leaf->deadline[1]); /* [O26] */
 }
-/* A scan has found the owner inside, or outside.  True if it was outside @scans times in a row.  Under the leaf lock.
- * */
+/* A scan has found the owner inside, or outside.  True if it was outside @scans times in a row.  Under leaf lock. */
 bool reader_seen(struct reader_record *record, bool inside, uint32_t scans);
 /* Before a heavy fence: threads that have been found outside @scans times in a row are to leave, and are asked.  True
  * if there are any.  Under the leaf lock. */

@@ -220,6 +220,12 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
     }
 }
 
+struct reader_call reader_waits(const struct reader_record *record)
+{
+    return (struct reader_call){rtrcu_load_relaxed(&record->self->waits_in),
+                                rtrcu_load_relaxed(&record->self->waits_from)};
+}
+
 static const struct inside_field fields[] = {
     INSIDE_ARRAY("registry.leaf", struct reader_registry, leaf),
     INSIDE_FIELD("registry.leaf_count", struct reader_registry, leaf_count),

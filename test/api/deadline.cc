@@ -140,8 +140,8 @@ class LongCallback : public testing::TestWithParam<const char *>
 
 TEST_P(LongCallback, OfADeadlineThreadIsReportedByAnotherThread)
 {
-    EXPECT_TRUE(exited_well(
-        test::run_child("long_callback_of_a_deadline_thread", {"RTRCU_POLICY=inline", "RTRCU_DRIVER=" + std::string(GetParam())})));
+    const std::string driver = std::string("RTRCU_DRIVER=") + GetParam();
+    EXPECT_TRUE(exited_well(test::run_child("long_callback_of_a_deadline_thread", {"RTRCU_POLICY=inline", driver})));
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, LongCallback, testing::Values("kthread", "ltimer", "poll", "sched"),
