@@ -35,12 +35,12 @@ test-long: ## behind `make test`: what takes longer
 	@tools/test --long debug
 	@tools/test --core release tsan
 	@tools/mutants --room $(MUTATED) --sample 24 --only 'unit_*' --least 65 --fresh
-	@tools/mutants --table --sample 8
+	@tools/mutants --named --sample 4
 
-test-all: ## before a release, an hour or more: the other variants whole, every test's fault, a sample for every check
+test-all: ## before a release, an hour or more: the other variants whole, every named fault, a sample for every check
 	@tools/setup library program check test tidy aarch64
 	@tools/test --all release tsan aarch64
-	@tools/mutants --table
+	@tools/mutants --named
 	@tools/mutants --sample 40 --seconds 900 --least 75 --fresh
 
 bench: ## side-by-side benchmarks against the peers, in short with ARGS=--quick; without ARGS also out/scale.html

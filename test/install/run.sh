@@ -43,7 +43,7 @@ done
 readelf -d "$libraries/librtrcu.so" | grep -q 'SONAME.*\[librtrcu\.so\.0\.1\]'
 # Everything exported is named rtrcu_*, or is what <urcu/rculist.h> calls out of line, and has a version: nothing else
 # may become part of the interface by accident.
-ours='(rtrcu_[a-z0-9_]+|rcu_(dereference|(set|xchg|cmpxchg)_pointer)_sym)'
+ours='(rtrcu_[a-z0-9_]+|rcu_(dereference|(set|xchg|cmpxchg)_pointer)_sym|rcu_dereference_sym2)'
 foreign=$(nm -D --defined-only "$libraries/librtrcu.so" | awk -v ours="^$ours@@" '$2 != "A" && $3 !~ ours {print $3}')
 [ -z "$foreign" ] || {
     echo "exported, but not rtrcu_* with a version: $foreign" >&2

@@ -8,6 +8,7 @@ torture mutants with a line
 import pathlib
 import random
 import sys
+import time
 
 from mutation.build import LIBRARY, Changed
 from mutation.checks import SKIPPED, outcome_of, why_unseen
@@ -59,3 +60,16 @@ def check(run, sample, seed):
             wrong.append(f"{spec.name}: {program} {test}: {why}")
         print(f"{spec.stem}: {program} {test}", flush=True)
     return wrong, seen, skipped
+
+
+def report(run):
+    """Exit status: 0 if each fault was seen by its test and each explanation fits the source."""
+    wrong, seen, skipped = check(run, run.arguments.sample, run.arguments.seed)
+    if skipped and not seen:
+        wrong.append(f"each of {skipped} tests was skipped, and nothing was looked at")
+    wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
+              for what in run.known.misfits(run.build.root)]
+    print("\n".join(wrong))
+    print(f"named faults: {seen} tests fail as they should, {skipped} skipped, {len(wrong)} wrong, "
+          f"{time.monotonic() - run.begun:.0f} s")
+    return 1 if wrong else 0
