@@ -154,8 +154,9 @@ template <class T, class D = std::default_delete<T>> class rcu_obj_base
                       "T must be rcu-protectable: one public, non-virtual base rcu_obj_base<T, D>, and no other "
                       "specialization of it");
         static_assert(detail::deletes<D, T *>, "D must be callable with a T *");
-        static_assert(std::is_nothrow_move_constructible_v<D>,
-                      "D must be move constructible without exceptions: it is moved out of its object before it is called");
+        static_assert(
+            std::is_nothrow_move_constructible_v<D>,
+            "D must be move constructible without exceptions: it is moved out of its object before it is called");
         (void)dom;
         rtrcu_retirement_.deleter() = std::move(d);
         detail::call(rtrcu_retirement_.link, rtrcu_reclaim_);

@@ -120,7 +120,8 @@ impl<T: Send + 'static> IntoFuture for Retired<T> {
 
 /// The future of a [`Retired`] value; it holds no thread while it waits.
 ///
-/// Dropped before it is ready, it drops the value as [`Retired`] does. Its polls panic where those of [`grace_period`] do.
+/// Dropped before it is ready, it drops the value as [`Retired`] does. Its polls panic where those of [`grace_period`]
+/// do.
 #[must_use = "futures do nothing unless polled"]
 pub struct Reclaimed<T: Send + 'static> {
     retired: Option<Retired<T>>,

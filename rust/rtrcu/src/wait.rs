@@ -287,8 +287,8 @@ impl IntoFuture for Cookie {
 ///
 /// # Panics
 ///
-/// Each poll does inside a section or under a [`Guard`](crate::Guard), which could wait for itself, also where the future
-/// was begun outside; and in the drop of a retired value, unless it is ready by then.
+/// Each poll does inside a section or under a [`Guard`](crate::Guard), which could wait for itself, also where the
+/// future was begun outside; and in the drop of a retired value, unless it is ready by then.
 pub fn grace_period() -> GracePeriod {
     GracePeriod { cookie: None, shared: None }
 }
