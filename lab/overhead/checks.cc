@@ -58,6 +58,7 @@ std::string cpu_text(const CheckInput &input, const char *environment, const std
     return text_of(compare(input, environment, base, engine, &RoundFigures::cpu_ns));
 }
 
+// All CPU time of the default driver, with the free() of callbacks and the library's threads.
 void judge_cpu(const CheckInput &input, const char *environment, const char *claim, Outcome otherwise,
                Verdicts &verdicts)
 {
@@ -177,6 +178,10 @@ Verdicts judge_conclusions(const CheckInput &input)
 {
     Verdicts verdicts;
     conclude_updates_more_than_rare(input, verdicts);
+    judge_cpu(input, frequent,
+              "   and all of it counted: kthread, the default driver, takes less CPU a packet than base with updates "
+              "frequent",
+              Outcome::not_reproduced, verdicts);
     conclude_rare(input, verdicts);
     conclude_global_queue(input, "with all CPUs forwarding", "poll", "poll/global queue", verdicts);
     conclude_global_queue(input, "with a CPU kept free", "poll/free CPU", "poll/global queue, free CPU", verdicts);

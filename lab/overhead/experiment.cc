@@ -57,6 +57,7 @@ class Overhead : public Experiment
     std::vector<std::string> notes_;
     RoundOptions round_;
     Rounds rounds_{"measuring"};
+    Figure floor_us_p50_, floor_us_p99_;
     std::vector<Total> totals_; // environment by environment, engines in the table's order
 };
 
@@ -167,15 +168,22 @@ bool Overhead::measure()
                                                     *result, total.error))
                                  total.add(*result);
                          }});
-    return play(rounds_, turns);
+    const bool complete = play(rounds_, turns);
+    const Samples late(timer_floor(machine.cpus_allowed.back(), floor_s, 200'000, 0));
+    floor_us_p50_ = scaled(late.quantile(0.5), 1e-3);
+    floor_us_p99_ = scaled(late.quantile(0.99), 1e-3);
+    return complete;
 }
 
 std::vector<Row> Overhead::rows() const
 {
     std::vector<Row> rows;
     for (const Total &total : totals_)
-        if (total.rounds != 0)
+        if (total.rounds != 0) {
             rows.push_back(make_row(total));
+            rows.back().floor_us_p50 = floor_us_p50_;
+            rows.back().floor_us_p99 = floor_us_p99_;
+        }
     fill_gains(rows);
     return rows;
 }
@@ -199,12 +207,11 @@ void Overhead::print_environment(const std::vector<Row> &all, const std::string 
 
 void Overhead::print_results()
 {
-    const Samples late(timer_floor(machine.cpus_allowed.back(), floor_s, 200'000, 0));
     fmt::print("Noise floor: a SCHED_OTHER thread sleeps to absolute times and is late by p50 {} µs, p99 {} µs. The "
                "spread of a figure over the rounds stands beside it (+-%: half the quartiles' distance). "
                "Verdicts compare two variants round by round: a change is the median of the rounds, in parentheses its "
                "95 % interval, and a difference whose interval covers none is not reproduced.\n",
-               number(scaled(late.quantile(0.5), 1e-3)), number(scaled(late.quantile(0.99), 1e-3)));
+               number(floor_us_p50_), number(floor_us_p99_));
     fmt::print("\nFunctions of 2002, and what stands in their rows of ours. {}\n\n{}", published_columns_note(),
                mapping_text());
     const std::vector<Row> all = rows();
@@ -246,6 +253,7 @@ void Overhead::fill(Document &document)
     document.argument("sample_us", sample_us_);
     document.argument("set", set_);
     document.argument("prefixes", inputs_.prefixes_label);
+    document.argument("published_columns", std::string(published_columns_note()));
     document.rows(rows());
     for (const Environment &environment : environment_table()) {
         document.rows(published_rows(environment.name));

@@ -78,6 +78,9 @@ struct Row : Fields {
     Number document_gain_pct{*this, "document_gain_pct", {cost, "gain as OLS 2002 %"}};
     Number gp_latency_us_p50{*this, "gp_latency_us_p50", {callbacks, "gp latency µs p50"}};
     Number gp_latency_us_p99{*this, "gp_latency_us_p99", {callbacks, "p99"}};
+    // Noise floor: a sleeping thread of the same class, late for its absolute time.
+    Number floor_us_p50{*this, "floor_us_p50", {callbacks, "floor µs p50"}};
+    Number floor_us_p99{*this, "floor_us_p99", {callbacks, "p99 "}};
     Number callbacks_per_s{*this, "callbacks_per_s", {callbacks, "callbacks/s"}};
     Number grace_periods_per_s{*this, "grace_periods_per_s", {callbacks, "gps/s"}};
     Count backlog_max{*this, "backlog_max", {callbacks, "backlog max"}};

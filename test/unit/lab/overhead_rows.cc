@@ -216,6 +216,7 @@ static std::vector<Row> rows_of_2002()
             row_of("kthread", "rare", 70, 1, 20),
             row_of("base", "frequent", 100, 0, 24),
             row_of("ltimer", "frequent", 95, 4, 21),
+            row_of("kthread", "frequent", 80, 4, 21),
             row_of("sched", "frequent", 95, 9, 25, 20),
             row_of("sched/global counter", "frequent", 95, 12, 28, 60),
             row_of("poll", "frequent", 100, 50, 80),
@@ -252,6 +253,12 @@ TEST(OverheadChecks, RcuThatCostsWhatItSavesIsNotReproduced)
     EXPECT_EQ(outcome_with(row_of("ltimer", "frequent", 95, 4, 30), "1. RCU"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_with(row_of("ltimer", "frequent", 95, 4, 23.5), "1. RCU"), Outcome::not_reproduced)
         << "less, inside the spread";
+}
+
+TEST(OverheadChecks, ADefaultDriverThatCostsMoreIsNotReproduced)
+{
+    EXPECT_EQ(outcome_with(row_of("kthread", "frequent", 120, 4, 21), "all of it"), Outcome::not_reproduced);
+    EXPECT_EQ(outcome_with(row_of("kthread", "frequent", 98, 4, 21), "all of it"), Outcome::not_reproduced);
 }
 
 TEST(OverheadChecks, MostEnginesIsTwoOfThree)
@@ -298,7 +305,8 @@ TEST(OverheadChecks, TimesOfFewRoundsAreNotJudged)
     for (Row &row : rows)
         row.each.pop_back();
     const Verdicts verdicts = judge(rows);
-    for (const char *claim : {"1. RCU", "2. when", "with all CPUs", "kept free", "4. the global", "updates rare"})
+    for (const char *claim :
+         {"1. RCU", "all of it", "2. when", "with all CPUs", "kept free", "4. the global", "updates rare"})
         EXPECT_EQ(outcome_of(verdicts, claim), Outcome::not_judged) << claim;
     EXPECT_NE(verdict_text(verdicts).find("rounds: 4 of the 5"), std::string::npos);
 }
@@ -309,6 +317,6 @@ TEST(OverheadChecks, OtherWorkIsNoticed)
     EXPECT_EQ(outcome_of(judge(rows, false), "same work"), Outcome::held);
     rows[6].misses_per_packet = 0.4;
     EXPECT_EQ(outcome_of(judge(rows, false), "same work"), Outcome::failed);
-    rows[7].callbacks_per_s = 0;
+    rows[8].callbacks_per_s = 0;
     EXPECT_EQ(outcome_of(judge(rows, false), "invoked callbacks"), Outcome::failed);
 }
