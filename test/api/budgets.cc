@@ -308,7 +308,7 @@ CHILD(barrier_behind_a_callback_that_does_not_return)
 TEST_F(Budgets, ABarrierThatIsStuckIsReported)
 {
     test::ChildResult result = test::run_child_until("barrier_behind_a_callback_that_does_not_return",
-                                                     "invokes them, and is in", {"RTRCU_STALL_TIMEOUT_MS=30"});
+                                                     "invokes them, and runs", {"RTRCU_STALL_TIMEOUT_MS=30"});
     EXPECT_FALSE(result.timed_out);
     EXPECT_TRUE(result.contains("rcu_barrier() has waited for")) << result.output;
     EXPECT_TRUE(result.contains("for 3 callbacks and frees of thread")) << result.output;
