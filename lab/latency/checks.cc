@@ -19,7 +19,7 @@ const std::vector<std::string> cures = {"krcud",  "krcud-always", "throttle", "t
 // The policies of this project: below a bar they fail, while a policy of the documents is not reproduced.
 const std::vector<std::string> ours = {"inline", "daemon"};
 
-bool is_one_of(const std::string &name, const std::vector<std::string> &names)
+bool is_among(const std::string &name, const std::vector<std::string> &names)
 {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -145,7 +145,7 @@ std::string cost_text(const Row &row)
 void judge_throughput(const CheckInput &input, Verdicts &verdicts)
 {
     for (const Row &row : input.rows) {
-        if (row.probe != "loop" || !is_one_of(row.policy, cures))
+        if (row.probe != "loop" || !is_among(row.policy, cures))
             continue;
         const Row *stock = find_row(input.rows, row.workload, "unbounded", "loop");
         if (stock == nullptr || row.scheduling != stock->scheduling || !row.ops_per_cpu_s || !stock->ops_per_cpu_s)
@@ -162,7 +162,7 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
         }
         verdicts.push_back(
             {input.judge_times ? judge_least(*share, throughput_bar,
-                                             is_one_of(row.policy, ours) ? Outcome::failed : Outcome::not_reproduced)
+                                             is_among(row.policy, ours) ? Outcome::failed : Outcome::not_reproduced)
                                : Outcome::not_judged,
              claim,
              fmt::format("{} %; {}; unbounded {}", interval_text(share, 100), cost_text(row), cost_text(*stock))});
