@@ -150,6 +150,8 @@ struct TortureRow : Fields {
     Number seconds{*this, "seconds", {0, "s", "{:.1f}"}};
     Whole reads{*this, "reads", {0, "reads"}}, updates{*this, "updates", {0, "updates"}};
     Whole grace_periods{*this, "grace_periods", {0, "grace periods"}}, callbacks{*this, "callbacks", {0, "callbacks"}};
+    Whole expedited{*this, "expedited_grace_periods", {0, "expedited"}}, parked{*this, "parked", {0, "parked"}};
+    Whole carriers_ended{*this, "carriers_ended"}, boosts{*this, "boosts", {0, "boosts"}};
     Counts pipe{*this, "pipe"};
     Whole fresh{*this, nullptr, {0, "age 0"}}, one_old{*this, nullptr, {0, "age 1"}},
         older{*this, nullptr, {0, "older"}};
@@ -173,6 +175,10 @@ TortureRow row_of(const Wanted &wanted, const torture::Outcome &outcome)
     row.updates = totals.updates;
     row.grace_periods = outcome.grace_periods;
     row.callbacks = outcome.callbacks;
+    row.expedited = outcome.expedited_grace_periods;
+    row.parked = totals.parks;
+    row.carriers_ended = outcome.carriers_ended;
+    row.boosts = outcome.boosts;
     row.pipe.assign(totals.pipe.begin(), totals.pipe.end());
     row.fresh = totals.pipe[0];
     row.one_old = totals.pipe[1];

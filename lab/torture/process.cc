@@ -106,6 +106,9 @@ void read_outcome(const SharedResult &shared, int64_t began_ns, Outcome &outcome
 {
     outcome.totals = totals_of(shared);
     outcome.grace_periods = shared.grace_periods.load();
+    outcome.expedited_grace_periods = shared.expedited_grace_periods.load();
+    outcome.boosts = shared.boosts.load();
+    outcome.carriers_ended = shared.carriers_ended.load();
     outcome.callbacks = shared.callbacks_invoked.load();
     outcome.forks = shared.forks.load();
     outcome.stalls = shared.stalls_reported.load();

@@ -18,6 +18,7 @@ struct Outcome {
     double seconds = 0;
     Totals totals;
     uint64_t grace_periods = 0, callbacks = 0, forks = 0, stalls = 0, reconfigurations = 0;
+    uint64_t expedited_grace_periods = 0, boosts = 0, carriers_ended = 0;
     std::vector<std::string> failed_checks;
     double first_error_s = 0; // after the beginning; 0: none
     bool must_fail = false;

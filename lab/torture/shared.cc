@@ -117,6 +117,7 @@ Totals totals_of(const SharedResult &result)
         totals.reads += actor.reads.load(std::memory_order_relaxed);
         totals.updates += actor.updates.load(std::memory_order_relaxed);
         totals.near_misses += actor.near_misses.load(std::memory_order_relaxed);
+        totals.parks += actor.parks.load(std::memory_order_relaxed);
         for (std::size_t age = 0; age <= pipe_length; age++)
             totals.pipe[age] += actor.pipe[age].load(std::memory_order_relaxed);
     }

@@ -74,13 +74,17 @@ struct ActorRecord {
     std::atomic<uint64_t> reads;
     std::atomic<uint64_t> updates;
     std::atomic<uint64_t> near_misses;
+    std::atomic<uint64_t> parks; // tasks that it parked inside a section
     std::array<std::atomic<uint64_t>, pipe_length + 1> pipe; // ages that its sections saw
 };
 
 struct SharedResult {
     std::array<std::atomic<uint64_t>, checks_count> errors;
     std::atomic<int64_t> first_error_ns; // CLOCK_MONOTONIC, 0 = none
-    std::atomic<uint64_t> grace_periods;
+    std::atomic<uint64_t> grace_periods; // of both kinds
+    std::atomic<uint64_t> expedited_grace_periods;
+    std::atomic<uint64_t> boosts;
+    std::atomic<uint64_t> carriers_ended; // while tasks that parked there may have been inside
     std::atomic<uint64_t> callbacks_queued;
     std::atomic<uint64_t> callbacks_invoked;
     std::atomic<uint64_t> forks;
@@ -118,7 +122,7 @@ class SharedMemory
 };
 
 struct Totals {
-    uint64_t reads = 0, updates = 0, near_misses = 0, errors = 0;
+    uint64_t reads = 0, updates = 0, near_misses = 0, errors = 0, parks = 0;
     std::array<uint64_t, pipe_length + 1> pipe{};
 };
 Totals totals_of(const SharedResult &result);

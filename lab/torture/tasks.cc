@@ -95,6 +95,8 @@ class Turn
             rcu_task_list(&task_.listing);
             task_.listed = true;
         }
+        if (task_.nesting != 0)
+            record_.parks.fetch_add(1, std::memory_order_relaxed);
         rcu_task_park(&task_.task);
         task_.fresh = false;
     }
@@ -228,6 +230,7 @@ void carry(Actor &actor, Fibers &fibers)
                 const uint64_t seed = actor.random.below(~UINT64_C(0));
                 rcu_thread_offline();
                 std::thread([&] { carry_shortly(actor.context, actor.record, fibers, seed); }).join();
+                actor.context.shared.carriers_ended.fetch_add(1, std::memory_order_relaxed);
                 rcu_thread_online();
             }
         }

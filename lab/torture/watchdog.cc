@@ -88,6 +88,8 @@ void Watchdog::publish()
     rtrcu_stats(&stats);
     SharedResult &shared = context_.shared;
     shared.grace_periods.store(stats.gp_completed + stats.exp_completed);
+    shared.expedited_grace_periods.store(stats.exp_completed);
+    shared.boosts.store(stats.boosts);
     shared.callbacks_queued.store(context_.callbacks_queued.load());
     shared.callbacks_invoked.store(context_.callbacks_invoked.load());
 }
