@@ -42,6 +42,8 @@ void machine_facts(const Machine &machine, std::vector<Fact> &facts)
                      machine.cpus_allowed.size() < 2 ? "some experiments need two" : ""});
     facts.push_back({"memory_mb", fmt::format("{}", machine.memory_mb), ""});
     facts.push_back({"kernel", machine.kernel, ""});
+    facts.push_back({"preempt_rt", yes(machine.preempt_rt),
+                     machine.preempt_rt ? "this kernel's own expedited grace periods are normal ones" : ""});
     facts.push_back(
         {"virtual_machine", machine.hypervisor, machine.hypervisor == "yes" ? "expect noise of the host" : ""});
     facts.push_back({"membarrier", yes(machine.membarrier_expedited),

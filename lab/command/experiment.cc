@@ -119,6 +119,7 @@ int run_experiment(Experiment &experiment, const char *name)
         return complain(exit_usage, refusal.what());
     }
     catch_interrupt();
+    fmt::print("Kernel {}, PREEMPT_RT: {}.\n", experiment.machine.kernel, experiment.machine.preempt_rt ? "yes" : "no");
     experiment.print_plan();
     fflush(stdout); // who reads a pipe may interrupt from here on
     const bool complete = experiment.measure();

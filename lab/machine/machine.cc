@@ -46,6 +46,11 @@ static int64_t cost_ns(clockid_t clock)
     return (now_ns() - start) / reads;
 }
 
+bool is_preempt_rt(const std::string &realtime_file, const std::string &version)
+{
+    return realtime_file == "1" || version.find("PREEMPT_RT") != std::string::npos;
+}
+
 Machine read_machine()
 {
     Machine machine;
@@ -53,6 +58,7 @@ Machine read_machine()
     uname(&name);
     machine.architecture = name.machine;
     machine.kernel = name.release;
+    machine.preempt_rt = is_preempt_rt(first_line("/sys/kernel/realtime"), name.version);
     machine.cpu_model = cpuinfo_value("model name");
     if (machine.cpu_model.empty())
         machine.cpu_model = "unknown";

@@ -13,6 +13,7 @@ struct Machine {
     std::string cpu_model;
     std::string architecture;
     std::string kernel;
+    bool preempt_rt = false;
     std::string hypervisor; // "none" where the CPU says nothing
     std::string clock_source;
     std::vector<int> cpus_allowed;
@@ -27,6 +28,9 @@ struct Machine {
 };
 
 Machine read_machine();
+
+// Is it a PREEMPT_RT kernel?  By the text of /sys/kernel/realtime, which older ones have, and the version of uname(2).
+bool is_preempt_rt(const std::string &realtime_file, const std::string &version);
 
 // Lateness of a sleep to an absolute time, in nanoseconds: the floor under every latency measured on this machine.
 // Runs on `cpu` for `seconds`; as SCHED_FIFO where permitted and asked for.

@@ -26,6 +26,7 @@ static Json to_json(const Machine &machine)
             {"cpus", machine.cpus_allowed.size()},
             {"memory_mb", machine.memory_mb},
             {"kernel", machine.kernel},
+            {"preempt_rt", machine.preempt_rt},
             {"hypervisor", machine.hypervisor},
             {"clock_source", machine.clock_source},
             {"clock_read_ns", machine.clock_read_ns},
