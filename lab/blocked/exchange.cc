@@ -7,8 +7,11 @@
 namespace lab::blocked
 {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(
-    Lists, {{Lists::none, "none"}, {Lists::node_spin, "node-spin"}, {Lists::node, "node"}, {Lists::percpu, "percpu"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Lists, {{Lists::none, "none"},
+                                     {Lists::node_spin, "node-spin"},
+                                     {Lists::percpu_spin, "percpu-spin"},
+                                     {Lists::node, "node"},
+                                     {Lists::percpu, "percpu"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRequest, lists, readers, carriers, preemptors, cpus, burst_ns, preempted_share,
                                    gp_pause_ns, throughput_ns, metered_ns, without_gp_ns, undisturbed_ns, seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LockUse, acquisitions, hold_ns, hold_ns_max, wait_ns, wait_ns_max, hold_log2)
@@ -21,11 +24,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OrderResult, rounds, ended_early, not_ended, 
                                    found_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrowdRequest, lists, tasks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CrowdResult, bytes_each, park_ns, unlock_ns, promotions, promotion_ns, begin_ns,
-                                   end_ns, gp_without_ns, lock_hold_ns_max)
+                                   end_ns, spread_ns, gp_without_ns, lock_hold_ns_max)
 
 std::string name_of(Lists lists)
 {
     return nlohmann::json(lists);
+}
+
+bool spins(Lists lists)
+{
+    return lists == Lists::node_spin || lists == Lists::percpu_spin;
+}
+
+bool are_per_cpu(Lists lists)
+{
+    return lists == Lists::percpu || lists == Lists::percpu_spin;
 }
 
 template <class T> std::string to_text(const T &value)

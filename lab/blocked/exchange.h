@@ -10,9 +10,12 @@
 namespace lab::blocked
 {
 
-// Where parked readers are listed; `none`: fibers that only yield, the ceiling of iterations.
-enum class Lists { none, node_spin, node, percpu };
+// Where parked readers are listed, and under which lock: a spinning one as in 2026, or the library's own.  `none`:
+// fibers that only yield, the ceiling of iterations.
+enum class Lists { none, node_spin, percpu_spin, node, percpu };
 std::string name_of(Lists lists);
+bool spins(Lists lists);
+bool are_per_cpu(Lists lists);
 
 // As JSON, for all of the types below.  from_text() throws what is wrong.
 template <class T> std::string to_text(const T &value);
@@ -87,6 +90,7 @@ struct CrowdResult {
     double promotion_ns = 0;     // of one grace period
     double begin_ns = 0;         // from the call to when the last of them is waited for
     double end_ns = 0;           // from the last unlock to the return of the call
+    double spread_ns = 0;        // of both together: half the distance between the quartiles of the repetitions
     double gp_without_ns = 0;    // a grace period with none parked
     double lock_hold_ns_max = 0; // the longest time that the leaf's lock was held
 };

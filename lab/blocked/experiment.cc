@@ -86,9 +86,10 @@ void Blocked::print_plan() const
     fmt::print("  {} SCHED_FIFO threads preempt the carriers, {:.2f} ms at a time on average, for about {:.0f} % of "
                "each CPU\n",
                request.preemptors, burst_ms_, preempted_pct_);
-    fmt::print("  lists: node-spin (as the RFC \"per-CPU blocked reader lists\" of 2026 found it), node "
-               "(priority-inheriting), percpu; and the same fibers without "
-               "sections, the ceiling\n");
+    fmt::print(
+        "  lists: node-spin (what the RFC \"per-CPU blocked reader lists\" of 2026 started from), percpu-spin (the "
+        "RFC's change), node and percpu (the same under priority-inheriting locks); and the same fibers without "
+        "sections, the ceiling\n");
     fmt::print("  {} runs of each in turn, of the ceiling half as many, {:.2f} s a run: {:.0f} s in all; then who is "
                "waited for, and crowds of parked tasks; seed {}\n\n",
                plan_.runs, seconds_a_run(request), seconds_a_run(request) * total_runs(plan_), request.seed);
@@ -127,6 +128,12 @@ void Blocked::print_results()
     fmt::print("The node's lock under preemption: acquisitions by readers while no grace period waits and with grace "
                "periods, their time in it and waiting for it, and how long it was held\n\n{}\n",
                lists_table(plan_, leaf_lock));
+    const std::vector<ListsRow> rows = lists_rows(plan_);
+    const ListsRow *spin = find_row(rows, Lists::node_spin);
+    for (Lists lists : {Lists::percpu_spin, Lists::percpu})
+        if (const ListsRow *row = find_row(rows, lists); row != nullptr && spin != nullptr)
+            if (const std::string why = why_mean_hold_rises(*spin, *row); !why.empty())
+                fmt::print("{}\n\n", why);
     std::vector<Strip> strips;
     for (const Cell &cell : plan_.cells)
         if (cell.lists != Lists::none)

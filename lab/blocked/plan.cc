@@ -34,7 +34,7 @@ RunRequest usual_request()
     request.burst_ns = 1'000'000;
     request.preempted_share = 0.6;
     request.gp_pause_ns = 10'000'000;
-    request.throughput_ns = 330'000'000;
+    request.throughput_ns = 280'000'000;
     request.metered_ns = 70'000'000;
     request.without_gp_ns = 40'000'000;
     request.undisturbed_ns = 20'000'000;
@@ -51,12 +51,12 @@ Plan make_plan(unsigned runs, double seconds, const RunRequest &request)
     Plan plan;
     plan.runs = runs;
     plan.request = request;
-    for (Lists lists : {Lists::node_spin, Lists::node, Lists::percpu, Lists::none})
+    for (Lists lists : {Lists::node_spin, Lists::percpu_spin, Lists::node, Lists::percpu, Lists::none})
         plan.cells.push_back({lists, {}, {}});
     const double each_s = seconds / total_runs(plan) - start_and_end_s;
     if (seconds > 0)
         scale(plan.request, std::max(each_s / phases_s(request), shortest));
-    for (Lists lists : {Lists::node_spin, Lists::node, Lists::percpu}) {
+    for (Lists lists : {Lists::node_spin, Lists::percpu_spin, Lists::node, Lists::percpu}) {
         constexpr unsigned rounds = 200, tasks = 16;
         plan.orders.push_back({{lists, rounds, tasks, tasks, request.seed}, {}, {}});
     }

@@ -3,6 +3,7 @@
 #include "blocked/rows.h"
 
 #include <cmath>
+#include <fmt/format.h>
 
 #include "measure/quantile.h"
 
@@ -73,6 +74,11 @@ void fill_lock(const Cell &cell, unsigned carriers, ListsRow &row)
     const auto lock_pct = [&](const Phase &phase) {
         return scaled(ratio(phase.readers.hold_ns + phase.readers.wait_ns, phase.seconds * carriers * 1e9), 100);
     };
+    const double hold_ns = metered.readers.hold_ns + metered.others.hold_ns;
+    const uint64_t acquisitions = metered.readers.acquisitions + metered.others.acquisitions;
+    row.lock_hold_ns_per_iteration = ratio(hold_ns, count(metered.iterations));
+    row.lock_acquisitions_per_iteration_all = ratio(count(acquisitions), count(metered.iterations));
+    row.promotions_per_acquisition = ratio(count(metered.promotions), count(acquisitions));
     row.lock_hold_us_mean = both_us(metered);
     row.lock_hold_us_max = max_us(metered);
     row.unpreempted_hold_us_mean = both_us(undisturbed);
@@ -98,6 +104,23 @@ std::vector<double> iterations_per_s(const Cell &cell)
         if (run.throughput.seconds > 0)
             rates.push_back(count(run.throughput.iterations) / run.throughput.seconds);
     return rates;
+}
+
+std::vector<Part> hold_ns_and_iterations(const Cell &cell)
+{
+    std::vector<Part> runs;
+    for (const RunResult &run : cell.runs)
+        runs.push_back({run.metered.readers.hold_ns + run.metered.others.hold_ns, count(run.metered.iterations)});
+    return runs;
+}
+
+std::vector<Part> hold_ns_and_acquisitions(const Cell &cell)
+{
+    std::vector<Part> runs;
+    for (const RunResult &run : cell.runs)
+        runs.push_back({run.metered.readers.hold_ns + run.metered.others.hold_ns,
+                        count(run.metered.readers.acquisitions + run.metered.others.acquisitions)});
+    return runs;
 }
 
 std::vector<uint64_t> gp_latencies(const Cell &cell)
@@ -147,7 +170,7 @@ std::vector<ListsRow> lists_rows(const Plan &plan)
         row.preemptors = plan.request.preemptors;
     }
     if (const ListsRow *spin = find_row(rows, Lists::node_spin))
-        for (Lists lists : {Lists::node, Lists::percpu})
+        for (Lists lists : {Lists::percpu_spin, Lists::node, Lists::percpu})
             if (auto *row = const_cast<ListsRow *>(find_row(rows, lists)))
                 row->over_spin_pct = diff_pct(spin->iterations_per_s_mean, row->iterations_per_s_mean);
     return rows;
@@ -192,6 +215,7 @@ std::vector<CrowdRow> crowd_rows(const Plan &plan)
         row.promotion_ns_each = ratio(result.promotion_ns, count(result.promotions));
         row.begin_us = result.begin_ns / 1e3;
         row.end_us = result.end_ns / 1e3;
+        row.spread_us = result.spread_ns / 1e3;
         row.gp_without_us = result.gp_without_ns / 1e3;
         row.lock_hold_us_max = result.lock_hold_ns_max / 1e3;
     }
@@ -222,6 +246,30 @@ const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists)
     return nullptr;
 }
 
+std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after)
+{
+    constexpr double rare = 0.1; // of the acquisitions before
+    const Figure acquisitions = after.lock_acquisitions_per_iteration_all,
+                 earlier = before.lock_acquisitions_per_iteration_all;
+    if (!before.lock_hold_us_mean || !after.lock_hold_us_mean || *after.lock_hold_us_mean <= *before.lock_hold_us_mean)
+        return "";
+    const std::string means =
+        fmt::format("The mean hold time per acquisition rises with {}, to {} µs from {} µs", after.lists,
+                    number(after.lock_hold_us_mean), number(before.lock_hold_us_mean));
+    const std::string each =
+        fmt::format("an iteration holds the lock for {} ns instead of {} ns", number(after.lock_hold_ns_per_iteration),
+                    number(before.lock_hold_ns_per_iteration));
+    const bool shorter = after.lock_hold_ns_per_iteration.value_or(0) < before.lock_hold_ns_per_iteration.value_or(0);
+    if (!shorter || !acquisitions || !earlier || *acquisitions > *earlier * rare || after.promotions.value_or(0) == 0)
+        return fmt::format("{}, and acquisitions did not become rare promotions: {}.", means, each);
+    return fmt::format("{}, since acquisitions became rare: {:.5f} an iteration instead of {:.3f}. Parking and "
+                       "unlocking take the lock "
+                       "no more; grace periods do, which promote tasks ({} promotions), and among so few acquisitions "
+                       "one whose holder "
+                       "is preempted weighs more. For the same reason {}.",
+                       means, *acquisitions, *earlier, whole(after.promotions), each);
+}
+
 std::string lists_table(const Plan &plan, int which)
 {
     Table table;
@@ -230,8 +278,8 @@ std::string lists_table(const Plan &plan, int which)
         table.row({"RFC 2026: node", "100", "66,980"});
         table.row({"RFC 2026: per CPU", "100", "97,719", "", "+46%"});
     } else {
-        table.row({"RFC 2026: node", "", "", "", "", "1,069", "", "", "", "", "", "about 4"});
-        table.row({"RFC 2026: per CPU", "", "", "", "", "about 0"});
+        table.row({"RFC 2026: node", "", "", "", "", "", "1,069", "over 4,000", "", "", "", "", "about 4"});
+        table.row({"RFC 2026: per CPU", "", "", "", "", "", "about 0"});
     }
     table.rule();
     for (const ListsRow &row : lists_rows(plan))

@@ -7,6 +7,7 @@
 
 #include "blocked/plan.h"
 #include "report/row.h"
+#include "report/sums.h"
 
 namespace lab::blocked
 {
@@ -36,7 +37,9 @@ struct ListsRow : Fields {
     // Of the carriers' time: held and waited for.
     Number reader_lock_pct_without_gp{*this, "reader_lock_pct_without_gp", {leaf_lock, "readers' %"}};
     Number reader_lock_pct{*this, "reader_lock_pct", {leaf_lock, "with gps "}};
-    // The leaf's lock beside preemptors and grace periods: of whoever held it, of readers alone, without preemption.
+    // The leaf's lock beside preemptors and grace periods: all holders for each iteration, then for each acquisition;
+    // of readers alone; without preemption.
+    Number lock_hold_ns_per_iteration{*this, "lock_hold_ns_per_iteration", {leaf_lock, "hold ns/iteration"}};
     Number lock_hold_us_mean{*this, "lock_hold_us_mean", {leaf_lock, "hold µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {leaf_lock, "max"}};
     Number reader_hold_us_mean{*this, "reader_hold_us_mean", {leaf_lock, "of readers"}};
@@ -46,6 +49,8 @@ struct ListsRow : Fields {
     Number unpreempted_hold_us_mean{*this, "unpreempted_hold_us_mean", {leaf_lock, "unpreempted"}};
     Number unpreempted_hold_us_max{*this, "unpreempted_hold_us_max"};
     Count promotions{*this, "promotions", {leaf_lock, "promoted"}};
+    Number promotions_per_acquisition{*this, "promotions_per_acquisition", {leaf_lock, "each lock"}};
+    Number lock_acquisitions_per_iteration_all{*this, "lock_acquisitions_per_iteration_all"}; // of all holders
     Number promotion_ns{*this, "promotion_ns"}; // each, as measured beside preemptors
 };
 
@@ -68,6 +73,7 @@ struct CrowdRow : Fields {
     Number unlock_ns{*this, "unlock_ns", {0, "unlock ns"}};
     Number promotion_ns_each{*this, "promotion_ns_each", {0, "promotion ns each"}};
     Number begin_us{*this, "begin_us", {0, "begin µs"}}, end_us{*this, "end_us", {0, "end µs"}};
+    Number spread_us{*this, "spread_us", {0, "+-"}}; // of both together
     Number gp_without_us{*this, "gp_without_us", {0, "gp with none µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {0, "lock hold max µs"}};
 };
@@ -87,8 +93,14 @@ std::vector<CrowdRow> crowd_rows(const Plan &plan);
 ListsCurve make_curve(const Cell &cell);
 const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists);
 
+// Of each run.
 std::vector<double> iterations_per_s(const Cell &cell);
+std::vector<Part> hold_ns_and_iterations(const Cell &cell);
+std::vector<Part> hold_ns_and_acquisitions(const Cell &cell);
 std::vector<uint64_t> gp_latencies(const Cell &cell);
+
+// Why a mean hold time per acquisition rises where an iteration holds the lock for less; empty where it does not rise.
+std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after);
 
 // The document's figures first: it gives no standard deviation.
 std::string lists_table(const Plan &plan, int which);

@@ -11,9 +11,9 @@ import page_html
 import plot
 from page_html import figure_text, machine_text, rows_of, table, verdict_list
 
-COLOURS = {"node-spin": "red", "node": "orange", "percpu": "blue", "none": "floor"}
-NAMES = {"node-spin": "node, spinning (RFC 2026)", "node": "node, boosting", "percpu": "per CPU",
-         "none": "no sections"}
+COLOURS = {"node-spin": "red", "percpu-spin": "violet", "node": "orange", "percpu": "blue", "none": "floor"}
+NAMES = {"node-spin": "node, spinning (before the RFC of 2026)", "percpu-spin": "per CPU, spinning (the RFC)",
+         "node": "node, boosting", "percpu": "per CPU", "none": "no sections"}
 
 
 def curves_of(data):
@@ -86,7 +86,8 @@ def lock_table(data):
         ("lists", "lists"), ("lock_acquisitions_per_iteration", "acquisitions an iteration, no grace period"),
         ("lock_acquisitions_per_iteration_with_gp", "with grace periods"),
         ("reader_lock_pct_without_gp", "readers' time, %, no grace period"), ("reader_lock_pct", "with grace periods"),
-        ("lock_hold_us_mean", "hold, µs"), ("lock_hold_us_max", "max"), ("reader_hold_us_mean", "readers' hold, µs"),
+        ("lock_hold_ns_per_iteration", "hold an iteration, ns"), ("lock_hold_us_mean", "hold, µs"),
+        ("lock_hold_us_max", "max"), ("reader_hold_us_mean", "readers' hold, µs"),
         ("reader_hold_us_max", "max"), ("reader_wait_us_mean", "readers' wait, µs"), ("reader_wait_us_max", "max"),
         ("unpreempted_hold_us_mean", "hold without preemption, µs"), ("promotions", "promotions")])
 

@@ -74,7 +74,7 @@ struct ActorRecord {
     std::atomic<uint64_t> reads;
     std::atomic<uint64_t> updates;
     std::atomic<uint64_t> near_misses;
-    std::atomic<uint64_t> parks; // tasks that it parked inside a section
+    std::atomic<uint64_t> parks;                             // tasks that it parked inside a section
     std::array<std::atomic<uint64_t>, pipe_length + 1> pipe; // ages that its sections saw
 };
 

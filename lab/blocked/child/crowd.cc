@@ -115,6 +115,11 @@ CrowdResult measure_crowd(const CrowdRequest &request)
     result.unlock_ns = shortest(times.unlock_ns);
     result.begin_ns = shortest(times.begin_ns);
     result.end_ns = shortest(times.end_ns);
+    std::vector<double> both;
+    for (std::size_t i = 0; i < times.begin_ns.size(); i++)
+        both.push_back(times.begin_ns[i] + times.end_ns[i]);
+    std::sort(both.begin(), both.end());
+    result.spread_ns = (both[both.size() * 3 / 4] - both[both.size() / 4]) / 2;
     result.promotions = totals->promotions / repetitions;
     result.promotion_ns = shortest(times.promotion_ns);
     result.lock_hold_ns_max = cycles_to_ns(std::max(totals->readers.hold_max, totals->others.hold_max));

@@ -15,10 +15,10 @@ namespace lab::blocked
 // knows nothing of the priorities of its host.
 void prepare_library(Lists lists)
 {
-    meter_init(lists == Lists::node_spin, cycles_per_ns());
+    meter_init(spins(lists), cycles_per_ns());
     rtrcu_config config;
     rtrcu_config_init(&config);
-    config.blocked_lists = lists == Lists::percpu ? RTRCU_BLOCKED_LISTS_PERCPU : RTRCU_BLOCKED_LISTS_NODE;
+    config.blocked_lists = are_per_cpu(lists) ? RTRCU_BLOCKED_LISTS_PERCPU : RTRCU_BLOCKED_LISTS_NODE;
     config.kthread_prio = 0;
     config.boost = 0;
     if (rtrcu_configure(&config) != 0)

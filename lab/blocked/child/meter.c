@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Stands between the library and its lock: times the leaf lock, and spins for it where 2026's variant is asked for.
+/* Stands between the library and its locks: times the leaf lock, and spins for it and for the locks of threads' own
+ * lists in the variants of 2026.
  */
 #include "blocked/child/meter.h"
 
@@ -49,7 +50,7 @@ void meter_switch(struct meter_totals *totals)
     rtrcu_store_release(&meter.totals, totals);
 }
 
-/* As in 2026: whoever waits keeps its CPU, whether the holder runs or not. */
+/* As in 2026: a waiter keeps its CPU, whether the holder runs or not. */
 static void spin_for(struct lock *lock)
 {
     while (!__real_lock_try(lock)) /* ends when the holder has released it */
@@ -69,7 +70,10 @@ static void note_held(struct meter_totals *into, uint64_t asked)
 void __wrap_lock_acquire(struct lock *lock)
 {
     if (lock->rank != LOCK_RANK_LEAF) {
-        __real_lock_acquire(lock);
+        if (meter.spin && lock->rank == LOCK_RANK_TASKS)
+            spin_for(lock);
+        else
+            __real_lock_acquire(lock);
         return;
     }
     struct meter_totals *into = rtrcu_load_acquire(&meter.totals);

@@ -11,15 +11,15 @@ import sys
 import time
 
 KEYS = {"lists", "readers", "carriers", "preemptors", "runs", "iterations_per_s_mean", "iterations_per_s_stddev",
-        "lock_hold_us_mean", "lock_hold_us_max", "lock_acquisitions_per_iteration", "promotions", "gp_latency_us_p50",
-        "gp_latency_us_p99"}
+        "lock_hold_us_mean", "lock_hold_us_max", "lock_hold_ns_per_iteration", "lock_acquisitions_per_iteration",
+        "promotions", "gp_latency_us_p50", "gp_latency_us_p99"}
 QUICK_S = 20
 
 
 def problems_of(document, seconds):
     found = []
     rows = {row["lists"]: row for row in document["rows"] if row["table"] == "lists"}
-    for lists in ("node-spin", "node", "percpu"):
+    for lists in ("node-spin", "percpu-spin", "node", "percpu"):
         missing = KEYS - rows.get(lists, {}).keys()
         if missing:
             found.append(f"{lists}: no {', '.join(sorted(missing))}")
