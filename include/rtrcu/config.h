@@ -37,7 +37,11 @@ enum rtrcu_backpressure {
     RTRCU_BACKPRESSURE_HELP,     /* calls that may run callbacks run them beyond their budget */
 };
 
-enum rtrcu_exp_worker { RTRCU_EXP_WORKER_KTHREAD, RTRCU_EXP_WORKER_WORKQUEUE };
+enum rtrcu_exp_worker {
+    RTRCU_EXP_WORKER_KTHREAD,      /* callers turn the first step, a worker at kthread_prio the rest */
+    RTRCU_EXP_WORKER_WORKQUEUE,    /* a worker at SCHED_OTHER turns all of it (before 2022) */
+    RTRCU_EXP_WORKER_KTHREAD_ONLY, /* a worker at kthread_prio turns all of it (2022) */
+};
 enum rtrcu_blocked_lists { RTRCU_BLOCKED_LISTS_PERCPU, RTRCU_BLOCKED_LISTS_NODE };
 enum rtrcu_krcud_when { RTRCU_KRCUD_WHEN_RT, RTRCU_KRCUD_WHEN_ALWAYS };
 enum rtrcu_membarrier { RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON, RTRCU_MEMBARRIER_OFF };
@@ -171,6 +175,7 @@ struct rtrcu_stats {
     uint64_t callback_longest;   /* the address of its function; that of free() for rcu_free() and rcu_free_head() */
     uint64_t section_ns_max;     /* the longest section of code built with RTRCU_DEBUG; 0 = none was measured */
     uint64_t section_longest;    /* the address where it began */
+    uint64_t exp_by_caller;      /* of exp_completed, how many a caller turned to their end */
 };
 
 /*

@@ -36,7 +36,7 @@ struct DomainRow : Fields {
     Number exp_per_s{*this, "exp_per_s", {0, "exp/s"}};
     Number exp_p50_us{*this, "exp_p50_us"}, exp_p99_us{*this, "exp_p99_us"}, exp_max_us{*this, "exp_max_us"};
     Number exp_age_ms{*this, "exp_age_ms"};
-    Whole exp_completed{*this, "exp_completed"};
+    Whole exp_completed{*this, "exp_completed"}, exp_by_caller{*this, "exp_by_caller"};
     Whole full_fences{*this, "full_fences"}, fence_refused{*this, "fence_refused"};
     Number callbacks_per_s{*this, "callbacks_per_s", {0, "cb/s"}};
     Whole callbacks_backlog{*this, "callbacks_backlog", {0, "queued"}};
@@ -157,6 +157,7 @@ void fill_grace_periods(DomainRow &row, const View &view)
     row.exp_max_us = static_cast<double>(exp.longest_ns) / 1e3;
     row.exp_age_ms = static_cast<double>(view.gp_age_ns(expedited)) / 1e6;
     row.exp_completed = exp.completed;
+    row.exp_by_caller = exp.by_caller;
 }
 
 void fill_callbacks(DomainRow &row, const View &view)
@@ -359,6 +360,8 @@ void grace_periods(Metrics &metrics)
     metrics.counter("gp_at_once_total", "Grace periods that found nobody reading.", &DomainRow::gp_at_once);
     metrics.counter("gp_unfenced_total", "Others that needed no heavy fence.", &DomainRow::gp_unfenced);
     metrics.counter("gp_by_caller_total", "Grace periods that a caller turned.", &DomainRow::gp_by_caller);
+    metrics.counter("exp_by_caller_total", "Expedited grace periods that a caller turned to their end.",
+                    &DomainRow::exp_by_caller);
     metrics.gauge("full_fences", "1: readers use full fences.", &DomainRow::full_fences);
     metrics.counter("fence_refused_total", "Heavy fences that the kernel refused.", &DomainRow::fence_refused);
     metrics.counter("stall_reports_total", "Reports on what does not end.", &DomainRow::stall_reports);

@@ -21,7 +21,7 @@ struct field {
 static const char *const policies[] = {"daemon", "inline", "krcud", "throttle", "unbounded", NULL};
 static const char *const drivers[] = {"kthread", "ltimer", "sched", "poll", NULL};
 static const char *const pressures[] = {"expedite", "block", "help", NULL};
-static const char *const workers[] = {"kthread", "workqueue", NULL};
+static const char *const workers[] = {"kthread", "workqueue", "kthread-only", NULL};
 static const char *const lists[] = {"percpu", "node", NULL};
 static const char *const krcud_whens[] = {"rt", "always", NULL};
 static const char *const membarriers[] = {"auto", "on", "off", NULL};

@@ -69,6 +69,7 @@ void drive_stats(const struct drive *drive, struct rtrcu_stats *stats)
     stats->gp_slept = counter_read(&drive->turning[GP_NORMAL].slept);
     stats->gp_unfenced = counter_read(&drive->turning[GP_NORMAL].unfenced);
     stats->gp_by_caller = counter_read(&drive->turning[GP_NORMAL].by_caller);
+    stats->exp_by_caller = counter_read(&drive->turning[GP_EXPEDITED].by_caller);
     stats->driver_wakeups = counter_read(&drive->wakeups);
     stats->driver_passes = counter_read(&drive->passes);
     stats->rt_refused = counter_read(&drive->rt_refused);

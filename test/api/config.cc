@@ -35,7 +35,7 @@ const Field table[] = {
     {"policy", {"daemon", "inline", "krcud", "throttle", "unbounded"}, {"demon", "", "0", "Daemon"}, "daemon, inline"},
     {"driver", {"kthread", "ltimer", "sched", "poll"}, {"thread", "kthread "}, "kthread, ltimer, sched, poll"},
     {"backpressure", {"expedite", "block", "help"}, {"none"}, "expedite, block, help"},
-    {"exp_worker", {"kthread", "workqueue"}, {"x"}, "kthread, workqueue"},
+    {"exp_worker", {"kthread", "workqueue", "kthread-only"}, {"x", "only"}, "kthread, workqueue, kthread-only"},
     {"blocked_lists", {"percpu", "node"}, {"x"}, "percpu, node"},
     {"membarrier", {"auto", "on", "off"}, {"yes"}, "auto, on, off"},
     {"krcud_when", {"rt", "always"}, {"never"}, "rt, always"},

@@ -191,7 +191,25 @@ CHILD(callers_turn_the_first_step)
     for (int i = 0; i < 1000; i++)
         synchronize_rcu_expedited();
     REQUIRE(test::stats().exp_completed == 1001);
+    REQUIRE(test::stats().exp_by_caller >= 1000);
     REQUIRE(test::sleeps_of(worker) - before < 100);
+}
+
+/* The worker exists once a grace period has ended that callers do not turn; then all of them are its own. */
+CHILD(worker_turns_all_of_it)
+{
+    unsigned long cookie = start_poll_synchronize_rcu_expedited();
+    REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
+    REQUIRE(test::eventually(
+        [] { return rt_priority_of(test::thread_called("rtrcu-exp")) == 7 || test::stats().rt_refused >= 1; }));
+    test::Worker reader;
+    for (int i = 0; i < 100; i++) {
+        if (i == 50)
+            reader.run([] { rcu_read_lock(), rcu_read_unlock(); });
+        synchronize_rcu_expedited();
+    }
+    REQUIRE(test::stats().exp_completed == 101);
+    REQUIRE(test::stats().exp_by_caller == 0);
 }
 
 CHILD(drop_permission)
@@ -214,6 +232,12 @@ TEST(ExpeditedWorker, RunsAtItsPriority)
 TEST(ExpeditedWorker, MayBeAnOrdinaryThread)
 {
     EXPECT_TRUE(exited_well(test::run_child("worker_is_a_work_queue", {"RTRCU_EXP_WORKER=workqueue"})));
+}
+
+TEST(ExpeditedWorker, TurnsAllOfItWhereCallersAlwaysHandOver)
+{
+    const std::vector<std::string> settings = {"RTRCU_EXP_WORKER=kthread-only", "RTRCU_KTHREAD_PRIO=7"};
+    EXPECT_TRUE(exited_well(test::run_child("worker_turns_all_of_it", settings)));
 }
 
 TEST(ExpeditedWorker, IsLiftedByItsCallers)

@@ -81,6 +81,7 @@ const size_t rtrcu_layout[] = {
     FIELD(struct rtrcu_stats, threads_woken),
     FIELD(struct rtrcu_stats, gp_unfenced),
     FIELD(struct rtrcu_stats, section_longest),
+    FIELD(struct rtrcu_stats, exp_by_caller),
     sizeof(struct rtrcu_config),
     offsetof(struct rtrcu_thread, flag),
 };

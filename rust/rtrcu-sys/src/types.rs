@@ -167,6 +167,8 @@ macro_rules! stats {
             pub section_ns_max: u64,
             /// The address where it began.
             pub section_longest: u64,
+            /// Of `exp_completed`, how many a caller turned to their end.
+            pub exp_by_caller: u64,
         }
 
         impl rtrcu_stats {
@@ -188,6 +190,7 @@ macro_rules! stats {
                     callback_longest: 0,
                     section_ns_max: 0,
                     section_longest: 0,
+                    exp_by_caller: 0,
                 }
             }
         }

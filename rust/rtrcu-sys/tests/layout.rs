@@ -36,6 +36,7 @@ fn structs_are_as_in_c() {
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, threads_woken)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, gp_unfenced)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, section_longest)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, exp_by_caller)));
     let (config, flag) = (c[c.len() - 2], c[c.len() - 1]);
     assert_eq!(rust, c[..c.len() - 2]);
     assert!(config <= size_of::<rtrcu_config>(), "{config}");

@@ -11,7 +11,8 @@
  *  numbers.told          told: the worker was woken for those up to it  tell(), never by a caller's own turn
  *  numbers.priority[]    the highest priority that waits for a number   callers that hand over or block; at its end 0
  *
- * exp_worker says who turns.  kthread: callers, and a worker at SCHED_FIFO; workqueue: a worker at SCHED_OTHER alone.
+ * The setting exp_worker decides which threads turn.  kthread: callers, and a worker at SCHED_FIFO; kthread-only: that
+ * worker alone; workqueue: a worker at SCHED_OTHER alone.
  * Where there is no worker, callers turn to the end, and the driver does what was only asked for.
  * tested by: test/api/expedited.cc
  */
@@ -125,12 +126,16 @@ static void look_at_asked(struct drive *drive)
         drive_turn_if_needed(drive, GP_EXPEDITED, &options);
 }
 
+/* May callers turn, by the configuration?  In the variants of 2022 they always hand over, where no thread reads too. */
+static bool callers_turn(struct drive *drive)
+{
+    return config_now(drive->config)->exp_worker == RTRCU_EXP_WORKER_KTHREAD;
+}
+
 /* Does the calling thread leave all of it to the worker? */
 static bool leaves_it(struct drive *drive)
 {
-    if (config_now(drive->config)->exp_worker == RTRCU_EXP_WORKER_WORKQUEUE)
-        return true;
-    return drive_worker_priority(worker_of(drive)) == 0 && drive_caller_is_weak(drive);
+    return !callers_turn(drive) || (drive_worker_priority(worker_of(drive)) == 0 && drive_caller_is_weak(drive));
 }
 
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
@@ -141,12 +146,13 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     if (!deadline)
         start_worker(drive);
 
-    if (drive_pass_alone(drive, GP_EXPEDITED, cookie)) {
+    bool alone = deadline || !worker_is_there(drive);
+    if ((alone || callers_turn(drive)) && drive_pass_alone(drive, GP_EXPEDITED, cookie)) {
         look_at_asked(drive);
         return;
     }
 
-    if (deadline || !worker_is_there(drive)) {
+    if (alone) {
         drive_synchronize(drive, GP_EXPEDITED, cookie);
         look_at_asked(drive);
         return;
@@ -199,7 +205,7 @@ static void *expedited_body(void *argument)
 
 static int first_priority(const struct rtrcu_config *config)
 {
-    return config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
+    return config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? config->kthread_prio : 0;
 }
 
 const struct drive_job drive_job_expedited = {"rtrcu-exp", expedited_body, first_priority};

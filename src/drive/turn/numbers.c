@@ -46,7 +46,7 @@ void drive_expedited_wait(struct drive *drive, uint64_t cookie)
 int drive_expedited_priority(struct drive *drive)
 {
     const struct rtrcu_config *config = config_now(drive->config);
-    int highest = config->exp_worker == RTRCU_EXP_WORKER_KTHREAD ? config->kthread_prio : 0;
+    int highest = config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? config->kthread_prio : 0;
     bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
 
     for (int i = 0; i < 4 && follows; i++) {

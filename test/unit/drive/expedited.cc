@@ -36,6 +36,8 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
     config_.exp_worker = RTRCU_EXP_WORKER_WORKQUEUE;
     drive_->numbers.priority[3] = 9;
     EXPECT_EQ(drive_expedited_priority(drive_), 0) << "an ordinary worker follows nobody";
+    config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD_ONLY;
+    EXPECT_EQ(drive_expedited_priority(drive_), 9) << "a real-time worker that turns alone follows too";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
     config_.kthread_prio = 0;
     EXPECT_EQ(drive_expedited_priority(drive_), 0);
@@ -330,6 +332,25 @@ TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
     rtrcu_store_relaxed(&worker->priority, 1); /* until it looks again */
     call(weak);
     EXPECT_EQ(*by_caller, 2u);
+}
+
+TEST_F(Expedited, CallersLeaveAllOfItToAWorkerThatTurnsAlone)
+{
+    keep();
+    config_.boost = 0;
+    for (int32_t worker : {RTRCU_EXP_WORKER_WORKQUEUE, RTRCU_EXP_WORKER_KTHREAD_ONLY}) {
+        config_.exp_worker = worker;
+        drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
+        ASSERT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
+        for (bool readers : {false, true}) {
+            if (readers)
+                (void)world_.craft(0);
+            uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+            drive_synchronize_expedited(drive_, cookie);
+            EXPECT_TRUE(reached(cookie));
+            EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u) << worker << " readers: " << readers;
+        }
+    }
 }
 
 /* A caller that waits turns it itself where there is no worker. */
