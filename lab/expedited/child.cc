@@ -88,6 +88,7 @@ class Caller
         std::uniform_int_distribution<int64_t> pause(pause_between_ns / 2, pause_between_ns * 3 / 2);
         const int64_t end = now_ns() + options_.duration_ns;
         int64_t due = now_ns();
+        end_ = end;
         while (now_ns() < end && !stop_) {
             if (variant_.call == Call::request) {
                 due += pause_between_ns;
@@ -98,15 +99,33 @@ class Caller
                 continue;
             }
             pause_ns(pause(random));
-            measure(load, end);
+            if (now_ns() < end && !stop_)
+                measure(load);
         }
     }
-    // By whoever watches the time, before the readers are stopped.
+    // Its time is up, and the call under way has had a moment more.
+    bool is_late() const
+    {
+        return end_ != 0 && now_ns() > end_ + 2 * pause_between_ns;
+    }
+    // By the thread that watches the time, before the readers are stopped.
     void stop()
     {
         stop_ = true;
     }
-    // In an ordinary thread before there is any load: makes what the library makes at its first use.
+    // In an ordinary thread before there is any load: makes what the library makes at its first use.  A grace period
+    // that was only requested is the worker's, so the worker runs when it has ended.
+    void prepare()
+    {
+        call_once();
+        if (variant_.call != Call::expedited && variant_.call != Call::request)
+            return;
+        const unsigned long cookie = start_poll_synchronize_rcu_expedited();
+        while (!poll_state_synchronize_rcu_expedited(cookie))
+            pause_ns(pause_between_ns);
+    }
+
+  private:
     void call_once()
     {
         switch (variant_.call) {
@@ -122,17 +141,15 @@ class Caller
             break;
         }
     }
-
-  private:
     // Replaces the readers' record, waits, and poisons the old one: what a reader must not see.
-    void measure(Load &load, int64_t end)
+    void measure(Load &load)
     {
         Settings *old = load.replace(++generation_);
         const int64_t begin = now_ns();
         call_once();
         const int64_t took = now_ns() - begin;
         record_.latency_ns.push(static_cast<uint64_t>(took));
-        record_.outcomes->unfinished += begin + took > end && stop_;
+        record_.outcomes->unfinished += stop_; // under way when the readers were stopped
         if (variant_.call == Call::round_trip)
             return load.keep(old);
         old->poison();
@@ -144,6 +161,7 @@ class Caller
     ExperimentRecord &record_;
     std::unique_ptr<Echo> echo_;
     std::atomic<bool> stop_{false};
+    std::atomic<int64_t> end_{0};
     uint64_t generation_ = 0;
 };
 
@@ -161,7 +179,9 @@ void configure(const Variant &variant, const ExperimentOptions &options)
     const Peer &peer = variant.call == Call::liburcu ? urcu_memb_peer : rtrcu_peer;
     PeerSettings settings;
     if (&peer == &rtrcu_peer) {
-        settings = {{"exp_worker", variant.workqueue ? "workqueue" : "kthread"}, {"boost", variant.boost ? "1" : "0"}};
+        settings = {{"exp_worker", name_of(variant.worker)},
+                    {"normal", variant.normal ? "1" : "0"},
+                    {"boost", variant.boost ? "1" : "0"}};
         settings.insert(settings.end(), options.settings.begin(), options.settings.end());
     }
     std::string error;
@@ -175,7 +195,7 @@ void run_in_this_process(const Variant &variant, const ExperimentOptions &option
     configure(variant, options);
     const Peer &peer = variant.call == Call::liburcu ? urcu_memb_peer : rtrcu_peer;
     Caller caller(variant, options, record);
-    caller.call_once();
+    caller.prepare();
     Load load(peer, options.cpus, variant.hogs_a_cpu, variant.readers, variant.shape);
     const struct rtrcu_stats before = library_stats();
     const uint64_t sections = load.sections();
@@ -190,7 +210,7 @@ void run_in_this_process(const Variant &variant, const ExperimentOptions &option
         }
         done = true;
     });
-    while (!done && now_ns() < begin + options.duration_ns + pause_between_ns * 2)
+    while (!done && !caller.is_late())
         pause_ns(pause_between_ns * 2);
     Outcomes &outcomes = *record.outcomes;
     outcomes.wall_ns = now_ns() - begin;
@@ -203,6 +223,7 @@ void run_in_this_process(const Variant &variant, const ExperimentOptions &option
         std::rethrow_exception(failure);
     outcomes.errors = load.errors();
     outcomes.expedited = after.exp_completed - before.exp_completed;
+    outcomes.by_caller = after.exp_by_caller - before.exp_by_caller;
     outcomes.boosts = after.boosts - before.boosts;
     outcomes.boost_ns_max = after.boost_ns_max;
     outcomes.boost_refused = after.boost_refused - before.boost_refused;
@@ -211,12 +232,25 @@ void run_in_this_process(const Variant &variant, const ExperimentOptions &option
 
 } // namespace
 
+const char *name_of(Worker worker)
+{
+    switch (worker) {
+    case Worker::workqueue:
+        return "workqueue";
+    case Worker::kthread_only:
+        return "kthread-only";
+    case Worker::kthread:
+        return "kthread";
+    }
+    return "?";
+}
+
 std::string Variant::label() const
 {
     const std::string readers_text = fmt::format("{} readers", readers);
     switch (call) {
     case Call::expedited:
-        return fmt::format("{}{}, {}{}", workqueue ? "workqueue" : "kthread", boost ? ", boost" : "", readers_text,
+        return fmt::format("{}{}, {}{}", normal ? "normal=1" : name_of(worker), boost ? ", boost" : "", readers_text,
                            outside ? ", loaded" : "");
     case Call::liburcu:
         return "liburcu-memb, " + readers_text;

@@ -21,9 +21,14 @@ enum class Call {
     request,    // asks for expedited grace periods at a fixed rate and does not wait
 };
 
+// exp_worker: the document's baseline, the document's change by itself, and ours.
+enum class Worker { workqueue, kthread_only, kthread };
+const char *name_of(Worker worker);
+
 struct Variant {
     Call call = Call::expedited;
-    bool workqueue = false; // exp_worker
+    Worker worker = Worker::kthread;
+    bool normal = false; // the setting of that name: calls become waits for normal grace periods
     bool boost = true;
     unsigned hogs_a_cpu = 0;
     unsigned readers = 0;
@@ -47,11 +52,11 @@ struct ExperimentOptions {
 // Totals of one experiment; filled by the child.
 struct Outcomes {
     int64_t wall_ns;
-    uint64_t unfinished; // calls that ended only since the readers were stopped
+    uint64_t unfinished; // 1: the last call ended only since the readers were stopped, and its latency is cut off
     uint64_t sections, errors;
     uint64_t requests;
     // The library's counters over the measured time.
-    uint64_t expedited, boosts, boost_ns_max, boost_refused, rt_refused;
+    uint64_t expedited, by_caller, boosts, boost_ns_max, boost_refused, rt_refused;
 };
 
 struct ExperimentRecord {

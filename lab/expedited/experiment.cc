@@ -49,6 +49,7 @@ class Expedited : public Experiment
         return static_cast<double>(group(which).duration_ns) / 1e9;
     }
     void run(Cell &cell, unsigned experiment);
+    bool measure_interrupts();
 
     std::vector<std::string> set_;
     ExperimentOptions experiment_;
@@ -71,10 +72,12 @@ void Expedited::print_plan() const
     fmt::print("  the caller: SCHED_FIFO {}, a low priority; between two calls it sleeps for 0.5 to 1.5 ms\n",
                caller_priority);
     fmt::print("  the tables of \"rcu: Move expedited grace period (GP) work to RT kthread_worker\" (Linux, 2022): {} "
-               "hogs a CPU and {} readers with short sections, all SCHED_OTHER; worker "
-               "workqueue (SCHED_OTHER) against kthread (SCHED_FIFO)\n    {} experiments of {:.2f} s each, variants in "
-               "turn, a process each\n",
+               "hogs a CPU and {} readers with short sections, all SCHED_OTHER\n    {} experiments of {:.2f} s each, "
+               "variants in turn, a process each\n",
                variant.hogs_a_cpu, variant.readers, group(Group::worker).experiments, seconds_of(Group::worker));
+    fmt::print("    workqueue: a worker at SCHED_OTHER (the document's \"workqueues\"); kthread-only: a SCHED_FIFO "
+               "worker, callers always hand over (its \"kthread_worker\"); kthread: callers turn the first step, that "
+               "worker the rest; normal=1: expedited calls wait for normal grace periods, as on PREEMPT_RT kernels\n");
     fmt::print("  the same beside outside load, 2 hogs a CPU and a writer of files in sessions of their own: {} "
                "experiments of {:.2f} s each\n",
                group(Group::loaded).experiments, seconds_of(Group::loaded));
@@ -82,6 +85,8 @@ void Expedited::print_plan() const
                group(Group::busy).experiments, seconds_of(Group::busy));
     fmt::print("  their throughput at 1,000 requests a second: {} experiments of {:.2f} s each\n",
                group(Group::throughput).experiments, seconds_of(Group::throughput));
+    fmt::print("  interrupts at the CPU of an isolated reader: {} experiments of {:.2f} s each\n",
+               plan_.interrupt_plan.experiments, static_cast<double>(plan_.interrupt_plan.duration_ns) / 1e9);
     fmt::print("  floor: the same caller wakes a SCHED_FIFO thread and waits for its answer; seed {}\n\n", common.seed);
 }
 
@@ -108,23 +113,43 @@ bool Expedited::measure()
         if (!play(rounds, turns))
             return false;
     }
-    return true;
+    return measure_interrupts();
+}
+
+bool Expedited::measure_interrupts()
+{
+    std::vector<Turn> turns;
+    const double seconds = static_cast<double>(plan_.interrupt_plan.duration_ns) / 1e9;
+    for (InterruptCell &cell : plan_.interrupts)
+        turns.push_back({name_of(cell.isolation), seconds, &cell.error, [this, &cell](unsigned experiment) {
+                             ExperimentOptions options = experiment_;
+                             options.duration_ns = plan_.interrupt_plan.duration_ns;
+                             options.seed = common.seed * 1000 + experiment;
+                             InterruptTotals totals{};
+                             if (count_interrupts(cell.isolation, options, totals, cell.error))
+                                 cell.experiments.push_back(totals);
+                         }});
+    Rounds rounds{"interrupts", plan_.interrupt_plan.experiments, common.seed};
+    return play(rounds, turns);
 }
 
 void Expedited::print_results()
 {
     for (Group which : {Group::worker, Group::loaded})
-        fmt::print("{}\n\n{}\n{}\n",
+        fmt::print("{}\n\n{}\n{}\n{}\n",
                    which == Group::loaded ? "Beside hogs and writers of another process group"
                                           : "Nothing runs beside the experiment",
-                   document_table(plan_, which, durations), document_table(plan_, which, ranges));
+                   document_table(plan_, which, durations), document_table(plan_, which, ranges),
+                   document_table(plan_, which, turned));
     fmt::print("Busy readers on {} CPUs, synchronize_rcu_expedited() beside liburcu-memb's synchronize_rcu() "
-               "(unfinished: cut short by the end of the experiment; boosts: times)\n\n{}\n",
+               "(unfinished: cut off by the end of the experiment, and in no other figure; boosts: times)\n\n{}\n",
                machine.cpus_allowed.size(),
                table_text<BusyRow>(0, busy_rows(plan_), [](const BusyRow &row) { return whole(row.readers); }));
     fmt::print("What readers got done while grace periods were asked for, and not waited for, 1,000 times a second\n\n"
                "{}\n",
                table_text(0, throughput_rows(plan_)));
+    fmt::print("Function-call interrupts at the CPU of an isolated reader (control: no grace periods)\n\n{}\n",
+               table_text(0, interrupt_rows(plan_)));
 }
 
 std::vector<std::string> Expedited::left_out() const
@@ -134,6 +159,9 @@ std::vector<std::string> Expedited::left_out() const
         if (!cell.error.empty())
             texts.push_back(fmt::format("{} left out after {} experiments: {}", cell.variant.label(), cell.experiments,
                                         cell.error));
+    for (const InterruptCell &cell : plan_.interrupts)
+        if (!cell.error.empty())
+            texts.push_back(fmt::format("interrupts, {} left out: {}", name_of(cell.isolation), cell.error));
     return texts;
 }
 
@@ -147,6 +175,7 @@ void Expedited::fill(Document &document)
     document.rows(worker_rows(plan_));
     document.rows(busy_rows(plan_));
     document.rows(throughput_rows(plan_));
+    document.rows(interrupt_rows(plan_));
     for (const WorkerCurve &curve : worker_curves(plan_))
         document.curve(curve);
 }

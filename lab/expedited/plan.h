@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "expedited/child.h"
+#include "expedited/interrupts.h"
 
 namespace lab::expedited
 {
@@ -23,7 +24,8 @@ struct Cell {
     Group group;
     Variant variant;
     std::string error;                             // why it was left out
-    std::vector<std::vector<uint64_t>> latency_ns; // of each experiment
+    std::vector<std::vector<uint64_t>> latency_ns; // of each experiment: calls that returned while readers ran
+    std::vector<uint64_t> cut_off_ns;              // of calls that the end of their experiment cut off
     std::vector<double> sections_per_s;            // of each experiment
     uint64_t experiments = 0;
     Outcomes sum{};
@@ -41,11 +43,17 @@ struct GroupPlan {
 struct Plan {
     std::vector<Cell> cells;
     GroupPlan group[groups];
+    std::vector<InterruptCell> interrupts;
+    GroupPlan interrupt_plan;
 };
 
 // `seconds`: about how long all of it may take.
 Plan make_plan(bool quick, double seconds, unsigned cpus);
 
-const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost, bool workqueue = false);
+const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost,
+                      Worker worker = Worker::kthread);
+// Of the tables: the same calls with normal=1.
+const Cell *find_normal_cell(const Plan &plan, Group group);
+const InterruptCell *find_interrupts(const Plan &plan, Isolation isolation);
 
 } // namespace lab::expedited

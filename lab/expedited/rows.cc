@@ -34,7 +34,7 @@ bool in_tables(const Cell &cell)
 void name_worker(const Cell &cell, Text &worker, Flag &boost)
 {
     const bool floor = cell.variant.call == Call::round_trip;
-    worker = floor ? "none" : cell.variant.workqueue ? "workqueue" : "kthread";
+    worker = floor ? "none" : cell.variant.normal ? "normal=1" : name_of(cell.variant.worker);
     if (!floor)
         boost = cell.variant.boost;
 }
@@ -80,6 +80,10 @@ Summary summary_of(const Cell *cell)
     summary.environment = cell->group == Group::loaded ? "loaded" : "quiet";
     name_worker(*cell, summary.worker, summary.boost);
     summary.expedited = static_cast<double>(cell->sum.expedited);
+    summary.by_caller = static_cast<double>(cell->sum.by_caller);
+    summary.by_worker = static_cast<double>(cell->sum.expedited - cell->sum.by_caller);
+    summary.cut_off = static_cast<double>(cell->cut_off_ns.size());
+    summary.cut_off_ns_max = scaled(Samples(cell->cut_off_ns).max());
     summary.boosts = static_cast<double>(cell->sum.boosts);
     summary.rt_refused = static_cast<double>(cell->sum.rt_refused);
     summary.errors = static_cast<double>(cell->sum.errors);
@@ -93,8 +97,9 @@ std::vector<Summary> worker_rows(const Plan &plan)
         if (!in_tables(cell) || cell.experiments == 0)
             continue;
         Summary &row = rows.emplace_back(summary_of(&cell));
-        if (row.worker == "kthread")
-            fill_diffs(row, summary_of(find_cell(plan, cell.group, Call::expedited, 0, cell.variant.boost, true)));
+        if (row.worker == "kthread" || row.worker == "kthread-only")
+            fill_diffs(row, summary_of(find_cell(plan, cell.group, Call::expedited, 0, cell.variant.boost,
+                                                 Worker::workqueue)));
     }
     return rows;
 }
@@ -124,7 +129,8 @@ BusyRow make_busy_row(const Cell &cell)
     row.boost = cell.variant.boost && !theirs;
     row.label = theirs ? "liburcu-memb" : cell.variant.boost ? "rtrcu, boost" : "rtrcu, no boost";
     row.count = static_cast<double>(samples.count());
-    row.unfinished = static_cast<double>(cell.sum.unfinished);
+    row.unfinished = static_cast<double>(cell.cut_off_ns.size());
+    row.cut_off_ns_max = scaled(Samples(cell.cut_off_ns).max());
     row.boosts = static_cast<double>(cell.sum.boosts);
     row.p50_ns = scaled(samples.quantile_of_few(0.5));
     row.p99_ns = scaled(samples.quantile(0.99));
@@ -150,35 +156,107 @@ std::vector<ThroughputRow> throughput_rows(const Plan &plan)
     return rows;
 }
 
+std::vector<InterruptRow> interrupt_rows(const Plan &plan)
+{
+    std::vector<InterruptRow> rows;
+    const InterruptCell *control = find_interrupts(plan, Isolation::control);
+    for (const InterruptCell &cell : plan.interrupts) {
+        if (cell.experiments.empty())
+            continue;
+        const std::vector<double> rates = cell.interrupts_per_s();
+        double seconds = 0, grace_periods = 0, sections = 0;
+        for (const InterruptTotals &totals : cell.experiments) {
+            seconds += static_cast<double>(totals.wall_ns) / 1e9;
+            grace_periods += static_cast<double>(totals.grace_periods);
+            sections += static_cast<double>(totals.sections);
+        }
+        InterruptRow &row = rows.emplace_back();
+        row.table = "interrupts";
+        row.name = name_of(cell.isolation);
+        row.experiments = static_cast<double>(cell.experiments.size());
+        row.interrupts_per_s = median(rates);
+        row.spread_pct = spread_pct(rates);
+        row.grace_periods_per_s = ratio(grace_periods, seconds);
+        row.sections_per_s = ratio(sections, seconds);
+        if (control != nullptr && &cell != control)
+            row.per_grace_period = median(interrupts_per_grace_period(cell, *control));
+    }
+    return rows;
+}
+
+namespace
+{
+
+// A column of a table: a variant of this run, and the one that its difference is from.
+struct Shown {
+    const char *title;
+    Summary summary;
+    int before = -1; // an earlier column
+};
+
+std::vector<Shown> shown_in(const Plan &plan, Group group)
+{
+    const auto of = [&](bool boost, Worker worker) {
+        return summary_of(find_cell(plan, group, Call::expedited, 0, boost, worker));
+    };
+    std::vector<Shown> all;
+    all.push_back({"boost: workqueue", of(true, Worker::workqueue)});
+    all.push_back({"kthread-only", of(true, Worker::kthread_only), 0});
+    all.push_back({"kthread", of(true, Worker::kthread), 0});
+    all.push_back({"no boost: workqueue", of(false, Worker::workqueue)});
+    all.push_back({"kthread-only ", of(false, Worker::kthread_only), 3});
+    all.push_back({"kthread ", of(false, Worker::kthread), 3});
+    if (const Cell *normal = find_normal_cell(plan, group))
+        all.push_back({"normal=1", summary_of(normal)});
+    all.push_back({"floor", summary_of(find_cell(plan, group, Call::round_trip, 0, false))});
+    return all;
+}
+
+std::string diff_text(bool has_diff, const Figure &before, const Figure &after)
+{
+    const Figure diff = has_diff ? diff_pct(before, after) : std::nullopt;
+    return diff ? fmt::format("{:+.2f}%", *diff) : std::string();
+}
+
+} // namespace
+
 std::string document_table(const Plan &plan, Group group, int which)
 {
+    static constexpr const char *heads[] = {"synchronize_rcu_expedited()", "extremes of the experiments",
+                                            "which threads turned the grace periods"};
+    static const std::vector<Published> none;
+    const std::vector<Published> &published = which == durations ? published_durations
+                                              : which == ranges  ? published_ranges
+                                                                 : none;
+    const std::vector<Shown> all = shown_in(plan, group);
     Table table;
-    table.column(which == durations ? "synchronize_rcu_expedited()" : "extremes of the experiments",
-                 Table::Align::left);
-    for (const char *column : {"Linux 2022: workqueues", "kthread_worker", "Diff", "boost: workqueue", "kthread",
-                               "Diff ", "no boost: workqueue", "kthread ", "Diff  ", "floor"})
-        table.column(column);
-    std::vector<Summary> summaries; // workqueue and kthread with boosting, both without, the floor
-    for (bool boost : {true, false})
-        for (bool workqueue : {true, false})
-            summaries.push_back(summary_of(find_cell(plan, group, Call::expedited, 0, boost, workqueue)));
-    summaries.push_back(summary_of(find_cell(plan, group, Call::round_trip, 0, false)));
-    auto published = (which == durations ? published_durations : published_ranges).begin();
-    for (const Fields::Field &field : summaries.front().fields()) {
+    table.column(heads[which], Table::Align::left);
+    if (!published.empty())
+        for (const char *column : {"Linux 2022: workqueues", "kthread_worker", "Diff"})
+            table.column(column);
+    for (const Shown &shown : all) {
+        table.column(shown.title);
+        if (shown.before >= 0 && !published.empty())
+            table.column("Diff");
+    }
+    std::size_t line = 0;
+    for (const Fields::Field &field : all.front().summary.fields()) {
         if (field.column.table != which)
             continue;
         std::vector<std::string> cells = {field.column.heading};
-        const auto add_pair = [&](const Figure &before, const Figure &after) {
-            const Figure diff = published->has_diff ? diff_pct(before, after) : std::nullopt;
-            cells.insert(cells.end(),
-                         {whole(before), whole(after), diff ? fmt::format("{:+.2f}%", *diff) : std::string()});
-        };
-        add_pair(published->before, published->after);
-        for (std::size_t i : {0u, 2u})
-            add_pair(field.in<Figure>(summaries[i]), field.in<Figure>(summaries[i + 1]));
-        cells.push_back(whole(field.in<Figure>(summaries.back())));
+        const bool has_diff = line < published.size() && published[line].has_diff;
+        if (!published.empty()) {
+            const auto &[before, after, diff] = published[line++];
+            cells.insert(cells.end(), {whole(before), whole(after), diff_text(diff, before, after)});
+        }
+        for (const Shown &shown : all) {
+            const Figure &figure = field.in<Figure>(shown.summary);
+            cells.push_back(whole(figure));
+            if (shown.before >= 0 && !published.empty())
+                cells.push_back(
+                    diff_text(has_diff, field.in<Figure>(all[static_cast<std::size_t>(shown.before)].summary), figure));
+        }
         table.row(cells);
-        ++published;
     }
     return table.text();
 }

@@ -21,6 +21,7 @@ struct BusyRow : Fields {
     Number p50_ns{*this, "p50_ns", {0, "p50 µs", nullptr, 1e-3}};
     Number p99_ns{*this, "p99_ns", {0, "p99 µs", nullptr, 1e-3}}; // from 1,000 samples up
     Number max_ns{*this, "max_ns", {0, "max µs", nullptr, 1e-3}};
+    Number cut_off_ns_max{*this, "cut_off_ns_max", {0, "cut off at µs", nullptr, 1e-3}}; // longest of the unfinished
     Count boosts{*this, "boosts", {0, "boosts"}};
 };
 
@@ -39,6 +40,17 @@ struct ThroughputRow : Fields {
     Number ratio{*this, "ratio", {0, "with/without", "{:.1f}%", 100}};
 };
 
+// Interrupts that the CPU of an isolated reader received.
+struct InterruptRow : Fields {
+    Text table{*this, "table"}, name{*this, "variant", {0, "variant"}};
+    Count experiments{*this, "experiments", {0, "experiments"}};
+    Number interrupts_per_s{*this, "interrupts_per_s", {0, "interrupts/s"}}; // median of the experiments
+    Number spread_pct{*this, "spread_pct", {0, "+-%"}};                      // half the distance of its quartiles
+    Number grace_periods_per_s{*this, "grace_periods_per_s", {0, "gps/s"}};
+    Number per_grace_period{*this, "interrupts_per_grace_period", {0, "beyond control, each gp", "{:+.3f}"}};
+    Number sections_per_s{*this, "sections_per_s", {0, "sections/s"}};
+};
+
 // What the page draws of a variant.
 struct WorkerCurve : Fields {
     Text worker{*this, "worker"};
@@ -49,12 +61,14 @@ struct WorkerCurve : Fields {
 BusyRow make_busy_row(const Cell &cell);
 std::vector<BusyRow> busy_rows(const Plan &plan);
 std::vector<ThroughputRow> throughput_rows(const Plan &plan);
+std::vector<InterruptRow> interrupt_rows(const Plan &plan);
 Summary summary_of(const Cell *cell); // empty for nullptr
 // One row a worker and boost, with what differs from the workqueue in per cent.
 std::vector<Summary> worker_rows(const Plan &plan);
 std::vector<WorkerCurve> worker_curves(const Plan &plan);
 
-// A table of the document, then the same rows of this run; in the environment of Group::worker or Group::loaded.
+// A table of the document, then the same rows of this run; or `turned`: which threads turned the grace periods.  In
+// the environment of Group::worker or Group::loaded.
 std::string document_table(const Plan &plan, Group group, int which);
 
 } // namespace lab::expedited

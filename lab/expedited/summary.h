@@ -10,7 +10,8 @@
 namespace lab::expedited
 {
 
-constexpr int durations = 0, ranges = 1; // the tables; the document has a line for each figure
+// The tables: the document has a line for each figure of two; the third is ours.
+constexpr int durations = 0, ranges = 1, turned = 2;
 
 // A figure, and by how much it differs from another row's in per cent of that.
 struct Compared : Number {
@@ -41,8 +42,14 @@ struct Summary : Fields {
     Compared largest_min_ns{*this, "largest_min_ns", "largest_min_ns_diff_pct", {ranges, "Largest  Minimum   (ns)"}};
     Compared smallest_min_ns{*this, "smallest_min_ns", "smallest_min_ns_diff_pct", {ranges, "Smallest Minimum   (ns)"}};
     Compared range_of_min_ns{*this, "range_of_min_ns", "range_of_min_ns_diff_pct", {ranges, "Range of Minimums  (ns)"}};
-    Count expedited{*this, "expedited"}, boosts{*this, "boosts"}, rt_refused{*this, "rt_refused"};
+    Count expedited{*this, "expedited", {turned, "expedited grace periods"}};
+    Count by_caller{*this, "by_caller", {turned, "turned by callers"}};
+    Count by_worker{*this, "by_worker", {turned, "turned by the worker"}};
+    Count boosts{*this, "boosts", {turned, "readers boosted"}}, rt_refused{*this, "rt_refused"};
     Count errors{*this, "reader_errors"};
+    // Calls that the end of their experiment cut off: in no other figure.
+    Count cut_off{*this, "cut_off", {turned, "calls cut off"}};
+    Number cut_off_ns_max{*this, "cut_off_ns_max", {turned, "longest cut off (ns)", "{:.0f}"}};
 };
 
 // Experiments without a sample are not counted.

@@ -24,7 +24,8 @@ FIELDS = [
     ("smallest_min_ns", "Smallest Minimum (ns)", 326, 447),
     ("range_of_min_ns", "Range of Minimums (ns)", 88297, 27141),
 ]
-COLOURS = {"workqueue": "red", "kthread": "blue", "none": "floor"}
+COLOURS = {"workqueue": "red", "kthread-only": "orange", "kthread": "blue", "normal=1": "green", "none": "floor"}
+WORKERS = ("workqueue", "kthread-only", "kthread")
 BUSY = [
     ("rtrcu", True, "rtrcu, boosting", "#1f77b4"), ("rtrcu", False, "rtrcu, no boosting", "#e9a03b"),
     ("liburcu-memb", False, "liburcu-memb", "#222222"),
@@ -85,13 +86,30 @@ def document_table(data, environment):
         change = "" if key in ("count", "experiments") else difference(before, after)
         cells = [title, f"{before:,}", f"{after:,}", change]
         for boost in (True, False):
-            ours = [found.get((worker, boost), {}).get(key) for worker in ("workqueue", "kthread")]
-            cells += [figure_text(value) for value in ours]
-            cells.append("" if key in ("count", "experiments") else difference(*ours))
-        rows.append(cells + [figure_text(floor.get(key))])
-    titles = ["", "Linux 2022: workqueues", "kthread_worker", "diff", "boost: workqueue", "kthread", "diff",
-              "no boost: workqueue", "kthread", "diff", "floor"]
+            first, *others = [found.get((worker, boost), {}).get(key) for worker in WORKERS]
+            cells.append(figure_text(first))
+            for ours in others:
+                cells += [figure_text(ours), "" if key in ("count", "experiments") else difference(first, ours)]
+        normal = found.get(("normal=1", True), {})
+        rows.append(cells + [figure_text(normal.get(key)), figure_text(floor.get(key))])
+    variants = ["kthread-only", "diff", "kthread", "diff"]
+    titles = ["", "Linux 2022: workqueues", "kthread_worker", "diff", "boost: workqueue", *variants,
+              "no boost: workqueue", *variants, "normal=1", "floor"]
     return table(titles, rows)
+
+
+def turned_table(data):
+    rows = [[row.get("environment", "quiet"), row["worker"], "boost" if row["boost"] else "no boost"]
+            + [figure_text(row.get(key)) for key in ("expedited", "by_caller", "by_worker", "boosts", "cut_off")]
+            for row in rows_of(data, "worker") if row["worker"] != "none"]
+    return table(["", "worker", "", "expedited grace periods", "turned by callers", "turned by the worker",
+                  "readers boosted", "calls cut off"], rows, 3)
+
+
+def interrupt_table(data):
+    keys = ("experiments", "interrupts_per_s", "spread_pct", "grace_periods_per_s", "interrupts_per_grace_period")
+    rows = [[row["variant"]] + [figure_text(row[key]) for key in keys] for row in rows_of(data, "interrupts")]
+    return table(["", "experiments", "interrupts/s", "± %", "grace periods/s", "beyond the control, each"], rows, 1)
 
 
 def busy_table(data):
@@ -155,6 +173,9 @@ def page(data):
         " and this run: nothing beside it</h2>",
         document_table(data, "quiet"),
         "<h2>The same beside hogs and writers of another process group</h2>", document_table(data, "loaded"),
+        "<h2>Which threads turned the grace periods</h2>", turned_table(data),
+
+        "<h2>Interrupts at the CPU of an isolated reader</h2>", interrupt_table(data),
         "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),
         "<h2>What it must show</h2>", verdict_list(data)])
 

@@ -12,6 +12,7 @@
 #include "expedited/outside.h"
 #include "expedited/rows.h"
 #include "expedited/summary.h"
+#include "verdicts.h"
 
 using namespace lab;
 using namespace lab::expedited;
@@ -105,36 +106,52 @@ static Plan good_plan()
 {
     Plan plan = make_plan(false, 120, 2);
     for (Cell &cell : plan.cells) {
-        cell.experiments = 2;
+        cell.experiments = 5;
         cell.sum.wall_ns = 1'000'000'000;
-        cell.sum.expedited = 1000;
+        cell.sum.expedited = cell.variant.normal ? 0 : 1000;
+        cell.sum.by_caller = cell.variant.worker == Worker::kthread && !cell.variant.normal ? 600 : 0;
         cell.sum.requests = 1000;
-        cell.sections_per_s = {1000, 1000};
+        cell.sections_per_s = {1000, 1000, 1000, 1000, 1000};
         const Variant &variant = cell.variant;
         const bool boosts = variant.boost && variant.call != Call::liburcu && variant.call != Call::round_trip;
         cell.sum.boosts = boosts && variant.readers >= 16 ? 50 : 0;
-        uint64_t ns = 100'000;
-        if ((cell.group == Group::worker || cell.group == Group::loaded) && variant.workqueue)
+        uint64_t ns = variant.worker == Worker::kthread ? 10'000 : 30'000;
+        if ((cell.group == Group::worker || cell.group == Group::loaded) && variant.call == Call::round_trip)
+            ns = 20'000;
+        else if ((cell.group == Group::worker || cell.group == Group::loaded) && variant.worker == Worker::workqueue)
             ns = 6'000'000;
         if (cell.group == Group::busy && !boosts)
             ns = 2'000'000'000;
-        cell.latency_ns = {std::vector<uint64_t>(600, ns), std::vector<uint64_t>(600, ns)};
+        cell.latency_ns.assign(5, std::vector<uint64_t>(600, ns));
+    }
+    for (InterruptCell &cell : plan.interrupts) {
+        const bool fenced = cell.isolation == Isolation::expedited || cell.isolation == Isolation::normal;
+        const uint64_t grace_periods = cell.isolation == Isolation::control ? 0 : 1000;
+        for (uint64_t i = 0; i < 5; i++)
+            cell.experiments.push_back({1'000'000'000, 50 + i + (fenced ? 1000 : 0), grace_periods, 1'000'000});
     }
     return plan;
 }
 
 static Outcome outcome_of(const Plan &plan, const std::string &part, bool judge_times = true)
 {
-    for (const Verdict &verdict : judge(plan, 2, judge_times))
-        if (verdict.claim.find(part) != std::string::npos)
-            return verdict.outcome;
-    ADD_FAILURE() << "no verdict about " << part;
-    return Outcome::not_judged;
+    return outcome_of(judge(plan, 2, judge_times), part);
 }
 
-static Cell &cell_of(Plan &plan, Group group, Call call, unsigned readers, bool boost, bool workqueue = false)
+static Cell &cell_of(Plan &plan, Group group, Call call, unsigned readers, bool boost, Worker worker = Worker::kthread)
 {
-    return const_cast<Cell &>(*find_cell(plan, group, call, readers, boost, workqueue));
+    return const_cast<Cell &>(*find_cell(plan, group, call, readers, boost, worker));
+}
+
+static InterruptCell &interrupts_of(Plan &plan, Isolation isolation)
+{
+    return const_cast<InterruptCell &>(*find_interrupts(plan, isolation));
+}
+
+// The same time for each call of a cell.
+static void set_all(Cell &cell, uint64_t ns)
+{
+    cell.latency_ns.assign(5, std::vector<uint64_t>(600, ns));
 }
 
 TEST(ExpeditedChecks, HoldWhereEverythingIsAsItShouldBe)
@@ -146,32 +163,142 @@ TEST(ExpeditedChecks, HoldWhereEverythingIsAsItShouldBe)
 TEST(ExpeditedChecks, QuickRunsJudgeCountsOnly)
 {
     Plan plan = good_plan();
-    cell_of(plan, Group::worker, Call::expedited, 0, true, false).latency_ns = {{9'000'000'000}};
-    EXPECT_EQ(outcome_of(plan, "quiet, with boosting: the maximum", false), Outcome::not_judged);
+    set_all(cell_of(plan, Group::loaded, Call::expedited, 0, true), 9'000'000'000);
+    EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the maximum", false), Outcome::not_judged);
     EXPECT_EQ(outcome_of(plan, "no reader saw", false), Outcome::held);
 }
 
-TEST(ExpeditedChecks, EachTimeBarFails)
+TEST(ExpeditedChecks, OursBesideLoadFailsAboveItsBar)
+{
+    for (bool boost : {true, false}) {
+        Plan plan = good_plan();
+        set_all(cell_of(plan, Group::loaded, Call::expedited, 0, boost), 130'000); // -97.8 %
+        for (const char *figure : {"the maximum is", "the mean is"})
+            EXPECT_EQ(outcome_of(plan, std::string("loaded, ") + (boost ? "with" : "without") + " boosting: " + figure),
+                      boost ? Outcome::failed : Outcome::not_reproduced);
+    }
+}
+
+TEST(ExpeditedChecks, ADifferenceInsideTheSpreadIsNotReproduced)
 {
     Plan plan = good_plan();
-    cell_of(plan, Group::worker, Call::expedited, 0, true, false).latency_ns[0][0] = 5'900'000;
-    EXPECT_EQ(outcome_of(plan, "quiet, with boosting: the maximum"), Outcome::failed);
-    plan = good_plan();
-    cell_of(plan, Group::worker, Call::expedited, 0, false, false).latency_ns[0][0] = 5'900'000;
-    EXPECT_EQ(outcome_of(plan, "quiet, without boosting: the maximum"), Outcome::not_reproduced);
-    plan = good_plan();
-    cell_of(plan, Group::loaded, Call::expedited, 0, true, false).latency_ns[1][7] = 5'900'000;
-    EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the maximum"), Outcome::failed);
-    plan = good_plan();
-    for (uint64_t &ns : cell_of(plan, Group::busy, Call::expedited, 64, true).latency_ns[0])
-        ns = 1'000'001;
+    Cell &workqueue = cell_of(plan, Group::loaded, Call::expedited, 0, true, Worker::workqueue);
+    for (std::size_t i = 0; i < 5; i++) // the mean of all calls is down by 99.97 %, of three experiments by nothing
+        workqueue.latency_ns[i].assign(600, i < 3 ? 10'000 : 60'000'000);
+    EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the mean is"), Outcome::not_reproduced);
+}
+
+TEST(ExpeditedChecks, TooFewExperimentsAreNotJudged)
+{
+    Plan plan = good_plan();
+    cell_of(plan, Group::loaded, Call::expedited, 0, true).latency_ns.resize(4);
+    EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the mean is"), Outcome::not_judged);
+}
+
+TEST(ExpeditedChecks, ACallThatWasCutOffProvesNothing)
+{
+    Plan plan = good_plan();
+    Cell &ours = cell_of(plan, Group::loaded, Call::expedited, 0, true);
+    ours.cut_off_ns = {10'000};
+    EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the maximum is"), Outcome::not_judged);
+    set_all(ours, 130'000);
+    EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the maximum is"), Outcome::failed);
+}
+
+TEST(ExpeditedChecks, OursIsJudgedAgainstTheFloorWhereTheMachineIsQuiet)
+{
+    Plan plan = good_plan();
+    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true), 21'000);
+    EXPECT_EQ(outcome_of(plan, "the median is below the machine's wake-up floor"), Outcome::failed);
+    EXPECT_EQ(outcome_of(plan, "the mean is below the machine's wake-up floor"), Outcome::failed);
+    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true), 20'000);
+    EXPECT_EQ(outcome_of(plan, "the mean is below the machine's wake-up floor"), Outcome::not_reproduced);
+}
+
+TEST(ExpeditedChecks, TheDocumentsFiguresAreReportedAndFailNothing)
+{
+    Plan plan = good_plan();
+    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000); // near the floor
+    for (const char *row : {"kthread-only against workqueue, quiet", "kthread against workqueue, quiet"})
+        EXPECT_EQ(outcome_of(plan, std::string("the document's -94.49 % of the mean: ") + row),
+                  Outcome::not_reproduced);
+    EXPECT_FALSE(any_failed(judge(plan, 2, true)));
+    set_all(cell_of(plan, Group::loaded, Call::expedited, 0, true, Worker::kthread_only), 400'000); // -93 %
+    EXPECT_EQ(outcome_of(plan, "the document's -94.49 % of the mean: kthread-only against workqueue, loaded"),
+              Outcome::not_reproduced);
+    EXPECT_EQ(outcome_of(plan, "the document's -99.38 % of the maximum: kthread-only against workqueue, loaded"),
+              Outcome::not_reproduced);
+}
+
+TEST(ExpeditedChecks, AFigureBelowTheFloorIsExplained)
+{
+    Plan plan = good_plan();
+    const auto explained = [&plan] {
+        for (const Verdict &verdict : judge(plan, 2, true))
+            if (verdict.claim.find("-94.49 % of the mean: kthread-only against workqueue, quiet") != std::string::npos)
+                return verdict.figures.find("below the wake-up floor") != std::string::npos;
+        return false;
+    };
+    EXPECT_FALSE(explained()) << "5.5 % of 6 ms lie above the floor of 20 µs";
+    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000);
+    EXPECT_TRUE(explained());
+}
+
+TEST(ExpeditedChecks, BoostingAloneHelpsWhereTheMeanFallsBeyondTheSpread)
+{
+    const char *const claim = "boosting alone does not help: workqueue, loaded";
+    Plan plan = good_plan();
+    Cell &with = cell_of(plan, Group::loaded, Call::expedited, 0, true, Worker::workqueue);
+    set_all(with, 5'000'000);
+    EXPECT_EQ(outcome_of(plan, claim), Outcome::not_reproduced);
+    set_all(with, 7'000'000);
+    EXPECT_EQ(outcome_of(plan, claim), Outcome::held);
+    for (std::size_t i = 0; i < 5; i++)
+        with.latency_ns[i].assign(600, i < 2 ? 100'000 : 7'000'000); // the mean may be halved
+    EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged);
+}
+
+TEST(ExpeditedChecks, BusyReadersFailAboveTheirBars)
+{
+    Plan plan = good_plan();
+    set_all(cell_of(plan, Group::busy, Call::expedited, 64, true), 1'000'001);
     EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::failed);
     plan = good_plan();
-    cell_of(plan, Group::busy, Call::liburcu, 16, false).latency_ns = {{4'000'000}};
+    set_all(cell_of(plan, Group::busy, Call::liburcu, 16, false), 400'000);
     EXPECT_EQ(outcome_of(plan, "a fiftieth"), Outcome::failed);
+    cell_of(plan, Group::busy, Call::liburcu, 16, false).latency_ns = {std::vector<uint64_t>(19, 2'000'000'000)};
+    EXPECT_EQ(outcome_of(plan, "a fiftieth"), Outcome::not_judged) << "a median needs 20 calls";
     plan = good_plan();
-    cell_of(plan, Group::throughput, Call::request, 2, true).sections_per_s = {940, 940};
+    set_all(cell_of(plan, Group::busy, Call::expedited, 64, false), 90'000);
+    EXPECT_EQ(outcome_of(plan, "p50 is at most a tenth"), Outcome::not_reproduced);
+}
+
+// The 99th percentile of 1,000 calls and of those that were cut off, as endless or as soon over as they may have been.
+TEST(ExpeditedChecks, CallsThatWereCutOffCountAsEndlessAgainstTheTail)
+{
+    Plan plan = good_plan();
+    Cell &cell = cell_of(plan, Group::busy, Call::expedited, 64, true);
+    cell.latency_ns = {std::vector<uint64_t>(1'000, 100'000)};
+    cell.cut_off_ns.assign(10, 500'000);
+    EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::held);
+    cell.cut_off_ns.assign(11, 500'000);
+    EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::not_judged);
+    cell.cut_off_ns.assign(11, 2'000'000);
+    EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::failed);
+    cell.latency_ns = {std::vector<uint64_t>(900, 100'000)};
+    EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::not_judged) << "too few";
+}
+
+TEST(ExpeditedChecks, ThroughputIsJudgedOutsideTheSpread)
+{
+    Plan plan = good_plan();
+    Cell &with = cell_of(plan, Group::throughput, Call::request, 2, true);
+    with.sections_per_s.assign(5, 940);
     EXPECT_EQ(outcome_of(plan, "one busy reader a CPU"), Outcome::failed);
+    with.sections_per_s = {910, 910, 940, 980, 980};
+    EXPECT_EQ(outcome_of(plan, "one busy reader a CPU"), Outcome::not_judged);
+    cell_of(plan, Group::throughput, Call::request, 16, false).sum.expedited = 100;
+    EXPECT_EQ(outcome_of(plan, "more than CPUs"), Outcome::not_judged) << "another rate of grace periods";
 }
 
 TEST(ExpeditedChecks, EachCountFails)
@@ -183,22 +310,103 @@ TEST(ExpeditedChecks, EachCountFails)
     cell_of(plan, Group::busy, Call::expedited, 64, false).sum.boosts = 1;
     EXPECT_EQ(outcome_of(plan, "nowhere else", false), Outcome::failed);
     plan = good_plan();
-    cell_of(plan, Group::worker, Call::expedited, 0, true, false).sum.rt_refused = 1;
+    cell_of(plan, Group::worker, Call::expedited, 0, true).sum.rt_refused = 1;
     EXPECT_EQ(outcome_of(plan, "refused no", false), Outcome::failed);
+    for (Worker worker : {Worker::workqueue, Worker::kthread_only}) {
+        plan = good_plan();
+        cell_of(plan, Group::loaded, Call::expedited, 0, false, worker).sum.by_caller = 1;
+        EXPECT_EQ(outcome_of(plan, "callers turned no grace period", false), Outcome::failed);
+    }
+    plan = good_plan();
+    for (Cell &cell : plan.cells)
+        cell.sum.by_caller = 0;
+    EXPECT_EQ(outcome_of(plan, "callers turned no grace period", false), Outcome::failed) << "none with kthread either";
+    plan = good_plan();
+    const_cast<Cell *>(find_normal_cell(plan, Group::worker))->sum.expedited = 1;
+    EXPECT_EQ(outcome_of(plan, "with normal=1", false), Outcome::failed);
+}
+
+TEST(ExpeditedInterrupts, AreCountedInTheColumnOfTheCpu)
+{
+    const std::string text = "           CPU0       CPU2\n"
+                             "  0:         45          7   IO-APIC   2-edge      timer\n"
+                             "CAL:       1200      34000   Function call interrupts\n";
+    EXPECT_EQ(function_calls_at(text, 0), 1200u);
+    EXPECT_EQ(function_calls_at(text, 2), 34000u) << "CPU1 is offline and has no column";
+    EXPECT_FALSE(function_calls_at(text, 1));
+    EXPECT_FALSE(function_calls_at("     CPU0\nLOC:   1   Local timer interrupts\n", 0));
+}
+
+TEST(ExpeditedInterrupts, AreThoseBeyondTheControl)
+{
+    Plan plan = good_plan();
+    const InterruptCell &control = interrupts_of(plan, Isolation::control);
+    EXPECT_EQ(interrupts_per_grace_period(interrupts_of(plan, Isolation::expedited), control),
+              std::vector<double>(5, 1));
+    EXPECT_EQ(interrupts_per_grace_period(interrupts_of(plan, Isolation::quiescent_state), control),
+              std::vector<double>(5, 0));
+    EXPECT_TRUE(interrupts_per_grace_period(control, control).empty()) << "it has no grace periods";
+}
+
+TEST(ExpeditedInterrupts, FailWhereASilentReaderIsInterrupted)
+{
+    for (Isolation isolation : {Isolation::no_membarrier, Isolation::quiescent_state}) {
+        Plan plan = good_plan();
+        for (InterruptTotals &totals : interrupts_of(plan, isolation).experiments)
+            totals.interrupts += 101;
+        EXPECT_EQ(outcome_of(plan, std::string(name_of(isolation)) + ": an isolated"), Outcome::failed);
+        for (std::size_t i = 0; i < 5; i++) // the machine's own interrupts may hide them
+            interrupts_of(plan, Isolation::control).experiments[i].interrupts = i < 2 ? 400 : 0;
+        EXPECT_EQ(outcome_of(plan, std::string(name_of(isolation)) + ": an isolated"), Outcome::not_judged);
+    }
 }
 
 TEST(ExpeditedRows, TheContractsKeysAreThere)
 {
     const Plan plan = good_plan();
-    Json found;
-    for (const Summary &row : worker_rows(plan))
+    Json found, only;
+    for (const Summary &row : worker_rows(plan)) {
         if (row.worker == "kthread" && *row.boost && row.environment == "quiet")
             found = to_json(row);
-    for (const char *key : {"experiments", "count", "min_ns", "q1_ns", "median_ns", "q3_ns", "max_ns", "avg_ns",
-                            "stddev_ns", "largest_max_ns", "smallest_max_ns", "range_of_max_ns", "largest_min_ns",
-                            "smallest_min_ns", "range_of_min_ns", "max_ns_diff_pct"})
+        if (row.worker == "kthread-only" && *row.boost && row.environment == "loaded")
+            only = to_json(row);
+    }
+    for (const char *key :
+         {"experiments", "count", "min_ns", "q1_ns", "median_ns", "q3_ns", "max_ns", "avg_ns", "stddev_ns",
+          "largest_max_ns", "smallest_max_ns", "range_of_max_ns", "largest_min_ns", "smallest_min_ns",
+          "range_of_min_ns", "max_ns_diff_pct", "by_caller", "by_worker", "cut_off"})
         EXPECT_TRUE(found.contains(key)) << key;
-    EXPECT_NEAR(found.at("max_ns_diff_pct").get<double>(), -98.33, 0.01);
+    EXPECT_NEAR(found.at("max_ns_diff_pct").get<double>(), -99.83, 0.01);
+    EXPECT_EQ(found.at("by_worker"), 400);
+    EXPECT_EQ(only.at("by_worker"), 1000);
+}
+
+TEST(ExpeditedRows, TablesHaveTheDocumentsColumnsBesideOurs)
+{
+    choose_table_width(0);
+    const std::string text = document_table(good_plan(), Group::worker, durations);
+    for (const char *part : {"Linux 2022: workqueues", "kthread_worker", "-94.49%", "-99.38%", "kthread-only",
+                             "normal=1", "-99.50%", "floor"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    EXPECT_EQ(document_table(good_plan(), Group::loaded, durations).find("normal=1"), std::string::npos);
+    EXPECT_NE(document_table(good_plan(), Group::worker, turned).find("turned by callers"), std::string::npos);
+}
+
+TEST(ExpeditedRows, WhatWasCutOffIsInNoOtherFigure)
+{
+    Plan plan = good_plan();
+    Cell &cell = cell_of(plan, Group::busy, Call::expedited, 64, true);
+    ExperimentRecord record(10);
+    for (uint64_t ns : {10u, 20u, 3'000'000u})
+        record.latency_ns.push(ns);
+    record.outcomes->unfinished = 1;
+    cell.latency_ns.clear();
+    cell.add(record);
+    const BusyRow row = make_busy_row(cell);
+    EXPECT_EQ(row.count, 2);
+    EXPECT_EQ(row.unfinished, 1);
+    EXPECT_EQ(row.max_ns, 20);
+    EXPECT_EQ(row.cut_off_ns_max, 3'000'000);
 }
 
 TEST(ExpeditedRows, AFewSamplesGiveNoTail)
