@@ -174,7 +174,6 @@ def page(data):
         document_table(data, "quiet"),
         "<h2>The same beside hogs and writers of another process group</h2>", document_table(data, "loaded"),
         "<h2>Which threads turned the grace periods</h2>", turned_table(data),
-
         "<h2>Interrupts at the CPU of an isolated reader</h2>", interrupt_table(data),
         "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),
         "<h2>What it must show</h2>", verdict_list(data)])
