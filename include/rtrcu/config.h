@@ -81,6 +81,7 @@ struct rtrcu_config {
     int64_t fork_wait_us;
     char cpus[64];      /* where the library's threads may run: "0-3,7"; "" = where the process began */
     int64_t idle_scans; /* outside in so many scans, a thread is not looked at before it reads; 0 = never */
+    int64_t stack_kb;   /* stacks of the library's threads, on which callbacks run, KiB above thread-local memory */
 };
 
 void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);

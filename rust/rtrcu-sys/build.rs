@@ -66,6 +66,7 @@ fn build() {
         .pic(true)
         .define("_GNU_SOURCE", None)
         .define("RTRCU_NOTE_TYPE", "0x7270") // a private copy, which may stand beside others
+        .define("RTRCU_STACK_KB", "2048") // for drops: as std's threads have
         .flag("-fvisibility=hidden")
         .flag("-fno-omit-frame-pointer") // which the stack below a message follows
         .flag("-momit-leaf-frame-pointer")

@@ -61,7 +61,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 {
     struct drive *drive = &domain->drive;
     const struct rtrcu_config *copy = config_copy(&domain->config, config);
-    const struct plat_home *home = drive_home_on(drive, config->cpus);
+    const struct plat_home *home = drive_home_on(drive, config);
 
     if (!copy || !home) {
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");

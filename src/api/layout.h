@@ -36,7 +36,7 @@ LAYOUT_FIELD(rcu_task, name, 40);
 LAYOUT_FIELD(rcu_task, where, 56);
 LAYOUT_FIELD(rcu_task, mounted, 68);
 LAYOUT_FIELD(rcu_task, outer_base, 72);
-LAYOUT_SIZE(rtrcu_config, 208);
+LAYOUT_SIZE(rtrcu_config, 216);
 LAYOUT_FIELD(rtrcu_config, size, 0);
 LAYOUT_FIELD(rtrcu_config, boost, 28);
 LAYOUT_FIELD(rtrcu_config, budget_ns, 80);

@@ -27,6 +27,11 @@ static const char *const krcud_whens[] = {"rt", "always", NULL};
 static const char *const membarriers[] = {"auto", "on", "off", NULL};
 static const char *const cpu_lists[] = {"process", "CPUs of this machine such as 0-3,7", NULL};
 
+/* The Rust crate's copy has the stack of Rust's own threads, since drops nest as deep as the values that they drop. */
+#ifndef RTRCU_STACK_KB
+#define RTRCU_STACK_KB 256
+#endif
+
 #define MEMBER(member) #member, offsetof(struct rtrcu_config, member), sizeof(((struct rtrcu_config *)0)->member)
 #define CHOICE(member, names)                                                                                          \
     {                                                                                                                  \
@@ -66,6 +71,7 @@ static const struct field fields[] = {
     NUMBER(boost_delay_us, 500000, 0, 1000000000),
     NUMBER(stall_timeout_ms, 10000, 0, 86400000),
     NUMBER(fork_wait_us, 100000, 0, 60000000),
+    NUMBER(stack_kb, RTRCU_STACK_KB, 256, 1048576),
     CHOICE(cpus, cpu_lists),
 };
 

@@ -45,7 +45,7 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
 
     drive->driver = drive_driver_of(config_now(config)->driver);
     plat_home_init(&drive->process);
-    drive->home = drive_home_on(drive, config_now(config)->cpus);
+    drive->home = drive_home_on(drive, config_now(config));
     if (!drive->home)
         drive->home = &drive->process;
 

@@ -11,15 +11,25 @@
 /* How often it is looked whether the process has threads of its own. */
 #define LOOK_NS 50000000
 
-const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
+static bool is_same_home(const struct plat_home *one, const struct plat_home *other)
 {
-    struct plat_cpus wanted;
-    if (!cpus[0] || plat_cpus_parse(cpus, &wanted) != 0) /* the list was checked */
-        return &drive->process;
+    return one->stack_bytes == other->stack_bytes && memcmp(&one->cpus, &other->cpus, sizeof(one->cpus)) == 0;
+}
 
-    plat_cpus_cut(&wanted);
+const struct plat_home *drive_home_on(struct drive *drive, const struct rtrcu_config *settings)
+{
+    struct plat_home wanted = drive->process;
+    struct plat_cpus cpus;
+    if (settings->cpus[0] && plat_cpus_parse(settings->cpus, &cpus) == 0) { /* the list was checked */
+        plat_cpus_cut(&cpus);
+        wanted.cpus = cpus;
+    }
+    plat_home_stack(&wanted, (size_t)settings->stack_kb * 1024);
+
+    if (is_same_home(&wanted, &drive->process))
+        return &drive->process;
     for (struct drive_home *home = drive->homes; home; home = home->older) {
-        if (memcmp(&home->home.cpus, &wanted, sizeof(wanted)) == 0)
+        if (is_same_home(&wanted, &home->home))
             return &home->home;
     }
 
@@ -27,8 +37,7 @@ const struct plat_home *drive_home_on(struct drive *drive, const char *cpus)
     if (!home)
         return NULL;
 
-    home->home = drive->process;
-    home->home.cpus = wanted;
+    home->home = wanted;
     home->older = drive->homes;
     drive->homes = home;
     return &home->home;

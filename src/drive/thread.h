@@ -70,7 +70,7 @@ struct drive_thread_spec {
     const struct plat_home *home; /* NULL = where all begin now */
 };
 
-/* Never freed: a maker of a thread may still look at it.  So there is one of each list of CPUs. */
+/* Never freed: a maker of a thread may still look at it.  So there is one of each list of CPUs and size of stacks. */
 struct drive_home {
     struct drive_home *older;
     struct plat_home home;
@@ -81,8 +81,8 @@ struct drive_home {
 
 /* ---- threads: thread.c ---- */
 
-/* A home on the CPUs of that list, "" = those of the process; NULL: no memory. */
-const struct plat_home *drive_home_on(struct drive *drive, const char *cpus);
+/* The home with the CPUs and the stacks of @settings; NULL: no memory. */
+const struct plat_home *drive_home_on(struct drive *drive, const struct rtrcu_config *settings);
 
 static inline bool drive_thread_runs(const struct drive_thread *thread)
 {

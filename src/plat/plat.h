@@ -113,10 +113,22 @@ struct plat_home {
     sigset_t signals; /* that the process blocked: for programs that callbacks start */
 };
 
-/* The process's CPUs, nice value and signals as they are now; stacks that hold a callback above the program's TLS. */
+/* The process's CPUs, nice value and signals as they are now; stacks of PLAT_STACK_BYTES above the program's TLS. */
 void plat_home_init(struct plat_home *home);
 
 #define PLAT_STACK_BYTES ((size_t)256 * 1024)
+/* Sanitizers put more into a frame. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PLAT_STACK_FACTOR 8
+#else
+#define PLAT_STACK_FACTOR 1
+#endif
+/* Stacks of @bytes in the place of PLAT_STACK_BYTES, if that is more. */
+static inline void plat_home_stack(struct plat_home *home, size_t bytes)
+{
+    if (bytes > PLAT_STACK_BYTES)
+        home->stack_bytes += (bytes - PLAT_STACK_BYTES) * PLAT_STACK_FACTOR;
+}
 
 /* A thread of our own; lives as long as it does. */
 struct plat_thread {

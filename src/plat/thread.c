@@ -20,12 +20,6 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* Sanitizers put more into a frame. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STACK_FACTOR 8
-#else
-#define STACK_FACTOR 1
-#endif
 /* A stack that is refused as too small is doubled up to this. */
 #define STACK_MOST_BYTES ((size_t)64 * 1024 * 1024)
 
@@ -99,7 +93,7 @@ void plat_home_init(struct plat_home *home)
     long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
     home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
     signals_blocked(&home->signals);
-    home->stack_bytes = PLAT_STACK_BYTES * STACK_FACTOR;
+    home->stack_bytes = PLAT_STACK_BYTES * PLAT_STACK_FACTOR;
     dl_iterate_phdr(add_tls, &home->stack_bytes);
     home->stack_bytes = (home->stack_bytes + 0xffff) & ~(size_t)0xffff;
 }
@@ -191,12 +185,14 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
  * room for the thread-local memory of what is loaded later. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
 {
-    int saved = errno, error = EINVAL;
+    int saved = errno;
+    size_t bytes = home->stack_bytes;
 
     thread->nice = home->nice;
     rtrcu_store_relaxed(&thread->thread_id, 0);
 
-    for (size_t bytes = home->stack_bytes; error == EINVAL && bytes <= STACK_MOST_BYTES; bytes *= 2)
+    int error = create_somewhere(thread, &home->cpus, bytes);
+    while (error == EINVAL && (bytes *= 2) <= STACK_MOST_BYTES)
         error = create_somewhere(thread, &home->cpus, bytes);
 
     errno = saved;

@@ -13,6 +13,10 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 /// Who drops, when, and how much at a time: the library's settings by their names, which are those of the environment
 /// without `RTRCU_`. The project's page `docs/configuration.md` describes each.
 ///
+/// `stack_kb` sets the stacks of the library's threads, on which values are dropped: 2,048 KiB unless the environment
+/// (`RTRCU_STACK_KB`) or a configuration says otherwise. It holds for threads that are made afterwards, so it is best
+/// applied before the first value is retired.
+///
 /// With the driver `sched` the library has no thread of its own. There a [`grace_period`](crate::grace_period), a
 /// [`Retired`](crate::Retired) or a [`Cookie`](crate::Cookie) that is awaited, or asked again and again, makes no
 /// progress by that: calls that block do it, and other threads' [`Qsbr::quiescent`](crate::Qsbr::quiescent).

@@ -31,7 +31,8 @@
 //!
 //! By default, preemptible threads of the library drop what was retired. With [`Config`], who retired it drops it
 //! itself, in calls that say so ([`Turn::until`], [`Qsbr::quiescent`]), as long as a budget allows. Drops of retired
-//! values must not wait for grace periods: that panics, and panics there are caught and counted. At the end of a
+//! values must not wait for grace periods: that panics, and panics there are caught and counted. On the library's
+//! threads a drop has a stack of 2 MiB, as on the standard library's; [`Config`] sets it (`stack_kb`). At the end of a
 //! program what is still retired is not dropped, unless [`barrier`] was called.
 //!
 //! # What can go wrong
@@ -39,6 +40,11 @@
 //! Safe code cannot reach a value that was dropped. It can hold up reclamation: with a guard or a section that is
 //! leaked or lasts long, and with a [`Qsbr`] thread that never says that it is quiescent. After a while the library
 //! says who it is on standard error, or to [`set_stall_handler`].
+//!
+//! A drop that calls itself for each element of a long list can overflow its stack, which ends the program: on a
+//! library's thread by `SIGSEGV`, without the message that the standard library's threads have. The thread is called
+//! `krcud/N` then, and the address of the fault lies within a frame of its stack pointer, as a debugger shows, also from
+//! a core file.
 //!
 //! After a `fork()` without `exec()` the child has the forking thread alone: its guards and sections go on there, those
 //! of other threads are gone. Sections that other threads were polling are, too, so the child must not use references

@@ -49,6 +49,36 @@ fn a_retired_value_asks_for_its_grace_period() {
     eventually(|| cookie.is_reached());
 }
 
+/// A list whose drop calls itself for each box.
+#[derive(Default)]
+struct Boxes {
+    _next: Option<Box<Boxes>>,
+}
+
+impl Boxes {
+    fn new(count: usize) -> Self {
+        (0..count).fold(Self::default(), |list, _| Self { _next: Some(Box::new(list)) })
+    }
+}
+
+/// Where it overflows the stack, the process ends by SIGSEGV.
+#[test]
+fn a_list_of_15_000_boxes_is_dropped_on_a_daemon() {
+    alone!("a_list_of_15_000_boxes_is_dropped_on_a_daemon");
+    drop(Rcu::new(Boxes::new(15_000)).swap(Boxes::default()));
+    barrier();
+    assert_eq!(stats().callbacks_invoked - stats().callbacks_by_owner, 1);
+}
+
+#[test]
+fn a_longer_list_is_dropped_on_the_stack_that_is_set() {
+    alone!("a_longer_list_is_dropped_on_the_stack_that_is_set");
+    Config::new().set("stack_kb", 64 * 1024).unwrap().apply().unwrap();
+    drop(Rcu::new(Boxes::new(200_000)).swap(Boxes::default()));
+    barrier();
+    assert_eq!(stats().callbacks_invoked - stats().callbacks_by_owner, 1);
+}
+
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {

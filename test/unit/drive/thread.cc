@@ -224,21 +224,41 @@ TEST_F(Thread, WhoWatchesForTheEndLooksTwice)
     EXPECT_EXIT(end_beside_one_that_goes(drive_), testing::ExitedWithCode(42), "");
 }
 
+const plat_home *home_on(struct drive *drive, const char *cpus, int64_t stack_kb = 256)
+{
+    struct rtrcu_config settings = {};
+    strcpy(settings.cpus, cpus);
+    settings.stack_kb = stack_kb;
+    return drive_home_on(drive, &settings);
+}
+
 /* Each list of CPUs has its own, once. */
 TEST_F(Thread, AHomeIsOfTheCpusThatAreNamed)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
-    const plat_home *homes[] = {drive_home_on(drive_, "0"), drive_home_on(drive_, "1"), drive_home_on(drive_, "0-1")};
+    const plat_home *homes[] = {home_on(drive_, "0"), home_on(drive_, "1"), home_on(drive_, "0-1")};
     for (int i = 0; i < 3; i++) {
         const char *cpus[] = {"0", "1", "0-1"};
         plat_cpus wanted;
         ASSERT_EQ(plat_cpus_parse(cpus[i], &wanted), 0);
         ASSERT_NE(homes[i], nullptr);
         EXPECT_EQ(memcmp(&homes[i]->cpus, &wanted, sizeof(wanted)), 0) << cpus[i];
-        EXPECT_EQ(drive_home_on(drive_, cpus[i]), homes[i]);
+        EXPECT_EQ(home_on(drive_, cpus[i]), homes[i]);
     }
-    EXPECT_EQ(drive_home_on(drive_, ""), &drive_->process);
+    EXPECT_EQ(home_on(drive_, ""), &drive_->process);
+}
+
+TEST_F(Thread, AHomeIsOfTheSizeOfStacksThatIsSet)
+{
+    const plat_home *large = home_on(drive_, "", 1024), *elsewhere = home_on(drive_, "0", 1024);
+    ASSERT_TRUE(large && elsewhere);
+    EXPECT_EQ(large->stack_bytes, drive_->process.stack_bytes + (1024 - 256) * 1024 * PLAT_STACK_FACTOR);
+    EXPECT_EQ(memcmp(&large->cpus, &drive_->process.cpus, sizeof(large->cpus)), 0);
+    EXPECT_EQ(elsewhere->stack_bytes, large->stack_bytes);
+    EXPECT_EQ(home_on(drive_, "", 1024), large);
+    EXPECT_NE(home_on(drive_, "", 512), large);
+    EXPECT_EQ(home_on(drive_, ""), &drive_->process);
 }
 
 /* A daemon that ends is no longer counted, and may be made again. */
