@@ -333,7 +333,8 @@ static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
  * rcu_barrier - wait until every callback that was queued before the call, by any thread, has returned.
  * Context:  any thread outside sections, callbacks and signal handlers.  Inside a callback, an exit handler that its
  *           exit() runs included, it would wait for itself: it ends the program with a message.
- * Blocks:   yes.  Callbacks queued meanwhile, by callbacks too, do not prolong it.
+ * Blocks:   yes.  Callbacks queued meanwhile, by callbacks too, do not prolong it.  It does not wait for readers:
+ *           synchronize_rcu() does.
  * Ordering: what those callbacks did is visible to the caller. [O5]
  * Returns:  nothing; cannot fail.
  */

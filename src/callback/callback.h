@@ -42,6 +42,8 @@
 
 /* Of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
+/* Objects that are noted in debug builds. */
+#define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
 /* What one thread has queued. */
 struct callback_slot {
@@ -80,6 +82,12 @@ struct callback_leaf {
     struct counter latency_us_log2[RTRCU_LATENCY_BUCKETS];
 };
 
+/* An object that contains functions of callbacks. */
+struct callback_object {
+    uint32_t state;          /* atomic: see gone.c */
+    struct plat_object plat; /* by the thread that has made the state busy */
+};
+
 struct callback {
     struct reader_registry *registry;
     struct gp *gp;
@@ -101,6 +109,7 @@ struct callback {
     struct complaint said_twice, said_lost, said_long;
     struct complaint_box message;                   /* of a deadline thread that invokes */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
+    struct callback_object object[CALLBACK_OBJECTS]; /* debug builds, see gone.c */
     uint32_t double_probes;                         /* constant: slots of it in which a head may be */
     uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
@@ -413,6 +422,13 @@ void callback_write_off(struct callback *cb, struct reader_record *record, uint6
 /* Debug builds find it at the second call_rcu(). */
 void callback_double_enter(struct callback *cb, struct rcu_head *head);
 void callback_double_leave(struct callback *cb, struct rcu_head *head);
+
+/* ---- code that was unloaded: gone.c; debug builds ---- */
+
+/* At call_rcu(): the object that contains @func, by which a report names it later. */
+void callback_code_note(struct callback *cb, rcu_callback_t func);
+/* Before a call of @func: ends the program with a message where its code is no longer in memory. */
+void callback_code_check(const struct callback *cb, const struct reader_record *record, rcu_callback_t func);
 
 /* ---- fork: fork.c ---- */
 

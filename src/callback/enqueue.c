@@ -26,8 +26,10 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     if (orphan)
         record = reader_orphan(cb->registry);
 
-    if (CHECK_DEBUG)
+    if (CHECK_DEBUG) {
         callback_double_enter(cb, head);
+        callback_code_note(cb, func);
+    }
     head->func = func;
 
     struct cb_queue *queue = &callback_slot(record)->queue;

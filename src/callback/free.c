@@ -200,6 +200,8 @@ static bool tell_collector(struct callback *cb, struct reader_record *record)
 enum callback_enqueued callback_free(struct callback *cb, struct reader_record *record, struct callback_retired retired)
 {
     enum callback_enqueued result = CALLBACK_DONE;
+    if (CHECK_DEBUG)
+        callback_code_note(cb, (rcu_callback_t)retired.function);
     if (!record)
         return free_without_record(cb, retired);
 

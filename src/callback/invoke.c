@@ -28,8 +28,10 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
 {
     rcu_callback_t func = head->func;
     rtrcu_store_relaxed(&callback_slot(record)->queue.function, callback_function(func));
-    if (CHECK_DEBUG)
+    if (CHECK_DEBUG) {
         callback_double_leave(cb, head);
+        callback_code_check(cb, record, func);
+    }
     callback_call(head, func);
     rtrcu_store_release(&callback_slot(record)->queue.invoked, callback_slot(record)->queue.started);
 }
@@ -60,6 +62,8 @@ static struct rcu_head *next_head(struct callback *cb, struct reader_record *rec
 static bool run_next(struct callback *cb, struct reader_record *record)
 {
     if (callback_is_free_block(callback_slot(record)->queue.batch.first->func)) {
+        if (CHECK_DEBUG)
+            callback_code_check(cb, record, (rcu_callback_t)callback_free_next(record));
         callback_free_one(record);
         return true;
     }

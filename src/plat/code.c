@@ -18,15 +18,15 @@
 #pragma weak _dl_find_object /* static programs have none */
 #endif
 
-/* Value: an object, and the difference between the addresses in memory and those in its file. */
-struct object {
-    const char *file;
-    uintptr_t base;
-};
+static void fill(struct plat_object *object, const char *file, uintptr_t base, uintptr_t begin, uintptr_t end)
+{
+    *object = (struct plat_object){.begin = begin, .end = end, .base = base};
+    snprintf(object->file, sizeof(object->file), "%s", file && file[0] ? file : "the program");
+}
 
 /* Without the loader's index, the program itself is all that is known.  Its headers begin 64 bytes after its first
  * byte, in every program that a linker makes. */
-static bool find_in_program(uintptr_t address, struct object *object)
+static bool find_in_program(uintptr_t address, struct plat_object *object)
 {
     const ElfW(Phdr) *segment = (const ElfW(Phdr) *)getauxval(AT_PHDR);
     unsigned long count = segment ? getauxval(AT_PHNUM) : 0;
@@ -40,22 +40,22 @@ static bool find_in_program(uintptr_t address, struct object *object)
     for (unsigned long i = 0; i < count; i++) {
         uintptr_t begin = base + segment[i].p_vaddr;
         if (segment[i].p_type == PT_LOAD && address - begin < segment[i].p_memsz) {
-            *object = (struct object){"the program", base};
+            fill(object, NULL, base, begin, begin + segment[i].p_memsz);
             return true;
         }
     }
     return false;
 }
 
-static bool find_object(uintptr_t address, struct object *object)
+bool plat_code_object(uintptr_t address, struct plat_object *object)
 {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
     struct dl_find_object found;
     if (_dl_find_object) {
         if (_dl_find_object((void *)address, &found) != 0)
             return false;
-        const char *file = found.dlfo_link_map->l_name;
-        *object = (struct object){file && file[0] ? file : "the program", found.dlfo_link_map->l_addr};
+        fill(object, found.dlfo_link_map->l_name, found.dlfo_link_map->l_addr, (uintptr_t)found.dlfo_map_start,
+             (uintptr_t)found.dlfo_map_end);
         return true;
     }
 #endif
@@ -64,8 +64,8 @@ static bool find_object(uintptr_t address, struct object *object)
 
 bool plat_code(uintptr_t address, char *text, size_t size)
 {
-    struct object object;
-    bool found = find_object(address, &object);
+    struct plat_object object;
+    bool found = plat_code_object(address, &object);
     if (found)
         snprintf(text, size, "%s 0x%lx", object.file, (unsigned long)(address - object.base));
     else

@@ -253,6 +253,14 @@ char **plat_environment(void);
 
 /* ---- addresses of code: code.c ---- */
 
+/* Value: an object, its memory, and the difference between the addresses there and those in its file. */
+struct plat_object {
+    uintptr_t begin, end, base;
+    char file[128]; /* cut to what fits */
+};
+
+/* The object that contains @address.  False: none that is known. */
+bool plat_code_object(uintptr_t address, struct plat_object *object);
 /* "FILE 0x12", as addr2line takes it, or "0x..." for an address in no object that is known: then false. */
 bool plat_code(uintptr_t address, char *text, size_t size);
 /* "function+0x12 (object)" where the object has the function's name, else as plat_code().  Takes the loader's lock. */

@@ -335,6 +335,16 @@ void plat_print(const char *format, ...)
     va_end(arguments);
 }
 
+bool plat_code_object(uintptr_t, struct plat_object *)
+{
+    return false;
+}
+
+int plat_try_read(uintptr_t)
+{
+    return 0;
+}
+
 bool plat_code(uintptr_t address, char *text, size_t size)
 {
     snprintf(text, size, "0x%lx", static_cast<unsigned long>(address));
