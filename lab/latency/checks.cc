@@ -81,7 +81,15 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
     }
 }
 
-// By counts: what else the documents say of their cures.
+void judge_limits(const CheckInput &input, Verdicts &verdicts)
+{
+    for (const Row &row : input.rows)
+        if (row.probe == "loop" && row.backlog_limit && row.backlog_max)
+            verdicts.push_back(
+                judge_backlog(row.label, *row.backlog_max, *row.backlog_limit, row.backlog_cut.value_or(false)));
+}
+
+// By counts: other statements of the documents on their cures.
 void judge_documents(const CheckInput &input, Verdicts &verdicts)
 {
     auto add = [&](const char *policy, const std::string &claim, auto holds, auto figures) {
@@ -198,6 +206,16 @@ void judge_control(const CheckInput &input, Verdicts &verdicts)
 
 } // namespace
 
+// At the limit a backlog cannot grow further; below it, one that still grew has not shown its end.
+Verdict judge_backlog(const std::string &label, double most, double limit, bool cut)
+{
+    const bool open = cut && most < limit;
+    const Outcome within = open ? Outcome::not_judged : Outcome::held;
+    return {most > limit ? Outcome::failed : within,
+            fmt::format("{}: the producer is pushed back, and the backlog stays within qmax", label),
+            fmt::format("{} of {}{}", whole(most), whole(limit), open ? ", and growing" : "")};
+}
+
 Verdict judge_quantile(bool judge_it, const std::string &claim, const Figure &us, double bar_us, double samples,
                        double quantile)
 {
@@ -214,6 +232,7 @@ Verdicts judge_latency(const CheckInput &input)
     Verdicts verdicts;
     judge_prediction(input, verdicts);
     judge_flood(input, verdicts);
+    judge_limits(input, verdicts);
     judge_documents(input, verdicts);
     judge_inline(input, verdicts);
     judge_throughput(input, verdicts);

@@ -24,6 +24,9 @@ constexpr double share_bar_us = 10, throughput_bar = 0.95;
 
 Verdicts judge_latency(const CheckInput &input);
 
+// The backlog of a producer that is pushed back at a limit: within it.  `cut`: it still grew when a round ended.
+Verdict judge_backlog(const std::string &label, double most, double limit, bool cut);
+
 // A bar for a quantile: not judged, with the count, where the samples are too few for it.
 Verdict judge_quantile(bool judge_it, const std::string &claim, const Figure &us, double bar_us, double samples,
                        double quantile);

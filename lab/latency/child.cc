@@ -22,6 +22,8 @@ namespace lab::latency
 constexpr int64_t head_start_ns = 3'000'000;
 // A real-time thread that has not slept for so long is stuck: the kernel ends it.
 constexpr int stuck_ms = 1000;
+// A flood that saturates the loop keeps it from sleeping.
+constexpr int saturated_ms = 30'000;
 
 VariantProcess::VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options,
                                std::size_t samples, std::size_t milliseconds)
@@ -76,10 +78,10 @@ static void fault_in_heap()
         std::free(object);
 }
 
-// Table 1 is of a machine with one CPU: nothing of the process runs on another.
+// Table 1 is of a machine with one CPU, and the console's must be the flood's: nothing of the process runs on another.
 std::vector<int> VariantProcess::other_cpus() const
 {
-    return variant_.part == Part::table1 ? std::vector<int>{options_.loop_cpu} : options_.other_cpus;
+    return variant_.one_cpu() ? std::vector<int>{options_.loop_cpu} : options_.other_cpus;
 }
 
 PeerSettings VariantProcess::settings() const
@@ -88,10 +90,8 @@ PeerSettings VariantProcess::settings() const
     PeerSettings all = variant_.policy->settings;
     if (peer != &rtrcu_peer && peer != &rtrcu_direct_peer)
         return all;
-    if (variant_.part == Part::table1) {
+    if (variant_.one_cpu())
         all.emplace_back("cpus", std::to_string(options_.loop_cpu));
-        all.emplace_back("krcud_nice", "-19");
-    }
     all.insert(all.end(), options_.settings.begin(), options_.settings.end());
     return all;
 }
@@ -104,13 +104,13 @@ std::unique_ptr<Workload> VariantProcess::make_workload(const Peer &peer) const
         return make_route_workload(peer, inputs_, options_.route, options_.seed);
     if (variant_.workload == "both")
         return make_both_workload(peer, inputs_, options_.route, options_.seed);
-    return make_flood_workload(peer, inputs_, options_.seed);
+    return make_flood_workload(peer, inputs_, variant_.policy->push_back);
 }
 
 void VariantProcess::set_up()
 {
-    limit_realtime_ms(stuck_ms);
-    if (variant_.part == Part::table1)
+    limit_realtime_ms(variant_.part == Part::console ? saturated_ms : stuck_ms);
+    if (variant_.one_cpu())
         pin_to_cpus({options_.loop_cpu});
     // Freed memory stays with the process and grown memory grows by much: brk() and mmap() are not what is measured.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -123,6 +123,8 @@ void VariantProcess::set_up()
     peer.thread_begin(ThreadRole::deadline_loop);
     peer.online();
     workload_ = make_workload(peer);
+    const bool flooded = variant_.workload == "flood" || variant_.workload == "console";
+    record_->sum().backlog_limit = flooded && variant_.policy->push_back ? peer.backlog_limit() : 0;
     peer.offline();
     fault_in_heap();
     record_->loop.touch();
@@ -203,10 +205,11 @@ void VariantProcess::run_round(LoopParameters parameters)
         ThreadProbe control(options_.loop_cpu, variant_.fifo, measure_ns, measure_ns + parameters.measure_ns,
                             options_.thread_period_ns, record_->thread);
         std::optional<LongReader> reader;
-        if (peer.single_reader)
+        const bool console = variant_.part == Part::console;
+        if (peer.single_reader || (console && parameters.operations_an_event != 0))
             workload_->allow_removals(INT64_MAX);
-        else
-            reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, other_cpus());
+        if (!peer.single_reader)
+            reader.emplace(peer, *workload_, variant_.burst, options_.reader_section_ns, console, other_cpus());
         if (!loop_->run(parameters, begin_ns, threads_but(before_companions)))
             throw std::runtime_error(realtime_refusal());
         record_->sum().bursts += reader ? reader->bursts() : 0;

@@ -13,7 +13,8 @@ namespace latency
 
 void Latency::declare(Options &options)
 {
-    options.texts("--workload", wanted_.workloads, "dcache, route, both or flood; may be repeated; default all");
+    options.texts("--workload", wanted_.workloads,
+                  "dcache, route, both, flood or console; may be repeated; default all");
     options.texts("--policy", wanted_.policies,
                   "none, unbounded, inline, daemon, krcud, krcud-always, krcud-0, throttle, throttle-16, direct, "
                   "liburcu; may be repeated");
@@ -57,6 +58,19 @@ void Latency::prepare()
     plan_time();
 }
 
+// The console has one round, or as many as fit where it is alone.  Returns how long that takes.
+double Latency::plan_console(double seconds)
+{
+    const auto variants = static_cast<double>(std::count_if(
+        plan_.begin(), plan_.end(), [](const Variant &variant) { return variant.part == Part::console; }));
+    const bool alone = static_cast<std::size_t>(variants) == plan_.size();
+    const double a_round = variants * (console_seconds() + turn_overhead_s);
+    const double fit = alone ? seconds / a_round : 1;
+    const auto rounds = static_cast<unsigned>(std::clamp(fit, 1.0, static_cast<double>(rounds_.planned)));
+    console_every_ = (rounds_.planned + rounds - 1) / rounds;
+    return a_round * rounds;
+}
+
 // As many rounds as leave three quarters of the time for measuring.
 void Latency::plan_time()
 {
@@ -69,11 +83,14 @@ void Latency::plan_time()
         every_ = rounds_.planned >= 10 ? 2 : 1;
         overheads_s = 0;
         for (const Variant &variant : plan_)
-            overheads_s += turn_overhead_s * rounds_.planned / every_of(variant);
+            if (variant.part != Part::console)
+                overheads_s += turn_overhead_s * rounds_.planned / every_of(variant);
         if (overheads_s < rounds_.seconds / 4 || rounds_.planned == 2)
             break;
     }
-    unit_s_ = std::max(0.02 * rounds_.planned, (rounds_.seconds - overheads_s) / weights);
+    const double console_s = plan_console(rounds_.seconds);
+    if (weights > 0)
+        unit_s_ = std::max(0.02 * rounds_.planned, (rounds_.seconds - overheads_s - console_s) / weights);
     loop_.probe_period_ns = static_cast<int64_t>(probe_us_ * 1000);
     // Not a multiple of the probe's period, nor near one: the two drift through every phase.
     loop_.work_period_ns = loop_.probe_period_ns * 108'607 / 100'003;
@@ -104,6 +121,10 @@ void Latency::print_plan() const
             "  Table 1: the loop, the reader, the driver and the daemons (nice -19) on CPU {}; {} events of work "
             "every {:.0f} µs\n",
             child_.loop_cpu, table1_events, static_cast<double>(loop_.work_period_ns) / 1000);
+    if (std::any_of(plan_.begin(), plan_.end(), [](const Variant &one) { return one.part == Part::console; }))
+        fmt::print("  console: a flood of {:.0f} % of the loop's capacity, and an ordinary process that answers a key "
+                   "every {} ms, all on CPU {}\n",
+                   100 * console_load, Console::key_period_ns / 1'000'000, child_.loop_cpu);
     fmt::print("  {} variants, {} rounds, {:.1f} s of measured time for one of weight 1; seed {}\n", plan_.size(),
                rounds_.planned, unit_s_, common.seed);
 }

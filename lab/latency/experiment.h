@@ -9,6 +9,7 @@
 
 #include "command/experiment.h"
 #include "latency/child.h"
+#include "latency/console_rows.h"
 #include "latency/interrupting.h"
 #include "latency/plan.h"
 #include "latency/rows.h"
@@ -22,6 +23,10 @@ namespace lab::latency
 constexpr double turn_overhead_s = 0.03;
 // Table 1: events of work for each arrival, each in a turn of its own.
 constexpr unsigned table1_events = 3;
+// Console: work for each arrival, as a share of the time to the next; more than one saturates the loop.
+constexpr double console_load = 1.25;
+// Longer than the kernel keeps a real-time thread running without a break: it leaves 50 ms of each second to others.
+constexpr double console_round_s = 1.2, console_quick_s = 0.25;
 
 class Latency : public Experiment
 {
@@ -53,24 +58,41 @@ class Latency : public Experiment
     // A variant takes part in one round out of so many: Table 1, whose spread is judged, in all.
     unsigned every_of(const Variant &variant) const
     {
-        return variant.part == Part::table1 ? 1 : every_;
+        switch (variant.part) {
+        case Part::table1:
+            return 1;
+        case Part::console:
+            return console_every_;
+        case Part::rows:
+            break;
+        }
+        return every_;
+    }
+    double console_seconds() const
+    {
+        return common.quick ? console_quick_s : console_round_s;
     }
 
     // experiment.cc
     void plan_time();
+    double plan_console(double seconds);
     // run.cc
     void measure_interrupts();
     bool start_processes();
     void calibrate();
     bool run_rounds();
+    double seconds_of_turn(const Variant &variant) const;
     LoopParameters parameters_of(std::size_t process, double seconds) const;
+    void run_turn(std::size_t process, const LoopParameters &parameters);
     // results.cc
     std::vector<Row> make_rows() const;
     std::vector<Table1Row> make_table1() const;
+    std::vector<ConsoleRow> make_console() const;
     Samples inline_shares() const;
     void print_rows() const;
     void print_table1() const;
     void print_interrupting() const;
+    void print_console() const;
     void print_densities() const;
 
     PlanOptions wanted_;
@@ -86,10 +108,11 @@ class Latency : public Experiment
     LoopParameters loop_;
     std::vector<uint64_t> interrupts_; // what one takes from whatever runs, before and after the measurement
     Rounds rounds_{"measuring"};
-    unsigned every_ = 1;
+    unsigned every_ = 1, console_every_ = 1;
     double unit_s_ = 0; // measured time of weight 1
     std::vector<Process> processes_;
-    std::vector<unsigned> operations_an_event_; // of each process
+    std::vector<unsigned> operations_an_event_;       // of each process
+    std::vector<std::vector<ConsoleResult>> console_; // of each process, by round
     std::vector<InterruptingRow> interrupting_;
     std::string interrupting_error_;
 };

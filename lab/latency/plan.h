@@ -15,6 +15,7 @@ struct PolicyRow {
     const Peer *peer;
     PeerSettings settings;
     const char *what;
+    bool push_back = false; // the flood honours the library's limit; the documents' call_rcu() had none
 };
 
 // Every policy that this build can run.
@@ -23,12 +24,13 @@ const PolicyRow *find_policy(const std::string &name);
 
 // What a variant is for.
 enum class Part {
-    rows,   // a row of the experiment's tables
-    table1, // a row of the paper's Table 1: everything on one CPU, as on the paper's machine
+    rows,    // a row of the experiment's tables
+    table1,  // a row of the paper's Table 1: everything on one CPU, as on the paper's machine
+    console, // a flood that never ends, beside an ordinary process on the same CPU
 };
 
 struct Variant {
-    std::string workload; // dcache, route, both, flood
+    std::string workload; // dcache, route, both, flood, console
     const PolicyRow *policy;
     uint64_t burst; // flood: callbacks that one grace period makes ready
     bool fifo;
@@ -36,6 +38,10 @@ struct Variant {
     Part part = Part::rows;
 
     std::string label() const;
+    bool one_cpu() const
+    {
+        return part != Part::rows;
+    }
 };
 
 // The cures of Table 1, and ours beside them; unbounded is its stock kernel.

@@ -10,6 +10,11 @@
 namespace lab::latency
 {
 
+// The kernel leaves 5 % of a CPU to ordinary threads: a loop that takes the rest is stopped, whatever its policy.
+static constexpr double saturated = 0.93;
+static const char *const saturated_text = "the kernel stops it for 50 ms of each second, which is its p99 and not the "
+                                          "policy's doing (kernel.sched_rt_runtime_us, or the fair server)";
+
 std::vector<Row> Latency::make_rows() const
 {
     std::vector<Row> rows;
@@ -27,6 +32,16 @@ std::vector<Table1Row> Latency::make_table1() const
     for (const Process &process : processes_)
         if (has_rounds(process) && process->variant().part == Part::table1)
             rows.push_back(make_table1_row(process->variant(), process->record()));
+    return rows;
+}
+
+std::vector<ConsoleRow> Latency::make_console() const
+{
+    std::vector<ConsoleRow> rows;
+    for (std::size_t i = 0; i < processes_.size(); i++)
+        if (has_rounds(processes_[i]) && processes_[i]->variant().part == Part::console)
+            rows.push_back(make_console_row(processes_[i]->variant(), processes_[i]->record(), console_[i],
+                                            operations_an_event_[i]));
     return rows;
 }
 
@@ -58,6 +73,9 @@ void Latency::print_rows() const
         "callbacks run at once, and those that were queued instead.\nA timer interrupt takes {} µs of CPU time "
         "from the thread that it interrupts (p50; p95 {}).\n\n{}\n",
         interrupt_us(0.5), interrupt_us(0.95), rows_table(rows, reclaimed));
+    for (const Row &row : rows)
+        if (row.probe == "loop" && row.scheduling == "fifo" && row.utilisation.value_or(0) >= saturated)
+            fmt::print("{} saturates its CPU: {}\n", row.label, saturated_text);
 }
 
 void Latency::print_table1() const
@@ -83,6 +101,21 @@ void Latency::print_interrupting() const
         table_text<InterruptingRow>(0, interrupting_));
 }
 
+void Latency::print_console() const
+{
+    const std::vector<ConsoleRow> rows = make_console();
+    if (rows.empty())
+        return;
+    fmt::print(
+        "Denial of service: a flood that saturates the loop, and a console beside it at ordinary priority, all on "
+        "one CPU.  limit: the backlog\nat which the producer is pushed back (qmax), where it is; dropped: of the "
+        "packets offered, pushed back included.  ≥: the round ended\nbefore that answer did.\n\n{}\n",
+        table_text<ConsoleRow>(0, rows));
+    auto is_saturated = [](const ConsoleRow &row) { return row.utilisation.value_or(0) >= saturated; };
+    if (std::any_of(rows.begin(), rows.end(), is_saturated))
+        fmt::print("A loop above {:.0f} % saturates its CPU: {}\n\n", 100 * saturated, saturated_text);
+}
+
 void Latency::print_densities() const
 {
     std::vector<Strip> strips;
@@ -95,9 +128,11 @@ void Latency::print_densities() const
 
 void Latency::print_results()
 {
-    print_rows();
+    if (std::any_of(processes_.begin(), processes_.end(), is_row))
+        print_rows();
     print_table1();
     print_interrupting();
+    print_console();
     print_densities();
     fmt::print("\npolicies:\n");
     for (const PolicyRow &policy : policy_table())
@@ -119,7 +154,8 @@ std::vector<std::string> Latency::left_out() const
 Verdicts Latency::judge(bool times)
 {
     Verdicts verdicts = judge_latency({make_rows(), inline_shares(), times});
-    for (const Verdicts &more : {judge_table1(make_table1(), times), judge_interrupting(interrupting_)})
+    for (const Verdicts &more :
+         {judge_table1(make_table1(), times), judge_interrupting(interrupting_), judge_console(make_console(), times)})
         verdicts.insert(verdicts.end(), more.begin(), more.end());
     return verdicts;
 }
@@ -144,6 +180,7 @@ void Latency::fill(Document &document)
     document.argument("reader_ms", reader_ms_);
     document.rows(make_rows());
     add_list(document, "table1", make_table1());
+    add_list(document, "console", make_console());
     add_list(document, "interrupting_updater", interrupting_);
     for (const Process &process : processes_)
         if (is_row(process))

@@ -51,6 +51,8 @@ static void fill_backlog(Row &row, const VariantRecord &record)
         cut = cut || (most != 0 && record.rounds[i].backlog_end >= most);
     row.backlog_cut = cut;
     row.backlog_mark = cut ? "and growing" : "";
+    if (record.sum().backlog_limit != 0)
+        row.backlog_limit = static_cast<double>(record.sum().backlog_limit);
 }
 
 static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord &record)

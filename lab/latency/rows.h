@@ -52,6 +52,7 @@ struct Row : Fields {
     // The backlog was at its largest when a round ended: where it would have ended is not known.
     Flag backlog_cut{*this, "backlog_cut"};
     Text backlog_mark{*this, nullptr, {reclaimed, ""}};
+    Count backlog_limit{*this, "backlog_limit"}; // where the producer is pushed back: qmax
     Count callbacks_direct{*this, "callbacks_direct", {reclaimed, "direct"}};
     Count direct_refused{*this, "direct_refused", {reclaimed, "refused"}};
     Number utilisation{*this, "utilisation", {lateness, "util", "{:.0f} %", 100}};

@@ -36,7 +36,8 @@ bool Latency::start_processes()
 {
     std::vector<Turn> turns;
     for (const Variant &variant : plan_) {
-        const double seconds = unit_s_ * variant.weight * 1.2 + 1;
+        const double seconds =
+            1.2 * (variant.part == Part::console ? console_round_s * rounds_.planned : unit_s_ * variant.weight) + 1;
         const auto samples = static_cast<std::size_t>(seconds * 1e6 / probe_us_);
         VariantProcess &process = *processes_.emplace_back(std::make_unique<VariantProcess>(
             variant, inputs_, child_, samples, static_cast<std::size_t>(seconds * 1000)));
@@ -53,10 +54,14 @@ void Latency::calibrate()
     for (std::size_t i = 0; i < processes_.size(); i++) {
         VariantProcess &process = *processes_[i];
         const std::string &workload = process.variant().workload;
-        if (operations_an_event_[i] != 0 || process.variant().policy->peer != &none_peer || !process.calibrate())
+        // The console's floor has no flood; its flood is measured before it begins, with the first policy.
+        const bool console = process.variant().part == Part::console;
+        const bool floor = process.variant().policy->peer == &none_peer;
+        if (operations_an_event_[i] != 0 || floor == console || !process.calibrate())
             continue;
         const double each_ns = process.record().sum().work_ns_per_operation;
-        const auto an_event = static_cast<unsigned>(std::max(1.0, work_us_ * 1000 / each_ns));
+        const double event_ns = console ? console_load * static_cast<double>(loop_.work_period_ns) : work_us_ * 1000;
+        const auto an_event = static_cast<unsigned>(std::max(1.0, event_ns / each_ns));
         fmt::print("  {}: {:.0f} ns an operation, {} operations an event\n", workload, each_ns, an_event);
         for (std::size_t j = 0; j < processes_.size(); j++)
             if (processes_[j]->variant().workload == workload)
@@ -67,24 +72,45 @@ void Latency::calibrate()
 LoopParameters Latency::parameters_of(std::size_t process, double seconds) const
 {
     LoopParameters parameters = loop_;
-    parameters.operations_an_event = std::max(1u, operations_an_event_[process]);
+    const Variant &variant = processes_[process]->variant();
+    const bool no_flood = variant.part == Part::console && variant.policy->peer == &none_peer;
+    parameters.operations_an_event = no_flood ? 0 : std::max(1u, operations_an_event_[process]);
     // The paper's machine was under heavy load.
-    parameters.events_an_arrival = processes_[process]->variant().part == Part::table1 ? table1_events : 1;
+    parameters.events_an_arrival = variant.part == Part::table1 ? table1_events : 1;
     parameters.measure_ns = static_cast<int64_t>(seconds * 1e9);
     return parameters;
+}
+
+double Latency::seconds_of_turn(const Variant &variant) const
+{
+    if (variant.part == Part::console)
+        return console_seconds();
+    const unsigned every = every_of(variant), times = (rounds_.planned + every - 1) / every;
+    return unit_s_ * variant.weight / times;
+}
+
+void Latency::run_turn(std::size_t process, const LoopParameters &parameters)
+{
+    VariantProcess &child = *processes_[process];
+    if (child.variant().part != Part::console) {
+        (void)child.round(parameters);
+        return;
+    }
+    Console console({child_.loop_cpu}, parameters.measure_ns * 10);
+    if (child.round(parameters))
+        console_[process].push_back(console.stop());
 }
 
 bool Latency::run_rounds()
 {
     std::vector<Turn> turns;
+    console_.resize(processes_.size());
     for (std::size_t i = 0; i < processes_.size(); i++) {
         VariantProcess &process = *processes_[i];
-        const Variant &variant = process.variant();
-        const unsigned every = every_of(variant), times = (rounds_.planned + every - 1) / every;
-        const double seconds = unit_s_ * variant.weight / times;
+        const double seconds = seconds_of_turn(process.variant());
         const LoopParameters parameters = parameters_of(i, seconds);
-        turns.push_back({variant.label(), seconds + turn_overhead_s, &process.error,
-                         [&process, parameters](unsigned) { (void)process.round(parameters); }, every});
+        turns.push_back({process.variant().label(), seconds + turn_overhead_s, &process.error,
+                         [this, i, parameters](unsigned) { run_turn(i, parameters); }, every_of(process.variant())});
     }
     return play(rounds_, turns);
 }

@@ -53,6 +53,10 @@ struct Peer {
 
     // Hand over an object that no new reader can find.
     void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
+    // The same where the back-end can push back: false, and nothing is queued, at its limit.  nullptr: it cannot.
+    bool (*try_retire)(RetiredHead *head, ReclaimFunction reclaim) = nullptr;
+    // The backlog at which it pushes back; 0: none.
+    uint64_t (*backlog_limit)() = [] { return uint64_t{0}; };
 
     // The loop's calls: before it sleeps, after it woke, and once a turn with the time of its next event.  turn() is
     // the only one that may run callbacks, where the back-end runs any in the loop at all.

@@ -54,6 +54,18 @@ void retire(RetiredHead *head, ReclaimFunction reclaim)
     call_rcu(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim));
 }
 
+bool try_retire(RetiredHead *head, ReclaimFunction reclaim)
+{
+    return call_rcu_try(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim)) == 0;
+}
+
+uint64_t backlog_limit()
+{
+    rtrcu_config config{};
+    rtrcu_config_get(&config);
+    return static_cast<uint64_t>(config.qmax);
+}
+
 // The workloads keep no reference to what they retire, which is what a quiescent-state thread vouches for here.
 void retire_directly(RetiredHead *head, ReclaimFunction reclaim)
 {
@@ -93,6 +105,8 @@ constexpr Peer make_peer(const char *name, const char *what, void (*hand_over)(R
         .thread_end = thread_end,
         .section = section,
         .retire = hand_over,
+        .try_retire = try_retire,
+        .backlog_limit = backlog_limit,
         .offline = [] { rcu_thread_offline(); },
         .online = [] { rcu_thread_online(); },
         .turn = turn,

@@ -35,8 +35,9 @@ ThreadProbe::~ThreadProbe()
     thread_.join();
 }
 
-LongReader::LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, std::vector<int> cpus)
-    : peer_(peer), workload_(workload), burst_(burst), section_ns_(section_ns), thread_([this, cpus] {
+LongReader::LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, bool asleep,
+                       std::vector<int> cpus)
+    : peer_(peer), workload_(workload), burst_(burst), section_ns_(section_ns), asleep_(asleep), thread_([this, cpus] {
           pin_to_cpus(cpus);
           peer_.thread_begin(ThreadRole::reader);
           if (burst_ == 0)
@@ -60,8 +61,12 @@ void LongReader::run_dumps()
     while (!stop_) {
         section.lock();
         const int64_t end = now_ns() + section_ns_;
-        while (!stop_ && now_ns() < end)
-            read_ += workload_.dump(stop_);
+        while (!stop_ && now_ns() < end) {
+            if (asleep_)
+                pause_ns(std::min<int64_t>(section_ns_, 1'000'000));
+            else
+                read_ += workload_.dump(stop_);
+        }
         section.unlock();
     }
 }

@@ -34,7 +34,9 @@ class ThreadProbe
 class LongReader
 {
   public:
-    LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, std::vector<int> cpus);
+    // `asleep`: it sleeps in its sections, and takes no CPU time from the threads beside it.
+    LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, bool asleep,
+               std::vector<int> cpus);
     ~LongReader();
     uint64_t bursts() const
     {
@@ -49,6 +51,7 @@ class LongReader
     Workload &workload_;
     const uint64_t burst_;
     const int64_t section_ns_;
+    const bool asleep_;
     std::atomic<bool> stop_{false};
     std::atomic<uint64_t> bursts_{0};
     std::atomic<uint64_t> read_{0};

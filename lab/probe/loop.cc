@@ -72,7 +72,8 @@ DeadlineLoop::Mark DeadlineLoop::mark() const
             helpers_ns,
             operations_,
             callback_meter.invoked(),
-            callback_meter.invoked_on_loop()};
+            callback_meter.invoked_on_loop(),
+            workload_.dropped()};
 }
 
 void DeadlineLoop::find_helpers()
@@ -104,6 +105,7 @@ void DeadlineLoop::add_round(const Mark &begin)
     sum.operations += round.operations;
     sum.callbacks += round.callbacks;
     sum.callbacks_on_loop += end.callbacks_on_loop - begin.callbacks_on_loop;
+    sum.dropped += end.dropped - begin.dropped;
     sum.callback_ns = callback_meter.callback_ns();
     sum.backlog_end = round.backlog_end;
 }

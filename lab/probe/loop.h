@@ -46,7 +46,7 @@ class DeadlineLoop
     // Totals at the moment when measuring begins; the differences at its end are what the round adds.
     struct Mark {
         int64_t wall_ns, loop_cpu_ns, process_cpu_ns, helper_cpu_ns;
-        uint64_t operations, callbacks, callbacks_on_loop;
+        uint64_t operations, callbacks, callbacks_on_loop, dropped;
     };
     Mark mark() const;
     void find_helpers();

@@ -51,6 +51,8 @@ struct Totals {
     uint64_t backlog_max;
     uint64_t backlog_end;
     uint64_t work_events_lost; // arrivals given up since the loop could not keep up
+    uint64_t dropped;          // operations dropped by the workload, since the back-end pushed back
+    uint64_t backlog_limit;    // the backlog at which it does; 0: never
     uint64_t bursts;
     double callback_ns;
     double work_ns_per_operation; // calibration

@@ -4,6 +4,7 @@
 #include <optional>
 #include <random>
 
+#include "measure/callback_meter.h"
 #include "workload/dbench.h"
 #include "workload/workload.h"
 
@@ -65,8 +66,11 @@ class DcacheWorkload : public Workload
 class FloodWorkload : public Workload
 {
   public:
-    FloodWorkload(const Peer &peer, const Inputs &inputs, uint64_t)
-        : Workload(peer), dcache_(inputs.tree.entries.size() + 65536, reclaimer_)
+    // Objects that may wait at most, of a back-end that does not push back: some hundred megabytes.
+    static constexpr uint64_t bound = 2'000'000;
+
+    FloodWorkload(const Peer &peer, const Inputs &inputs, bool push_back)
+        : Workload(peer, push_back), dcache_(inputs.tree.entries.size() + 65536, reclaimer_)
     {
         fill(dcache_, inputs.tree);
         directory_ = dcache_.add(dcache_.root(), "flood", true);
@@ -80,12 +84,14 @@ class FloodWorkload : public Workload
             auto end = std::to_chars(name + 1, name + sizeof(name), count_++ & 0xfffff).ptr;
             std::string_view path(name, static_cast<std::size_t>(end - name));
             section_.lock();
-            if (reclaimer_.queued() < allowed) {
-                dcache_.create(directory_, path, false);
-                dcache_.remove(directory_, path);
-            } else {
+            if (reclaimer_.queued() >= allowed) {
                 found_ += dcache_.walk(directory_, path) != nullptr;
                 found_ += dcache_.walk(dcache_.root(), path) != nullptr;
+            } else if (!reclaimer_.accepts() || reclaimer_.queued() - callback_meter.invoked() >= bound) {
+                dropped_++;
+            } else {
+                dcache_.create(directory_, path, false);
+                dcache_.remove(directory_, path);
             }
             section_.unlock();
         }
@@ -98,12 +104,16 @@ class FloodWorkload : public Workload
     {
         return dcache_.dump(stop);
     }
+    uint64_t dropped() const override
+    {
+        return dropped_;
+    }
 
   private:
     Dcache dcache_;
     const Dentry *directory_;
     std::atomic<uint64_t> allowed_{0};
-    uint64_t count_ = 0, found_ = 0;
+    uint64_t count_ = 0, found_ = 0, dropped_ = 0;
 };
 
 } // namespace
@@ -113,9 +123,9 @@ std::unique_ptr<Workload> make_dcache_workload(const Peer &peer, const Inputs &i
     return std::make_unique<DcacheWorkload>(peer, inputs, seed);
 }
 
-std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, uint64_t seed)
+std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, bool push_back)
 {
-    return std::make_unique<FloodWorkload>(peer, inputs, seed);
+    return std::make_unique<FloodWorkload>(peer, inputs, push_back);
 }
 
 } // namespace lab

@@ -36,9 +36,15 @@ class Workload
         return reclaimer_.queued();
     }
 
+    // Operations that were dropped, since the back-end pushed back or the backlog is beyond all bounds.
+    virtual uint64_t dropped() const
+    {
+        return 0;
+    }
+
   protected:
-    explicit Workload(const Peer &peer)
-        : peer_(peer), reclaimer_(peer), section_(peer.section(ThreadRole::deadline_loop))
+    explicit Workload(const Peer &peer, bool push_back = false)
+        : peer_(peer), reclaimer_(peer, push_back), section_(peer.section(ThreadRole::deadline_loop))
     {
     }
     const Peer &peer_;
@@ -73,6 +79,7 @@ std::unique_ptr<Workload> make_route_workload(const Peer &peer, const Inputs &in
 std::unique_ptr<Workload> make_both_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                              uint64_t seed);
 // Denial of service: names made and removed in the dentry cache as fast as the loop's share of the CPU allows.
-std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, uint64_t seed);
+// `push_back`: while the back-end is at its limit, operations are dropped.
+std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, bool push_back);
 
 } // namespace lab

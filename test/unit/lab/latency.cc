@@ -234,6 +234,16 @@ TEST(Checks, AThrottleWhoseBacklogStaysIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
 }
 
+TEST(Checks, AFloodBeyondItsLimitFailsInAQuickRunToo)
+{
+    Row row = flood_row("daemon", 0, 0);
+    row.backlog_max = 119'856;
+    row.backlog_limit = 65'536;
+    EXPECT_EQ(outcome_of(judge({flood_row("unbounded", 30'000, 1'000), row}, false), "within qmax"), Outcome::failed);
+    row.backlog_max = 65'536;
+    EXPECT_EQ(outcome_of(judge({flood_row("unbounded", 30'000, 1'000), row}, false), "within qmax"), Outcome::held);
+}
+
 TEST(Checks, ADirectCallThatIsRefusedIsNotReproduced)
 {
     const char *claim = "direct in the flood runs each callback at once";
