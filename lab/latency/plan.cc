@@ -27,7 +27,7 @@ const std::vector<PolicyRow> &policy_table()
         {"daemon", &rtrcu_peer, {{"policy", "daemon"}}, "a preemptible daemon a CPU runs them", true},
         {"krcud",
          &rtrcu_peer,
-         {{"policy", "krcud"}, {"krcud_when", "always"}, {"krcud_nice", "-19"}},
+         {{"policy", "krcud"}, {"krcud_nice", "-19"}},
          "UseLinux 2004: at most bhlimit in the loop, the rest by a daemon"},
         {"krcud-always",
          &rtrcu_peer,
