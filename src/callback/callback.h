@@ -107,11 +107,11 @@ struct callback {
     struct counter frees_leaked;
     struct counter lost;
     struct complaint said_twice, said_lost, said_long;
-    struct complaint_box message;                   /* of a deadline thread that invokes */
-    struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: debug builds, see double.c */
+    struct complaint_box message;                    /* of a deadline thread that invokes */
+    struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS];  /* atomic: debug builds, see double.c */
     struct callback_object object[CALLBACK_OBJECTS]; /* debug builds, see gone.c */
-    uint32_t double_probes;                         /* constant: slots of it in which a head may be */
-    uint32_t rt_awake[PLAT_CPU_MAX];                /* atomic: threads that said rcu_rt_awake(true) on that CPU */
+    uint32_t double_probes;                          /* constant: slots of it in which a head may be */
+    uint32_t rt_awake[PLAT_CPU_MAX];                 /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
 
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp);

@@ -3,8 +3,8 @@
  *
  * The walk follows frame pointers, since an unwinder may allocate memory and take locks, and a message may be written
  * in a signal handler that interrupted malloc().  The library is compiled with frame pointers, so the walk always
- * reaches the program's call.  It continues as long as each frame is proven to be one: code without frame pointers keeps
- * other values in the register.
+ * reaches the program's call.  It continues as long as each frame is proven to be one: code without frame pointers
+ * keeps other values in the register.
  */
 #include <pthread.h>
 

@@ -374,39 +374,6 @@ CHILD(threads_on_another_list)
     REQUIRE(rtrcu_configure(&config) == -EINVAL);
 }
 
-size_t stack_of_a_callback()
-{
-    struct Look {
-        rcu_head head;
-        size_t bytes;
-    } look = {};
-    call_rcu(&look.head, [](rcu_head *head) {
-        pthread_attr_t attributes;
-        REQUIRE(pthread_getattr_np(pthread_self(), &attributes) == 0);
-        REQUIRE(pthread_attr_getstacksize(&attributes, &reinterpret_cast<Look *>(head)->bytes) == 0);
-        pthread_attr_destroy(&attributes);
-    });
-    rcu_barrier();
-    return look.bytes;
-}
-
-/* The default, and the thread-local memory of the test. */
-CHILD(stack_of_the_default)
-{
-    size_t bytes = stack_of_a_callback();
-    REQUIRE(bytes >= 256 * 1024 && bytes < (size_t{TEST_ASAN || TEST_TSAN ? 8 : 1} << 20));
-}
-
-/* More than a stack that the C library refuses is doubled to. */
-CHILD(stack_of_the_setting)
-{
-    struct rtrcu_config config;
-    rtrcu_config_get(&config);
-    config.stack_kb = 100 * 1024;
-    REQUIRE(rtrcu_configure(&config) == 0);
-    REQUIRE(stack_of_a_callback() >= size_t{100} << 20);
-}
-
 /* An administrator moves a daemon: it stays there. */
 CHILD(moved_by_hand)
 {
@@ -617,12 +584,6 @@ TEST(Threads, HaveAStackThatTheCLibraryAccepts)
         GTEST_SKIP() << "sanitizers have stacks that are large enough";
     EXPECT_TRUE(
         exited_well(test::run_child("callbacks_run", {"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=5000000"})));
-}
-
-TEST(Threads, HaveTheStackOfTheSetting)
-{
-    EXPECT_TRUE(exited_well(test::run_child("stack_of_the_default")));
-    EXPECT_TRUE(exited_well(test::run_child("stack_of_the_setting")));
 }
 
 TEST(Threads, OpenNoFiles)

@@ -43,8 +43,8 @@
 //!
 //! A drop that calls itself for each element of a long list can overflow its stack, which ends the program: on a
 //! library's thread by `SIGSEGV`, without the message that the standard library's threads have. The thread is called
-//! `krcud/N` then, and the address of the fault lies within a frame of its stack pointer, as a debugger shows, also from
-//! a core file.
+//! `krcud/N` then, and the address of the fault lies within a frame of its stack pointer, as a debugger shows, also
+//! from a core file.
 //!
 //! After a `fork()` without `exec()` the child has the forking thread alone: its guards and sections go on there, those
 //! of other threads are gone. Sections that other threads were polling are, too, so the child must not use references
