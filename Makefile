@@ -2,7 +2,8 @@
 # The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build run check test test-long test-all bench torture explore mutants tidy deb abi install clean
+.PHONY: help build run check test test-long mutants-sample test-all bench torture explore mutants
+.PHONY: tidy deb abi install clean
 
 PREFIX ?= /usr/local
 ARGS ?=
@@ -34,8 +35,11 @@ test-long: ## behind `make test`: what takes longer
 	@tools/setup library program check test tidy
 	@tools/test --long debug
 	@tools/test --core release tsan
-	@tools/mutants --room $(MUTATED) --sample 24 --only 'unit_*' --least 65 --fresh
+	@$(MAKE) --no-print-directory mutants-sample
 	@tools/mutants --named --sample 4
+
+mutants-sample: ## two minutes of seeded faults against the unit tests
+	@tools/mutants --room $(MUTATED) --sample 24 --seconds 100 --only 'unit_*' --least 65 --fresh
 
 test-all: ## before a release, an hour or more: the other variants whole, every named fault, a sample for every check
 	@tools/setup library program check test tidy aarch64
