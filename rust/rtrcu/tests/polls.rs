@@ -4,7 +4,7 @@
 mod support;
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, mpsc};
@@ -298,6 +298,25 @@ fn a_future_begun_outside_panics_where_it_is_polled_inside() {
             eventually(|| poll(&mut waiting).is_ready()); // the panic has left it as it was
         }
     }
+}
+
+/// Whether it panics must not depend on the time that a grace period takes.
+#[test]
+fn a_future_that_is_ready_panics_inside_too() {
+    let waiting: [Boxed<()>; 2] = [Box::pin(grace_period()), Box::pin(async_barrier())];
+    for mut future in waiting {
+        eventually(|| poll(&mut future).is_ready());
+        let guard = read();
+        assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut future))).is_err());
+        drop(guard);
+        assert!(poll(&mut future).is_ready());
+    }
+    let mut retired = Box::pin(Rcu::new(1).swap(2).into_future());
+    synchronize();
+    let guard = read();
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut retired))).is_err());
+    drop(guard);
+    assert!(poll(&mut retired) == Poll::Ready(1));
 }
 
 /// The barrier waits for the function that polls it.
