@@ -334,22 +334,27 @@ TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
     EXPECT_EQ(*by_caller, 2u);
 }
 
-TEST_F(Expedited, CallersLeaveAllOfItToAWorkerThatTurnsAlone)
+/* A test each: the worker reads the settings, which are set before it exists. */
+class ExpeditedAlone : public Expedited, public testing::WithParamInterface<int32_t>
+{
+};
+INSTANTIATE_TEST_SUITE_P(Workers, ExpeditedAlone,
+                         testing::Values(RTRCU_EXP_WORKER_WORKQUEUE, RTRCU_EXP_WORKER_KTHREAD_ONLY));
+
+TEST_P(ExpeditedAlone, CallersLeaveAllOfItToTheWorker)
 {
     keep();
     config_.boost = 0;
-    for (int32_t worker : {RTRCU_EXP_WORKER_WORKQUEUE, RTRCU_EXP_WORKER_KTHREAD_ONLY}) {
-        config_.exp_worker = worker;
-        drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
-        ASSERT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
-        for (bool readers : {false, true}) {
-            if (readers)
-                (void)world_.craft(0);
-            uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-            drive_synchronize_expedited(drive_, cookie);
-            EXPECT_TRUE(reached(cookie));
-            EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u) << worker << " readers: " << readers;
-        }
+    config_.exp_worker = GetParam();
+    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
+    ASSERT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
+    for (bool readers : {false, true}) {
+        if (readers)
+            (void)world_.craft(0);
+        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+        drive_synchronize_expedited(drive_, cookie);
+        EXPECT_TRUE(reached(cookie));
+        EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u) << "readers: " << readers;
     }
 }
 
