@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu who`: the stall report on demand: who is in the way of a grace period, where each stands, and for how long.
+// `rtrcu who`: the stall report on demand, of a process or a core file, and names for the addresses in messages.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <iostream>
 #include <memory>
 
 #include "command/command.h"
@@ -12,6 +15,7 @@
 #include "machine/machine.h"
 #include "report/document.h"
 #include "top/view.h"
+#include "who/messages.h"
 #include "who/stacks.h"
 
 namespace lab
@@ -27,7 +31,7 @@ using inside::Task;
 using inside::Thread;
 
 struct WhoOptions {
-    std::string target, json;
+    std::string target, json, messages, program;
     bool all = false, no_stacks = false;
 };
 
@@ -254,8 +258,41 @@ class Report
     std::vector<WhoRow> rows_;
 };
 
+// Exit code 1: an address has no name.
+int run_messages(const WhoOptions &options)
+{
+    std::ifstream file;
+    if (options.messages != "-") {
+        file.open(options.messages);
+        file.peek(); // a folder is opened, and cannot be read
+        if (file.bad() || !file.is_open())
+            return complain(exit_usage,
+                            fmt::format("who: {} cannot be read ({}); name a file that has the program's standard "
+                                        "error, or - for standard input",
+                                        options.messages, std::strerror(errno)));
+    }
+    if (!options.program.empty()) {
+        const std::string problem = who::CodeFile(options.program).problem();
+        if (!problem.empty())
+            return complain(exit_usage,
+                            fmt::format("who: {} cannot be read as a program ({}); name the file that was running",
+                                        options.program, problem));
+    }
+    const who::NamedMessages done =
+        who::name_messages(options.messages == "-" ? std::cin : file, std::cout, options.program);
+    for (const std::string &problem : done.problems)
+        complain(exit_check_failed, "who: no names for " + problem);
+    if (done.named + done.unnamed == 0)
+        complain(exit_ok, "who: no message in " + options.messages + " has an address");
+    return done.unnamed != 0 ? exit_check_failed : exit_ok;
+}
+
 int run(const WhoOptions &options)
 {
+    if (!options.messages.empty())
+        return run_messages(options);
+    if (options.target.empty())
+        return complain(exit_usage, "who: name a process by its number, a core file, or a log with --messages");
     Target target =
         is_number(options.target) ? look_at_process(std::stoi(options.target)) : look_at_core(options.target);
     need_writable(options.json);
@@ -276,10 +313,18 @@ Registration add_who(CLI::App &application)
 {
     auto options = std::make_shared<WhoOptions>();
     CLI::App *command = add_command(application, "who", "who is in the way of a grace period, and where it stands");
-    command->add_option("target", options->target, "the number of a process, or a core file")->required();
+    CLI::Option *target = command->add_option("target", options->target, "the number of a process, or a core file");
     command->add_flag("--all", options->all, "everybody who is inside a section, in the way or not");
     command->add_flag("--no-stacks", options->no_stacks, "read no stacks, so that no thread is stopped for it");
     command->add_option("--json", options->json, "write the readers to FILE as JSON too");
+    CLI::Option *messages =
+        command->add_option("--messages", options->messages,
+                            "copy a log of messages, - is standard input, with function, file and line of addresses");
+    for (CLI::Option *other :
+         {target, command->get_option("--all"), command->get_option("--no-stacks"), command->get_option("--json")})
+        messages->excludes(other);
+    command->add_option("--program", options->program, "the file of the program that wrote the messages")
+        ->needs(messages);
     return {command, [options] { return run(*options); }};
 }
 

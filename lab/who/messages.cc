@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A message has the file and the address in it: "from /usr/lib/librtrcu.so.0.1 0x1a2b", or "at the program 0x1a2b".
+// Messages name code by its object: "from /usr/lib/librtrcu.so.0.1 0x1a2b", "at the program 0x1a2b", or
+// "at function+0x12 (/usr/lib/libplugin.so)" where the library knew the function.
 #include "who/messages.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fmt/format.h>
 #include <istream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
-#include <regex>
+#include <string_view>
 
 #include "who/stacks.h"
 
@@ -15,45 +21,116 @@ namespace lab::who
 namespace
 {
 
+constexpr const char *the_program = "the program";
+
+// An address in a line: in the file, or so many bytes after the begin of one of its functions.
+struct Place {
+    std::string file, function; // file "": code that no file had
+    uint64_t address;
+};
+
+// The number whose digits begin at `at`, if a word ends there.
+std::optional<uint64_t> hex_at(const std::string &line, std::size_t at)
+{
+    const char *begin = line.c_str() + at;
+    char *end = nullptr;
+    if (std::isxdigit(static_cast<unsigned char>(*begin)) == 0)
+        return std::nullopt;
+    const uint64_t value = std::strtoull(begin, &end, 16);
+    return std::string_view(" ;:,()\r").find(*end) != std::string_view::npos || *end == '\0'
+               ? std::optional<uint64_t>(value)
+               : std::nullopt;
+}
+
+// What stands after " from ", " at " and the like.
+std::optional<Place> place_at(const std::string &line, std::size_t begin)
+{
+    const std::size_t plus = line.find("+0x", begin), open = line.find(" (", begin), close = line.rfind(')');
+    if (plus < open && open < close && close != std::string::npos && line.find(' ', begin) == open)
+        if (const auto offset = hex_at(line, plus + 3))
+            return Place{line.substr(open + 2, close - open - 2), line.substr(begin, plus - begin), *offset};
+    const std::size_t number = line.compare(begin, 2, "0x") == 0 ? begin : line.find(" 0x", begin);
+    if (number == std::string::npos)
+        return std::nullopt;
+    const auto address = hex_at(line, number + (number == begin ? 2 : 3));
+    return address ? std::optional<Place>({line.substr(begin, number - begin), "", *address}) : std::nullopt;
+}
+
+std::optional<Place> place_in(const std::string &line)
+{
+    const std::size_t message = line.find("rtrcu: ");
+    if (message == std::string::npos)
+        return std::nullopt;
+    std::size_t first = std::string::npos;
+    for (const std::string before : {" from ", " at ", " run ", " memory: "}) {
+        const std::size_t found = line.find(before, message);
+        if (found != std::string::npos)
+            first = std::min(first, found + before.size());
+    }
+    return first == std::string::npos ? std::nullopt : place_at(line, first);
+}
+
 class Names
 {
   public:
-    explicit Names(std::string program) : program_(std::move(program))
+    Names(std::string program, NamedMessages &done) : program_(std::move(program)), done_(done)
     {
     }
     // "" where there is none.
-    std::string of(const std::string &file, uint64_t address)
+    std::string of(const Place &place)
     {
-        const std::string &path = file == "the program" ? program_ : file;
-        if (path.empty())
+        const CodeFile *file = open(place.file);
+        if (file == nullptr)
             return "";
-        std::unique_ptr<Stacks> &open = files_[path];
-        if (!open)
-            open = Stacks::of_file(path);
-        return open->name_in_file(address);
+        const uint64_t begin = place.function.empty() ? 0 : file->address_of(place.function);
+        return begin == 0 && !place.function.empty() ? "" : file->name(begin + place.address);
     }
 
   private:
+    // Beside the name of a function the program has the name that it was started by.
+    bool is_the_program(const std::string &name) const
+    {
+        const std::size_t bare = program_.rfind('/') + 1;
+        return name == the_program || (!program_.empty() && name.substr(name.rfind('/') + 1) == program_.substr(bare));
+    }
+    const CodeFile *open(const std::string &name)
+    {
+        std::unique_ptr<CodeFile> &file = files_[name];
+        if (file)
+            return file->problem().empty() ? file.get() : nullptr;
+        const std::string &path = is_the_program(name) ? program_ : name;
+        file = std::make_unique<CodeFile>(path);
+        if (file->problem().empty())
+            return file.get();
+        if (name == the_program && path.empty())
+            done_.problems.emplace_back("addresses of the program itself: name its file with --program");
+        else if (name.empty())
+            done_.problems.emplace_back("addresses of no file: code that was made while the program ran");
+        else
+            done_.problems.push_back(fmt::format(
+                "addresses of {}: {}; copy the file that the program had loaded to this place", path, file->problem()));
+        return nullptr;
+    }
+
     std::string program_;
-    std::map<std::string, std::unique_ptr<Stacks>> files_;
+    NamedMessages &done_;
+    std::map<std::string, std::unique_ptr<CodeFile>> files_;
 };
 
 } // namespace
 
-std::size_t name_messages(std::istream &in, std::ostream &out, const std::string &program)
+NamedMessages name_messages(std::istream &log, std::ostream &out, const std::string &program)
 {
-    static const std::regex place("^rtrcu: .*(?:from|at|in|run) (the program|/.*) 0x([0-9a-f]+)");
-    Names names(program);
-    std::size_t found = 0;
-    std::smatch match;
-    for (std::string line; std::getline(in, line);) {
-        std::string name;
-        if (std::regex_search(line, match, place))
-            name = names.of(match[1], std::stoull(match[2], nullptr, 16));
-        found += !name.empty();
-        out << line << (name.empty() ? "" : ": ") << name << '\n';
+    NamedMessages done;
+    Names names(program, done);
+    for (std::string line; std::getline(log, line);) {
+        const auto place = place_in(line);
+        const std::string name = place ? names.of(*place) : "";
+        if (place)
+            (name.empty() ? done.unnamed : done.named)++;
+        out << line << (name.empty() ? "" : ": ") << name << std::endl; // the log may be a pipe from a program
     }
-    return found;
+    return done;
 }
 
 } // namespace lab::who

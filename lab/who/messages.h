@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Messages of the library, as a program wrote them, with the names of the addresses in them.
+// Names for the addresses in messages of the library, as a program wrote them to its log.
 #pragma once
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace lab::who
 {
 
-// Copies the lines of @in to @out; a line with an address of code gets the function, the file and the line after it.
-// @program: the file that messages call "the program"; "": not known.  Returns the number of names that were found.
-std::size_t name_messages(std::istream &in, std::ostream &out, const std::string &program);
+struct NamedMessages {
+    std::size_t named = 0, unnamed = 0; // addresses
+    std::vector<std::string> problems;  // of each file whose addresses have no names: what to do
+};
+
+// Copies the lines of @log to @out.  A line of the library with an address of code gets function, file and line at its
+// end.  @program: the file that messages call "the program"; "": not known.
+NamedMessages name_messages(std::istream &log, std::ostream &out, const std::string &program);
 
 } // namespace lab::who

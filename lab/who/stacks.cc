@@ -18,10 +18,11 @@ char *debug_path = nullptr;
 
 const Dwfl_Callbacks of_process = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, &debug_path};
 const Dwfl_Callbacks of_core = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo, nullptr, &debug_path};
+const Dwfl_Callbacks of_file = {nullptr, dwfl_standard_find_debuginfo, dwfl_offline_section_address, &debug_path};
 
 } // namespace
 
-struct Stacks::Parts {
+struct Parts {
     explicit Parts(const Dwfl_Callbacks *callbacks) : dwfl(dwfl_begin(callbacks))
     {
     }
@@ -43,6 +44,7 @@ struct Stacks::Parts {
     }
     Dwfl *dwfl;
     Elf *elf = nullptr;
+    Dwfl_Module *module = nullptr; // of a file
     int file = -1;
     std::string problem;
 };
@@ -68,6 +70,32 @@ Stacks::Stacks(const std::string &core_file) : parts_(std::make_unique<Parts>(&o
 
 Stacks::~Stacks() = default;
 
+static std::string last_part(const char *path)
+{
+    const std::string whole = path != nullptr ? path : "?";
+    return whole.substr(whole.rfind('/') + 1);
+}
+
+// "file.c:34", or the name of the object.
+static std::string place_of(Dwfl_Module *module, uint64_t address)
+{
+    int line = 0;
+    Dwfl_Line *source = dwfl_module_getsrc(module, address);
+    const char *file = source != nullptr ? dwfl_lineinfo(source, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
+    if (file != nullptr)
+        return fmt::format("{}:{}", last_part(file), line);
+    return last_part(dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+}
+
+// "function+0x12"; "" where there is none.
+static std::string function_of(Dwfl_Module *module, uint64_t address)
+{
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    const char *function = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    return function != nullptr ? fmt::format("{}+{:#x}", function, offset) : "";
+}
+
 std::string Stacks::name(uint64_t address)
 {
     if (address == 0)
@@ -75,19 +103,9 @@ std::string Stacks::name(uint64_t address)
     Dwfl_Module *module = parts_->dwfl != nullptr ? dwfl_addrmodule(parts_->dwfl, address) : nullptr;
     if (module == nullptr)
         return fmt::format("{:#x}", address);
-    GElf_Off offset = 0;
-    GElf_Sym symbol{};
-    const char *function = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    const char *path = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-    std::string text = function != nullptr ? fmt::format("{}+{:#x}", function, offset) : fmt::format("{:#x}", address);
-    int line = 0;
-    Dwfl_Line *source = dwfl_module_getsrc(module, address);
-    const char *file = source != nullptr ? dwfl_lineinfo(source, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
-    auto base = [](const char *whole) {
-        const std::string name = whole != nullptr ? whole : "?";
-        return name.substr(name.rfind('/') + 1);
-    };
-    return text + (file != nullptr ? fmt::format(" ({}:{})", base(file), line) : fmt::format(" ({})", base(path)));
+    const std::string function = function_of(module, address);
+    return fmt::format("{} ({})", function.empty() ? fmt::format("{:#x}", address) : function,
+                       place_of(module, address));
 }
 
 std::vector<std::string> Stacks::of(int thread)
@@ -111,6 +129,43 @@ std::vector<std::string> Stacks::of(int thread)
     for (uint64_t address : addresses)
         lines.push_back(name(address));
     return lines;
+}
+
+CodeFile::CodeFile(const std::string &file) : parts_(std::make_unique<Parts>(&of_file))
+{
+    Dwfl *dwfl = parts_->dwfl;
+    GElf_Addr bias = 0;
+    parts_->module = dwfl != nullptr ? dwfl_report_offline(dwfl, "", file.c_str(), -1) : nullptr;
+    if (parts_->module == nullptr || dwfl_report_end(dwfl, nullptr, nullptr) != 0 ||
+        dwfl_module_getelf(parts_->module, &bias) == nullptr)
+        parts_->failed();
+    bias_ = bias;
+}
+
+CodeFile::~CodeFile() = default;
+
+const std::string &CodeFile::problem() const
+{
+    return parts_->problem;
+}
+
+std::string CodeFile::name(uint64_t address) const
+{
+    const std::string function = function_of(parts_->module, address + bias_);
+    return function.empty() ? "" : fmt::format("{} ({})", function, place_of(parts_->module, address + bias_));
+}
+
+uint64_t CodeFile::address_of(const std::string &function) const
+{
+    const int count = dwfl_module_getsymtab(parts_->module);
+    for (int i = 1; i < count; i++) {
+        GElf_Sym symbol{};
+        GElf_Addr address = 0;
+        const char *name = dwfl_module_getsym_info(parts_->module, i, &symbol, &address, nullptr, nullptr, nullptr);
+        if (name != nullptr && function == name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value != 0)
+            return address - bias_;
+    }
+    return 0;
 }
 
 } // namespace lab::who
