@@ -12,6 +12,7 @@
 #include "command/command.h"
 #include "command/experiment.h"
 #include "command/options.h"
+#include "inside/printable.h"
 
 namespace lab
 {
@@ -40,7 +41,7 @@ bool interrupted()
 
 int complain(int code, const std::string &message)
 {
-    fmt::print(stderr, "{}: {}\n", program_invocation_short_name, message);
+    fmt::print(stderr, "{}: {}\n", program_invocation_short_name, inside::printable(message));
     return code;
 }
 

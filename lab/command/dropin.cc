@@ -19,6 +19,7 @@
 
 #include "command/command.h"
 #include "command/options.h"
+#include "inside/printable.h"
 
 namespace lab
 {
@@ -179,9 +180,10 @@ int run(const DropinOptions &options)
         return complain(exit_usage, fmt::format("dropin: {}: {}", words[0], why));
     if (options.counters)
         setenv("DROPIN_COUNTERS", "1", 1);
-    fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", program.string(), folder.string());
+    fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", inside::printable(program.string()),
+               inside::printable(folder.string()));
     if (!why.empty())
-        fmt::print(stderr, "rtrcu: it may not run on these libraries: {}\n", why);
+        fmt::print(stderr, "rtrcu: it may not run on these libraries: {}\n", inside::printable(why));
     std::vector<char *> arguments;
     for (std::string &word : words)
         arguments.push_back(word.data());

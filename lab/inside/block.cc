@@ -6,6 +6,8 @@
 #include <cstring>
 #include <elf.h>
 
+#include "inside/printable.h"
+
 namespace lab::inside
 {
 namespace
@@ -136,7 +138,7 @@ std::vector<Copy> find_copies(const Memory &memory, const std::vector<Mapping> &
             headers[i].e_ident[EI_CLASS] != ELFCLASS64)
             continue;
         Copy copy;
-        copy.object = objects[i]->file;
+        copy.object = printable(objects[i]->file);
         look_at_object(memory, objects[i]->begin, headers[i], copy);
         // An object may be mapped once more, as a file that somebody reads.
         auto same = [&](const Copy &other) { return other.block == copy.block && other.problem == copy.problem; };
@@ -166,7 +168,7 @@ std::optional<Block> Block::read(const Memory &memory, const Copy &copy)
     block.first_domain = header.domain;
     block.seq_first = header.seq_first;
     block.seq_step = std::max<uint64_t>(header.seq_step, 1);
-    block.library = std::string(header.library, strnlen(header.library, sizeof(header.library)));
+    block.library = printable({header.library, strnlen(header.library, sizeof(header.library))});
     for (std::size_t i = 0; i < std::min<std::size_t>(header.tables, std::size(header.table)); i++) {
         const auto table = memory.value<Table>(header.table[i]);
         if (!table || table->count > most_fields)

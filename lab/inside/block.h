@@ -15,7 +15,7 @@ namespace lab::inside
 
 // A copy of the library in a process: the object that contains it, and where its block is.
 struct Copy {
-    std::string object;
+    std::string object; // as it may be shown
     uint64_t block = 0;
     bool is_private = false; // beside it there may be others, as in a Rust program
     std::string problem;     // why its note leads to no block

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inside/printable.h"
+
 namespace lab::inside
 {
 namespace
@@ -120,7 +122,7 @@ struct CoreMemory::Parts {
             elf_prpsinfo info;
             std::memcpy(&info, contents, sizeof(info));
             pid = info.pr_pid;
-            program = std::string(info.pr_fname, strnlen(info.pr_fname, sizeof(info.pr_fname)));
+            program = printable({info.pr_fname, strnlen(info.pr_fname, sizeof(info.pr_fname))});
         }
     }
     void read_notes(uint64_t at, uint64_t bytes)

@@ -12,6 +12,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "inside/printable.h"
+
 namespace lab::inside
 {
 
@@ -37,7 +39,7 @@ std::string Memory::text(uint64_t address, std::size_t most) const
             break;
         address += bytes;
     }
-    return text;
+    return printable(text);
 }
 
 void ProcessMemory::read(std::vector<Piece> &pieces) const

@@ -40,7 +40,7 @@ class Memory
     {
         return 0;
     }
-    // Up to `most` characters; shorter where it ends, or where the memory does.
+    // Up to `most` bytes, as they may be shown; shorter where it ends, or where the memory does.
     std::string text(uint64_t address, std::size_t most) const;
     template <class T> std::optional<T> value(uint64_t address) const
     {

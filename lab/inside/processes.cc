@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <unistd.h>
+
+#include "inside/printable.h"
 
 namespace lab::inside
 {
@@ -26,13 +29,11 @@ std::string proc(int pid, const std::string &file)
 // When it started, in ticks of the kernel: with the number it names a process for good.  0: it is not there.
 uint64_t start_of(int pid)
 {
-    std::ifstream file(proc(pid, "stat"));
-    std::string line;
-    std::getline(file, line);
-    const std::size_t behind = line.rfind(')');
+    const std::string stat = text_of_file(proc(pid, "stat"));
+    const std::size_t behind = stat.rfind(')');
     if (behind == std::string::npos)
         return 0;
-    std::istringstream words(line.substr(behind + 1));
+    std::istringstream words(stat.substr(behind + 1));
     std::string word;
     for (int i = 0; i < 20 && words >> word; i++)
         ;
@@ -54,12 +55,18 @@ std::vector<int> all_processes()
 
 } // namespace
 
+std::string text_of_file(const std::string &path)
+{
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::string name_of_thread(int pid, int thread)
 {
-    std::ifstream file(proc(pid, "task/" + std::to_string(thread) + "/comm"));
-    std::string name;
-    std::getline(file, name);
-    return name;
+    std::string name = text_of_file(proc(pid, "task/" + std::to_string(thread) + "/comm"));
+    if (!name.empty())
+        name.pop_back(); // the line's end, which is not the name's
+    return printable(name);
 }
 
 std::map<int, int> outer_ids(int pid)

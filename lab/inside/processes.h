@@ -26,7 +26,9 @@ struct Process {
     std::string problem; // why it could not be read, and what is needed
 };
 
-// As /proc has it; "" where there is none.
+// All of a file below /proc: where a name stands in it, the name may have line breaks.  "" where there is none.
+std::string text_of_file(const std::string &path);
+// As it may be shown; "" where there is none.
 std::string name_of_thread(int pid, int thread);
 // The thread ids of a process in a PID namespace of its own, as this one numbers them; empty where they are the same.
 std::map<int, int> outer_ids(int pid);

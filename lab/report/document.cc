@@ -14,6 +14,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "inside/printable.h"
 #include "measure/clock.h"
 
 namespace lab
@@ -102,9 +103,21 @@ void Document::curve(const Fields &curve)
     curves_->push_back(to_json(curve));
 }
 
-static bool write_json(const std::string &file_name, const Json &json, std::string &error)
+// Names of files, processes and machines come from outside; the writer takes valid UTF-8 alone.
+static Json printable(Json json)
+{
+    if (json.is_string())
+        return inside::printable(json.get_ref<const std::string &>());
+    if (json.is_structured())
+        for (Json &part : json)
+            part = printable(std::move(part));
+    return json;
+}
+
+static bool write_json(const std::string &file_name, const Json &given, std::string &error)
 {
     std::ofstream file(file_name);
+    const Json json = printable(given);
     file << json.dump(1) << '\n';
     file.close();
     if (!file)

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "inside/printable.h"
+
 namespace lab
 {
 
@@ -32,6 +34,8 @@ void Table::column(std::string title, Align align)
 void Table::row(std::vector<std::string> cells)
 {
     cells.resize(columns_.size());
+    for (std::string &cell : cells)
+        cell = inside::printable(cell);
     rows_.push_back(std::move(cells));
 }
 

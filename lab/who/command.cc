@@ -83,19 +83,11 @@ Target look_at_core(const std::string &file)
     return target;
 }
 
-std::string first_line(const std::string &name)
-{
-    std::ifstream file(name);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
 // What the kernel says that a thread does: "asleep in futex_wait_queue".
 std::string waits_in(int pid, int thread)
 {
     const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread);
-    const std::string stat = first_line(folder + "/stat"), where = first_line(folder + "/wchan");
+    const std::string stat = inside::text_of_file(folder + "/stat"), where = inside::text_of_file(folder + "/wchan");
     const std::size_t behind = stat.rfind(')');
     const char state = behind != std::string::npos && behind + 2 < stat.size() ? stat[behind + 2] : '?';
     const std::string in = where.empty() || where == "0" ? "" : " in " + where;

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "inside/printable.h"
+
 namespace lab::who
 {
 namespace
@@ -73,7 +75,7 @@ Stacks::~Stacks() = default;
 static std::string last_part(const char *path)
 {
     const std::string whole = path != nullptr ? path : "?";
-    return whole.substr(whole.rfind('/') + 1);
+    return inside::printable(whole.substr(whole.rfind('/') + 1));
 }
 
 // "file.c:34", or the name of the object.
@@ -93,7 +95,7 @@ static std::string function_of(Dwfl_Module *module, uint64_t address)
     GElf_Off offset = 0;
     GElf_Sym symbol{};
     const char *function = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    return function != nullptr ? fmt::format("{}+{:#x}", function, offset) : "";
+    return function != nullptr ? fmt::format("{}+{:#x}", inside::printable(function), offset) : "";
 }
 
 std::string Stacks::name(uint64_t address)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
 
-usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES SUBJECT...     The subjects have the library in several
-ways; ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, for which
-LIBRARIES are.
+usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES NAMES SUBJECT...     The subjects have the library in
+several ways; ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, for
+which LIBRARIES are; NAMES gives itself the names of its command line.
 """
 
 import json
@@ -384,7 +384,34 @@ def check_versions(rtrcu, archive):
         subject.end()
 
 
-def main(root, rtrcu, adopted, traced, dropin, libraries, *paths):
+def check_names(rtrcu, path):
+    """Bytes that are no text, and control characters, are shown escaped, and hide no other process."""
+    hostile = Subject(path, "cut in two: \u00e9\u00e9", b"a\x1b[2Jb", b"task \xff\n")  # the kernel keeps 15 bytes
+    broken = Subject(path, "two\nlines", "c\nd", "a-task")
+    said = "cut in two: \u00e9\\xc3"
+    rows = rows_of(rtrcu)
+    names = {(row["pid"], row["row"], row["process"], row.get("name")) for row in rows}
+    for name in ((hostile.pid, "domain", said, None), (broken.pid, "domain", "two\\x0alines", None),
+                 (hostile.pid, "thread", said, "a\\x1b[2Jb"), (hostile.pid, "task", said, "task \\xff\\x0a"),
+                 (broken.pid, "thread", "two\\x0alines", "c\\x0ad")):  # fmt: skip
+        expect(name in names, f"top --json: {name}", sorted(map(str, names)))
+    text = run(rtrcu, "top", "--prometheus")
+    for label in (said, "two\\x0alines"):
+        label = label.replace("\\", "\\\\")  # as that format escapes its own sign
+        expect(f'process="{label}"' in text, f"top --prometheus: {label}", text[:2000])
+    text = run(rtrcu, "top", "--once", "--interval", "0.2")
+    for line in (rf"^ *{hostile.pid}  {re.escape(said)}  +native", rf"^ *{broken.pid}  two\\x0alines  +native"):
+        expect(re.search(line, text, re.M), f"top --once: {line}", text)
+    text = run(rtrcu, "who", "--all", str(hostile.pid))
+    for part in (f"{hostile.pid} {said}, domain", '"a\\x1b[2Jb", inside', 'task "task \\xff\\x0a"'):
+        expect(part in text, f"who: {part}", text)
+    text = run(rtrcu, "dropin", "/not\x1b[2J/here", code=2)
+    expect("/not\\x1b[2J/here" in text, "dropin", text)
+    hostile.end()
+    broken.end()
+
+
+def main(root, rtrcu, adopted, traced, dropin, libraries, names, *paths):
     subjects = [Subject(path) for path in paths]
     busy = Subject(paths[0], "rounds")
     for subject in subjects:
@@ -398,6 +425,7 @@ def main(root, rtrcu, adopted, traced, dropin, libraries, *paths):
     check_dropin(rtrcu, dropin, libraries)
     check_namespace(rtrcu, paths[1], busy)
     check_versions(rtrcu, paths[1])
+    check_names(rtrcu, names)
     check_screen(root, rtrcu, subjects[0], busy, paths[1])
     for subject in subjects:
         subject.end()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Tables, numbers, charts and verdicts as text.
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,16 @@ TEST(Table, AlignsColumnsByWhatIsSeen)
                             "longer      7\n");
 }
 
+TEST(Table, EscapesWhatATerminalWouldObey)
+{
+    Table table;
+    table.column("name", Table::Align::left);
+    table.row({"a\x1b[2J\nb\xc3"});
+    EXPECT_EQ(table.text(), "name\n"
+                            "─────────────────\n"
+                            "a\\x1b[2J\\x0ab\\xc3\n");
+}
+
 TEST(Chart, ShowsASingleSampleAndTheAxis)
 {
     std::vector<uint64_t> values(10'000, 20'000);
@@ -66,4 +77,20 @@ TEST(Document, CarriesTheVerdicts)
     ASSERT_EQ(verdicts.size(), 2u);
     EXPECT_EQ(verdicts[0], (Json{{"outcome", "held"}, {"claim", "a claim"}, {"figures", "1 against 2"}}));
     EXPECT_EQ(verdicts[1]["outcome"], "FAILED");
+}
+
+TEST(Document, WritesNamesThatAreNoText)
+{
+    const std::string file = testing::TempDir() + "rtrcu_document_names.json";
+    Machine machine;
+    machine.cpu_model = "half \xc3";
+    Document document("made up", machine);
+    document.argument("target", std::string("two\nlines \xff"));
+    std::string error;
+    ASSERT_TRUE(document.write(file, error)) << error;
+    std::ifstream written(file);
+    const Json json = Json::parse(written);
+    EXPECT_EQ(json["machine"]["cpu_model"], "half \\xc3");
+    EXPECT_EQ(json["args"]["target"], "two\\x0alines \\xff");
+    std::remove(file.c_str());
 }

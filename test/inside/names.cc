@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names from other processes: any bytes may be in them, and what is shown of them is one line of valid text.
+ */
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "inside/printable.h"
+#include "inside/processes.h"
+#include "subject.h"
+
+namespace
+{
+
+using lab::inside::printable;
+using namespace std::string_literals;
+
+TEST(Printable, ValidTextStaysAsItIs)
+{
+    for (const char *text :
+         {"", "a-reader", "tab-free \\x41", "µs", "日本", "\xf0\x9f\x90\xa2", "\xc2\xa0", "\xf4\x8f\xbf\xbf"})
+        EXPECT_EQ(printable(text), text);
+}
+
+TEST(Printable, ControlCharactersAreEscaped)
+{
+    EXPECT_EQ(printable("two\nlines"), "two\\x0alines");
+    EXPECT_EQ(printable("\x1b[31mred"), "\\x1b[31mred");
+    EXPECT_EQ(printable("\t\r\x7f"), "\\x09\\x0d\\x7f");
+    EXPECT_EQ(printable("nul\0!"s), "nul\\x00!");
+    EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b") << "a control sequence in one character";
+}
+
+TEST(Printable, BytesThatAreNoTextAreEscaped)
+{
+    EXPECT_EQ(printable("cut \xc3"), "cut \\xc3");
+    EXPECT_EQ(printable("cut \xe6\x97!"), "cut \\xe6\\x97!");
+    EXPECT_EQ(printable("\xa9 alone"), "\\xa9 alone");
+    EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf") << "longer than it needs to be";
+    EXPECT_EQ(printable("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");
+    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
+    EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond the last character";
+    EXPECT_EQ(printable("\xff"), "\\xff");
+}
+
+const lab::inside::Process *process_of(const std::vector<lab::inside::Process> &all, int pid)
+{
+    auto is_it = [pid](const lab::inside::Process &process) { return process.pid == pid; };
+    const auto found = std::find_if(all.begin(), all.end(), is_it);
+    return found == all.end() ? nullptr : &*found;
+}
+
+/* A name has 15 bytes: the kernel cuts the second ü in two. */
+TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
+{
+    test::Subject subject({NAMES, "fünfzehn-byteü", "a\x1b[2Jb", "task \xff"});
+    lab::inside::Processes processes({});
+    const auto all = processes.look();
+    const auto *process = process_of(all, subject.pid);
+    ASSERT_NE(process, nullptr);
+    EXPECT_EQ(process->name, "fünfzehn-byte\\xc3");
+    ASSERT_EQ(process->copies.size(), 1u);
+    ASSERT_EQ(process->copies[0].domains.size(), 1u);
+    const auto &domain = process->copies[0].domains[0];
+    auto is_reader = [](const lab::inside::Thread &thread) { return thread.name == "a\\x1b[2Jb"; };
+    EXPECT_EQ(std::count_if(domain.threads.begin(), domain.threads.end(), is_reader), 1);
+    ASSERT_EQ(domain.tasks.size(), 1u);
+    EXPECT_EQ(domain.tasks[0].name, "task \\xff");
+}
+
+TEST(Names, ALineBreakHidesNoProcess)
+{
+    for (const char *name : {"two\nlines", "\n", ") R 1\n"}) {
+        test::Subject subject({NAMES, name, "a\nb", "c\nd"});
+        lab::inside::Processes processes({});
+        const auto all = processes.look();
+        const auto *process = process_of(all, subject.pid);
+        ASSERT_NE(process, nullptr) << name;
+        EXPECT_EQ(process->name, printable(name));
+    }
+}
+
+} // namespace
