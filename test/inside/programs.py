@@ -400,7 +400,7 @@ def check_names(rtrcu, path):
         label = label.replace("\\", "\\\\")  # as that format escapes its own sign
         expect(f'process="{label}"' in text, f"top --prometheus: {label}", text[:2000])
     text = run(rtrcu, "top", "--once", "--interval", "0.2")
-    for line in (rf"^ *{hostile.pid}  {re.escape(said)}  +native", rf"^ *{broken.pid}  two\\x0alines  +native"):
+    for line in (rf"^ *{hostile.pid} +{re.escape(said)} +native", rf"^ *{broken.pid} +two\\x0alines +native"):
         expect(re.search(line, text, re.M), f"top --once: {line}", text)
     text = run(rtrcu, "who", "--all", str(hostile.pid))
     for part in (f"{hostile.pid} {said}, domain", '"a\\x1b[2Jb", inside', 'task "task \\xff\\x0a"'):
