@@ -133,7 +133,12 @@ void VariantProcess::set_up()
     record_->batches.touch();
     record_->callbacks_a_gp.touch();
     (void)cycles_per_ns();
-    loop_ = std::make_unique<DeadlineLoop>(peer, *workload_, *record_);
+    const bool explained = options_.late_from_ns > 0 && variant_.part != Part::console;
+    if (explained) {
+        record_->late.touch();
+        record_->wakes.touch();
+    }
+    loop_ = std::make_unique<DeadlineLoop>(peer, *workload_, *record_, explained ? options_.late_from_ns : 0);
     // From here on this thread is the loop; what the back-end made before may run anywhere.
     pin_to_cpus({options_.loop_cpu});
 }

@@ -25,6 +25,7 @@ struct ChildOptions {
     bool keep_awake = true;
     int64_t reader_section_ns = 10'000'000;
     int64_t thread_period_ns = 1'000'000;
+    int64_t late_from_ns = 0; // samples later than this are recorded with what delayed them; 0: none are
 };
 
 class VariantProcess

@@ -28,6 +28,8 @@ void Latency::declare(Options &options)
     options.number("--work-us", work_us_, "length of one event of work", 1, 10'000);
     options.number("--probe-us", probe_us_, "period of the deadline probe", 20, 100'000);
     options.number("--reader-ms", reader_ms_, "length of the long reader's sections", 0, 1'000);
+    options.flag("--why", why_, "for each late sample, what delayed it, as a table of causes");
+    options.number("--late-us", late_us_, "with --why: lateness from which a sample is late", 1, 100'000);
     options.text("--out", out, "directory for latency.html");
 }
 
@@ -48,6 +50,7 @@ void Latency::prepare()
     child_.route = route_parameters(raised_threshold_);
     child_.reader_section_ns = static_cast<int64_t>(reader_ms_ * 1e6);
     child_.keep_awake = !let_sleep_;
+    child_.late_from_ns = why_ ? static_cast<int64_t>(late_us_ * 1000) : 0;
     input_options_.seed = common.seed;
     if (common.quick) {
         input_options_.max_tree_entries = 20'000;

@@ -14,6 +14,7 @@
 #include "latency/plan.h"
 #include "latency/rows.h"
 #include "latency/table1.h"
+#include "latency/why.h"
 #include "workload/inputs.h"
 
 namespace lab::latency
@@ -88,18 +89,20 @@ class Latency : public Experiment
     std::vector<Row> make_rows() const;
     std::vector<Table1Row> make_table1() const;
     std::vector<ConsoleRow> make_console() const;
+    std::vector<LateSummary> make_summaries() const;
     Samples inline_shares() const;
     void print_rows() const;
     void print_table1() const;
     void print_interrupting() const;
     void print_console() const;
+    void print_why() const;
     void print_densities() const;
 
     PlanOptions wanted_;
     InputOptions input_options_;
     std::vector<std::string> set_;
-    bool other_ = false, raised_threshold_ = false, let_sleep_ = false;
-    double work_us_ = 40, probe_us_ = 200, reader_ms_ = 10;
+    bool other_ = false, raised_threshold_ = false, let_sleep_ = false, why_ = false;
+    double work_us_ = 40, probe_us_ = 200, reader_ms_ = 10, late_us_ = late_default_us;
 
     Inputs inputs_;
     std::vector<std::string> notes_;

@@ -45,6 +45,16 @@ std::vector<ConsoleRow> Latency::make_console() const
     return rows;
 }
 
+std::vector<LateSummary> Latency::make_summaries() const
+{
+    std::vector<LateSummary> summaries;
+    const double interrupt_ns = scaled(Samples(interrupts_).quantile_of_few(0.5)).value_or(0);
+    for (const Process &process : processes_)
+        if (why_ && has_rounds(process) && process->variant().part != Part::console)
+            summaries.push_back(summarize(process->variant(), process->record(), interrupt_ns, work_us_ * 1000));
+    return summaries;
+}
+
 Samples Latency::inline_shares() const
 {
     std::vector<uint64_t> all;
@@ -116,6 +126,13 @@ void Latency::print_console() const
         fmt::print("A loop above {:.0f} % saturates its CPU: {}\n\n", 100 * saturated, saturated_text);
 }
 
+void Latency::print_why() const
+{
+    const std::vector<LateSummary> summaries = make_summaries();
+    if (!summaries.empty())
+        fmt::print("{}\n", why_text(summaries, late_us_));
+}
+
 void Latency::print_densities() const
 {
     std::vector<Strip> strips;
@@ -133,6 +150,7 @@ void Latency::print_results()
     print_table1();
     print_interrupting();
     print_console();
+    print_why();
     print_densities();
     fmt::print("\npolicies:\n");
     for (const PolicyRow &policy : policy_table())
@@ -154,8 +172,8 @@ std::vector<std::string> Latency::left_out() const
 Verdicts Latency::judge(bool times)
 {
     Verdicts verdicts = judge_latency({make_rows(), inline_shares(), times});
-    for (const Verdicts &more :
-         {judge_table1(make_table1(), times), judge_interrupting(interrupting_), judge_console(make_console(), times)})
+    for (const Verdicts &more : {judge_table1(make_table1(), times), judge_interrupting(interrupting_),
+                                 judge_console(make_console(), times), judge_why(make_summaries(), times)})
         verdicts.insert(verdicts.end(), more.begin(), more.end());
     return verdicts;
 }
@@ -182,6 +200,11 @@ void Latency::fill(Document &document)
     add_list(document, "table1", make_table1());
     add_list(document, "console", make_console());
     add_list(document, "interrupting_updater", interrupting_);
+    if (const std::vector<LateSummary> summaries = make_summaries(); !summaries.empty()) {
+        document.argument("late_us", late_us_);
+        add_list(document, "why", make_why_rows(summaries));
+        document.json()["why_instrument"] = to_json(make_instrument_row(summaries));
+    }
     for (const Process &process : processes_)
         if (is_row(process))
             document.curve(make_curve(process->variant(), process->record()));

@@ -2,6 +2,8 @@
 // The callback meter's slow halves.
 #include "measure/callback_meter.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 namespace lab
@@ -98,8 +100,12 @@ void CallbackMeter::begins_elsewhere()
     static thread_local uint64_t begun = 0;
     static thread_local Stamp last;
     invoked_elsewhere_.fetch_add(1, std::memory_order_relaxed);
-    if ((begun++ & (callback_stamp_stride - 1)) == 0)
-        last.next(cycles_now(), begun, *this);
+    if ((begun++ & (callback_stamp_stride - 1)) != 0)
+        return;
+    last.next(cycles_now(), begun, *this);
+    const int watched = watched_cpu_.load(std::memory_order_relaxed);
+    if (watched >= 0 && sched_getcpu() == watched)
+        invoked_on_watched_.fetch_add(callback_stamp_stride, std::memory_order_relaxed);
 }
 
 double CallbackMeter::callback_ns() const

@@ -71,6 +71,16 @@ class CallbackMeter
     {
         return invoked_loop_.load(std::memory_order_relaxed);
     }
+    // Of those that other threads ran, how many ran on a CPU that was named by watch_cpu(): by every fourth of each
+    // thread.
+    void watch_cpu(int cpu)
+    {
+        watched_cpu_.store(cpu, std::memory_order_relaxed);
+    }
+    uint64_t invoked_on_watched_cpu() const
+    {
+        return invoked_on_watched_.load(std::memory_order_relaxed);
+    }
     // Mean time of a callback, from stamps that follow each other without a break; 0 when there was none.
     double callback_ns() const;
     void reset_callback_ns();
@@ -123,6 +133,8 @@ class CallbackMeter
 
     // Any thread.
     std::atomic<uint64_t> invoked_elsewhere_{0};
+    std::atomic<int> watched_cpu_{-1};
+    std::atomic<uint64_t> invoked_on_watched_{0};
     std::atomic<uint64_t> timed_cycles_{0};
     std::atomic<uint64_t> timed_callbacks_{0};
 };

@@ -42,9 +42,10 @@ static uint32_t to_u32(int64_t value)
     return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, UINT32_MAX));
 }
 
-DeadlineLoop::DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record)
-    : peer_(peer), workload_(workload), record_(record), epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      probe_timer_(make_timer(epoll_)), work_timer_(make_timer(epoll_))
+DeadlineLoop::DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record, int64_t late_from_ns)
+    : peer_(peer), workload_(workload), record_(record),
+      witness_(late_from_ns > 0 ? std::make_unique<LateWitness>(late_from_ns, record) : nullptr),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)), probe_timer_(make_timer(epoll_)), work_timer_(make_timer(epoll_))
 {
 }
 
@@ -73,7 +74,9 @@ DeadlineLoop::Mark DeadlineLoop::mark() const
             operations_,
             callback_meter.invoked(),
             callback_meter.invoked_on_loop(),
-            workload_.dropped()};
+            workload_.dropped(),
+            witness_ ? witness_->readings() : 0,
+            witness_ ? witness_->readings_ns() : 0};
 }
 
 void DeadlineLoop::find_helpers()
@@ -106,6 +109,8 @@ void DeadlineLoop::add_round(const Mark &begin)
     sum.callbacks += round.callbacks;
     sum.callbacks_on_loop += end.callbacks_on_loop - begin.callbacks_on_loop;
     sum.dropped += end.dropped - begin.dropped;
+    sum.witness_readings += end.witness_readings - begin.witness_readings;
+    sum.witness_ns += end.witness_ns - begin.witness_ns;
     sum.callback_ns = callback_meter.callback_ns();
     sum.backlog_end = round.backlog_end;
 }
@@ -118,6 +123,8 @@ bool DeadlineLoop::run(const LoopParameters &parameters, int64_t begin_ns, const
         return false;
     record_.sum().fifo = parameters.fifo;
     callback_meter.attach_loop();
+    if (witness_)
+        callback_meter.watch_cpu(parameters.cpu);
     take_turns(parameters, begin_ns);
     callback_meter.detach_loop();
     if (parameters.fifo)
@@ -133,6 +140,8 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
     backlog_max_ = 0;
     pending_events_ = 0;
     last_late_ = {};
+    if (witness_)
+        witness_->round_begins();
     const int64_t end_ns = measure_from_ns_ + parameters.measure_ns;
     timers_ = {parameters.probe_period_ns, begin_ns + parameters.work_period_ns / 3, parameters.work_period_ns};
     arm(probe_timer_, begin_ns, parameters.probe_period_ns);
@@ -149,6 +158,8 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
             (events[i].data.fd == probe_timer_ ? probe : work) = true;
         if (probe)
             serve_probe(parameters.probe_period_ns);
+        if (witness_)
+            witness_->turn_begins(now_ns());
         if (!measuring && next_due_ns_ >= measure_from_ns_) {
             measuring = true;
             begin = mark();
@@ -157,6 +168,8 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
         run_callbacks();
         if (pending_events_ == 0)
             peer_.offline();
+        if (witness_)
+            witness_->turn_ends(next_due_ns_, pending_events_ == 0);
     }
     peer_.offline();
     if (measuring)
@@ -174,7 +187,7 @@ void DeadlineLoop::serve_probe(int64_t period_ns)
     for (; next_due_ns_ <= now; next_due_ns_ += period_ns) {
         if (next_due_ns_ < measure_from_ns_)
             continue;
-        record_due(now - next_due_ns_, next_due_ns_);
+        record_due(now, next_due_ns_);
         last_late_.late_callbacks = 0; // counted for the first due time that they passed
     }
     last_late_ = {};
@@ -182,9 +195,9 @@ void DeadlineLoop::serve_probe(int64_t period_ns)
         note_backlog();
 }
 
-void DeadlineLoop::record_due(int64_t late_ns, int64_t due_ns)
+void DeadlineLoop::record_due(int64_t now, int64_t due_ns)
 {
-    ProbeSample sample{to_u32(late_ns), 0, 0, 0, 0};
+    ProbeSample sample{to_u32(now - due_ns), 0, 0, 0, 0};
     const BatchRecord &batch = last_late_;
     if (batch.late_ns != 0 && batch.end_ns > due_ns) {
         int64_t overrun = batch.end_ns - std::max(due_ns, batch.begin_ns);
@@ -196,6 +209,8 @@ void DeadlineLoop::record_due(int64_t late_ns, int64_t due_ns)
         sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }
     record_.loop.push(sample);
+    if (witness_)
+        witness_->sample(sample, due_ns, now, timers_);
 }
 
 void DeadlineLoop::serve_work(const LoopParameters &parameters, bool arrived)
@@ -210,7 +225,10 @@ void DeadlineLoop::serve_work(const LoopParameters &parameters, bool arrived)
     if (pending_events_ == 0)
         return;
     pending_events_--;
+    const int64_t begin_ns = witness_ ? now_ns() : 0;
     workload_.serve(parameters.operations_an_event);
+    if (witness_)
+        witness_->worked(begin_ns, now_ns());
     operations_ += parameters.operations_an_event;
 }
 
@@ -220,6 +238,8 @@ void DeadlineLoop::run_callbacks()
     callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn, timers_);
     peer_.turn(next_due_ns_);
     BatchRecord batch = callback_meter.end_call(next_due_ns_);
+    if (witness_)
+        witness_->called(batch.begin_ns, batch.end_ns);
     if (batch.callbacks != 0 && next_due_ns_ >= measure_from_ns_)
         record_.batches.push(to_u32(static_cast<int64_t>(batch.callbacks)));
     if (batch.late_callbacks != 0 && batch.late_ns > last_late_.late_ns)

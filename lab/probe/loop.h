@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "measure/callback_meter.h"
 #include "peer/peer.h"
 #include "probe/record.h"
+#include "probe/witness.h"
 #include "workload/workload.h"
 
 namespace lab
@@ -32,7 +34,8 @@ struct LoopParameters {
 class DeadlineLoop
 {
   public:
-    DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record);
+    // `late_from_ns`: samples later than this are recorded with what delayed them; 0: none are.
+    DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record, int64_t late_from_ns = 0);
     ~DeadlineLoop();
     DeadlineLoop(const DeadlineLoop &) = delete;
     DeadlineLoop &operator=(const DeadlineLoop &) = delete;
@@ -47,6 +50,7 @@ class DeadlineLoop
     struct Mark {
         int64_t wall_ns, loop_cpu_ns, process_cpu_ns, helper_cpu_ns;
         uint64_t operations, callbacks, callbacks_on_loop, dropped;
+        uint64_t witness_readings, witness_ns;
     };
     Mark mark() const;
     void find_helpers();
@@ -54,7 +58,7 @@ class DeadlineLoop
     void arm(int timer, int64_t first_ns, int64_t period_ns);
     void take_turns(const LoopParameters &parameters, int64_t begin_ns);
     void serve_probe(int64_t period_ns);
-    void record_due(int64_t late_ns, int64_t due_ns);
+    void record_due(int64_t now, int64_t due_ns);
     void serve_work(const LoopParameters &parameters, bool arrived);
     void run_callbacks();
     void note_backlog();
@@ -62,6 +66,7 @@ class DeadlineLoop
     const Peer &peer_;
     Workload &workload_;
     VariantRecord &record_;
+    const std::unique_ptr<LateWitness> witness_; // or none
     int epoll_, probe_timer_, work_timer_;
 
     // One round's state.

@@ -18,6 +18,21 @@ struct ProbeSample {
     uint32_t share_ns; // of the overrun, the callbacks' own share: measure/late_share.h
 };
 
+// A sample of the loop's probe that was late, and what was counted meanwhile: probe/witness.h.
+struct LateSample {
+    uint32_t late_ns;
+    uint32_t own_ns;            // the callbacks' own share, as in ProbeSample
+    uint32_t work_ns, calls_ns; // of the lateness: in the loop's own work, in the call that may run callbacks
+    uint32_t stolen_ns;         // on a CPU that the host did not run
+    uint32_t waited_ns;         // runnable without running
+    uint32_t blocked_ns;        // off the CPU inside a turn
+    uint32_t faults, major_faults;
+    uint32_t involuntary;         // switches
+    uint32_t interrupts;          // of the loop's timers
+    uint32_t callbacks_elsewhere; // begun on the loop's CPU by other threads
+    bool asleep;                  // the loop slept when the probe was due
+};
+
 struct BacklogSample {
     uint32_t at_ms; // measured time of this variant
     uint32_t backlog;
@@ -59,13 +74,17 @@ struct Totals {
     // The library's own counters over the measured time.
     uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, direct, direct_refused;
     bool fifo; // the loop ran as SCHED_FIFO
+    // Of the witness of late samples.
+    uint64_t witness_readings, witness_ns; // and what they took
+    uint64_t fault_ns;                     // a page fault without I/O
+    bool stolen_is_known, waiting_is_known;
 };
 
 struct VariantRecord {
     static constexpr std::size_t rounds_max = 4096;
     explicit VariantRecord(std::size_t samples, std::size_t milliseconds)
         : loop(samples), thread(milliseconds), backlog(milliseconds), callbacks_a_gp(samples), batches(samples),
-          invocations(rounds_max), rounds(rounds_max), totals(1)
+          invocations(rounds_max), rounds(rounds_max), late(samples), wakes(samples), totals(1)
     {
         totals.push(Totals{});
     }
@@ -85,6 +104,8 @@ struct VariantRecord {
     SharedArray<uint32_t> batches; // callbacks of each call that ran any
     SharedArray<InvocationSample> invocations;
     SharedArray<RoundSample> rounds;
+    SharedArray<LateSample> late; // of the witness; empty without one
+    SharedArray<uint32_t> wakes;  // lateness of each sample that found the loop asleep, ns; the same
     SharedArray<Totals> totals;
 };
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// `rtrcu latency --why`: the cause of each late sample, with its share of the lateness.
+//
+// The paper of 2004 works "on tools to help identify the remaining problematic components"; the patch of 2004 blames
+// consecutive interrupts.  Shares are given in the order of the causes below, each at most what is left of the
+// lateness: first what the kernel and the callback meter measured, then what is a count times a usual time.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "latency/plan.h"
+#include "probe/record.h"
+#include "report/row.h"
+#include "report/verdict.h"
+
+namespace lab::latency
+{
+
+constexpr double late_default_us = 50;
+// Readings of two clocks differ by as much without a cause: a smaller share does not count as one.
+constexpr uint32_t share_least_ns = 2000;
+// At most what the instrument may take of the loop's time.
+constexpr double instrument_bar = 0.05;
+// Fewer late samples than this show nothing.
+constexpr uint64_t late_least = 30;
+// The share of all lateness that the causes must explain, and how many samples callbacks may be the main cause of.
+constexpr double explained_bar = 0.9, callbacks_main_bar = 1e-4;
+
+enum class Cause {
+    stolen,              // by the host: on a CPU that did not run
+    callbacks_elsewhere, // ready to run, while other threads ran callbacks on the loop's CPU
+    switches,            // preempted by another thread
+    waiting,             // ready to run after a wake-up, while another thread ran
+    lock,                // asleep inside a turn without a page to wait for
+    faults,
+    callbacks,  // the loop's own
+    interrupts, // of the loop's timers
+    library,    // the rest of the call that runs callbacks
+    work,       // the loop's own event of work
+    wake_up,    // the loop slept: timer interrupt and wake-up, as usual
+    not_explained,
+};
+constexpr std::size_t cause_count = static_cast<std::size_t>(Cause::not_explained) + 1;
+const char *cause_name(Cause cause);
+
+// What is usual, nanoseconds.
+struct UsualTimes {
+    double interrupt_ns = 0, fault_ns = 0, callback_ns = 0, wake_ns = 0, work_ns = 0;
+};
+using Shares = std::array<uint32_t, cause_count>; // nanoseconds, together the lateness
+
+Shares explain(const LateSample &sample, const UsualTimes &usual);
+
+// The late samples of a variant.
+struct LateSummary {
+    std::string label, workload, policy;
+    bool fifo = true;
+    uint64_t samples = 0; // late or not
+    std::vector<Shares> late;
+    uint64_t several_interrupts = 0; // late, not mainly by callbacks, with two timer interrupts or more
+    uint64_t others = 0;             // late, not mainly by callbacks
+    uint64_t readings = 0, readings_ns = 0, wall_ns = 0;
+    bool stolen_is_known = true, waiting_is_known = true;
+};
+LateSummary summarize(const Variant &variant, const VariantRecord &record, double interrupt_ns, double work_ns);
+Cause main_cause(const Shares &shares);
+
+struct WhyRow : Fields {
+    Text label{*this, nullptr, {0, "workload, policy"}};
+    Text workload{*this, "workload"}, policy{*this, "policy"};
+    Text cause{*this, "cause", {0, "cause"}};
+    Count samples{*this, "samples"};
+    Count late{*this, "late", {0, "late"}};
+    Count with_cause{*this, "late_with_cause", {0, "with it"}}; // a share of share_least_ns or more
+    Count main{*this, "late_mainly", {0, "mainly"}};            // the largest share
+    Number share_us_p50{*this, "share_us_p50", {0, "share p50"}};
+    Number share_us_max{*this, "share_us_max", {0, "max"}};
+    Number of_lateness{*this, "of_lateness", {0, "of all", "{:.1f} %", 100}};
+};
+
+struct InstrumentRow : Fields {
+    Count readings{*this, "readings"};
+    Number reading_ns{*this, "reading_ns"};
+    Number of_loop_time{*this, "of_loop_time"}; // of wall time
+    Flag stolen_is_known{*this, "stolen_is_known"}, waiting_is_known{*this, "waiting_is_known"};
+};
+
+// A row for each cause of a variant that has a sample, and for "not explained" always.
+std::vector<WhyRow> make_why_rows(const std::vector<LateSummary> &variants);
+InstrumentRow make_instrument_row(const std::vector<LateSummary> &variants);
+std::string why_text(const std::vector<LateSummary> &variants, double late_us);
+
+Verdicts judge_why(const std::vector<LateSummary> &variants, bool judge_times);
+
+} // namespace lab::latency
