@@ -27,6 +27,19 @@ void Experiment::need_realtime(const std::string &why) const
                       ": run as root, give the program CAP_SYS_NICE, or raise the rtprio limit (ulimit -r 20)");
 }
 
+int64_t Experiment::end_of_turns_ns(double ending_s) const
+{
+    if (!common.quick)
+        return 0;
+    const double limit_s = std::max(quick_limit_s, common.seconds);
+    return began_ns + static_cast<int64_t>((limit_s - ending_s) * 1e9);
+}
+
+static bool fits(const Rounds &rounds, const Turn &turn)
+{
+    return rounds.end_ns == 0 || now_ns() + static_cast<int64_t>(turn.seconds * 1e9) <= rounds.end_ns;
+}
+
 static bool takes_part(const Turn &turn, unsigned round)
 {
     return round % turn.every == 0;
@@ -63,8 +76,12 @@ bool play(Rounds &rounds, const std::vector<Turn> &turns)
                                   ? turn.what
                                   : fmt::format("round {} of {}, {}", round + 1, rounds.planned, turn.what));
             done += turn.seconds;
-            if (turn.error->empty())
+            if (!turn.error->empty())
+                continue;
+            if (fits(rounds, turn))
                 turn.run(round);
+            else
+                rounds.skipped++;
         }
         rounds.done = round + 1;
     }
@@ -110,6 +127,7 @@ static void need_page_writable(const std::string &directory, const char *name)
 
 int run_experiment(Experiment &experiment, const char *name)
 {
+    experiment.began_ns = now_ns();
     experiment.machine = read_machine();
     need_writable(experiment.common.json);
     need_page_writable(experiment.out, name);

@@ -20,6 +20,9 @@
 namespace lab
 {
 
+// A quick run ends in so many seconds, or in those that --seconds names where these are more.
+constexpr double quick_limit_s = 20;
+
 // Why a run would mean nothing, and what to do: exit code 2.
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -31,6 +34,7 @@ class Experiment
     CommonOptions common;
     Machine machine;
     std::string out = "out"; // where the page goes; empty: there is none
+    int64_t began_ns = 0;
 
     virtual ~Experiment() = default;
     virtual void declare(Options &options) = 0;
@@ -52,6 +56,8 @@ class Experiment
     // Refuse where there are fewer CPUs or no real-time permission; `why` says what would be missing.
     void need_two_cpus(const std::string &why) const;
     void need_realtime(const std::string &why) const;
+    // When turns must have ended so that a quick run ends in its time; 0: never.  `ending_s`: what it needs after them.
+    int64_t end_of_turns_ns(double ending_s) const;
     double seconds_or(double quick, double full) const
     {
         return common.seconds > 0 ? common.seconds : common.quick ? quick : full;
@@ -73,6 +79,8 @@ struct Rounds {
     uint64_t seed = 1;
     double seconds = 0; // a busy machine gets fewer rounds, to stay near this; 0: it gets all
     unsigned done = 0;
+    int64_t end_ns = 0;   // no turn begins that would end later; 0: all begin
+    unsigned skipped = 0; // turns for which no time was left
 };
 
 // Round by round, every variant once, in an order that the seed decides anew each time: what the machine does meanwhile

@@ -52,6 +52,30 @@ std::string text_of(const Compared &compared)
                        change_text(compared.ratio, compared.after_rounds.size()));
 }
 
+// How much a comparison by samples of the profile rests on.
+struct Evidence {
+    double samples = 0;
+    bool enough() const
+    {
+        return samples >= samples_to_judge;
+    }
+    // Empty where they are enough.
+    std::string text(const char *where) const
+    {
+        return enough() ? ""
+                        : fmt::format("; {} samples in {} of the {} that it needs", whole(samples), where,
+                                      whole(samples_to_judge));
+    }
+};
+
+// The lesser number of the two rows; 0 where a row or its number is missing.
+Evidence evidence_of(const Compared &compared, Count Row::*samples)
+{
+    if (compared.before == nullptr || compared.after == nullptr)
+        return {};
+    return {std::min((compared.before->*samples).value_or(0), (compared.after->*samples).value_or(0))};
+}
+
 std::string cpu_text(const CheckInput &input, const char *environment, const std::string &base,
                      const std::string &engine)
 {
@@ -68,29 +92,60 @@ void judge_cpu(const CheckInput &input, const char *environment, const char *cla
                                     cpu_text(input, environment, base_one_lock, "kthread"))});
 }
 
-// Counts, which are judged in every run: the same work was done, and callbacks ran.
-void judge_work(const CheckInput &input, Verdicts &verdicts)
+std::vector<const Row *> frequent_rows(const CheckInput &input)
 {
-    double least = 1, most = 0;
-    bool invoked = true, any = false;
-    std::vector<std::string> counts;
-    for (const Row &row : input.rows) {
-        if (row.environment != frequent || !row.misses_per_packet)
-            continue;
-        any = true;
-        least = std::min(least, *row.misses_per_packet);
-        most = std::max(most, *row.misses_per_packet);
-        invoked = invoked && (!row.callbacks_per_s || *row.callbacks_per_s > 0);
-        if (row.callbacks_per_s)
-            counts.push_back(fmt::format("{} {}", row.label, number(row.callbacks_per_s)));
+    std::vector<const Row *> rows;
+    for (const Row &row : input.rows)
+        if (row.environment == frequent)
+            rows.push_back(&row);
+    return rows;
+}
+
+// Counts, which are judged in every run: the same work was done.
+void judge_same_work(const CheckInput &input, Verdicts &verdicts)
+{
+    const std::string claim = "all variants did the same work: misses a packet, updates frequent";
+    const std::vector<const Row *> rows = frequent_rows(input);
+    double least = 1, most = 0, misses = misses_to_judge;
+    for (const Row *row : rows) {
+        misses = std::min(misses, row->misses.value_or(0));
+        least = std::min(least, row->misses_per_packet.value_or(0));
+        most = std::max(most, row->misses_per_packet.value_or(0));
     }
-    if (!any)
-        return;
-    verdicts.push_back({judged(true, most <= least * same_work_within),
-                        "all variants did the same work: misses a packet, updates frequent",
-                        fmt::format("{:.4f} to {:.4f}", least, most)});
-    verdicts.push_back({judged(true, invoked), "every engine invoked callbacks while it was measured",
-                        fmt::format("{} a second", fmt::join(counts, ", "))});
+    if (rows.size() < 2)
+        verdicts.push_back(
+            {Outcome::not_judged, claim, fmt::format("{} variants of the 2 that it needs", rows.size())});
+    else if (misses < misses_to_judge)
+        verdicts.push_back(
+            {Outcome::not_judged, claim,
+             fmt::format("{} misses of the {} that each variant needs", whole(misses), whole(misses_to_judge))});
+    else
+        verdicts.push_back(
+            {judged(true, most <= least * same_work_within), claim, fmt::format("{:.4f} to {:.4f}", least, most)});
+}
+
+// And callbacks ran, where entries were deleted.
+void judge_invoked(const CheckInput &input, Verdicts &verdicts)
+{
+    bool invoked = true;
+    std::vector<std::string> counts, idle;
+    for (const Row *row : frequent_rows(input)) {
+        if (!row->callbacks_per_s)
+            continue;
+        if (row->deleted.value_or(0) == 0) {
+            idle.push_back(row->label);
+            continue;
+        }
+        invoked = invoked && *row->callbacks_per_s > 0;
+        counts.push_back(fmt::format("{} {}", row->label, number(row->callbacks_per_s)));
+    }
+    std::string figures = fmt::format("{} engines", counts.size());
+    if (!counts.empty())
+        figures += fmt::format(": {} a second", fmt::join(counts, ", "));
+    if (!idle.empty())
+        figures += fmt::format("; 0 entries deleted by {}", fmt::join(idle, ", "));
+    verdicts.push_back({judged(!counts.empty() && (idle.empty() || !invoked), invoked),
+                        "every engine invoked callbacks while it was measured", figures});
 }
 
 // "base 4,486, rcu_ltimer 2,045, ...": the published sums.
@@ -105,11 +160,12 @@ std::string published_text(const char *environment)
 void conclude_updates_more_than_rare(const CheckInput &input, Verdicts &verdicts)
 {
     const Compared net = compare(input, frequent, base_counted_chains, "ltimer", &RoundFigures::document_ns);
+    const Evidence evidence = evidence_of(net, &Row::document_samples);
     verdicts.push_back(
-        {judge_less(net.ratio, input.judge_times),
+        {judge_less(net.ratio, input.judge_times && evidence.enough()),
          "1. RCU can pay although updates are frequent: ltimer's look-up and RCU work take less than "
          "base's look-up",
-         fmt::format("{}; CPU a packet: {}; 2002: {}", text_of(net),
+         fmt::format("{}{}; CPU a packet: {}; 2002: {}", text_of(net), evidence.text("look-up and RCU work"),
                      cpu_text(input, frequent, base_counted_chains, "ltimer"), published_text(frequent))});
 }
 
@@ -123,10 +179,11 @@ void conclude_rare(const CheckInput &input, Verdicts &verdicts)
         if (engine.label == std::string(base_counted_chains))
             continue;
         const Compared net = compare(input, rare, base_counted_chains, engine.label, &RoundFigures::document_ns);
+        const Evidence evidence = evidence_of(net, &Row::document_samples);
         engines++;
-        known = known && net.ratio;
+        known = known && net.ratio && evidence.enough();
         ahead += judge_less(net.ratio, true) == Outcome::held ? 1 : 0;
-        figures.push_back(fmt::format("{} {}", engine.label, text_of(net)));
+        figures.push_back(fmt::format("{} {}{}", engine.label, text_of(net), evidence.text("look-up and RCU work")));
     }
     verdicts.push_back(
         {judged(input.judge_times && known, 2 * ahead > engines, Outcome::not_reproduced),
@@ -138,29 +195,27 @@ void conclude_global_queue(const CheckInput &input, const char *where, const cha
                            Verdicts &verdicts)
 {
     const Compared cost = compare(input, frequent, own_queues, global_queue, &RoundFigures::rcu_ns);
-    verdicts.push_back({judge_more(cost.ratio, input.judge_times),
-                        fmt::format("3. global queues are out: poll with its global queue costs more than poll with "
-                                    "a queue for each thread, {}",
-                                    where),
-                        fmt::format("RCU work a packet: {}; CPU a packet: {}; 2002: rcu_poll 10,408 ticks, not "
-                                    "measured with queues of the CPUs",
-                                    text_of(cost), cpu_text(input, frequent, own_queues, global_queue))});
+    const Evidence evidence = evidence_of(cost, &Row::rcu_samples);
+    verdicts.push_back(
+        {judge_more(cost.ratio, input.judge_times && evidence.enough()),
+         fmt::format("3. global queues are out: poll with its global queue costs more than poll with "
+                     "a queue for each thread, {}",
+                     where),
+         fmt::format("RCU work a packet: {}{}; CPU a packet: {}; 2002: rcu_poll 10,408 ticks, not "
+                     "measured with queues of the CPUs",
+                     text_of(cost), evidence.text("RCU work"), cpu_text(input, frequent, own_queues, global_queue))});
 }
 
 void conclude_global_counter(const CheckInput &input, Verdicts &verdicts)
 {
     const Compared cost = compare(input, frequent, "sched", "sched/global counter", &RoundFigures::call_rcu_ns);
-    double samples = 0;
-    if (cost.before != nullptr && cost.after != nullptr)
-        samples = std::min(cost.before->call_rcu_samples.value_or(0), cost.after->call_rcu_samples.value_or(0));
-    const bool enough = samples >= samples_to_judge;
-    const std::string count =
-        enough ? "" : fmt::format("; {} samples in call_rcu() of the {} that it needs", samples, samples_to_judge);
-    verdicts.push_back({judge_more(cost.ratio, input.judge_times && enough),
+    const Evidence evidence = evidence_of(cost, &Row::call_rcu_samples);
+    verdicts.push_back({judge_more(cost.ratio, input.judge_times && evidence.enough()),
                         "4. the global atomic counter hurts, seen in call_rcu(): sched with the counter against sched",
                         fmt::format("queueing a callback: {}{}; CPU a packet: {}; 2002: call_rcu 1,147 ticks of "
                                     "rcu_sched, 262 of rcu_ltimer",
-                                    text_of(cost), count, cpu_text(input, frequent, "sched", "sched/global counter"))});
+                                    text_of(cost), evidence.text("call_rcu()"),
+                                    cpu_text(input, frequent, "sched", "sched/global counter"))});
 }
 
 } // namespace
@@ -168,7 +223,8 @@ void conclude_global_counter(const CheckInput &input, Verdicts &verdicts)
 Verdicts judge_bars(const CheckInput &input)
 {
     Verdicts verdicts;
-    judge_work(input, verdicts);
+    judge_same_work(input, verdicts);
+    judge_invoked(input, verdicts);
     judge_cpu(input, rare, "updates rare: kthread, the default driver, takes less CPU a packet than base",
               Outcome::failed, verdicts);
     return verdicts;

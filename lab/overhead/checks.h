@@ -12,6 +12,8 @@ namespace lab::overhead
 
 // A mean of samples of a profile is off by about 1/sqrt(samples): 5 per cent here.
 constexpr double samples_to_judge = 400;
+// A count of misses is off by about 1/sqrt(misses): 3 per cent here, well inside the bound of the same work.
+constexpr double misses_to_judge = 1000;
 
 struct CheckInput {
     const std::vector<Row> rows;

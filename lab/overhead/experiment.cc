@@ -6,6 +6,7 @@
 
 #include "command/experiment.h"
 #include "machine/shared_value.h"
+#include "measure/clock.h"
 #include "measure/quantile.h"
 #include "overhead/checks.h"
 #include "overhead/rows.h"
@@ -19,6 +20,7 @@ namespace overhead
 
 constexpr double round_start_s = 0.12; // fork, threads, the cache filled
 constexpr double floor_s = 0.5;
+constexpr double ending_s = floor_s + 1.5; // of a quick run, after its turns: the floor, tables, results
 
 class Overhead : public Experiment
 {
@@ -46,6 +48,7 @@ class Overhead : public Experiment
     void load();
     void plan_time();
     std::vector<Row> rows() const;
+    void run_turn(Total &total, unsigned round);
 
     std::vector<std::string> engines_, environments_, set_;
     std::string geoip_;
@@ -154,24 +157,35 @@ void Overhead::print_plan() const
                rounds_.planned, static_cast<double>(round_.measure_ns) / 1e9, common.seed);
 }
 
+void Overhead::run_turn(Total &total, unsigned round)
+{
+    SharedValue<RoundResult> result;
+    RoundOptions options = round_;
+    options.seed = common.seed + round;
+    options.end_ns = rounds_.end_ns;
+    if (run_round_in_child(*total.engine, total.environment->route, inputs_.prefixes, options, *result, total.error)) {
+        total.add(*result);
+    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the time was up: not the variant's failure
+        total.error.clear();
+        rounds_.skipped++;
+    }
+}
+
 bool Overhead::measure()
 {
     std::vector<Turn> turns;
+    rounds_.end_ns = end_of_turns_ns(ending_s);
     for (Total &total : totals_)
         turns.push_back({fmt::format("updates {}, {}", total.environment->name, total.engine->label()),
                          static_cast<double>(round_.warm_up_ns + round_.measure_ns) / 1e9 + round_start_s, &total.error,
-                         [this, &total](unsigned round) {
-                             SharedValue<RoundResult> result;
-                             RoundOptions options = round_;
-                             options.seed = common.seed + round;
-                             if (run_round_in_child(*total.engine, total.environment->route, inputs_.prefixes, options,
-                                                    *result, total.error))
-                                 total.add(*result);
-                         }});
+                         [this, &total](unsigned round) { run_turn(total, round); }});
     const bool complete = play(rounds_, turns);
     const Samples late(timer_floor(machine.cpus_allowed.back(), floor_s, 200'000, 0));
     floor_us_p50_ = scaled(late.quantile(0.5), 1e-3);
     floor_us_p99_ = scaled(late.quantile(0.99), 1e-3);
+    if (rounds_.skipped != 0)
+        fmt::print("the machine is busy: {} of {} variants did not fit into the {:g} s of a quick run\n",
+                   rounds_.skipped, totals_.size() * rounds_.planned, std::max(quick_limit_s, common.seconds));
     return complete;
 }
 
@@ -249,6 +263,7 @@ void Overhead::fill(Document &document)
 {
     document.argument("threads", round_.threads);
     document.argument("rounds", rounds_.planned);
+    document.argument("skipped", rounds_.skipped);
     document.argument("measure_ms", round_.measure_ns / 1'000'000);
     document.argument("sample_us", sample_us_);
     document.argument("set", set_);

@@ -281,7 +281,9 @@ void run_round(const EngineRow &engine, const RouteParameters &route, const Pref
 bool run_round_in_child(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
                         const RoundOptions &options, RoundResult &result, std::string &error)
 {
-    const int64_t allowed_ns = 4 * (options.warm_up_ns + options.measure_ns) + 20'000'000'000;
+    int64_t allowed_ns = 4 * (options.warm_up_ns + options.measure_ns) + 20'000'000'000;
+    if (options.end_ns != 0)
+        allowed_ns = std::min(allowed_ns, options.end_ns - now_ns());
     return run_in_child([&] { run_round(engine, route, prefixes, options, result); }, allowed_ns, error);
 }
 

@@ -29,6 +29,7 @@ struct RoundOptions {
     int64_t sample_period_ns = 250'000;
     bool allow_perf = true;
     uint64_t seed = 1;
+    int64_t end_ns = 0;    // then a round that has not ended is given up; 0: never
     PeerSettings settings; // added to those of the engine
 };
 

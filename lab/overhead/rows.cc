@@ -138,11 +138,12 @@ static void fill_shares(const Total &total, double packets, Row &row)
         return;
     const int64_t sampled_ns = total.sampled_all_threads ? total.process_cpu_ns : total.forwarder_cpu_ns;
     const double each_ns = static_cast<double>(sampled_ns) / static_cast<double>(total.samples);
-    double ns[work_kinds] = {}, queueing = 0, schedule = 0, document = 0;
+    double ns[work_kinds] = {}, queueing = 0, schedule = 0, document = 0, rcu = 0;
     for (const auto &[function, ticks] : total.ticks) {
         const auto count = static_cast<double>(ticks);
         const Step step = step_of(function.first, function.second);
         ns[static_cast<std::size_t>(function.second)] += count * each_ns;
+        rcu += function.second == Work::rcu ? count : 0;
         queueing += step == Step::queue ? count : 0;
         schedule += step == Step::schedule ? count : 0;
         document += step != Step::schedule && step != Step::none ? count : 0;
@@ -156,6 +157,8 @@ static void fill_shares(const Total &total, double packets, Row &row)
         *figures[i] = ns[i] / packets;
     row.schedule_ns = schedule * each_ns / packets;
     row.document_ns = (document * each_ns + unsampled_ns) / packets;
+    row.document_samples = document;
+    row.rcu_samples = rcu;
     if (total.expired <= 100 || total.engine->guard != Guard::rcu)
         return;
     row.call_rcu_ns = queueing * each_ns / static_cast<double>(total.expired);
@@ -194,6 +197,8 @@ Row make_row(const Total &total)
     row.call_rcu_spread_pct = spread_of_rounds(row, &RoundFigures::call_rcu_ns);
     row.switches_per_s = static_cast<double>(total.switches) / seconds;
     row.misses_per_packet = static_cast<double>(total.misses) / packets;
+    row.misses = static_cast<double>(total.misses);
+    row.deleted = static_cast<double>(total.expired);
     row.samples = static_cast<double>(total.samples);
     row.samples_lost = static_cast<double>(total.samples_lost);
     fill_shares(total, packets, row);

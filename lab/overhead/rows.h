@@ -92,6 +92,9 @@ struct Row : Fields {
     Number rcu_threads_ns{*this, "rcu_threads_ns", {callbacks, "rcu threads ns/packet"}};
     Number switches_per_s{*this, "switches_per_s", {callbacks, "switches/s"}}; // exact: of all threads
     Number misses_per_packet{*this, "misses_per_packet"};
+    // How much the figures rest on: samples in look-up and RCU work, in RCU work, misses, entries deleted.
+    Count document_samples{*this, "document_samples"}, rcu_samples{*this, "rcu_samples"};
+    Count misses{*this, "misses"}, deleted{*this, "deleted"};
     Count samples{*this, "samples"}, samples_lost{*this, "samples_lost"}, rounds{*this, "rounds"};
 
     std::vector<RoundFigures> each;

@@ -120,6 +120,10 @@ TEST(OverheadRows, SharesOfSamplesAreSharesOfCpuTime)
     EXPECT_DOUBLE_EQ(*row.rcu_threads_ns, 10);
     EXPECT_DOUBLE_EQ(*row.call_rcu_ns, 125) << "for each of the 200,000 callbacks";
     EXPECT_DOUBLE_EQ(*row.call_rcu_samples, 250);
+    EXPECT_DOUBLE_EQ(*row.rcu_samples, 300);
+    EXPECT_DOUBLE_EQ(*row.document_samples, 850);
+    EXPECT_DOUBLE_EQ(*row.misses, 200'000);
+    EXPECT_DOUBLE_EQ(*row.deleted, 200'000);
     EXPECT_DOUBLE_EQ(*row.callbacks_per_s, 200'000);
 }
 
@@ -199,8 +203,9 @@ static Row row_of(const char *label, const char *environment, double cpu_ns, dou
         const double factor = 1 + (falling.count(label) != 0 ? -percent : percent) / 100;
         row.each.push_back({cpu_ns * factor, rcu_ns * factor, document_ns * factor, call_rcu_ns * factor, {}});
     }
-    row.call_rcu_samples = 1000;
+    row.call_rcu_samples = row.rcu_samples = row.document_samples = 1000;
     row.misses_per_packet = 0.2;
+    row.misses = row.deleted = 200'000;
     if (std::strncmp(label, "base", 4) != 0)
         row.callbacks_per_s = 1000;
     return row;
@@ -319,4 +324,77 @@ TEST(OverheadChecks, OtherWorkIsNoticed)
     EXPECT_EQ(outcome_of(judge(rows, false), "same work"), Outcome::failed);
     rows[8].callbacks_per_s = 0;
     EXPECT_EQ(outcome_of(judge(rows, false), "invoked callbacks"), Outcome::failed);
+}
+
+static std::string figures_of(const Verdicts &verdicts, const std::string &part)
+{
+    for (const Verdict &verdict : verdicts)
+        if (verdict.claim.find(part) != std::string::npos)
+            return verdict.figures;
+    return "";
+}
+
+// A verdict by samples of the profile, and which rows it compares in rows_of_2002().
+struct BySamples {
+    const char *claim;
+    std::size_t row;
+    Count Row::*samples;
+    const char *where;
+};
+
+static const BySamples by_samples[] = {
+    {"1. RCU", 6, &Row::document_samples, "look-up and RCU work"},
+    {"2. when", 3, &Row::document_samples, "look-up and RCU work"},
+    {"with all CPUs", 10, &Row::rcu_samples, "RCU work"},
+    {"kept free", 12, &Row::rcu_samples, "RCU work"},
+    {"4. the global", 8, &Row::call_rcu_samples, "call_rcu()"},
+};
+
+TEST(OverheadChecks, TooFewSamplesAreNotJudgedAndNamed)
+{
+    for (const BySamples &one : by_samples) {
+        std::vector<Row> rows = rows_of_2002();
+        rows[one.row].*one.samples = 399;
+        const Verdicts verdicts = judge(rows);
+        EXPECT_EQ(outcome_of(verdicts, one.claim), Outcome::not_judged) << one.claim;
+        const std::string text = std::string("399 samples in ") + one.where + " of the 400 that it needs";
+        EXPECT_NE(figures_of(verdicts, one.claim).find(text), std::string::npos) << verdict_text(verdicts);
+    }
+}
+
+TEST(OverheadChecks, MissingSamplesCountAsNone)
+{
+    for (const BySamples &one : by_samples) {
+        std::vector<Row> rows = rows_of_2002();
+        rows[one.row].*one.samples = std::nullopt;
+        const Verdicts verdicts = judge(rows);
+        EXPECT_EQ(outcome_of(verdicts, one.claim), Outcome::not_judged) << one.claim;
+        EXPECT_NE(figures_of(verdicts, one.claim).find("; 0 samples in"), std::string::npos) << one.claim;
+    }
+}
+
+TEST(OverheadChecks, TheSameWorkNeedsMissesAndTwoVariants)
+{
+    const char *claim = "same work";
+    std::vector<Row> rows = rows_of_2002();
+    rows[6].misses = 999;
+    rows[6].misses_per_packet = 0.4;
+    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::not_judged);
+    EXPECT_EQ(figures_of(judge(rows), claim), "999 misses of the 1,000 that each variant needs");
+    rows[6].misses = std::nullopt;
+    EXPECT_EQ(figures_of(judge(rows), claim), "0 misses of the 1,000 that each variant needs");
+    EXPECT_EQ(figures_of(judge({row_of("base", "frequent", 100, 0, 24)}), claim), "1 variants of the 2 that it needs");
+    EXPECT_EQ(outcome_of(judge({}), claim), Outcome::not_judged) << "it does not vanish";
+}
+
+TEST(OverheadChecks, AnEngineThatDeletedNothingDidNotFailToInvoke)
+{
+    const char *claim = "invoked callbacks";
+    std::vector<Row> rows = rows_of_2002();
+    rows[10].callbacks_per_s = rows[10].deleted = 0;
+    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::not_judged);
+    EXPECT_NE(figures_of(judge(rows), claim).find("; 0 entries deleted by poll"), std::string::npos);
+    rows[8].callbacks_per_s = 0;
+    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "another one deleted and did not invoke";
+    EXPECT_EQ(outcome_of(judge({row_of("base", "frequent", 100, 0, 24)}), claim), Outcome::not_judged);
 }

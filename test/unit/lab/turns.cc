@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Turns of an experiment: a time limit ends them, and what it cost is counted.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "command/experiment.h"
+#include "measure/clock.h"
+#include "overhead/round.h"
+
+using namespace lab;
+
+namespace
+{
+
+struct Played {
+    unsigned runs = 0;
+    std::string error;
+    Rounds rounds{"testing", 2};
+
+    bool play_turns(double seconds_each)
+    {
+        return play(rounds, {{"first", seconds_each, &error, [this](unsigned) { runs++; }},
+                             {"second", seconds_each, &error, [this](unsigned) { runs++; }}});
+    }
+};
+
+} // namespace
+
+TEST(Turns, WithoutALimitAllRun)
+{
+    Played played;
+    EXPECT_TRUE(played.play_turns(1000));
+    EXPECT_EQ(played.runs, 4u);
+    EXPECT_EQ(played.rounds.skipped, 0u);
+}
+
+TEST(Turns, NoneBeginsThatWouldEndAfterTheLimit)
+{
+    Played played;
+    played.rounds.end_ns = now_ns() + 500'000'000'000;
+    EXPECT_TRUE(played.play_turns(1000));
+    EXPECT_EQ(played.runs, 0u);
+    EXPECT_EQ(played.rounds.skipped, 4u);
+}
+
+TEST(Turns, AllRunThatEndBeforeTheLimit)
+{
+    Played played;
+    played.rounds.end_ns = now_ns() + 1'000'000'000'000;
+    EXPECT_TRUE(played.play_turns(1));
+    EXPECT_EQ(played.runs, 4u);
+    EXPECT_EQ(played.rounds.skipped, 0u);
+}
+
+TEST(OverheadRound, IsGivenUpAtTheLimit)
+{
+    const auto result = std::make_unique<overhead::RoundResult>();
+    overhead::RoundOptions options;
+    options.cpus = {0, 1};
+    options.measure_ns = 3'600'000'000'000;
+    options.end_ns = now_ns() + 100'000'000;
+    std::string error;
+    const PrefixTable prefixes(generate_prefixes(100, 1));
+    EXPECT_FALSE(
+        overhead::run_round_in_child(*overhead::find_engine("base"), {64, 64, 64}, prefixes, options, *result, error));
+    EXPECT_NE(error.find("no end within"), std::string::npos) << error;
+}
