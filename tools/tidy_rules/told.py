@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What pages tell of the source: links and files, names of the project's functions, numbers.
+"""What pages tell of the source: links and files, names of the project's functions, the program's commands, numbers.
 
 Which number of a page stands where in the source is listed in docs/numbers.txt, whose head says how.
 """
@@ -11,12 +11,18 @@ from tidy_rules import Finding
 from tidy_rules.rooms import ROOMS
 
 NUMBERS = "docs/numbers.txt"
+DOCUMENTS = "docs/documents.md"  # its quotes and keys are of the program's output
 PORTING = "docs/porting.md"  # names what the kernel and other libraries have
 LINK = re.compile(r"\]\(([^)\s:]*?)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.(?:c|h|cc|hpp|py|md|rs|txt|sh|pml|mutant))`")
 CALL = re.compile(rf"`((?:rtrcu|rcu|cbqueue|cbchain|{'|'.join(ROOMS)})_\w+)\(\)`")
 WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 NUMBER = rf"0x[0-9a-f]+|[0-9]+(?:[,'][0-9]{{3}})+|[0-9]+|{'|'.join(WORDS)}"
+COMMAND = re.compile(r"`rtrcu ([a-z][^`]*)`")
+DECLARED = re.compile(r'add_(?:command|experiment<[^>]*>)\(\s*application,\s*"(\w+)"')
+OF_GDB = re.compile(r'"rtrcu (\w+)", gdb')
+KEY = re.compile(r"`([a-z0-9]+(?:_[a-z0-9]+)+)`")
+QUOTE = re.compile(r'"([^"\n]+)"')
 FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 
 
@@ -72,6 +78,48 @@ def told_names(tree):
                 yield Finding(file.path, file.line_of(match.start()), f"{match.group(1)}(): there is no such function")
 
 
+def of_program(tree):
+    """The source of the program, string literals that stand in a row as one."""
+    text = "\n".join(file.text for file in tree.files if file.path.startswith("lab/") and file.is_c_like)
+    return re.sub(r'"\s*\n\s*"', "", text)
+
+
+def wrong_in(words, commands, source, tree):
+    """What a command line on a page has that the program has not."""
+    if words[0] not in commands:
+        yield f"rtrcu {words[0]}: there is no such command"
+        return
+    for word, value in zip(words[1:], words[2:] + [""]):
+        if re.fullmatch(r"--[a-z-]+", word) and f'"{word}"' not in source and f'"{word[2:]}"' not in source:
+            yield f"rtrcu {words[0]} {word}: there is no such option"
+        if word == "--scenario" and not tree.exists(f"lab/torture/scenarios/{value}.json"):
+            yield f"rtrcu {words[0]} {word} {value}: there is no such scenario"
+
+
+def told_commands(tree):
+    source = of_program(tree)
+    commands = set(DECLARED.findall(source))
+    gdb = {name for file in tree.files if file.extension == ".py" for name in OF_GDB.findall(file.text)}
+    for file in pages(tree) if commands else ():
+        for match in COMMAND.finditer(prose(file)):
+            words = re.split(r"[\s=]+", match.group(1))
+            if words[0] in gdb:
+                continue
+            for wrong in wrong_in(words[: words.index("--")] if "--" in words else words, commands, source, tree):
+                yield Finding(file.path, file.line_of(match.start()), wrong)
+    if not tree.exists(DOCUMENTS):
+        return
+    file = tree.by_path[DOCUMENTS]
+    said = set(re.findall(r"\w+", source + "".join(one.text for one in tree.c_files)))
+    for match in KEY.finditer(file.text):
+        if match.group(1) not in said:
+            yield Finding(file.path, file.line_of(match.start()), f"{match.group(1)}: there is no such key or name")
+    table = file.text.index("| document | item |")
+    for match in QUOTE.finditer(file.text, table):
+        if match.group(1) not in source and not any(match.group(1) in one.text for one in pages(tree) if one != file):
+            yield Finding(file.path, file.line_of(match.start()), f'"{match.group(1)}" is printed nowhere')
+
+
 def number_of(text):
     text = re.sub(r"[,']", "", text.lower())
     return WORDS.index(text) if text in WORDS else int(text, 16 if text.startswith("0x") else 10)
@@ -108,4 +156,9 @@ def told_numbers(tree):
             yield Finding(page, line, f"says {told}, {source} says {true}")
 
 
-RULES = {"told-files": told_files, "told-names": told_names, "told-numbers": told_numbers}
+RULES = {
+    "told-files": told_files,
+    "told-names": told_names,
+    "told-commands": told_commands,
+    "told-numbers": told_numbers,
+}
