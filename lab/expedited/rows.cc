@@ -31,6 +31,11 @@ bool in_tables(const Cell &cell)
     return cell.group == Group::worker || cell.group == Group::loaded;
 }
 
+const char *environment_of(const Cell &cell)
+{
+    return cell.group == Group::loaded ? "loaded" : "quiet";
+}
+
 void name_worker(const Cell &cell, Text &worker, Flag &boost)
 {
     const bool floor = cell.variant.call == Call::round_trip;
@@ -77,7 +82,7 @@ Summary summary_of(const Cell *cell)
         return {};
     Summary summary = summarise(cell->latency_ns);
     summary.table = "worker";
-    summary.environment = cell->group == Group::loaded ? "loaded" : "quiet";
+    summary.environment = environment_of(*cell);
     name_worker(*cell, summary.worker, summary.boost);
     summary.expedited = static_cast<double>(cell->sum.expedited);
     summary.by_caller = static_cast<double>(cell->sum.by_caller);
@@ -109,9 +114,10 @@ std::vector<WorkerCurve> worker_curves(const Plan &plan)
     constexpr std::size_t curve_points = 300;
     std::vector<WorkerCurve> curves;
     for (const Cell &cell : plan.cells) {
-        if (cell.group != Group::worker || cell.experiments == 0)
+        if (!in_tables(cell) || cell.experiments == 0)
             continue;
         WorkerCurve &curve = curves.emplace_back();
+        curve.environment = environment_of(cell);
         name_worker(cell, curve.worker, curve.boost);
         curve.cdf = Samples(cell.all_latencies()).cdf(curve_points);
     }

@@ -53,7 +53,7 @@ struct InterruptRow : Fields {
 
 // What the page draws of a variant.
 struct WorkerCurve : Fields {
-    Text worker{*this, "worker"};
+    Text environment{*this, "environment"}, worker{*this, "worker"};
     Flag boost{*this, "boost"};
     Curve cdf{*this, "cdf"};
 };

@@ -197,6 +197,8 @@ void Latency::fill(Document &document)
     document.argument("probe_us", probe_us_);
     document.argument("reader_ms", reader_ms_);
     document.rows(make_rows());
+    for (const PolicyRow &policy : policy_table())
+        document.json()["policies"].push_back({{"name", policy.name}, {"what", policy.what}});
     add_list(document, "table1", make_table1());
     add_list(document, "console", make_console());
     add_list(document, "interrupting_updater", interrupting_);

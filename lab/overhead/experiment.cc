@@ -25,10 +25,6 @@ constexpr double ending_s = floor_s + 1.5; // of a quick run, after its turns: t
 class Overhead : public Experiment
 {
   public:
-    Overhead()
-    {
-        out.clear(); // it has no page
-    }
     void declare(Options &options) override;
     void prepare() override;
     void print_plan() const override;
@@ -73,6 +69,7 @@ void Overhead::declare(Options &options)
     options.text("--geoip", geoip_, "tor geoip file, or 'generated'");
     options.number("--sample-us", sample_us_, "CPU time between samples of the profile", 50, 10'000);
     options.flag("--signals", signals_, "sample by timer signals, as where perf_event_open() is refused");
+    options.text("--out", out, "directory for overhead.html");
 }
 
 void Overhead::prepare()
@@ -268,6 +265,10 @@ void Overhead::fill(Document &document)
     document.argument("sample_us", sample_us_);
     document.argument("set", set_);
     document.argument("prefixes", inputs_.prefixes_label);
+    std::map<std::string, std::string> engines; // of 2002, and ours with the same features
+    for (const PublishedEngine &engine : published_engines())
+        engines[engine.name] = engine.label;
+    document.argument("published_engines", engines);
     document.argument("published_columns", std::string(published_columns_note()));
     document.rows(rows());
     for (const Environment &environment : environment_table()) {

@@ -1,66 +1,92 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Turns the data of `rtrcu blocked` (blocked.json) into one self-contained page with plots.
+"""Turns the data of `rtrcu blocked` (blocked.json) into one self-contained page with charts.
 
-Usage: blocked_html.py DATA.json PAGE.html.
+Usage: blocked_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 done without charts.
 """
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
 import page_html
-import plot
-from page_html import figure_text, machine_text, rows_of, table, verdict_list
+from charts import Axis, Chart
+from page_html import figure_text, machine_text, rows_of, section, table, verdict_list
 
 COLOURS = {"node-spin": "red", "percpu-spin": "violet", "node": "orange", "percpu": "blue", "none": "floor"}
-NAMES = {"node-spin": "node, spinning (before the RFC of 2026)", "percpu-spin": "per CPU, spinning (the RFC)",
-         "node": "node, boosting", "percpu": "per CPU", "none": "no sections"}
+NAMES = {"node-spin": "node, spinning", "percpu-spin": "per CPU, spinning", "node": "node, boosting",
+         "percpu": "per CPU, boosting", "none": "no sections"}
+WHAT = {"node-spin": "the node's list, under a lock that waiters spin for: the baseline of 2026",
+        "percpu-spin": "the thread's own list, then the node's; both locks are spun for: the RFC of 2026",
+        "node": "the node's list, under the library's priority-inheriting lock",
+        "percpu": "the thread's own list, then the node's, under priority-inheriting locks: the library's default",
+        "none": "the same fibers without sections"}
+# Of 2026: iterations a second, and how long the node's lock was held on average.
+PUBLISHED = {"node-spin": 66_980, "percpu-spin": 97_719}
+PUBLISHED_HOLD_US = 1069
 
 
 def curves_of(data):
     return [curve for curve in data["curves"] if curve["iterations_per_s"]]
 
 
-def plot_iterations(data):
-    """Every run a point, in the order in which they were made; the mean a line."""
-    panel = plot.Panel("iterations under preemption", "run", "iterations a second", log=(False, True), size=(600, 330))
+def chart_iterations(data):
+    """Every run a point, the mean a line; 2026 stands above."""
+    chart = Chart(["the RFC of 2026", "this run"], Axis("iterations a second, of all readers", log=True,
+                                                        unit="iterations/s"), Axis(""))
+    for lists, rate in PUBLISHED.items():
+        chart.points("the RFC of 2026", [(NAMES[lists], rate)], "mean", "slate", symbol="line-ns-open")
     for curve in curves_of(data):
-        rates, colour = curve["iterations_per_s"], COLOURS[curve["lists"]]
-        mean = sum(rates) / len(rates)
-        panel.dots(list(enumerate(rates, 1)), colour, NAMES[curve["lists"]])
-        panel.line([(1, mean), (len(rates), mean)], colour, NAMES[curve["lists"]] + ", mean", "dash")
-    return plot.figure([panel], "Each point is a run, in the order in which they were made.")
+        name, rates = NAMES[curve["lists"]], curve["iterations_per_s"]
+        chart.points("this run", [(name, rate) for rate in rates], "a run", COLOURS[curve["lists"]])
+        chart.points("this run", [(name, sum(rates) / len(rates))], "mean", "slate", symbol="line-ns-open")
+    return chart.html()
 
 
-def plot_holds(data):
-    """How often the node's lock was held for how long, per second of measured time; both axes logarithmic."""
-    panel = plot.Panel("how long the node's lock was held", "held for this or up to twice as long, µs",
-                       "times a second", log=(True, True), size=(600, 330))
+def chart_holds(data):
+    """How often the node's lock was held for how long, per second of measured time."""
+    chart = Chart([""], Axis("the node's lock was held for this or up to twice as long, µs", log=True, unit="µs"),
+                  Axis("times a second", log=True))
     seconds = data["args"]["metered_ms"] / 1000
     for curve in curves_of(data):
         total = seconds * len(curve["iterations_per_s"])
-        panel.line([(2 ** i / 1000, count / total) for i, count in enumerate(curve["hold_log2"]) if count],
-                   COLOURS[curve["lists"]], NAMES[curve["lists"]])
-    return plot.figure([panel], "Both axes are logarithmic. What lies to the right held up everybody who needed the "
-                       "lock.")
+        chart.line("", [(2 ** i / 1000, count / total) for i, count in enumerate(curve["hold_log2"]) if count],
+                   NAMES[curve["lists"]], COLOURS[curve["lists"]], mode="lines+markers")
+    chart.mark(PUBLISHED_HOLD_US, "2026: mean of the node's list")
+    return chart.html()
 
 
-def plot_latency(data):
-    panel = plot.Panel("how long grace periods took", "longer than, µs", "share of grace periods", log=(True, True),
-                       size=(600, 330))
+def chart_shares(data):
+    """Hold time: an iteration, and an acquisition."""
+    rows = [row for row in rows_of(data, "lists") if row["lists"] != "none"]
+    kinds = [("an iteration", lambda row: (row["lock_hold_ns_per_iteration"] or 0) / 1000),
+             ("an acquisition, mean", lambda row: row["lock_hold_us_mean"]),
+             ("an acquisition, without preemption", lambda row: row["unpreempted_hold_us_mean"])]
+    chart = Chart([name for name, _ in kinds], Axis("the node's lock was held for, µs", log=True, unit="µs"), Axis(""))
+    for name, value in kinds:
+        chart.points(name, [(NAMES[row["lists"]], value(row) or None) for row in rows], "this run", "blue")
+    chart.points(kinds[1][0], [(NAMES["node-spin"], PUBLISHED_HOLD_US)], "the RFC of 2026", "slate",
+                 symbol="line-ns-open")
+    return chart.html()
+
+
+def chart_latency(data):
+    chart = Chart([""], Axis("the grace period took longer than, µs", log=True, unit="µs"),
+                  Axis("share of grace periods", log=True))
     for curve in curves_of(data):
         points = [(ns / 1000, 1 - share) for ns, share in curve["cdf"] if share < 1 and ns > 0]
-        panel.line(points, COLOURS[curve["lists"]], NAMES[curve["lists"]])
-    return plot.figure([panel], "Both axes are logarithmic: the share of grace periods that took longer than this.")
+        chart.line("", points, NAMES[curve["lists"]], COLOURS[curve["lists"]])
+    return chart.html()
 
 
-def plot_crowds(data):
-    panel = plot.Panel("a grace period beside a crowd", "parked tasks", "µs", log=(True, True), size=(600, 330))
+def chart_crowds(data):
+    crowds = sorted({row["tasks"] for row in rows_of(data, "parked")})
+    chart = Chart(["to begin a grace period", "to end it"], Axis("parked tasks", log=True, unit="tasks", ticks=crowds),
+                  Axis("time, µs", log=True, unit="µs"), height=220)
     for lists in ("node", "percpu"):
         rows = [row for row in rows_of(data, "parked") if row["lists"] == lists]
-        panel.line([(row["tasks"], row["begin_us"]) for row in rows], COLOURS[lists], f"{NAMES[lists]}: begin")
-        panel.line([(row["tasks"], row["end_us"]) for row in rows], COLOURS[lists], f"{NAMES[lists]}: end", "dot")
-    return plot.figure([panel], "What it takes to begin and to end a grace period while so many tasks are parked "
-                       "inside sections.")
+        for title, key in (("to begin a grace period", "begin_us"), ("to end it", "end_us")):
+            chart.line(title, [(row["tasks"], row[key]) for row in rows], NAMES[lists], COLOURS[lists],
+                       mode="lines+markers")
+    return chart.html()
 
 
 def keyed_table(rows, columns, text_columns=1):
@@ -107,15 +133,6 @@ def crowd_table(data):
         ("lock_hold_us_max", "longest hold, µs")])
 
 
-def plots(data):
-    drawn = [plot_iterations(data), plot_holds(data)]
-    if any(curve["cdf"] for curve in data["curves"]):
-        drawn.append(plot_latency(data))
-    if rows_of(data, "parked"):  # not yet in a run that was interrupted
-        drawn.append(plot_crowds(data))
-    return "".join(drawn)
-
-
 def conclusion(data):
     found = {row["lists"]: row["iterations_per_s_mean"] for row in rows_of(data, "lists")}
     spin, percpu = found.get("node-spin"), found.get("percpu")
@@ -137,19 +154,25 @@ def noise(data):
 
 def page(data):
     args = data["args"]
-    intro = (
+    used = {row["lists"] for row in rows_of(data, "lists")}
+    about = (
         f"<p>{args['readers']} reader fibers on {args['carriers']} carrier threads park inside their sections, while "
-        f"{args['preemptors']} SCHED_FIFO threads take the CPUs away from the carriers. Where the parked readers are "
-        "listed decides whether a carrier that was preempted holds up the others.</p>"
-        f"<p class='note'>{machine_text(data)} The RFC on per-CPU lists of blocked readers (2026) "
-        "had, with 64 reader threads on virtual CPUs: 66,980 iterations a second with the node's list, 97,719 with "
-        "per-CPU lists "
-        "(+46 %); the lock was held for 1,069 µs on average, then for about 0.</p>")
+        f"{args['preemptors']} SCHED_FIFO threads take the CPUs away from the carriers. The variants differ in where "
+        "parked readers are listed, and in the lock of that list.</p><dl>"
+        + "".join(f"<dt><b>{NAMES[name]}</b> ({name})</dt><dd>{text}</dd>" for name, text in WHAT.items()
+                  if name in used)
+        + f"</dl><p class='note'>{machine_text(data)} The RFC's readers ran on virtual CPUs, which threads of the "
+        "host preempted; iterations a second compare within a run.</p>")
     return page_html.page_text("blocked", "Readers that are parked", [
-        page_html.conclusion(data, conclusion(data)), intro, page_html.warning(noise(data)), plots(data),
-        "<h2>Iterations and grace periods</h2>", lists_table(data), "<h2>The node's lock</h2>", lock_table(data),
-        "<h2>Who is waited for</h2>", order_table(data), "<h2>Crowds of parked tasks</h2>", crowd_table(data),
-        "<h2>What it must show</h2>", verdict_list(data)])
+        page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
+        section("How many iterations do readers make while carriers are preempted?", chart_iterations(data),
+                lists_table(data)),
+        section("How long is the node's lock held?", chart_shares(data), lock_table(data)),
+        section("How often is it held for how long?", chart_holds(data)),
+        section("How long do grace periods take?", chart_latency(data)),
+        section("What does a crowd of parked tasks cost a grace period?", chart_crowds(data), crowd_table(data)),
+        section("Which tasks are waited for?", order_table(data)),
+        section("What it must show", verdict_list(data)), section("What was compared", about)])
 
 
 if __name__ == "__main__":

@@ -144,6 +144,9 @@ static std::string find_script(const std::string &stem)
     return {};
 }
 
+// Of a script that found no python3-plotly.
+constexpr int exit_no_charts = 3;
+
 // The script's exit code, or -1 where the interpreter did not run or did not end by itself.
 static int run_script(const char *python, const std::string &script, const std::string &data, const std::string &page)
 {
@@ -174,9 +177,16 @@ std::string Document::write_page(const std::string &directory) const
     const std::string script = find_script(stem);
     if (script.empty())
         return fmt::format("no page: the plotting script was not found; the data is in {}", file);
-    if (run_script("python3", script, file, page) != 0)
+    switch (run_script("python3", script, file, page)) {
+    case 0:
+        return fmt::format("page with charts: {}", page);
+    case exit_no_charts:
+        return fmt::format("page with tables alone: {}; its charts need python3-plotly (apt-get install "
+                           "python3-plotly)",
+                           page);
+    default:
         return fmt::format("no page: python3 did not run the plotting script; the data is in {}", file);
-    return fmt::format("page with plots: {}", page);
+    }
 }
 
 Progress::Progress(std::string what, double total) : what_(std::move(what)), total_(total), terminal_(isatty(2) != 0)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Turns the data of `rtrcu expedited` (expedited.json) into one self-contained page with plots.
+"""Turns the data of `rtrcu expedited` (expedited.json) into one self-contained page with charts.
 
-Usage: expedited_html.py DATA.json PAGE.html.
+Usage: expedited_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 done without charts.
 """
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
 import page_html
-import plot
-from page_html import figure_text, machine_text, rows_of, table, verdict_list
+from charts import Axis, Chart
+from page_html import figure_text, machine_text, rows_of, section, table, verdict_list
 
 FIELDS = [
     ("count", "Count", 725, 688), ("min_ns", "Min Duration (ns)", 326, 447), ("q1_ns", "Q1 (ns)", 39428, 38971),
@@ -26,50 +26,100 @@ FIELDS = [
 ]
 COLOURS = {"workqueue": "red", "kthread-only": "orange", "kthread": "blue", "normal=1": "green", "none": "floor"}
 WORKERS = ("workqueue", "kthread-only", "kthread")
-BUSY = [
-    ("rtrcu", True, "rtrcu, boosting", "#1f77b4"), ("rtrcu", False, "rtrcu, no boosting", "#e9a03b"),
-    ("liburcu-memb", False, "liburcu-memb", "#222222"),
-]
+ENVIRONMENTS = {"quiet": "nothing beside it", "loaded": "beside hogs and writers of another process group"}
+BUSY = [("rtrcu", True, "rtrcu, boosting", "blue"), ("rtrcu", False, "rtrcu, no boosting", "orange"),
+        ("liburcu-memb", False, "liburcu-memb", "brown")]
+FIGURES = [("median_ns", "median", "diamond"), ("avg_ns", "mean", "circle"), ("max_ns", "largest", "line-ns-open")]
 
 
-def plot_tails(data):
-    """Share of calls that took longer than x, on two log axes; the floor wide and pale."""
-    panels = []
-    for boost in (True, False):
-        panel = plot.Panel("with boosting" if boost else "without boosting", "took longer than, µs", "share of calls",
-                           log=(True, True), size=(520, 330))
+def boosting(boost):
+    return "boosting" if boost else "no boosting"
+
+
+def environments_of(rows):
+    return [name for name in ENVIRONMENTS if any(row["environment"] == name for row in rows)]
+
+
+def published(key, after):
+    return next(row[3 if after else 2] for row in FIELDS if row[0] == key)
+
+
+def chart_workers(data):
+    """Median, mean and largest of each variant; those of 2022 stand above."""
+    rows = rows_of(data, "worker")
+    environments = environments_of(rows)
+    chart = Chart(["Linux, 2022", *(ENVIRONMENTS[name] for name in environments)],
+                  Axis("duration of a call, µs", log=True, unit="µs"), Axis(""))
+    for key, name, symbol in FIGURES:
+        colour = {"median": "violet", "mean": "blue", "largest": "red"}[name]
+        chart.points("Linux, 2022", [("workqueue", published(key, False) / 1000),
+                                     ("kthread_worker", published(key, True) / 1000)], name, colour, symbol=symbol)
+        for environment in environments:
+            chart.points(ENVIRONMENTS[environment], [
+                ("floor" if row["worker"] == "none" else f"{row['worker']}, {boosting(row['boost'])}",
+                 row[key] / 1000 if row[key] else None) for row in rows if row["environment"] == environment],
+                         name, colour, symbol=symbol)
+    return chart.html("The document boosts in both rows.  floor: the caller wakes a real-time thread and waits for "
+                      "its answer, without a grace period.")
+
+
+def chart_tails(data):
+    environments = environments_of(data["curves"])
+    chart = Chart([ENVIRONMENTS[name] for name in environments],
+                  Axis("the call took longer than, µs", log=True, unit="µs"),
+                  Axis("share of calls", log=True))
+    for environment in environments:
         for curve in data["curves"]:
-            floor = curve["worker"] == "none"
-            if not floor and curve["boost"] != boost:
+            if curve["environment"] != environment:
                 continue
             points = [(ns / 1000, 1 - share) for ns, share in curve["cdf"] if share < 1 and ns > 0]
-            panel.line(points, COLOURS[curve["worker"]], "floor: no grace period" if floor else curve["worker"],
-                       "wide" if floor else "solid")
-        panels.append(panel)
-    return plot.figure(panels, "Both axes are logarithmic. The wide grey line is the floor: the caller wakes a "
-                       "real-time thread and waits for its answer, beside the same load.")
+            if curve["worker"] == "none":
+                chart.line(ENVIRONMENTS[environment], points, "floor", "floor", width=5)
+                continue
+            chart.line(ENVIRONMENTS[environment], points, f"{curve['worker']}, {boosting(curve['boost'])}",
+                       COLOURS[curve["worker"]], dash="solid" if curve["boost"] else "dot")
+    chart.mark(published("avg_ns", False) / 1000, "2022: mean with a workqueue")
+    chart.mark(published("avg_ns", True) / 1000, "2022: mean with a kthread_worker")
+    return chart.html()
 
 
-def plot_busy(data):
+def chart_busy(data):
     """Median, 99th percentile or maximum, and maximum, over the number of readers."""
-    panel = plot.Panel("waiting for busy readers", "busy readers on the CPUs of this machine", "µs", log=(True, True),
-                       size=(640, 360))
+    readers = sorted({row["readers"] for row in rows_of(data, "busy_readers")})
+    chart = Chart([""], Axis("busy readers", log=True, unit="readers", ticks=readers),
+                  Axis("wait, µs", log=True, unit="µs"))
     for peer, boost, label, colour in BUSY:
         rows = [r for r in rows_of(data, "busy_readers") if r["peer"] == peer and r["boost"] == boost and r["p50_ns"]]
-        panel.line([(r["readers"], r["p50_ns"] / 1000) for r in rows], colour, label + ": median")
-        panel.line([(r["readers"], (r["p99_ns"] or r["max_ns"]) / 1000) for r in rows], colour, label + ": p99", "dash")
-        panel.line([(r["readers"], r["max_ns"] / 1000) for r in rows], colour, label + ": largest", "dot")
-    panel.level(1000, "1 ms")
-    return plot.figure([panel], "Where samples are few, the largest stands for the 99th percentile. The largest is cut "
-                       "short by the end of the experiment where it did not end.")
+        for key, name, dash in (("p50_ns", "median", "solid"), ("p99_ns", "p99", "dash"), ("max_ns", "largest", "dot")):
+            points = [(r["readers"], (r[key] or r["max_ns"]) / 1000) for r in rows]
+            chart.line("", points, f"{label}: {name}", colour, dash=dash, mode="lines+markers")
+    chart.level("", 1000, "1 ms")
+    few = any(row["p99_ns"] is None for row in rows_of(data, "busy_readers"))
+    cut = sum(row["unfinished"] or 0 for row in rows_of(data, "busy_readers"))
+    return chart.html(("Where samples are too few for p99, the largest stands for it. " if few else "")
+                      + (f"{figure_text(cut)} calls had not ended with their experiment and are left out." if cut
+                         else ""))
 
 
-def plot_throughput(data):
-    rows = [(f"{r['readers']} readers, {'boost' if r['boost'] else 'no boost'}", r["sections_per_s"],
-             f"{figure_text(r['sections_per_s'])}, {figure_text(r['grace_periods_per_s'])} grace periods/s",
-             "blue" if r["boost"] else "orange") for r in rows_of(data, "throughput")]
-    return plot.figure([plot.Bars("what readers got done", "sections a second", rows, width=640, label_width=150)],
-                       "1,000 requests for a grace period a second.")
+def chart_throughput(data):
+    rows = rows_of(data, "throughput")
+    readers = list(dict.fromkeys(row["readers"] for row in rows))
+    chart = Chart([f"{count} busy readers" for count in readers],
+                  Axis("sections a second, of all readers", least=0, unit="sections/s"), Axis(""))
+    for count in readers:
+        chart.bars(f"{count} busy readers", [
+            (boosting(row["boost"]), row["sections_per_s"],
+             f"{figure_text(row['sections_per_s'])} ± {figure_text(row['spread_pct'])} %",
+             "blue" if row["boost"] else "orange") for row in rows if row["readers"] == count])
+    return chart.html()
+
+
+def chart_interrupts(data):
+    chart = Chart([""], Axis("interrupts a second", least=0, unit="interrupts/s"), Axis(""))
+    chart.bars("", [(row["variant"], row["interrupts_per_s"],
+                     f"{figure_text(row['interrupts_per_s'])} ± {figure_text(row['spread_pct'])} %", "slate")
+                    for row in rows_of(data, "interrupts")])
+    return chart.html()
 
 
 def difference(before, after):
@@ -146,37 +196,38 @@ def conclusion(data):
 
 
 def noise(data):
-    floor = next((r for r in rows_of(data, "worker") if r["worker"] == "none"), None)
-    best = next((r for r in rows_of(data, "worker") if r["worker"] == "kthread" and r["boost"]), None)
-    if not floor or not best or not floor["avg_ns"] or not best["avg_ns"] or floor["avg_ns"] < 0.5 * best["avg_ns"]:
+    found = {(row["worker"], row["boost"]): row["avg_ns"] for row in rows_of(data, "worker")
+             if row.get("environment", "quiet") == "quiet"}
+    floor, best = found.get(("none", None)), found.get(("kthread", True))
+    if not floor or not best or floor < 0.5 * best:
         return ""
-    return (f"Waking a thread alone takes {figure_text(floor['avg_ns'] / 1000)} µs on average here: what the two "
+    return (f"Waking a thread alone takes {figure_text(floor / 1000)} µs on average here: what the two "
             "workers differ by below that is this machine's noise.")
 
 
-def plots(data):
-    return "".join([
-        "<h2>How long a critical caller waits</h2>", page_html.warning(noise(data)), plot_tails(data),
-        "<h2>More readers than CPUs</h2>", plot_busy(data), "<h2>What boosting costs the readers</h2>",
-        plot_throughput(data)])
-
-
 def page(data):
-    intro = (
-        "<p>A SCHED_FIFO thread waits for expedited grace periods while ordinary threads keep the CPUs busy. Who turns "
-        "the crank of the grace period, and whether readers that were preempted inside their sections are boosted, "
-        "decides how long it waits.</p>"
+    about = (
+        "<p>A SCHED_FIFO thread calls <code>synchronize_rcu_expedited()</code> while ordinary threads keep the CPUs "
+        "busy. The variants differ in the thread that turns the grace period, and in whether readers that were "
+        "preempted inside their sections are boosted.</p><dl>"
+        "<dt><b>workqueue</b></dt><dd>a worker at ordinary priority turns it</dd>"
+        "<dt><b>kthread-only</b></dt><dd>a real-time worker turns it; callers always hand over, as in 2022</dd>"
+        "<dt><b>kthread</b></dt><dd>the caller takes the first step itself, then a real-time worker</dd>"
+        "<dt><b>normal=1</b></dt><dd>every expedited grace period is an ordinary one</dd></dl>"
         f"<p class='note'>{machine_text(data)}</p>")
     return page_html.page_text("expedited", "Who runs the expedited grace period", [
-        page_html.conclusion(data, conclusion(data)), intro, plots(data),
-        "<h2>rcu: Move expedited grace period (GP) work to RT kthread_worker (Linux, 2022),"
-        " and this run: nothing beside it</h2>",
-        document_table(data, "quiet"),
-        "<h2>The same beside hogs and writers of another process group</h2>", document_table(data, "loaded"),
-        "<h2>Which threads turned the grace periods</h2>", turned_table(data),
-        "<h2>Interrupts at the CPU of an isolated reader</h2>", interrupt_table(data),
-        "<h2>Busy readers</h2>", busy_table(data), "<h2>Throughput of readers</h2>", throughput_table(data),
-        "<h2>What it must show</h2>", verdict_list(data)])
+        page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
+        section("How long does a critical caller wait?", chart_workers(data)),
+        section("How often does it wait longer?", chart_tails(data)),
+        section("How long does it wait beside more readers than CPUs?", chart_busy(data), busy_table(data)),
+        section("What does boosting cost the readers?", chart_throughput(data), throughput_table(data)),
+        section("How many interrupts reach the CPU of an isolated reader?", chart_interrupts(data),
+                interrupt_table(data)),
+        section("rcu: Move expedited grace period (GP) work to RT kthread_worker (Linux, 2022), and this run: nothing "
+                "beside it", document_table(data, "quiet")),
+        section("The same beside hogs and writers of another process group", document_table(data, "loaded")),
+        section("Which threads turned the grace periods?", turned_table(data)),
+        section("What it must show", verdict_list(data)), section("What was compared", about)])
 
 
 if __name__ == "__main__":

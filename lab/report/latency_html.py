@@ -1,41 +1,32 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Turns the data of `rtrcu latency` (latency.json) into one self-contained page with plots.
+"""Turns the data of `rtrcu latency` (latency.json) into one self-contained page with charts.
 
-Usage: latency_html.py DATA.json PAGE.html.  Also writes the plot of overruns in the flood as SVG files, for light and
-dark pages.  Exit 0 done, 2 wrong usage.
+Usage: latency_html.py DATA.json PAGE.html.  Exit 0 done, 2 wrong usage, 3 done without charts.
 """
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
 import page_html
-import plot
-from page_html import figure_text, largest, machine_text, table, verdict_list
+from charts import Axis, Chart
+from page_html import figure_text, largest, machine_text, section, table, verdict_list
 
-COLOURS = {
-    "none": "floor", "unbounded": "red", "inline": "blue", "daemon": "green", "krcud": "orange", "throttle": "violet",
-    "direct": "slate", "liburcu": "ink",
-}
-POLICIES = {
-    "none": "the floor: the same loop and work with nothing reclaimed while the clock runs",
-    "unbounded": "the loop runs all ready callbacks at once, as Linux 2.6.0 did",
-    "inline": "the loop runs callbacks within a budget and up to its next deadline",
-    "daemon": "a preemptible daemon for each CPU runs them; the default",
-    "krcud": "UseLinux 2004: at most bhlimit in the loop, the rest by a daemon",
-    "throttle": "UseLinux 2004: 256 in the loop, then a tick of rest; no adaptive limits",
-    "direct": "UseLinux 2004: at once, where the loop is the only reader",
-    "liburcu": "liburcu-memb, whose call_rcu thread runs them",
-}
+COLOURS = {"none": "floor", "unbounded": "red", "inline": "blue", "daemon": "green", "krcud": "orange",
+           "throttle": "violet", "direct": "slate", "liburcu": "brown"}
+DASHES = {"krcud-always": "dash", "krcud-0": "dot", "throttle-16": "dash"}
 WORKLOADS = {
     "dcache": "a recorded dbench stream and lookups in the machine's own directory tree",
     "route": "packets to random destinations over real prefixes",
+    "both": "each event is half of the one, half of the other",
     "flood": "denial of service, 30,000 callbacks a grace period",
 }
+# UseLinux 2004, microseconds: stock, krcud and direct together, and what was aimed at.
+PUBLISHED = [(711, "2004: stock 711 µs"), (413, "cures 413 µs"), (250, "goal 250 µs")]
 FLOOD = 30000
 
 
 def colour(policy):
-    return COLOURS.get(policy, "slate")
+    return COLOURS.get(policy.split("-")[0], "slate")
 
 
 def shown_curves(data, workload):
@@ -56,67 +47,161 @@ def policy_rows(data, workloads, policies):
             and r["burst"] in (0, FLOOD)]
 
 
-def plot_tails(data):
-    """Share of deadlines missed by more than x: the tail of the lateness distribution on two log axes."""
-    panels = []
+def chart_tails(data):
+    """Share of deadlines missed by more than x: the tail of the distribution, on two logarithmic axes."""
+    chart = Chart(workloads_of(data), Axis("late by more than, µs", log=True, unit="µs", least=10),
+                  Axis("share of deadlines", log=True), height=260)
     for name in workloads_of(data):
-        panel = plot.Panel(name, "late by more than, µs", "share of deadlines", log=(True, True), x_range=(10, None))
         for curve in shown_curves(data, name):
-            points = [(us, 1 - share) for us, share in curve["cdf"] if us > 0 and share < 1]
-            # The floor is drawn wide and pale: what lies on it is not the policy's doing.
+            points = [(us, 1 - share) for us, share in curve["cdf"] if us >= 10 and share < 1]
             floor = curve["policy"] == "none"
-            panel.line(points, colour(curve["policy"]), "none: the floor" if floor else curve["policy"],
-                       "wide" if floor else "solid")
-        panels.append(panel)
-    return plot.figure(panels, "Both axes are logarithmic. The wide grey line is the floor: the same loop and work "
-                       "with nothing reclaimed. What lies on it is the machine's doing, not the policy's.")
+            chart.line(name, points, "none: the floor" if floor else curve["policy"], colour(curve["policy"]),
+                       dash=DASHES.get(curve["policy"], "solid"), width=5 if floor else 2)
+    return chart.html("none: the same loop and work with nothing reclaimed.")
 
 
-def overrun_bars(data, name, key="overrun_cpu_us_max", **look):
-    rows = []
-    for row in loop_rows(data):
-        if row["workload"] != name or row["policy"] == "none" or row["burst"] not in (0, FLOOD):
-            continue
-        value, late = row[key] or 0, row["overrun_callbacks_max"] or 0
-        text = f"{figure_text(value)} µs; {late:,.0f} callback{'s' if late != 1 else ''} late" if late else "none"
-        rows.append((row["policy"], value if late else None, text, colour(row["policy"])))
-    which = "largest overrun" if key == "overrun_cpu_us_max" else "overrun at p99.9"
-    return plot.Bars(name, f"{which}, µs of CPU time", rows, log=True, least=1, **look)
+def overruns(data, name):
+    """Bars: (label, value or None, text, colour) of the policies under a workload."""
+    bars = []
+    for row in policy_rows(data, (name,), {r["policy"] for r in data["rows"]} - {"none"}):
+        value, late = row["overrun_cpu_us_max"] or 0, row["overrun_callbacks_max"] or 0
+        text = f"{figure_text(value)} µs, {late:,.0f} late" if late else "none late"
+        bars.append((row["policy"], value if late else None, text, colour(row["policy"])))
+    return bars
 
 
-def plot_overruns(data):
-    """Largest overrun by policy, in thread CPU time, one group of bars a workload."""
-    panels = [overrun_bars(data, name, mark=(400, "400 µs, what UseLinux 2004 reached"))
-              for name in workloads_of(data)]
-    return plot.figure(panels, "From the time the event was due to the end of the batch of callbacks then running, in "
-                       "CPU time of the loop's thread: a machine that is itself preempted does not count. Beside it, "
-                       "how many callbacks were begun after the event was due; none: no batch ran into the deadline. "
-                       "Dotted: 400 µs.")
-
-
-def plot_backlog(data):
-    panels = []
+def chart_overruns(data):
+    chart = Chart(workloads_of(data), Axis("largest overrun, µs of CPU time", log=True, unit="µs", least=1), Axis(""))
     for name in workloads_of(data):
-        panel = plot.Panel(name, "% of the measured time", "callbacks waiting", y_range=(0, None))
-        for curve in shown_curves(data, name):
-            if curve["policy"] == "none" or not curve["backlog"]:
-                continue
-            end = max(point[0] for point in curve["backlog"]) or 1
-            panel.line([(100 * p[0] / end, p[1]) for p in curve["backlog"]], colour(curve["policy"]), curve["policy"])
-        panels.append(panel)
-    return plot.figure(panels, "Callbacks queued and not yet run.")
+        chart.bars(name, overruns(data, name))
+    for value, text in PUBLISHED:
+        chart.mark(value, text)
+    return chart.html("Overrun: from the due time to the end of the batch of callbacks then running, in CPU time of "
+                      "the loop's thread. Late: callbacks that began after the due time. The figures of 2004 are "
+                      "lateness by all causes.")
 
 
-def plot_invocations(data):
-    panels = []
+def chart_shares(data):
+    """The callbacks' own share of a sample's lateness."""
+    kinds = [("callback_share_us_p99", "p99", "circle", "green"),
+             ("callback_share_us_p999", "p99.9", "diamond", "blue"),
+             ("callback_share_us_p9999", "p99.99", "square", "violet"),
+             ("callback_share_us_max", "largest", "line-ns-open", "red")]
+    chart = Chart(workloads_of(data), Axis("callbacks' own share of a deadline's lateness, µs", log=True, unit="µs",
+                                           least=0.1), Axis(""))
     for name in workloads_of(data):
-        panel = plot.Panel(name, "largest backlog of the round", "p99, µs", log=(True, True))
+        rows = [row for row in policy_rows(data, (name,), {r["policy"] for r in data["rows"]} - {"none"})
+                if (row["callback_share_us_max"] or 0) >= 0.1]
+        for key, kind, symbol, hue in kinds:
+            chart.points(name, [(row["policy"], row[key] or None) for row in rows], kind, hue, symbol=symbol)
+    chart.mark(10, "what some need: 10 µs")
+    return chart.html("Policies whose largest share is below 0.1 µs have no row.")
+
+
+def chart_table1(data):
+    """Stock and the cures on one CPU, with intervals, beside the document's figures."""
+    rows = data.get("table1", [])
+    workloads = list(dict.fromkeys(row["workload"] for row in rows))
+    chart = Chart(workloads, Axis("lateness, µs", log=True, unit="µs"), Axis(""))
+    for name in workloads:
+        mine = [row for row in rows if row["workload"] == name]
+        for key, text, hue in (("late_us", "largest of a round, median and 95 % interval", "blue"),
+                               ("share_us", "of it the callbacks' share", "orange")):
+            shown = [row for row in mine if row[key]]
+            chart.points(name, [(row["policy"], row[key]) for row in shown], text, hue,
+                         spread=[(row[key] - row[f"{key}_low"], row[f"{key}_high"] - row[key]) for row in shown])
+        chart.points(name, [(row["policy"], row["late_us_max"] or None) for row in mine], "largest of the run", "red",
+                     symbol="line-ns-open")
+        chart.points(name, [(row["policy"], row["document_us"]) for row in mine], "UseLinux 2004", "slate",
+                     symbol="diamond")
+    chart.mark(250, "2004: goal 250 µs")
+    return chart.html()
+
+
+def chart_backlog(data, name):
+    """One small chart a policy, all with the same axes."""
+    curves = [c for c in shown_curves(data, name) if c["policy"] != "none" and c["backlog"]]
+    if not curves:
+        return ""
+    most = max(waiting for curve in curves for _, waiting in curve["backlog"]) or 1
+    limits = {row["policy"]: row["backlog_limit"] for row in loop_rows(data) if row["workload"] == name}
+    chart = Chart([c["policy"] for c in curves], Axis("measured time, ms", unit="ms", least=0),
+                  Axis("", unit="callbacks wait", least=0, most=most), height=56, gap=26,
+                  legend=False)
+    for curve in curves:
+        chart.line(curve["policy"], curve["backlog"], curve["policy"], colour(curve["policy"]), width=1,
+                   fill="tozeroy")
+        if limits[curve["policy"]] and limits[curve["policy"]] <= most:
+            chart.level(curve["policy"], limits[curve["policy"]], "the producer is pushed back")
+    return f"<h3>{name}</h3>" + chart.html()
+
+
+def chart_invocations(data):
+    present = [name for name in workloads_of(data) if any(c["invocations"] for c in shown_curves(data, name))]
+    chart = Chart(present, Axis("largest backlog of the round", log=True, unit="callbacks"),
+                  Axis("p99 of the wait, µs", log=True, unit="µs"), height=220)
+    for name in present:
         for curve in shown_curves(data, name):
-            points = [(p[0], p[1]) for p in curve["invocations"] if p[0] > 0 and p[1] > 0]
-            panel.dots(points, colour(curve["policy"]), curve["policy"])
-        panels.append(panel)
-    return plot.figure(panels, "From the oldest call_rcu() of a batch to the batch's first callback, by the library's "
-                       "own histogram, whose steps are powers of two: the 99th percentile of each round.")
+            chart.dots(name, [p for p in curve["invocations"] if p[0] > 0 and p[1] > 0], curve["policy"],
+                       colour(curve["policy"]))
+    return chart.html("From the oldest call_rcu() of a batch to the batch's first callback, by the library's own "
+                      "histogram, whose steps are powers of two. A dot is a round.")
+
+
+def chart_bursts(data):
+    rows = sorted((row for row in loop_rows(data) if row["workload"] == "flood" and row["policy"] == "unbounded"
+                   and row["callback_ns"] and row["batch_max"]), key=lambda row: row["batch_max"])
+    chart = Chart([""], Axis("callbacks in the largest batch", log=True, unit="callbacks",
+                             ticks=[row["batch_max"] for row in rows]), Axis("µs", log=True, unit="µs"), height=260)
+    for text, hue, dash, value in (
+            ("callbacks × time of one", "floor", "dash", lambda row: row["batch_max"] * row["callback_ns"] / 1000),
+            ("largest overrun, CPU time", "red", "solid", lambda row: row["overrun_cpu_us_max"] or None),
+            ("largest overrun, wall", "orange", "dot", lambda row: row["overrun_us_max"] or None)):
+        chart.line("", [(row["batch_max"], value(row)) for row in rows], text, hue, dash=dash, mode="lines+markers")
+    chart.dots("", [(1660, 711)], "UseLinux 2004: lateness, all causes", "slate")
+    return chart.html() if rows else ""
+
+
+def answer_text(row):
+    if not row["longest_ms"]:
+        return "no answer"
+    text = f"{'≥ ' if row['longest_cut'] else ''}{figure_text(row['longest_ms'])} ms"
+    return text + (f", {100 * row['dropped_share']:.0f} % dropped" if row["dropped_share"] else "")
+
+
+def chart_console(data):
+    rows = data.get("console", [])
+    chart = Chart([""], Axis("longest answer of the console, ms", log=True, unit="ms", least=0.1), Axis(""))
+    chart.bars("", [("no flood" if row["policy"] == "none" else row["policy"], row["longest_ms"], answer_text(row),
+                     colour(row["policy"])) for row in rows])
+    chart.mark(100, "felt as immediate: 100 ms")
+    return chart.html("≥: the round ended before that answer did. Dropped: of the packets offered.") if rows else ""
+
+
+def console_table(data):
+    keys = ("answers", "answer_ms_p50", "longest_ms", "backlog_max", "backlog_limit", "offered_per_s", "served_per_s",
+            "late_us_p99", "utilisation")
+    return table(["policy", "answers", "p50, ms", "longest, ms", "backlog", "pushed back at", "offered/s", "served/s",
+                  "probe p99, µs", "of the CPU"],
+                 [[row["policy"]] + [figure_text(row[key]) for key in keys] for row in data.get("console", [])])
+
+
+def table1_table(data):
+    keys = ("document_us", "late_us", "late_us_low", "late_us_high", "share_us", "share_us_low", "share_us_high",
+            "late_us_max", "callbacks_per_gp_max", "batch_max", "backlog_max", "rounds")
+    return table(["workload", "policy", "2004, µs", "largest of a round, µs", "from", "to", "callbacks' share, µs",
+                  "from", "to", "of the run, µs", "gp max", "batch max", "backlog", "rounds"],
+                 [[row["workload"], row["policy"]] + [figure_text(row[key]) for key in keys]
+                  for row in data.get("table1", [])], 2)
+
+
+def interrupting_table(data):
+    texts, keys = ("reader", "updater", "thread"), ("walks", "deleted", "callbacks_direct", "direct_refused",
+                                                    "reclaimed_under_reader", "never_reclaimed")
+    return table(["the walk is in", "the signal calls", "thread", "walks", "deleted", "at once", "queued instead",
+                  "reclaimed under the walk", "never reclaimed"],
+                 [[row[key] for key in texts] + [figure_text(row[key]) for key in keys]
+                  for row in data.get("interrupting_updater", [])], 3)
 
 
 def label_of(row):
@@ -164,7 +249,7 @@ def document_table(data):
 def burst_table(data):
     rows = []
     for row in sorted(loop_rows(data), key=lambda r: r["burst"]):
-        if row["workload"] != "flood" or row["policy"] != "unbounded" or not row["callback_ns"]:
+        if row["workload"] != "flood" or row["policy"] != "unbounded" or not row["callback_ns"] or not row["batch_max"]:
             continue
         predicted = row["batch_max"] * row["callback_ns"] / 1000
         rows.append([f"{row['burst']:,}", figure_text(row["batch_max"]), figure_text(row["callback_ns"]),
@@ -176,10 +261,11 @@ def burst_table(data):
 
 
 def explanations(data):
-    used = {row["policy"] for row in data["rows"]}
-    return ("<h2>Who runs the callbacks, on which work</h2><dl>"
-            + "".join(f"<dt><b>{name}</b></dt><dd>{text}</dd>" for name, text in POLICIES.items() if name in used)
-            + "".join(f"<dt><b>{name}</b></dt><dd>{WORKLOADS[name]}</dd>" for name in workloads_of(data)) + "</dl>")
+    used = ({row["policy"] for row in data["rows"]} | {row["policy"] for row in data.get("table1", [])}
+            | {row["policy"] for row in data.get("console", [])})
+    terms = [(one["name"], one["what"]) for one in data["policies"] if one["name"] in used]
+    terms += [(name, WORKLOADS[name]) for name in workloads_of(data)]
+    return "<dl>" + "".join(f"<dt><b>{name}</b></dt><dd>{text}</dd>" for name, text in terms) + "</dl>"
 
 
 def overrun_text(row):
@@ -209,46 +295,37 @@ def noise(data):
             hidden.append(f"{name} (floor p99 {figure_text(floor[0]['p99_us'])} µs)")
     if not hidden:
         return ""
-    return (f"This machine's own noise decides about lateness in {', '.join(hidden)}: there the lines below lie within "
-            "a factor of two of the floor, and their order says nothing about policies. Overruns, which are counted in "
-            "callbacks and in CPU time, do.")
-
-
-def plots(data):
-    return "".join([
-        "<h2>What callbacks took from the deadline</h2>", plot_overruns(data),
-        "<h2>How late the deadline event runs</h2>", page_html.warning(noise(data)), plot_tails(data),
-        "<h2>Backlog</h2>", plot_backlog(data),
-        "<h2>How long callbacks wait, against how many wait</h2>", plot_invocations(data)])
-
-
-def figures(data):
-    """For the README: the overruns of the flood."""
-    if "flood" not in workloads_of(data):
-        return {}
-    tail = all(row["overrun_cpu_us_p999"] is not None for row in policy_rows(data, ("flood",), POLICIES))
-    bars = overrun_bars(data, "flood", "overrun_cpu_us_p999" if tail else "overrun_cpu_us_max", width=620,
-                        label_width=90)
-    bars.title = "What freeing memory takes from a deadline, 30,000 callbacks a grace period"
-    return {"flood": bars.svg()}
+    return (f"This machine's own noise decides about lateness in {', '.join(hidden)}: there the floor is more than "
+            "half of unbounded, and the order of the lines below says nothing about policies. Overruns, which are "
+            "counted in callbacks and in CPU time, do.")
 
 
 def page(data):
     floor = ", ".join(f"{w} {figure_text(r['p99_us'])} µs"
                       for w in workloads_of(data) for r in policy_rows(data, (w,), ("none",)))
-    intro = (
+    about = (
         "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over an "
-        "RCU-protected structure. A timer event with an absolute due time measures how late the loop gets to it. Who "
-        "runs the callbacks that reclaim memory, and how many at a time, is the policy.</p>"
+        "RCU-protected structure. A timer event with an absolute due time measures how late the loop gets to it. The "
+        "policies differ in which thread runs the callbacks that reclaim memory, and how many at a time.</p>"
         f"<p class='note'>{machine_text(data)} Noise floor of the same loop with nothing reclaimed, p99: {floor}.</p>")
     return page_html.page_text("latency", "What reclamation does to a deadline", [
-        page_html.conclusion(data, conclusion(data)), intro, explanations(data), plots(data),
-        "<h2>Overrun is callbacks times callback time</h2>", burst_table(data),
-        "<h2>Sarma and McKenney: making RCU safe for realtime (UseLinux 2004), and this run</h2>", document_table(data),
-        "<h2>What it must show</h2>", verdict_list(data),
-        "<h2>All figures</h2><p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
-        result_table(data)])
+        page_html.conclusion(data, conclusion(data)),
+        section("How far do callbacks run past a deadline?", chart_overruns(data)),
+        section("How much of a deadline's lateness is the callbacks' own?", chart_shares(data)),
+        section("How late does the deadline event run?", page_html.warning(noise(data)), chart_tails(data)),
+        section("Stock RCU and the cures of 2004, all on one CPU", chart_table1(data), table1_table(data)),
+        section("Is an overrun callbacks times callback time?", chart_bursts(data), burst_table(data)),
+        section("Does a console answer beside a flood?", chart_console(data), console_table(data)),
+        section("How many callbacks wait?", *(chart_backlog(data, name) for name in workloads_of(data))),
+        section("How long do callbacks wait, against how many wait?", chart_invocations(data)),
+        section("An updater that interrupts a walk", interrupting_table(data)),
+        section("Sarma and McKenney: making RCU safe for realtime (UseLinux 2004), and this run",
+                document_table(data)),
+        section("What it must show", verdict_list(data)),
+        section("All figures", "<p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
+                result_table(data)),
+        section("Policies and workloads", about, explanations(data))])
 
 
 if __name__ == "__main__":
-    sys.exit(page_html.main(page, sys.argv, figures))
+    sys.exit(page_html.main(page, sys.argv))

@@ -2,11 +2,22 @@
 """What the pages of all experiments share: the frame, the conclusion on top, tables, and the command line."""
 import html
 import json
+import os
 import sys
 
-import plot
-from plot import number as figure_text
+import charts
+from charts import number as figure_text
 
+EXIT_NO_CHARTS = 3  # the page has been written, with its tables alone
+INSTALL = "apt-get install python3-plotly"
+# Debian's packages are seen by Debian's interpreter; another may come first in PATH.
+SYSTEM_PYTHON = "/usr/bin/python3"
+THEMES = {
+    "light": {"ink": "#222222", "dim": "#666666", "grid": "#dddddd", "back": "#ffffff", "blue": "#1f6fb4",
+              "good": "#1a7f37", "bad": "#b3121f", "warn": "#fff3d6"},
+    "dark": {"ink": "#e6e6e6", "dim": "#a8a8a8", "grid": "#3a3f44", "back": "#16191c", "blue": "#6cb2ee",
+             "good": "#5ccf7d", "bad": "#ff8a93", "warn": "#40351a"},
+}
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 1260px; margin: 2em auto; padding: 0 1em; color: var(--ink);
        background: var(--back); }
@@ -17,17 +28,23 @@ th { text-align: right; font-weight: 600; border-bottom: 1px solid var(--dim); p
 th.l { text-align: left; } td { padding: 2px 6px; border-bottom: 1px solid var(--grid); white-space: nowrap; }
 td.r { text-align: right; font-variant-numeric: tabular-nums; }
 .held { color: var(--good); } .FAILED { color: var(--bad); }
-figure { margin: 0.6em 0; } figcaption, p.note { color: var(--dim); } svg { max-width: 100%; height: auto; }
-.panels { display: flex; flex-wrap: wrap; gap: 8px; } .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; }
-.legend i { display: inline-block; width: 22px; margin-right: 6px; vertical-align: middle; }
+figure { margin: 0.6em 0; } figcaption, p.note { color: var(--dim); }
 p.conclusion { font-size: 1.15em; border-left: 4px solid var(--blue); padding-left: 0.8em; }
 p.warning { background: var(--warn); padding: 0.5em 0.8em; }
 """
 
 
 def themes():
-    return (f":root {{ color-scheme: light dark; {plot.variables('light')} }}\n"
-            f"@media (prefers-color-scheme: dark) {{ :root {{ {plot.variables('dark')} }} }}\n")
+    def colours(theme):
+        return "".join(f"--{name}: {value};" for name, value in THEMES[theme].items())
+    return (f":root {{ color-scheme: light dark; {colours('light')} }}\n"
+            f"@media (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}\n")
+
+
+def section(heading, *parts):
+    """Nothing where no part has content."""
+    text = "".join(parts)
+    return f"<h2>{html.escape(heading)}</h2>{text}" if text else ""
 
 
 def verdict_list(data):
@@ -36,7 +53,7 @@ def verdict_list(data):
         kind = html.escape(verdict["outcome"])
         items.append(f'<li><b class="{kind}">{kind}</b>: {html.escape(verdict["claim"])}. '
                      f'{html.escape(verdict["figures"])}</li>')
-    return "<ul>" + "".join(items) + "</ul>"
+    return "<ul>" + "".join(items) + "</ul>" if items else ""
 
 
 def conclusion(data, sentence):
@@ -54,6 +71,8 @@ def warning(text):
 
 
 def table(titles, rows, text_columns=1):
+    if not rows:
+        return ""
     cells = ["<table><thead><tr>"]
     cells += [f'<th class="{"l" if i < text_columns else "r"}">{html.escape(t)}</th>' for i, t in enumerate(titles)]
     cells.append("</tr></thead><tbody>")
@@ -83,25 +102,33 @@ def machine_text(data):
 
 
 def page_text(name, heading, parts):
+    drawn = charts.available()
+    about = ("<p class='note'>Point at a chart to read its values, drag in it to enlarge a part, click a name in its "
+             "legend to hide it.</p>" if drawn else warning(f"The charts need python3-plotly: {INSTALL}"))
     return "".join([
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu {name}</title>"
-        "<meta name='viewport' content='width=device-width'><style>", themes(), STYLE, plot.STYLE,
-        f"</style></head><body><h1>{heading}</h1>", *parts,
-        "<p class='note'>Point at a line or a bar to read its values.</p></body></html>\n"])
+        "<meta name='viewport' content='width=device-width'><style>", themes(), STYLE, charts.STYLE, "</style>",
+        charts.library() if drawn else "", f"</head><body><h1>{heading}</h1>", parts[0], about, *parts[1:],
+        f"<script>{charts.SCRIPT}</script>" if drawn else "", "</body></html>\n"])
 
 
-def main(page, arguments, figures=None):
-    """figures(data): SVG by name, written in both themes beside the page."""
+def find_plotly():
+    """Begin anew under Debian's interpreter where this one has no plotly."""
+    if not charts.available() and sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+
+
+def written(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return 0 if charts.available() else EXIT_NO_CHARTS
+
+
+def main(page, arguments):
     if len(arguments) != 3:
         sys.stderr.write(f"usage: {arguments[0]} DATA.json PAGE.html\n")
         return 2
+    find_plotly()
     with open(arguments[1], encoding="utf-8") as file:
         data = json.load(file)
-    with open(arguments[2], "w", encoding="utf-8") as file:
-        file.write(page(data))
-    stem = arguments[2].removesuffix(".html")
-    for name, svg in (figures(data) if figures else {}).items():
-        for theme in plot.THEMES:
-            with open(f"{stem}-{name}-{theme}.svg", "w", encoding="utf-8") as file:
-                file.write(plot.alone(svg, theme))
-    return 0
+    return written(arguments[2], page(data))

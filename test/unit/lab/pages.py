@@ -2,109 +2,225 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The pages of the experiments, from small made-up results: what they say on top, warn of, and draw.
 
-usage: pages.py SOURCE_DIR
+usage: pages.py SOURCE_DIR [drawn]
+drawn: in headless Chromium, in windows of 1200 and 600 pixels: all charts are drawn, and no text leaves its picture.
+Exit 0 right, 1 wrong, 2 wrong usage, 77 nothing was looked at: no plotly, or no Chromium.
 """
+import html
 import json
+import math
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as xml
 
-MACHINE = {"cpu_model": "made up", "cpus": 2, "kernel": "6.0"}
-VERDICTS = [{"outcome": "held", "claim": "a claim", "figures": "1 against 2"},
-            {"outcome": "not reproduced", "claim": "another <claim>", "figures": "-"}]
+sys.dont_write_bytecode = True
 
+import page_data
 
-def document(rows, curves, **arguments):
-    return {"version": "0.0", "machine": MACHINE, "args": {"seed": 1, **arguments}, "rows": rows, "curves": curves,
-            "verdicts": VERDICTS}
-
-
-def latency(noisy):
-    floor = 90.0 if noisy else 5.0
-    keys = ("samples p50_us p99_us floor_p99_us p999_us floor_p999_us p9999_us max_us overrun_us_max "
-            "overrun_cpu_us_max overrun_cpu_us_p999 overrun_cpu_us_full overrun_callbacks_max callbacks_per_gp_p50 "
-            "callbacks_per_gp_max callback_ns backlog_max ops_per_s batch_max").split()
-    rows, curves = [], []
-    for policy, overrun, late in (("none", 0, 0), ("unbounded", 1087.5, 30000), ("inline", 2.8, 11), ("daemon", 0, 0)):
-        row = dict.fromkeys(keys, 7)
-        row |= {"workload": "flood", "policy": policy, "probe": "loop", "scheduling": "fifo", "burst": 30000,
-                "p99_us": floor if policy == "none" else 100.0, "overrun_cpu_us_max": overrun,
-                "overrun_cpu_us_p999": overrun, "overrun_callbacks_max": late}
-        rows.append(row)
-        curves.append({"workload": "flood", "policy": policy, "fifo": True, "burst": 30000,
-                       "cdf": [[1, 0.1], [20, 0.5], [300, 0.999], [400, 1]], "backlog": [[0, 0], [1, 30000]],
-                       "invocations": [[30000, 12.5], [1, 0]]})
-    return document(rows, curves)
-
-
-def expedited():
-    keys = ("count min_ns q1_ns median_ns q3_ns max_ns avg_ns stddev_ns experiments largest_max_ns smallest_max_ns "
-            "range_of_max_ns largest_min_ns smallest_min_ns range_of_min_ns").split()
-    rows = [dict.fromkeys(keys, 1000) | {"table": "worker", "worker": worker, "boost": boost, "environment": place,
-                                         "avg_ns": mean}
-            for place in ("quiet", "loaded") for boost in (True, False)
-            for worker, mean in (("workqueue", 2746353), ("kthread", 151242))]
-    rows.append(dict.fromkeys(keys, 1000) | {"table": "worker", "worker": "none", "boost": None, "avg_ns": 140000})
-    rows += [{"table": "busy_readers", "peer": "rtrcu", "boost": True, "readers": readers, "count": 10, "unfinished": 0,
-              "p50_ns": 477000, "p99_ns": None, "max_ns": 960000, "boosts": 3} for readers in (16, 64)]
-    rows.append({"table": "throughput", "readers": 4, "boost": True, "sections_per_s": 1e6, "spread_pct": 1.5,
-                 "requests_per_s": 1000, "grace_periods_per_s": 900, "boosts_per_s": 5, "ratio": 0.99})
-    curves = [{"worker": worker, "boost": boost, "cdf": [[1000, 0.1], [90000, 0.9], [200000, 1]]}
-              for worker, boost in (("none", None), ("workqueue", True), ("kthread", False))]
-    return document(rows, curves)
-
-
-def blocked(root):
-    source = (root / "lab/report/blocked_html.py").read_text(encoding="utf-8")
-    every = dict.fromkeys(re.findall(r'\("([a-z_0-9]+)", "', source), 3)
-    rows = [every | {"table": "lists", "lists": lists, "iterations_per_s_mean": mean, "iterations_per_s_stddev": spread}
-            for lists, mean, spread in (("node-spin", 66980, 30000), ("node", 90000, 10), ("percpu", 97719, 10))]
-    rows += [every | {"table": "order", "lists": "percpu"}]
-    rows += [every | {"table": "parked", "lists": lists, "tasks": tasks} for lists in ("node", "percpu")
-             for tasks in (10, 10000)]
-    curves = [{"lists": lists, "iterations_per_s": [60000, 70000], "hold_log2": [0, 5, 1],
-               "cdf": [[1000, 0.5], [2000, 1]]} for lists in ("node-spin", "percpu")]
-    return document(rows, curves, readers=64, carriers=2, preemptors=32, metered_ms=100)
+SKIPPED = 77
+WIDTHS = (1200, 600)
+CHART = re.compile(r'<script type="application/json">(.*?)</script><div class="chart">', re.S)
+# What each page says of the made-up results, and how many charts it has of them.
+EXPECTED = {
+    "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never ran into it",
+                 "noise decides", "1 held, 1 not reproduced", "what inline does"], 9),
+    "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
+    "blocked": (["97,719 iterations a second", "+46 %", "noise"], 5),
+    "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
+    "scale": (["gp_scan", "4,096 CPUs"], 9),
+}
+# Runs in a window that holds every page in a frame of each width, and leaves what is wrong as text.
+WATCH = """
+const wrong = [], frames = [...document.querySelectorAll('iframe')];
+function look(frame) {
+  const inside = frame.contentDocument, name = frame.title;
+  for (const picture of inside.querySelectorAll('svg.main-svg')) {
+    const box = picture.getBoundingClientRect();
+    if (box.width === 0)
+      continue;
+    for (const text of picture.querySelectorAll('text')) {
+      const own = text.getBoundingClientRect();
+      if (own.width > 0 && (own.left < box.left - 1 || own.right > box.right + 1 || own.top < box.top - 1 ||
+                            own.bottom > box.bottom + 1))
+        wrong.push(name + ': outside of its picture: ' + text.textContent);
+    }
+  }
+  const asked = inside.querySelectorAll('div.chart').length;
+  const drawn = inside.querySelectorAll('div.js-plotly-plot').length;
+  if (asked !== drawn || inside.body.dataset.drawn !== String(asked))
+    wrong.push(name + ': ' + drawn + ' of ' + asked + ' charts are drawn');
+}
+async function watch() {
+  for (const frame of frames)
+    for (let i = 0; i < 200 && !(frame.contentDocument?.body?.dataset.drawn); i++)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  frames.forEach(look);
+  document.body.innerHTML = '<pre id="found"></pre>';
+  document.getElementById('found').textContent = JSON.stringify({looked: frames.length, wrong: wrong});
+}
+addEventListener('load', watch);
+"""
 
 
-def page_of(root, folder, name, data):
-    data_file, page_file = folder / f"{name}.json", folder / f"{name}.html"
-    data_file.write_text(json.dumps(data), encoding="utf-8")
-    subprocess.run([sys.executable, root / f"lab/report/{name}_html.py", data_file, page_file], check=True)
-    page = page_file.read_text(encoding="utf-8")
-    for svg in re.findall(r"<svg.*?</svg>", page, re.S):
-        xml.fromstring(svg)
-    return page
+def documents(root):
+    return {"latency": page_data.latency(root), "expedited": page_data.expedited(root),
+            "blocked": page_data.blocked(root), "overhead": page_data.overhead(root), "scale": None}
+
+
+def run_script(root, folder, name, data, environment=None):
+    """The exit code and the page's path."""
+    page = folder / f"{name}.html"
+    if name == "scale":
+        inputs = {"bench": page_data.bench(), "lines": page_data.lines()}
+        script = root / "bench/report/scale_html.py"
+    else:
+        inputs, script = {name: data}, root / f"lab/report/{name}_html.py"
+    files = []
+    for stem, content in inputs.items():
+        files.append(folder / f"{stem}.json")
+        files[-1].write_text(json.dumps(content), encoding="utf-8")
+    done = subprocess.run([sys.executable, script, *files, page], check=False, env=environment)
+    return done.returncode, page
+
+
+def finite(values):
+    return any(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
+
+
+def chart_faults(chart):
+    """A trace without a value, or a colour that is no colour."""
+    faults = [] if chart["data"] else ["a chart without traces"]
+    for trace in chart["data"]:
+        if not (finite(trace.get("x", [])) or finite(trace.get("y", []))) or len(trace["x"]) != len(trace["y"]):
+            faults.append(f"nothing in '{trace.get('name')}'")
+        for colour in re.findall(r'"color": "([^"]*)"', json.dumps(trace)):
+            faults += [f"colour {colour}"] * (re.fullmatch("#[0-9a-f]{6}", colour) is None)
+    return faults
+
+
+def charts_of(page):
+    return [json.loads(text.replace("<\\/", "</")) for text in CHART.findall(page)]
+
+
+def page_faults(name, page, drawn):
+    texts, count = EXPECTED[name]
+    wrong = [f"no '{text}'" for text in texts if text not in html.unescape(page)]
+    wrong += [word for word in ("nan", ">None<", "another <claim>") if word in page.split("</head>")[1]]
+    charts = charts_of(page)
+    if len(charts) != (count if drawn else 0):
+        wrong.append(f"{len(charts)} charts")
+    for chart in charts:
+        wrong += chart_faults(chart)
+    return [f"{name}: {what}" for what in wrong]
+
+
+def tables_alone(root, folder):
+    """An interpreter without plotly writes the tables, says what is missing, and exits with 3."""
+    hidden = folder / "hidden" / "plotly"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ImportError('hidden')\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(hidden.parent)}
+    wrong = []
+    for name, data in documents(root).items():
+        code, path = run_script(root, folder, name, data, environment)
+        page = path.read_text(encoding="utf-8")
+        wrong += page_faults(name, page, False)
+        wrong += [f"{name}: exit {code} without plotly"] * (code != 3)
+        wrong += [f"{name}: tells nobody what to install"] * ("apt-get install python3-plotly" not in page)
+        wrong += [f"{name}: no table without plotly"] * ("<table>" not in page)
+        wrong += [f"{name}: a heading without content"] * (re.search(r"</h2>(<h2>|</body>)", page) is not None)
+    return wrong
+
+
+# What a row is of, which is always known.
+SUBJECTS = {"burst", "readers", "tasks", "experiments", "threads", "rounds", "count"}
+
+
+def sparse(data):
+    """The same document where no figure could be measured."""
+    def emptied(row):
+        return {key: None if isinstance(value, (int, float)) and not isinstance(value, bool) and key not in SUBJECTS
+                else value for key, value in row.items()}
+    lists = [name for name, rows in data.items() if rows and isinstance(rows, list) and name != "curves"]
+    return data | {name: [emptied(row) for row in data[name]] for name in lists}
+
+
+def with_charts(root, folder):
+    wrong = []
+    for name, data in documents(root).items():
+        if data:
+            code, _ = run_script(root, folder, name, sparse(data))
+            wrong += [f"{name}: exit {code} of a document without figures"] * (code != 0)
+    for name, data in documents(root).items():
+        code, path = run_script(root, folder, name, data)
+        wrong += [f"{name}: exit {code}"] * (code != 0)
+        wrong += page_faults(name, path.read_text(encoding="utf-8"), True)
+    quiet = run_script(root, folder, "latency", page_data.latency(root, noisy=False))[1].read_text(encoding="utf-8")
+    wrong += ["latency: a warning on a quiet machine"] * ("noise decides" in quiet)
+    # The check itself: what it must see.
+    empty = {"data": [{"name": "empty", "x": [], "y": []}, {"x": [1], "y": [2], "line": {"color": "var(--#1f77b4)"}}]}
+    wrong += ["an empty trace and a wrong colour pass"] * (len(chart_faults(empty)) != 2)
+    return wrong
+
+
+def in_chromium(chromium, folder, pages):
+    """What is wrong with the pages, (title, path), as drawn."""
+    frames = "".join(f'<iframe title="{title} at {width}" src="{path.name}" width="{width}" height="900"></iframe>'
+                     for title, path in pages for width in WIDTHS)
+    watcher = folder / "watch.html"
+    watcher.write_text(f"<!doctype html><meta charset='utf-8'><body>{frames}<script>{WATCH}</script>", encoding="utf-8")
+    profile = folder / "profile"
+    done = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+         f"--user-data-dir={profile}", "--virtual-time-budget=60000", "--dump-dom", watcher.as_uri()],
+        check=False, capture_output=True, text=True, timeout=240)
+    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.S)
+    if not found:
+        return [f"Chromium gave nothing: {done.stderr[-500:]}"]
+    found = json.loads(html.unescape(found[1]))
+    return found["wrong"] + ["frames are missing"] * (found["looked"] != len(pages) * len(WIDTHS))
+
+
+def as_drawn(root, folder, chromium):
+    pages = [(name, run_script(root, folder, name, data)[1]) for name, data in documents(root).items()]
+    # One more page, whose first chart has a label that the right edge cuts off.
+    broken = folder / "broken.html"
+    text = pages[1][1].read_text(encoding="utf-8")
+    broken.write_text(text.replace('"annotations":[{', '"annotations":[{"text":"cut off","x":1.05,"y":1,"xref":"paper",'
+                                   '"yref":"paper","xanchor":"left","showarrow":false},{', 1), encoding="utf-8")
+    found = in_chromium(chromium, folder, [*pages, ("broken", broken)])
+    wrong = [what for what in found if not what.startswith("broken")]
+    seen = [what for what in found if what.startswith("broken") and what.endswith(": cut off")]
+    return wrong + ["a label that is cut off passes"] * (len(seen) != len(WIDTHS))
+
+
+def has_plotly():
+    return any(subprocess.run([python, "-c", "import plotly"], check=False, capture_output=True).returncode == 0
+               for python in (sys.executable, "/usr/bin/python3") if shutil.which(python))
 
 
 def main(arguments):
-    if len(arguments) != 2:
-        sys.stderr.write(f"usage: {arguments[0]} SOURCE_DIR\n")
+    if len(arguments) not in (2, 3) or arguments[2:] not in ([], ["drawn"]):
+        sys.stderr.write(f"usage: {arguments[0]} SOURCE_DIR [drawn]\n")
         return 2
     root = pathlib.Path(arguments[1])
-    wrong = []
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    drawn = len(arguments) == 3
+    if drawn and not (chromium and has_plotly()):
+        print("looked at nothing: there is no " + ("Chromium" if not chromium else "python3-plotly"))
+        return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        pages = {
-            "latency": (latency(True), ["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)",
-                                        "daemon never ran into it", "noise decides", "1 held, 1 not reproduced"]),
-            "expedited": (expedited(), ["2,746 µs on average", "151 µs for a real-time one", "noise"]),
-            "blocked": (blocked(root), ["97,719 iterations a second", "+46 %", "noise"]),
-        }
-        for which, (data, texts) in pages.items():
-            page = page_of(root, folder, which, data)
-            wrong += [f"{which}: no '{text}'" for text in texts if text not in page]
-            wrong += [f"{which}: nothing is drawn"] * ("<polyline" not in page)
-            wrong += [f"{which}: {word}" for word in ("nan", ">None<", "another <claim>") if word in page]
-        if "noise decides" in page_of(root, folder, "latency", latency(False)):
-            wrong.append("latency: a warning on a quiet machine")
-        for theme in ("light", "dark"):
-            picture = (folder / f"latency-flood-{theme}.svg").read_text(encoding="utf-8")
-            xml.fromstring(picture)
-            wrong += [f"{theme}: a colour without a value"] * ("var(" in picture)
+        if drawn:
+            wrong = as_drawn(root, folder, chromium)
+        else:
+            wrong = tables_alone(root, folder) + (with_charts(root, folder) if has_plotly() else [])
+            if not has_plotly():
+                print("no python3-plotly: the charts were not looked at")
     print("\n".join(wrong + [f"{len(wrong)} wrong"]))
     return 1 if wrong else 0
 
