@@ -4,13 +4,13 @@
 # Nothing that is compiled knows the prefix: `cmake --install TREE --prefix ANY` needs no new build.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-if(EXISTS ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu)
-    install(DIRECTORY ${CMAKE_SOURCE_DIR}/cxx/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+if(EXISTS ${PROJECT_SOURCE_DIR}/cxx/include/rtrcu)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/cxx/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
             FILES_MATCHING PATTERN "*.hpp")
     # The draft's <rcu>, for -I of this folder.
-    install(FILES ${CMAKE_SOURCE_DIR}/cxx/std/rcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rtrcu/std)
+    install(FILES ${PROJECT_SOURCE_DIR}/cxx/std/rcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rtrcu/std)
 endif()
 
 # Programs find rtrcu::rtrcu (shared) and rtrcu::static.
@@ -19,11 +19,11 @@ install(TARGETS rtrcu rtrcu_static EXPORT rtrcu-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT rtrcu-targets NAMESPACE rtrcu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rtrcu)
-configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/rtrcu-config.cmake.in ${CMAKE_BINARY_DIR}/rtrcu-config.cmake
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rtrcu-config.cmake.in ${PROJECT_BINARY_DIR}/rtrcu-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rtrcu)
 # Before 1.0 a new minor version may break programs.
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/rtrcu-config.cmake ${CMAKE_BINARY_DIR}/rtrcu-config-version.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rtrcu-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/rtrcu-config.cmake ${PROJECT_BINARY_DIR}/rtrcu-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rtrcu)
 
 # The .pc files name the prefix that is installed to; a folder with a whole path of its own is not below it.
@@ -36,9 +36,9 @@ foreach(folder libdir includedir)
     endif()
 endforeach()
 foreach(package rtrcu rtrcu-liburcu)
-    configure_file(\"${CMAKE_SOURCE_DIR}/cmake/\${package}.pc.in\" \"${CMAKE_BINARY_DIR}/\${package}.pc\" @ONLY)
+    configure_file(\"${PROJECT_SOURCE_DIR}/cmake/\${package}.pc.in\" \"${PROJECT_BINARY_DIR}/\${package}.pc\" @ONLY)
 endforeach()")
-install(FILES ${CMAKE_BINARY_DIR}/rtrcu.pc ${CMAKE_BINARY_DIR}/rtrcu-liburcu.pc
+install(FILES ${PROJECT_BINARY_DIR}/rtrcu.pc ${PROJECT_BINARY_DIR}/rtrcu-liburcu.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # gdb loads what has the library's whole name below its auto-load folder, which the prefix decides.
@@ -49,17 +49,17 @@ foreach(folder libdir datadir)
         set(\${folder} \"\${CMAKE_INSTALL_PREFIX}/\${\${folder}}\")
     endif()
 endforeach()
-file(INSTALL \"${CMAKE_SOURCE_DIR}/tools/gdb/rtrcu-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
+file(INSTALL \"${PROJECT_SOURCE_DIR}/tools/gdb/rtrcu-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
      RENAME librtrcu.so.${PROJECT_VERSION}-gdb.py)")
-file(GLOB RTRCU_SCRIPTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/bpftrace/*.bt)
+file(GLOB RTRCU_SCRIPTS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/bpftrace/*.bt)
 if(RTRCU_LAB)
     install(PROGRAMS ${RTRCU_SCRIPTS} DESTINATION ${CMAKE_INSTALL_DATADIR}/rtrcu/bpftrace)
 endif()
 
-install(FILES ${CMAKE_SOURCE_DIR}/LICENSE-MIT ${CMAKE_SOURCE_DIR}/LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE-MIT ${PROJECT_SOURCE_DIR}/LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Pages of section 1 belong to the program, which lab/ installs.
-file(GLOB RTRCU_MAN_PAGES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.[1-9])
+file(GLOB RTRCU_MAN_PAGES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.[1-9])
 foreach(page ${RTRCU_MAN_PAGES})
     string(REGEX REPLACE "^.*\\.([1-9])$" "\\1" section ${page})
     if(RTRCU_LAB OR NOT section EQUAL 1)

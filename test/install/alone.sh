@@ -44,4 +44,15 @@ grep -q -e '-Wl,-z,now' "$work/one/flags/CMakeCache.txt" || fail "LDFLAGS are no
     "$cmake" --build elsewhere -j "$(nproc)" >>log 2>&1 && "$cmake" --install elsewhere --prefix "$work/usr" >>log 2>&1)
 flags=$(PKG_CONFIG_PATH=$work/libraries/pkgconfig pkg-config --cflags --libs rtrcu)
 [[ $flags == *"-I$work/usr/include"* && $flags == *"-L$work/libraries "* ]] || fail "pkg-config says $flags"
+
+# Inside the build of a program, which knows it by the names of the installed package, and installs nothing of it.
+(cd "$work" && "$cmake" -S "$source/test/install/parent" -B parent -DRTRCU_SOURCE="$work/one" \
+    -DRTRCU_CONSUMER="$source/test/install/consumer" >parent.log 2>&1 &&
+    "$cmake" --build parent -j "$(nproc)" >>parent.log 2>&1 &&
+    "$cmake" --install parent --prefix "$work/parent_prefix" >>parent.log 2>&1) || {
+    cat "$work/parent.log" >&2
+    exit 1
+}
+"$work/parent/c_rtrcu" && "$work/parent/c_static" || fail "a program that has the library in its build does not run"
+[ ! -e "$work/parent_prefix" ] || fail "a program that has the library in its build installs it"
 echo "alone: ok"
