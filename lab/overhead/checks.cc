@@ -101,17 +101,47 @@ std::vector<const Row *> frequent_rows(const CheckInput &input)
     return rows;
 }
 
-// Counts, which are judged in every run: the same work was done.
+// Inside the bound on both sides, outside on one, or neither, where the spread covers it.
+Outcome judge_near(const Interval &ratio, double within)
+{
+    if (ratio.low > within || ratio.high < 1 / within)
+        return Outcome::failed;
+    return ratio.low >= 1 / within && ratio.high <= within ? Outcome::held : Outcome::not_judged;
+}
+
+// The worst of the variants against the first, round by round: the cache of a variant that has hardly run has not
+// settled, so a short round says little.
+void judge_rounds_of_work(const CheckInput &input, const std::vector<const Row *> &rows, const std::string &claim,
+                          Verdicts &verdicts)
+{
+    Outcome outcome = Outcome::held;
+    std::vector<std::string> others;
+    for (const Row *row : rows) {
+        if (row == rows.front())
+            continue;
+        const Compared compared =
+            compare(input, frequent, rows.front()->label, row->label, &RoundFigures::misses_per_packet);
+        const Outcome one = compared.ratio ? judge_near(*compared.ratio, same_work_within) : Outcome::not_judged;
+        if (one == Outcome::held)
+            continue;
+        if (outcome != Outcome::failed)
+            outcome = one;
+        others.push_back(fmt::format("{} {}", row->label, change_text(compared.ratio, compared.after_rounds.size())));
+    }
+    verdicts.push_back({outcome, claim,
+                        others.empty() ? fmt::format("{} variants within {:.0f} % of {}, round by round", rows.size(),
+                                                     100 * (same_work_within - 1), rows.front()->label)
+                                       : fmt::format("against {}: {}", rows.front()->label, fmt::join(others, ", "))});
+}
+
+// Counts: the same work was done.
 void judge_same_work(const CheckInput &input, Verdicts &verdicts)
 {
     const std::string claim = "all variants did the same work: misses a packet, updates frequent";
     const std::vector<const Row *> rows = frequent_rows(input);
-    double least = 1, most = 0, misses = misses_to_judge;
-    for (const Row *row : rows) {
+    double misses = misses_to_judge;
+    for (const Row *row : rows)
         misses = std::min(misses, row->misses.value_or(0));
-        least = std::min(least, row->misses_per_packet.value_or(0));
-        most = std::max(most, row->misses_per_packet.value_or(0));
-    }
     if (rows.size() < 2)
         verdicts.push_back(
             {Outcome::not_judged, claim, fmt::format("{} variants of the 2 that it needs", rows.size())});
@@ -120,11 +150,10 @@ void judge_same_work(const CheckInput &input, Verdicts &verdicts)
             {Outcome::not_judged, claim,
              fmt::format("{} misses of the {} that each variant needs", whole(misses), whole(misses_to_judge))});
     else
-        verdicts.push_back(
-            {judged(true, most <= least * same_work_within), claim, fmt::format("{:.4f} to {:.4f}", least, most)});
+        judge_rounds_of_work(input, rows, claim, verdicts);
 }
 
-// And callbacks ran, where entries were deleted.
+// Judged in every run: callbacks ran, where entries were deleted.
 void judge_invoked(const CheckInput &input, Verdicts &verdicts)
 {
     bool invoked = true;

@@ -49,7 +49,8 @@ void Total::add(const RoundResult &result)
     one.environment = environment;
     one.accumulate(result);
     const Row row = make_row(one);
-    each.push_back({row.cpu_ns_per_packet, row.rcu_ns, row.document_ns, row.call_rcu_ns, row.gp_latency_us_p50});
+    each.push_back({row.cpu_ns_per_packet, row.rcu_ns, row.document_ns, row.call_rcu_ns, row.gp_latency_us_p50,
+                    row.misses_per_packet});
 }
 
 double Total::a_million_packets(uint64_t some) const

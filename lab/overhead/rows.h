@@ -16,7 +16,7 @@ namespace lab::overhead
 
 // One round's figures, which say how much they vary.
 struct RoundFigures {
-    Figure cpu_ns, rcu_ns, document_ns, call_rcu_ns, gp_latency_us;
+    Figure cpu_ns, rcu_ns, document_ns, call_rcu_ns, gp_latency_us, misses_per_packet;
 };
 
 // The sum of an engine's rounds.
