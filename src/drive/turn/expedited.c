@@ -9,7 +9,8 @@
  *  word                  says                                           set by
  *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): callers that hand over or ask
  *  numbers.told          told: the worker was woken for those up to it  tell(), never by a caller's own turn
- *  numbers.priority[]    the highest priority that waits for a number   callers that hand over or block; at its end 0
+ *  numbers.priority[]    the highest priority that waits for a number   callers that hand over, or turn to the end without
+ *                                                                       a worker; at its end 0
  *
  * The setting exp_worker decides which threads turn.  kthread: callers, and a worker at SCHED_FIFO; kthread-only: that
  * worker alone; workqueue: a worker at SCHED_OTHER alone.
@@ -48,11 +49,17 @@ static void tell(struct drive *drive, uint64_t cookie)
         ; /* each failure means that somebody told of another number */
 }
 
-/* The calling thread waits for @cookie and leaves it to others: ask, say how urgent it is, wake the worker. */
-static void hand_over(struct drive *drive, uint64_t cookie)
+/* The calling thread waits for @cookie: threads that work for that number take its priority. */
+static void ask(struct drive *drive, uint64_t cookie)
 {
     gp_request(drive->gp, GP_EXPEDITED, cookie);
     drive_expedited_raise(drive, cookie, (uint32_t)plat_sched_rt_priority());
+}
+
+/* The calling thread waits for @cookie and leaves it to others: ask, lift the worker, wake it. */
+static void hand_over(struct drive *drive, uint64_t cookie)
+{
+    ask(drive, cookie);
     drive_worker_lift(drive, DRIVE_WORKER_EXPEDITED, drive_expedited_priority(drive));
     tell(drive, cookie);
 }
@@ -153,6 +160,7 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     }
 
     if (alone) {
+        ask(drive, cookie); /* the booster, which may have been made just now, takes the priority */
         drive_synchronize(drive, GP_EXPEDITED, cookie);
         look_at_asked(drive);
         return;

@@ -369,6 +369,29 @@ TEST_F(Expedited, ACallerTurnsItToTheEnd)
     EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
 }
 
+/* So a booster that was made at the call outranks the threads that keep the reader from its CPU. */
+TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
+{
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    drive_->refused_ns = plat_clock_now();
+    config_.kthread_prio = 2;
+    config_.boost = 0;
+    (void)world_.craft(0);
+    test::Worker holder, caller;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+    holder.run([&] { drive_take_crank(drive_, GP_EXPEDITED); });
+    caller.start([&] {
+        EXPECT_EQ(plat_sched_set(4, 0), 0);
+        drive_synchronize_expedited(drive_, cookie);
+    });
+    EXPECT_TRUE(test::eventually([&] { return drive_expedited_priority(drive_) == 4; }));
+    holder.run([&] { drive_release_crank(drive_, GP_EXPEDITED); });
+    caller.wait();
+    EXPECT_TRUE(reached(cookie));
+    EXPECT_EQ(drive_expedited_priority(drive_), 2);
+}
+
 /* Where there is a worker, it is told of what others asked for, who relied on the caller. */
 TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
 {
