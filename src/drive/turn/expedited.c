@@ -9,8 +9,8 @@
  *  word                  says                                           set by
  *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): callers that hand over or ask
  *  numbers.told          told: the worker was woken for those up to it  tell(), never by a caller's own turn
- *  numbers.priority[]    the highest priority that waits for a number   callers that hand over, or turn to the end without
- *                                                                       a worker; at its end 0
+ *  numbers.priority[]    the highest priority that waits for a number   callers that hand over, or turn to the end
+ *                                                                       without a worker; at its end 0
  *
  * The setting exp_worker decides which threads turn.  kthread: callers, and a worker at SCHED_FIFO; kthread-only: that
  * worker alone; workqueue: a worker at SCHED_OTHER alone.
