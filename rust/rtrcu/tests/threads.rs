@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use rtrcu::{Config, Cookie, Qsbr, Rcu, Turn, barrier, read, stats};
+use rtrcu::{Config, Cookie, Qsbr, Rcu, Turn, barrier, read, stats, synchronize};
 use support::eventually;
 
 #[test]
@@ -46,6 +46,20 @@ fn a_retired_value_asks_for_its_grace_period() {
     eventually(|| retired.is_ready());
     assert_eq!(retired.try_into_inner().unwrap(), 1);
     let cookie = Cookie::start_expedited();
+    eventually(|| cookie.is_reached());
+}
+
+/// Numbers of normal grace periods run ahead here, so that they would let the cookie pass.
+#[test]
+fn an_expedited_cookie_waits_for_an_expedited_grace_period() {
+    alone!("an_expedited_cookie_waits_for_an_expedited_grace_period");
+    for _ in 0..4 {
+        synchronize();
+    }
+    let guard = read();
+    let cookie = Cookie::start_expedited();
+    assert!(!cookie.is_reached());
+    drop(guard);
     eventually(|| cookie.is_reached());
 }
 
