@@ -32,31 +32,31 @@ function(explore_edit out spec folder)
     set(${out} ${copies} PARENT_SCOPE)
 endfunction()
 
-# explore_subject(<layout> [definition...]): explore_<layout>_library and explore_<layout>_scenarios.
-function(explore_subject layout)
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c ${CMAKE_SOURCE_DIR}/src/*/*/*.c)
-    list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/begin\\.c$") # the machine has threads of its own
-    file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
-    add_library(explore_${layout}_library OBJECT EXCLUDE_FROM_ALL ${sources})
-    add_library(explore_${layout}_scenarios OBJECT EXCLUDE_FROM_ALL ${scenarios})
+# The explored source and the scenarios are compiled once for both layouts of the reader word; the machine has one.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c ${CMAKE_SOURCE_DIR}/src/*/*/*.c)
+list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/begin\\.c$") # the machine has threads of its own
+file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
+add_library(explore_library OBJECT EXCLUDE_FROM_ALL ${sources})
+add_library(explore_scenarios OBJECT EXCLUDE_FROM_ALL ${scenarios})
+target_link_libraries(explore_library PRIVATE explore_flags)
+target_link_libraries(explore_scenarios PRIVATE explore_flags)
+
+# explore_plat(<layout> [definition...]): explore_<layout>_plat, what of the machine has the layout.  The machine itself
+# is not instrumented.
+function(explore_plat layout)
     add_library(explore_${layout}_plat OBJECT EXCLUDE_FROM_ALL ${SIM}/plat/plat.cc)
-    foreach(part library scenarios)
-        target_link_libraries(explore_${layout}_${part} PRIVATE explore_flags)
-        target_compile_definitions(explore_${layout}_${part} PRIVATE ${ARGN})
-    endforeach()
-    # The machine itself is not instrumented.
     target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${CMAKE_SOURCE_DIR}/include
                                ${CMAKE_SOURCE_DIR}/src)
     target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE PLAT_CPU_MAX=64 ${ARGN})
 endfunction()
 
-# explore_changed_library(<out: objects> <name> <layout> <mutant.mutant>): library and scenarios with a mutant's fault.
+# explore_changed_library(<out: objects> <name> <mutant.mutant>): library and scenarios with a mutant's fault.
 # Changed sources replace their objects; a changed header makes everything anew, the scenarios too, which hold inline
 # functions.
-function(explore_changed_library out name layout mutant)
+function(explore_changed_library out name mutant)
     set(folder ${CMAKE_BINARY_DIR}/explore/${name})
-    set(library $<TARGET_OBJECTS:explore_${layout}_library>)
-    set(scenarios $<TARGET_OBJECTS:explore_${layout}_scenarios>)
+    set(library $<TARGET_OBJECTS:explore_library>)
+    set(scenarios $<TARGET_OBJECTS:explore_scenarios>)
     explore_edit(changed ${mutant} ${folder})
     set(sources ${changed})
     list(FILTER sources INCLUDE REGEX "\\.c$")
@@ -66,29 +66,27 @@ function(explore_changed_library out name layout mutant)
         set(library "$<FILTER:${library},EXCLUDE,${pattern}[.]o$>")
     endforeach()
     if(NOT "${sources}" STREQUAL "${changed}")
-        get_target_property(whole explore_${layout}_library SOURCES)
+        get_target_property(whole explore_library SOURCES)
         foreach(copy ${sources})
             string(REGEX REPLACE "${folder}/" "/" source ${copy})
             list(FILTER whole EXCLUDE REGEX "${source}$")
         endforeach()
-        get_target_property(inlined explore_${layout}_scenarios SOURCES)
+        get_target_property(inlined explore_scenarios SOURCES)
         list(APPEND changed ${whole} ${inlined})
         set(library)
         set(scenarios)
     endif()
     add_library(${name}_changed OBJECT EXCLUDE_FROM_ALL ${changed})
     target_include_directories(${name}_changed PRIVATE ${SIM} ${folder}/include ${folder}/src)
-    target_compile_definitions(${name}_changed PRIVATE
-                               $<TARGET_PROPERTY:explore_${layout}_library,COMPILE_DEFINITIONS>)
     target_link_libraries(${name}_changed PRIVATE explore_flags)
     set(${out} ${library} ${scenarios} $<TARGET_OBJECTS:${name}_changed> PARENT_SCOPE)
 endfunction()
 
 # explore_program(<name> <layout> [mutant.mutant]): the explorer, or one over a library with a fault.
 function(explore_program name layout)
-    set(library $<TARGET_OBJECTS:explore_${layout}_library> $<TARGET_OBJECTS:explore_${layout}_scenarios>)
+    set(library $<TARGET_OBJECTS:explore_library> $<TARGET_OBJECTS:explore_scenarios>)
     if(ARGC GREATER 2)
-        explore_changed_library(library ${name} ${layout} ${ARGV2})
+        explore_changed_library(library ${name} ${ARGV2})
     endif()
     add_executable(${name} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:explore_engine> $<TARGET_OBJECTS:explore_machine>
                    $<TARGET_OBJECTS:explore_strategies> ${library} $<TARGET_OBJECTS:explore_${layout}_plat>)

@@ -2,10 +2,7 @@
 // [O10] The release of the crank against one who waits for it: drive_release_crank() and turn_until().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O10
 {
 
 bool broken;
@@ -36,11 +33,9 @@ bool forbidden()
     return sleeps && !wakes;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O10",     "release of the crank against a waiter; broken: the count is a plain store",
+                    "tso",     &broken,
+                    forbidden, {holder, waiter, nullptr}};
 
-extern const Test kO10;
-const Test kO10 = {"O10",     "release of the crank against a waiter; broken: the count is a plain store",
-                   "tso",     &broken,
-                   forbidden, {holder, waiter, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O10

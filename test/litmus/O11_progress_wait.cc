@@ -2,10 +2,7 @@
 // [O11] An invoked batch against one who waits for it: drive_progress() and wait_once().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O11
 {
 
 bool broken;
@@ -31,11 +28,9 @@ bool forbidden()
     return !wakes && !seen;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O11",     "progress against a waiter; broken: the invoker does not fence",
+                    "tso",     &broken,
+                    forbidden, {invoker, waiter, nullptr}};
 
-extern const Test kO11;
-const Test kO11 = {"O11",     "progress against a waiter; broken: the invoker does not fence",
-                   "tso",     &broken,
-                   forbidden, {invoker, waiter, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O11

@@ -3,10 +3,7 @@
 // reader_publish().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O12
 {
 
 bool broken;
@@ -33,11 +30,9 @@ bool forbidden()
     return others == 0 && loaded == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O12",       "direct invocation against registration; broken: the updater does not fence",
+                    "tso alone", &broken,
+                    forbidden,   {updater, newcomer, nullptr}};
 
-extern const Test kO12;
-const Test kO12 = {"O12",       "direct invocation against registration; broken: the updater does not fence",
-                   "tso alone", &broken,
-                   forbidden,   {updater, newcomer, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O12

@@ -3,10 +3,7 @@
 // drive_synchronize_expedited().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O13
 {
 
 bool broken;
@@ -36,11 +33,9 @@ bool forbidden()
     return sleeps && (slept_on == 1 || !wakes);
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O13",     "expedited end against a waiter; broken: the count is read behind the sequence",
+                    "sc",      &broken,
+                    forbidden, {worker, waiter, nullptr}};
 
-extern const Test kO13;
-const Test kO13 = {"O13",     "expedited end against a waiter; broken: the count is read behind the sequence",
-                   "sc",      &broken,
-                   forbidden, {worker, waiter, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O13

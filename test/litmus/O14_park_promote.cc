@@ -2,10 +2,7 @@
 // [O14] A task that parks against whoever counts its thread as outside: section_task_park() and parked_promote().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O14
 {
 
 bool broken;
@@ -32,11 +29,9 @@ bool forbidden()
     return seen_word == 0 && !seen_parked;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O14",     "parking against promotion; broken: the word is stored relaxed",
+                    "pso",     &broken,
+                    forbidden, {parker, promoter, nullptr}};
 
-extern const Test kO14;
-const Test kO14 = {"O14",     "parking against promotion; broken: the word is stored relaxed",
-                   "pso",     &broken,
-                   forbidden, {parker, promoter, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O14

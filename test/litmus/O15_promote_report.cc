@@ -2,10 +2,7 @@
 // [O15] A promotion against the report of the thread whose tasks it moves: parked_promoted(), tasks_permit_report().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O15
 {
 
 constexpr uint64_t thread_bit = 1, blocked_flag = 2;
@@ -40,11 +37,9 @@ bool forbidden()
     return left == 0;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O15",     "promotion against a report; broken: the count falls before the flag is set",
+                    "sc",      &broken,
+                    forbidden, {promoter, owner, nullptr}};
 
-extern const Test kO15;
-const Test kO15 = {"O15",     "promotion against a report; broken: the count falls before the flag is set",
-                   "sc",      &broken,
-                   forbidden, {promoter, owner, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O15

@@ -2,10 +2,7 @@
 // [O16] An expedited grace period that is asked for against the worker's sleep: tell() and drive_expedited_body().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O16
 {
 
 bool broken;
@@ -33,12 +30,10 @@ bool forbidden()
     return sleeps && slept_on == 1;
 }
 
-} // namespace
-
-extern const Test kO16;
-const Test kO16 = {
+extern const Test kTest;
+const Test kTest = {
     "O16",     "a number asked for against the worker's sleep; broken: the count is read behind the look",
     "sc",      &broken,
     forbidden, {asker, worker, nullptr}};
 
-} // namespace litmus
+} // namespace litmus::O16

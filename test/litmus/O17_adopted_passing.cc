@@ -2,10 +2,7 @@
 // [O17] Passing by what was seen: adopt_passed() and adopt_step().  One bit of generation, so that it comes round.
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O17
 {
 
 bool broken;
@@ -46,11 +43,9 @@ bool forbidden()
     return passed && loaded == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O17",     "an old generation stored late; broken: compared with the one in force",
+                    "sc",      &broken,
+                    forbidden, {reader, updater, nullptr}};
 
-extern const Test kO17;
-const Test kO17 = {"O17",     "an old generation stored late; broken: compared with the one in force",
-                   "sc",      &broken,
-                   forbidden, {reader, updater, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O17

@@ -2,10 +2,7 @@
 // [O18] Who sleeps until readers leave, adopt_sleep(), against a reader that leaves and looks at the futex.
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O18
 {
 
 bool broken;
@@ -34,11 +31,9 @@ bool forbidden()
     return seen == 1 && woken == 0;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O18",     "the sleep until adopted readers leave; broken: the sleeper alone fences",
+                    "tso",     &broken,
+                    forbidden, {reader, crank, nullptr}};
 
-extern const Test kO18;
-const Test kO18 = {"O18",     "the sleep until adopted readers leave; broken: the sleeper alone fences",
-                   "tso",     &broken,
-                   forbidden, {reader, crank, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O18

@@ -3,10 +3,7 @@
 // and confirm_record().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O19
 {
 
 bool broken;
@@ -33,11 +30,9 @@ bool forbidden()
     return confirmed && unfenced;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O19",     "back from being away against a confirmation; broken: no fence before the mode is read",
+                    "tso",     &broken,
+                    forbidden, {owner, confirmer, nullptr}};
 
-extern const Test kO19;
-const Test kO19 = {"O19",     "back from being away against a confirmation; broken: no fence before the mode is read",
-                   "tso",     &broken,
-                   forbidden, {owner, confirmer, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O19

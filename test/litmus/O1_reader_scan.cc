@@ -2,10 +2,7 @@
 // [O1] A reader's word against the scan of a grace period: rcu_read_lock() and reader_inside().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O1
 {
 
 bool broken;
@@ -38,11 +35,9 @@ bool forbidden()
     return loaded == 1 && used_dead;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O1",      "reader word against scan; broken: a full fence where the heavy one stands",
+                    "tso",     &broken,
+                    forbidden, {reader, updater, nullptr}};
 
-extern const Test kO1;
-const Test kO1 = {"O1",      "reader word against scan; broken: a full fence where the heavy one stands",
-                  "tso",     &broken,
-                  forbidden, {reader, updater, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O1

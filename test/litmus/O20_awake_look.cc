@@ -2,10 +2,7 @@
 // [O20] A look that finds nobody awake, against a thread that wakes: reader_awake_set() and gp_nobody_reads().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O20
 {
 
 bool broken;
@@ -32,11 +29,9 @@ bool forbidden()
     return seen == 0 && loaded == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O20",       "who wakes against who looks for nobody; broken: the look does not fence",
+                    "tso alone", &broken,
+                    forbidden,   {waker, look, nullptr}};
 
-extern const Test kO20;
-const Test kO20 = {"O20",       "who wakes against who looks for nobody; broken: the look does not fence",
-                   "tso alone", &broken,
-                   forbidden,   {waker, look, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O20

@@ -2,10 +2,7 @@
 // [O21] A count above the leaves against a look that passes by: reader_awake_set() and reader_look_below().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O21
 {
 
 bool broken;
@@ -43,11 +40,9 @@ bool forbidden()
     return before == 1 && passed_by && loaded == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O21",     "the count above two who wake; broken: it is raised behind the word",
+                    "sc",      &broken,
+                    forbidden, {first, second, look}};
 
-extern const Test kO21;
-const Test kO21 = {"O21",     "the count above two who wake; broken: it is raised behind the word",
-                   "sc",      &broken,
-                   forbidden, {first, second, look}};
-
-} // namespace litmus
+} // namespace litmus::O21

@@ -3,10 +3,7 @@
 // section_offline().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O22
 {
 
 bool broken;
@@ -34,11 +31,9 @@ bool forbidden()
     return seen == 1 && loaded == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O22",       "going offline against no fence; broken: the word changes by a store",
+                    "tso alone", &broken,
+                    forbidden,   {owner, asker, nullptr}};
 
-extern const Test kO22;
-const Test kO22 = {"O22",       "going offline against no fence; broken: the word changes by a store",
-                   "tso alone", &broken,
-                   forbidden,   {owner, asker, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O22

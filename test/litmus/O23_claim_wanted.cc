@@ -2,10 +2,7 @@
 // [O23] A daemon that finds a queue claimed against who lets the claim go: callback_want() and let_go().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O23
 {
 
 bool broken;
@@ -37,11 +34,9 @@ bool forbidden()
     return marked && (!seen_mark || seen_listed);
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O23",     "a mark in a claim against its end; broken: who lets go looks, then stores",
+                    "sc",      &broken,
+                    forbidden, {daemon, owner, nullptr}};
 
-extern const Test kO23;
-const Test kO23 = {"O23",     "a mark in a claim against its end; broken: who lets go looks, then stores",
-                   "sc",      &broken,
-                   forbidden, {daemon, owner, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O23

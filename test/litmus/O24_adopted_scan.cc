@@ -2,10 +2,7 @@
 // [O24] An adopted flavour's word, stored by the program's own code, against the scan: adopt_scan().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O24
 {
 
 bool broken;
@@ -34,11 +31,9 @@ bool forbidden()
     return seen == 0 && loaded == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O24",     "an adopted word against the scan; broken: the updater alone fences",
+                    "tso",     &broken,
+                    forbidden, {reader, updater, nullptr}};
 
-extern const Test kO24;
-const Test kO24 = {"O24",     "an adopted word against the scan; broken: the updater alone fences",
-                   "tso",     &broken,
-                   forbidden, {reader, updater, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O24

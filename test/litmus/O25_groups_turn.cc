@@ -2,10 +2,7 @@
 // [O25] Readers without a record in groups: reader_anonymous_enter(), poll_anonymous() and reader_anonymous_next().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O25
 {
 
 bool broken;
@@ -42,11 +39,9 @@ bool forbidden()
     return loaded == 1 && began == 0 && seen_turn == 1 && seen_group == 0;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O25",     "a group seen empty behind a look; broken: the turn is read before the fence",
+                    "sc",      &broken,
+                    forbidden, {reader, first_look, other}};
 
-extern const Test kO25;
-const Test kO25 = {"O25",     "a group seen empty behind a look; broken: the turn is read before the fence",
-                   "sc",      &broken,
-                   forbidden, {reader, first_look, other}};
-
-} // namespace litmus
+} // namespace litmus::O25

@@ -3,10 +3,7 @@
 // reader_wake().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O26
 {
 
 bool broken;
@@ -40,11 +37,9 @@ bool forbidden()
     return believed && concluded;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O26",     "falling asleep against a slow path; broken: the fence does not reach the owner",
+                    "tso",     &broken,
+                    forbidden, {owner, crank, nullptr}};
 
-extern const Test kO26;
-const Test kO26 = {"O26",     "falling asleep against a slow path; broken: the fence does not reach the owner",
-                   "tso",     &broken,
-                   forbidden, {owner, crank, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O26

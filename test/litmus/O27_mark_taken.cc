@@ -2,10 +2,7 @@
 // [O27] A mark that a producer finds set against the collector that takes it: callback_mark() and callback_collect().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O27
 {
 
 bool broken;
@@ -34,11 +31,9 @@ bool forbidden()
     return relied_on && !taken;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O27",     "a mark that is relied on, and taken; broken: it is taken behind the look",
+                    "sc",      &broken,
+                    forbidden, {producer, collector, nullptr}};
 
-extern const Test kO27;
-const Test kO27 = {"O27",     "a mark that is relied on, and taken; broken: it is taken behind the look",
-                   "sc",      &broken,
-                   forbidden, {producer, collector, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O27

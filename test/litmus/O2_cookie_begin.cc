@@ -2,10 +2,7 @@
 // [O2] An updater's cookie against the begin of a grace period: gp_snap() and gp_begin().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O2
 {
 
 bool broken;
@@ -34,11 +31,9 @@ bool forbidden()
     return seen_sequence == 0 && seen_pointer == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O2",        "cookie against begin; broken: no fence between unlinking and cookie",
+                    "tso alone", &broken,
+                    forbidden,   {updater, crank, nullptr}};
 
-extern const Test kO2;
-const Test kO2 = {"O2",        "cookie against begin; broken: no fence between unlinking and cookie",
-                  "tso alone", &broken,
-                  forbidden,   {updater, crank, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O2

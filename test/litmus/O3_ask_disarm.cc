@@ -2,10 +2,7 @@
 // [O3] What is asked of a reader against its taking the flag back: reader_arm() and reader_disarm().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O3
 {
 
 bool broken;
@@ -32,11 +29,9 @@ bool forbidden()
     return flag == 0 && !seen;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O3",      "asking against disarming; broken: the owner reads what is asked, then disarms",
+                    "sc",      &broken,
+                    forbidden, {asker, owner, nullptr}};
 
-extern const Test kO3;
-const Test kO3 = {"O3",      "asking against disarming; broken: the owner reads what is asked, then disarms",
-                  "sc",      &broken,
-                  forbidden, {asker, owner, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O3

@@ -3,10 +3,7 @@
 // gp_end(), gp_reached().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O4
 {
 
 bool broken;
@@ -41,11 +38,9 @@ bool forbidden()
     return waited && !found;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O4",      "section, report, end, waiter; broken: the report is a relaxed store",
+                    "pso",     &broken,
+                    forbidden, {reader, crank, waiter}};
 
-extern const Test kO4;
-const Test kO4 = {"O4",      "section, report, end, waiter; broken: the report is a relaxed store",
-                  "pso",     &broken,
-                  forbidden, {reader, crank, waiter}};
-
-} // namespace litmus
+} // namespace litmus::O4

@@ -2,10 +2,7 @@
 // [O5] A callback's producer against the collector: cbqueue_push() and cbqueue_take_inbox().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O5
 {
 
 // Heads by number: 0 none, 1 the stub, 2 the head that is pushed.
@@ -39,11 +36,9 @@ bool forbidden()
     return taken == 2 && !found;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O5",      "enqueue against collection; broken: relaxed accesses for exchange and link",
+                    "pso",     &broken,
+                    forbidden, {producer, collector, nullptr}};
 
-extern const Test kO5;
-const Test kO5 = {"O5",      "enqueue against collection; broken: relaxed accesses for exchange and link",
-                  "pso",     &broken,
-                  forbidden, {producer, collector, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O5

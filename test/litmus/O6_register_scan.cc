@@ -2,10 +2,7 @@
 // [O6] Registration against the scan, where readers fence for themselves: reader_publish() and gp_scan().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O6
 {
 
 bool broken;
@@ -38,11 +35,9 @@ bool forbidden()
     return loaded == 1 && used_dead;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O6",      "registration against scan; broken: a relaxed store and no fence",
+                    "tso",     &broken,
+                    forbidden, {newcomer, scan, nullptr}};
 
-extern const Test kO6;
-const Test kO6 = {"O6",      "registration against scan; broken: a relaxed store and no fence",
-                  "tso",     &broken,
-                  forbidden, {newcomer, scan, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O6

@@ -3,10 +3,7 @@
 // reader_disarm().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O7
 {
 
 bool broken;
@@ -40,11 +37,9 @@ bool forbidden()
     return confirmed && flag == 0;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O7",      "switch of fences against a slow path; broken: no visit to the reader's CPU",
+                    "tso",     &broken,
+                    forbidden, {owner, switcher, nullptr}};
 
-extern const Test kO7;
-const Test kO7 = {"O7",      "switch of fences against a slow path; broken: no visit to the reader's CPU",
-                  "tso",     &broken,
-                  forbidden, {owner, switcher, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O7

@@ -2,10 +2,7 @@
 // [O8] Whoever brings something new against the driver that goes to sleep: drive_wake() and drive_sleep_idle().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O8
 {
 
 bool broken;
@@ -31,11 +28,9 @@ bool forbidden()
     return !seen_sleeping && !seen_news;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O8",      "news against the driver's sleep; broken: the waker does not fence",
+                    "tso",     &broken,
+                    forbidden, {waker, driver, nullptr}};
 
-extern const Test kO8;
-const Test kO8 = {"O8",      "news against the driver's sleep; broken: the waker does not fence",
-                  "tso",     &broken,
-                  forbidden, {waker, driver, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O8

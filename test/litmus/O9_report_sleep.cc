@@ -2,10 +2,7 @@
 // [O9] The last report against the crank that goes to sleep: drive_perform() and look_before_sleep().
 #include "litmus.h"
 
-namespace litmus
-{
-
-namespace
+namespace litmus::O9
 {
 
 bool broken;
@@ -34,11 +31,9 @@ bool forbidden()
     return !seen_sleeping && seen_node == 1;
 }
 
-} // namespace
+extern const Test kTest;
+const Test kTest = {"O9",      "report against the crank's sleep; broken: an update that is no full fence",
+                    "pso",     &broken,
+                    forbidden, {reporter, crank, nullptr}};
 
-extern const Test kO9;
-const Test kO9 = {"O9",      "report against the crank's sleep; broken: an update that is no full fence",
-                  "pso",     &broken,
-                  forbidden, {reporter, crank, nullptr}};
-
-} // namespace litmus
+} // namespace litmus::O9

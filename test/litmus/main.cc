@@ -10,19 +10,28 @@
 #include "machine/world.h"
 #include "strategy/strategies.h"
 
+// Every tag's test is kTest in a namespace of its name.
+#define TAGS(X)                                                                                                        \
+    X(O1)                                                                                                              \
+    X(O2) X(O3) X(O4) X(O5) X(O6) X(O7) X(O8) X(O9) X(O10) X(O11) X(O12) X(O13) X(O14) X(O15) X(O16) X(O17) X(O18)     \
+        X(O19) X(O20) X(O21) X(O22) X(O23) X(O24) X(O25) X(O26) X(O27)
+#define DECLARE_TEST(tag)                                                                                              \
+    namespace tag                                                                                                      \
+    {                                                                                                                  \
+    extern const Test kTest;                                                                                           \
+    }
+#define ADDRESS_OF_TEST(tag) &tag::kTest,
+
 namespace litmus
 {
 
-extern const Test kO1, kO2, kO3, kO4, kO5, kO6, kO7, kO8, kO9, kO10, kO11, kO12, kO13, kO14, kO15, kO16, kO17, kO18,
-    kO19, kO20, kO21, kO22, kO23, kO24, kO25, kO26, kO27, kRaceCheck, kRaceFence, kRaceBehind, kRaceSetup;
+TAGS(DECLARE_TEST)
+extern const Test kRaceCheck, kRaceFence, kRaceBehind, kRaceSetup;
 
 namespace
 {
 
-const Test *const all[] = {&kO1,  &kO2,  &kO3,  &kO4,        &kO5,        &kO6,         &kO7,       &kO8,
-                           &kO9,  &kO10, &kO11, &kO12,       &kO13,       &kO14,        &kO15,      &kO16,
-                           &kO17, &kO18, &kO19, &kO20,       &kO21,       &kO22,        &kO23,      &kO24,
-                           &kO25, &kO26, &kO27, &kRaceCheck, &kRaceFence, &kRaceBehind, &kRaceSetup};
+const Test *const all[] = {TAGS(ADDRESS_OF_TEST) & kRaceCheck, &kRaceFence, &kRaceBehind, &kRaceSetup};
 const char *const models[] = {"sc", "tso", "pso"};
 
 const Test *current;

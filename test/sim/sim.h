@@ -41,6 +41,11 @@ void sim_count(volatile void *address, uint64_t amount, size_t size, const char 
 void sim_fence_full(const char *where);
 void sim_relax(const char *where);
 
+/* Does the reader word have the layout of aarch64, two words, or that of x86-64?  A constant of the machine, by which
+ * the explored source is compiled once for both.
+ */
+extern const bool sim_two_words;
+
 /* The calling thread's struct rtrcu_thread. */
 struct rtrcu_thread;
 struct rtrcu_thread *sim_self(void);

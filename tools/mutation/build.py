@@ -19,8 +19,7 @@ LIBRARY = "rtrcu_objects.dir"
 # The static form with every name, which a changed object needs.
 INTERNALS = "librtrcu_internals.a"
 SHARED = re.compile(r"librtrcu\.so\.\d[\d.]*$")
-EXPLORED = "explore_one_word_library.dir"
-EXPLORED_TWO = "explore_two_words_library.dir"
+EXPLORED = "explore_library.dir"
 # The compilers of what ships, where they are here.
 SHIPPED = ("cc", "aarch64-linux-gnu-gcc")
 

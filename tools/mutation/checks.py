@@ -13,14 +13,14 @@ import sys
 import tempfile
 import time
 
-from mutation.build import EXPLORED, EXPLORED_TWO, LIBRARY
+from mutation.build import EXPLORED, LIBRARY
 
 TORTURE = ("TREE01 TREE02 TREE05 TREE06 QSBR-MIX TASKS FLOOD FENCES THROTTLE KRCUD FORK WAKE BOOST").split()
 # Stepping through every instruction takes a third of all the time: last.
 LATE = {"api_steps"}
 # Linked with a changed object ahead it is the whole library, of which its tests expect nothing but plat/.
 APART = {"unit_plat"}
-LIBRARIES = {LIBRARY, EXPLORED, EXPLORED_TWO}
+LIBRARIES = {LIBRARY, EXPLORED}
 # What is installed is tested by programs, and each of these is compiled anew.
 FIRST = {"include": "api_"}
 REPEATS = 3
@@ -266,11 +266,10 @@ def all_checks(build):
     checks += drop_ins(build)
     explorer = "test/explore/rtrcu-explore"
     if (build.folder / explorer).exists():
-        parts = (EXPLORED, "explore_one_word_scenarios.dir")
+        parts = (EXPLORED, "explore_scenarios.dir")
         checks.append(Shapes(build.root))
         checks.append(Explorer("explore", parts, explorer, ["--schedules", "60"]))
         checks.append(Explorer("explore-more", parts, explorer, ["--schedules", "300", "--seed", "1001"], late=True))
-        parts = (EXPLORED_TWO, "explore_two_words_scenarios.dir")
         checks.append(Explorer("explore-two-words", parts, f"{explorer}-two-words",
                                ["--memory", "pso", "--strategy", "random", "--schedules", "100"]))
     checks.append(Check("torture", (LIBRARY,), "test/torture/torture",

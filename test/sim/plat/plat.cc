@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The contract of src/plat/plat.h, kept by the simulated machine.
 //
-// Compiled with the explored source's headers, since the first contents of a thread's block are the layout's.
+// Compiled with the explored source's headers, since the first contents of a thread's block are the layout's; which
+// layout that is, SIM_TWO_WORDS says, here alone.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -19,7 +20,6 @@ using sim::world;
 
 extern "C" {
 
-extern const bool sim_two_words;
 #ifdef SIM_TWO_WORDS
 const bool sim_two_words = true;
 #else

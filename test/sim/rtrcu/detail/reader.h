@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The explored build's way into include/rtrcu/detail/reader.h.
+/* The explored build's way into include/rtrcu/detail/reader.h, for both layouts of the reader word.
  *
- * With SIM_TWO_WORDS it is the real text of aarch64; only the thread's address is the simulated thread's.  On x86-64
- * enter, leave and read are one instruction each, and what that does is said here.
+ * It is read as on aarch64; only the thread's address is the simulated thread's.  On x86-64 enter, leave and read are
+ * one instruction each, and what that does is said here.  The machine chooses: sim_two_words.
  */
 #ifndef SIM_RTRCU_DETAIL_READER_H
 #define SIM_RTRCU_DETAIL_READER_H
@@ -17,27 +17,18 @@
 
 #include "sim.h"
 
-#ifdef SIM_TWO_WORDS
-
 /* The real function is declared with (void) and called with (): the first becomes one that nobody calls. */
 #define rtrcu_self_address(void_or_nothing) sim_address_##void_or_nothing()
 #define sim_address_() sim_self()
+#define rtrcu_word_enter rtrcu_word_enter_aarch64
+#define rtrcu_word_leave rtrcu_word_leave_aarch64
+#define rtrcu_word_read rtrcu_word_read_aarch64
 #pragma push_macro("__x86_64__")
 #undef __x86_64__
 #define __aarch64__ 1
 #include_next <rtrcu/detail/reader.h>
 #undef __aarch64__
 #pragma pop_macro("__x86_64__")
-#define rtrcu_self (*sim_self())
-
-#else
-
-#define rtrcu_self_offset rtrcu_machine_self_offset
-#define rtrcu_word_enter rtrcu_machine_word_enter
-#define rtrcu_word_leave rtrcu_machine_word_leave
-#define rtrcu_word_read rtrcu_machine_word_read
-#include_next <rtrcu/detail/reader.h>
-#undef rtrcu_self_offset
 #undef rtrcu_word_enter
 #undef rtrcu_word_leave
 #undef rtrcu_word_read
@@ -46,22 +37,30 @@
 /* The sign bit of the result is the flag's "fast" bit. */
 #define SIM_IS_SLOW(word) (((word)&0x80000000u) == 0)
 
-static inline bool rtrcu_word_enter(void)
+static inline bool rtrcu_word_enter_x86(void)
 {
     uint32_t word = sim_owner_add(&sim_self()->word, 1, 4, SIM_RELEASE, "incl word", __func__);
     return SIM_IS_SLOW(word) || word == 0x80000000u; /* an overflow */
 }
 
-static inline bool rtrcu_word_leave(void)
+static inline bool rtrcu_word_leave_x86(void)
 {
     return SIM_IS_SLOW(sim_owner_add(&sim_self()->word, UINT32_MAX, 4, SIM_RELEASE, "decl word", __func__));
 }
 
-static inline uint32_t rtrcu_word_read(void)
+static inline bool rtrcu_word_enter(void)
 {
-    return rtrcu_load_relaxed(&sim_self()->word);
+    return sim_two_words ? rtrcu_word_enter_aarch64() : rtrcu_word_enter_x86();
 }
 
-#endif
+static inline bool rtrcu_word_leave(void)
+{
+    return sim_two_words ? rtrcu_word_leave_aarch64() : rtrcu_word_leave_x86();
+}
+
+static inline uint32_t rtrcu_word_read(void)
+{
+    return sim_two_words ? rtrcu_word_read_aarch64() : rtrcu_load_relaxed(&sim_self()->word);
+}
 
 #endif
