@@ -45,6 +45,19 @@ target_compile_options(rtrcu_test_base PRIVATE -g1)
 target_precompile_headers(rtrcu_test_base PRIVATE <gtest/gtest.h> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <deque>
                           <functional> <memory> <random> <string> <thread> <vector>)
 
+# rtrcu_compile_together(TARGET): up to eight of the target's files at a time, which halves the work of the compiler.
+# So what stands in their anonymous namespaces has a name of its own.  Files named steps.cc, which step through every
+# instruction, are compiled alone.
+add_library(rtrcu_together INTERFACE)
+target_compile_options(rtrcu_together INTERFACE -Wno-shadow) # a local variable may be named as what another file has
+function(rtrcu_compile_together target)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    target_link_libraries(${target} PRIVATE rtrcu_together)
+    get_target_property(files ${target} SOURCES)
+    list(FILTER files INCLUDE REGEX "/steps\\.cc$")
+    set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # rtrcu_add_gtest(NAME file...): a GoogleTest program over the library's internals, one entry of ctest.  It links the
 # form in which all names are visible, and includes from src/.
 function(rtrcu_add_gtest name)
@@ -53,6 +66,7 @@ function(rtrcu_add_gtest name)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
     target_compile_options(${name} PRIVATE -g1)
     target_precompile_headers(${name} REUSE_FROM rtrcu_test_base)
+    rtrcu_compile_together(${name})
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT RTRCU_TEST_ROOT=${CMAKE_SOURCE_DIR})
 endfunction()

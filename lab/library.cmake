@@ -31,6 +31,8 @@ function(lab_library name)
         target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <atomic> <functional> <map> <memory>
                                   <optional> <random> <string> <thread> <vector>)
     endforeach()
+    # Several files at a time, since most of the time goes into headers of libraries.
+    set_target_properties(${name} ${name}_text PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
     target_compile_options(${name}_text PRIVATE -O0)
     target_precompile_headers(${name}_text PRIVATE <nlohmann/json.hpp>)
 endfunction()

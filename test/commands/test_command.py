@@ -47,8 +47,8 @@ def tree(folder, root):
 
 def run(folder, seconds=10, output=subprocess.PIPE):
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "RTRCU_PROGRESS_SECONDS": str(seconds)}
-    return subprocess.run([folder / "tools" / "test", "debug"], env=environment, stdout=output, stderr=subprocess.STDOUT,
-                          check=False)
+    return subprocess.run([folder / "tools" / "test", "debug"], env=environment, stdout=output,
+                          stderr=subprocess.STDOUT, check=False)
 
 
 def on_terminal(folder):

@@ -10,28 +10,53 @@
 #include "machine/world.h"
 #include "strategy/strategies.h"
 
-// Every tag's test is kTest in a namespace of its name.
-#define TAGS(X)                                                                                                        \
-    X(O1)                                                                                                              \
-    X(O2) X(O3) X(O4) X(O5) X(O6) X(O7) X(O8) X(O9) X(O10) X(O11) X(O12) X(O13) X(O14) X(O15) X(O16) X(O17) X(O18)     \
-        X(O19) X(O20) X(O21) X(O22) X(O23) X(O24) X(O25) X(O26) X(O27)
+// A tag's test is kTest in a namespace of its name.
 #define DECLARE_TEST(tag)                                                                                              \
     namespace tag                                                                                                      \
     {                                                                                                                  \
     extern const Test kTest;                                                                                           \
     }
-#define ADDRESS_OF_TEST(tag) &tag::kTest,
 
 namespace litmus
 {
 
-TAGS(DECLARE_TEST)
+DECLARE_TEST(O1);
+DECLARE_TEST(O2);
+DECLARE_TEST(O3);
+DECLARE_TEST(O4);
+DECLARE_TEST(O5);
+DECLARE_TEST(O6);
+DECLARE_TEST(O7);
+DECLARE_TEST(O8);
+DECLARE_TEST(O9);
+DECLARE_TEST(O10);
+DECLARE_TEST(O11);
+DECLARE_TEST(O12);
+DECLARE_TEST(O13);
+DECLARE_TEST(O14);
+DECLARE_TEST(O15);
+DECLARE_TEST(O16);
+DECLARE_TEST(O17);
+DECLARE_TEST(O18);
+DECLARE_TEST(O19);
+DECLARE_TEST(O20);
+DECLARE_TEST(O21);
+DECLARE_TEST(O22);
+DECLARE_TEST(O23);
+DECLARE_TEST(O24);
+DECLARE_TEST(O25);
+DECLARE_TEST(O26);
+DECLARE_TEST(O27);
 extern const Test kRaceCheck, kRaceFence, kRaceBehind, kRaceSetup;
 
 namespace
 {
 
-const Test *const all[] = {TAGS(ADDRESS_OF_TEST) & kRaceCheck, &kRaceFence, &kRaceBehind, &kRaceSetup};
+const Test *const all[] = {&O1::kTest,  &O2::kTest,   &O3::kTest,  &O4::kTest,  &O5::kTest,  &O6::kTest,  &O7::kTest,
+                           &O8::kTest,  &O9::kTest,   &O10::kTest, &O11::kTest, &O12::kTest, &O13::kTest, &O14::kTest,
+                           &O15::kTest, &O16::kTest,  &O17::kTest, &O18::kTest, &O19::kTest, &O20::kTest, &O21::kTest,
+                           &O22::kTest, &O23::kTest,  &O24::kTest, &O25::kTest, &O26::kTest, &O27::kTest, &kRaceCheck,
+                           &kRaceFence, &kRaceBehind, &kRaceSetup};
 const char *const models[] = {"sc", "tso", "pso"};
 
 const Test *current;

@@ -237,11 +237,11 @@ TEST_F(Free, ATimeOrADeadlineThatHasPassedFreesNothing)
     EXPECT_EQ(invoke(record_, everything()), 5u);
 }
 
-int64_t spin_until_ns;
+int64_t free_until_ns;
 
 void spin()
 {
-    while (plat_clock_now() < spin_until_ns)
+    while (plat_clock_now() < free_until_ns)
         ;
 }
 
@@ -254,13 +254,13 @@ TEST_F(Free, TimeAndDeadlineEndABatchInsideABlock)
     give_ready(count);
     on_free = spin;
     callback_budget budget = everything();
-    budget.end_ns = spin_until_ns = plat_clock_now() + 2000000;
+    budget.end_ns = free_until_ns = plat_clock_now() + 2000000;
     uint64_t done = invoke(record_, budget);
     EXPECT_GE(done, 1u);
     EXPECT_LE(done, 2u);
     callback_slot(record_)->queue.cost_ns = 0;
     budget.end_ns = 0;
-    budget.deadline_ns = spin_until_ns = plat_clock_now() + 2000000;
+    budget.deadline_ns = free_until_ns = plat_clock_now() + 2000000;
     uint64_t more = invoke(record_, budget);
     EXPECT_LE(more, 2u);
     EXPECT_EQ(invoke(record_, everything()), count - done - more);
@@ -281,12 +281,12 @@ TEST_F(Free, BarrierWaitsForEachPointer)
     invoke(record_, everything());
 }
 
-callback *barrier_callback;
+callback *freed_barrier;
 bool barrier_was_reached;
 
 void look_at_the_barrier()
 {
-    barrier_was_reached |= callback_barrier_reached(barrier_callback);
+    barrier_was_reached |= callback_barrier_reached(freed_barrier);
 }
 
 TEST_F(Free, BarrierWaitsForTheEndOfTheFreeNotForItsBegin)
@@ -294,7 +294,7 @@ TEST_F(Free, BarrierWaitsForTheEndOfTheFreeNotForItsBegin)
     give(1);
     callback_barrier_set(cb_);
     make_ready(record_);
-    barrier_callback = cb_;
+    freed_barrier = cb_;
     barrier_was_reached = false;
     on_free = look_at_the_barrier;
     invoke(record_, everything());

@@ -12,7 +12,7 @@
 namespace
 {
 
-int fences; /* that were answered since the last boost began */
+int fences_answered; /* that were answered since the last boost began */
 
 class Boost : public BoostWorld
 {
@@ -28,9 +28,9 @@ class Boost : public BoostWorld
             EXPECT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
             trapped = test::trap(SYS_membarrier, nullptr, answer);
             EXPECT_TRUE(!trapped || test::eventually([&] {
-                fences = 0;
+                fences_answered = 0;
                 (void)drive_boost_here(drive_, GP_EXPEDITED);
-                return fences > 0;
+                return fences_answered > 0;
             }));
         }).join();
         return trapped;
@@ -283,7 +283,7 @@ reader_record *loses_its_flag;
 /* A heavy fence; before the first one an update of the reader's, which was under way, has swallowed the flag. */
 long lose_the_flag()
 {
-    if (fences++ == 0)
+    if (fences_answered++ == 0)
         rtrcu_word_disarm(loses_its_flag->self);
     return 0;
 }
@@ -298,7 +298,7 @@ TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
     reader_record *keeps_it = sleeper(); /* looked at behind the other */
     ASSERT_EQ(loses_its_flag->leaf, keeps_it->leaf);
     bool trapped = boost_with_fences(lose_the_flag);
-    EXPECT_TRUE(!trapped || fences == 2) << fences;
+    EXPECT_TRUE(!trapped || fences_answered == 2) << fences_answered;
     end(GP_EXPEDITED, {loses_its_flag, keeps_it});
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
@@ -310,7 +310,7 @@ uint32_t successor;
 /* Before the fence is over the thread that was chosen has gone, and another has its slot. */
 long give_the_slot_on()
 {
-    if (fences++ == 0)
+    if (fences_answered++ == 0)
         rtrcu_store_relaxed(&changes_hands->thread_id, successor);
     return 0;
 }

@@ -114,11 +114,11 @@ TEST_F(Fence, AVisitIsReportedOnceAtEachAge)
     drive_visit_ends(drive_);
 }
 
-int fences;
+int fences_made;
 
 long count_fence()
 {
-    fences++;
+    fences_made++;
     return 0;
 }
 
@@ -154,9 +154,9 @@ TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
             reader_fences_switch(world_.registry());
             ASSERT_FALSE(reader_fences_are_confirmed(world_.registry(), world_.registry()->fence_mode));
             config_.membarrier = membarrier;
-            fences = 0;
+            fences_made = 0;
             EXPECT_TRUE(!trapped || drive_fence(drive_));
-            EXPECT_EQ(fences, trapped && membarrier != RTRCU_MEMBARRIER_OFF ? 1 : 0) << membarrier;
+            EXPECT_EQ(fences_made, trapped && membarrier != RTRCU_MEMBARRIER_OFF ? 1 : 0) << membarrier;
             reader_fences_restore(world_.registry());
         }
     }).join();

@@ -182,16 +182,16 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
 
 constexpr int rests_watched = 10;
 int64_t rests_ns[rests_watched];
-int rests;
+int rests_seen;
 test::Steps *rested;
 
 /* A wait for the driver's turns, which runs out at once; the last one goes on until the test says so. */
 long rest_and_note()
 {
     const auto *rest = reinterpret_cast<const struct timespec *>(test::fourth_argument.load());
-    if (rests < rests_watched)
-        rests_ns[rests++] = rest->tv_sec * INT64_C(1000000000) + rest->tv_nsec;
-    if (rests == rests_watched) {
+    if (rests_seen < rests_watched)
+        rests_ns[rests_seen++] = rest->tv_sec * INT64_C(1000000000) + rest->tv_nsec;
+    if (rests_seen == rests_watched) {
         rested->reach(1);
         rested->wait(2);
     }
@@ -219,7 +219,7 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Steps steps;
     rested = &steps;
-    rests = 0;
+    rests_seen = 0;
     bool trapped = true;
     test::Worker caller;
     caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turns, rest_and_note); });
@@ -247,7 +247,7 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     ask();
     test::Steps steps;
     rested = &steps;
-    rests = 0;
+    rests_seen = 0;
     bool trapped = true;
     test::Worker holder, helper;
     helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turning[GP_NORMAL].event, rest_and_note); });

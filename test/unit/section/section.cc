@@ -17,12 +17,13 @@
 #include "../../support/internals.h"
 #include "../../support/sync.h"
 #include "../../support/variant.h"
+#include "tasks.h"
 
 namespace
 {
 
-struct gp *const gp_ = &rtrcu_domain.gp;
-reader_registry *const registry = &rtrcu_domain.registry;
+using test::gp_;
+using test::registry;
 
 /* A whole grace period that nobody holds up. */
 void expect_quiet()

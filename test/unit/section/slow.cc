@@ -8,11 +8,12 @@
 #include "../../support/complaints.h"
 #include "../../support/internals.h"
 #include "../../support/sync.h"
+#include "tasks.h"
 
 namespace
 {
 
-struct gp *const gp_ = &rtrcu_domain.gp;
+using test::gp_;
 
 bool is_open(int number)
 {

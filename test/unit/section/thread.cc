@@ -12,11 +12,12 @@
 #include "../../support/internals.h"
 #include "../../support/probes.h"
 #include "../../support/sync.h"
+#include "tasks.h"
 
 namespace
 {
 
-struct gp *const gp_ = &rtrcu_domain.gp;
+using test::gp_;
 
 /* With nobody asleep on the word, its owner's release alone gives the priority back; else the kernel has to. */
 TEST(Leave, EndsItsBoost)
