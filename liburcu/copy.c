@@ -15,7 +15,8 @@
 
 #include "shim.h"
 
-extern EXPORT const struct rtrcu_flavor NAME(flavor);
+/* Without a size, which is the program's choice. */
+extern EXPORT const uintptr_t NAME(flavor)[];
 
 /* Value: an address, and whether the loader has made it read-only. */
 struct place {
@@ -56,7 +57,7 @@ static bool store(uintptr_t *word, uintptr_t value)
 }
 
 /* The program's table is a copy of this library's first part, and has room for the rest. */
-static bool is_larger_copy(const struct rtrcu_flavor *seen)
+static bool is_larger_copy(const uintptr_t *seen)
 {
     Dl_info found;
     const ElfW(Sym) *symbol = NULL;
@@ -67,12 +68,11 @@ static bool is_larger_copy(const struct rtrcu_flavor *seen)
 
 void shim_complete_copy(void)
 {
-    const struct rtrcu_flavor *seen = &NAME(flavor);
     size_t first = sizeof(shim_table.first) / sizeof(uintptr_t), all = sizeof(shim_table) / sizeof(uintptr_t);
-    uintptr_t *copy = (uintptr_t *)seen;
+    uintptr_t *copy = (uintptr_t *)NAME(flavor);
     const uintptr_t *table = (const uintptr_t *)&shim_table;
 
-    if (!is_larger_copy(seen))
+    if (!is_larger_copy(NAME(flavor)))
         return;
     for (size_t word = first; word < all; word++) {
         if (copy[word] != table[word] && !store(&copy[word], table[word]))
