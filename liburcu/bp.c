@@ -35,6 +35,7 @@ const struct rtrcu_adopt_flavour shim_flavour = {
     .light = &urcu_bp_has_sys_membarrier,
     .self = shim_self,
     .be = be,
+    .ring = shim_ring,
 };
 
 void urcu_bp_register(void)

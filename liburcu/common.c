@@ -167,11 +167,18 @@ void NAME(free_all_cpu_call_rcu_data)(void)
 
 /* ---- callbacks without a head ---- */
 
+struct adopt_ring **shim_ring(void)
+{
+    static __thread struct adopt_ring *ring;
+    return &ring;
+}
+
 void NAME(defer_rcu)(void (*func)(void *), void *p)
 {
     rtrcu_adopt_defer(shim_domain(), func, p);
 }
 
+/* The first function that a thread defers makes its ring. */
 EXPORT int NAME(defer_register_thread)(void);
 int NAME(defer_register_thread)(void)
 {
@@ -181,19 +188,19 @@ int NAME(defer_register_thread)(void)
 EXPORT void NAME(defer_barrier)(void);
 void NAME(defer_barrier)(void)
 {
-    rtrcu_adopt_barrier(shim_domain());
+    rtrcu_adopt_defer_barrier(shim_domain());
 }
 
 EXPORT void NAME(defer_barrier_thread)(void);
 void NAME(defer_barrier_thread)(void)
 {
-    rtrcu_adopt_barrier(shim_domain());
+    rtrcu_adopt_defer_barrier_own(shim_domain());
 }
 
 EXPORT void NAME(defer_unregister_thread)(void);
 void NAME(defer_unregister_thread)(void)
 {
-    rtrcu_adopt_barrier(shim_domain());
+    rtrcu_adopt_defer_leave(shim_domain());
 }
 
 EXPORT void NAME(defer_exit)(void);

@@ -11,4 +11,5 @@ const struct rtrcu_adopt_flavour shim_flavour = {
     .generation = &urcu_mb_gp.generation,
     .futex = &urcu_mb_gp.futex,
     .self = shim_self,
+    .ring = shim_ring,
 };

@@ -12,4 +12,5 @@ const struct rtrcu_adopt_flavour shim_flavour = {
     .futex = &urcu_memb_gp.futex,
     .light = &urcu_memb_has_sys_membarrier,
     .self = shim_self,
+    .ring = shim_ring,
 };

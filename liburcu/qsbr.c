@@ -24,6 +24,7 @@ const struct rtrcu_adopt_flavour shim_flavour = {
     .generation = &urcu_qsbr_gp.generation,
     .futex = &urcu_qsbr_gp.futex,
     .self = shim_self,
+    .ring = shim_ring,
 };
 
 void urcu_qsbr_read_lock(void)

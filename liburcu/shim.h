@@ -60,6 +60,8 @@ void NAME(unregister_thread)(void);
 
 /* ---- by common.c ---- */
 
+/* Where the calling thread keeps its ring of deferred functions. */
+struct adopt_ring **shim_ring(void);
 EXPORT void NAME(register_thread)(void);
 EXPORT void NAME(synchronize_rcu)(void);
 EXPORT void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func);

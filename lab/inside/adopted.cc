@@ -8,7 +8,7 @@ namespace
 {
 
 constexpr uint64_t nesting = UINT32_MAX; // the bits of a word that counts sections
-constexpr int most_flavours = 16, most_chunks = 4096, most_servers = 4096;
+constexpr int most_flavours = 16, most_chunks = 4096, most_servers = 4096, most_rings = 65536;
 
 class Flavour
 {
@@ -128,6 +128,12 @@ class Flavour
             domain_.invoked += value(server, "server.invoked"); // first: never more than what was queued
             domain_.queued += value(block_.at(server, "server.queue"), "queue.queued");
             server = value(server, "server.next");
+        }
+        uint64_t ring = value(at_, "adopted.rings");
+        for (int count = 0; ring != 0 && count < most_rings; count++) {
+            domain_.invoked += value(ring, "ring.taken");
+            domain_.queued += value(ring, "ring.pushed");
+            ring = value(ring, "ring.next");
         }
     }
 

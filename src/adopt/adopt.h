@@ -60,6 +60,25 @@ struct adopt_chunk {
     struct rtrcu_adopted_reader *own; /* constant: bp: the blocks of these records */
 };
 
+/* A function that defer_rcu() was given. */
+struct adopt_deferred {
+    void (*func)(void *);
+    void *p;
+};
+
+/* How many functions of a thread may wait. */
+#define ADOPT_RING (CHECK_DEBUG ? 4 : 4096)
+
+/* A thread's ring of deferred functions.  Never freed. */
+struct adopt_ring {
+    struct adopt_ring *next;                                   /* constant once listed */
+    uint32_t used;                                             /* atomic: a thread has it */
+    uint64_t pushed __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: by its owner */
+    uint64_t taken __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: by the drainer */
+    uint64_t noted;                                            /* of the drainer: it runs those before */
+    struct adopt_deferred entry[ADOPT_RING];                   /* from @taken to @pushed, by number */
+};
+
 enum adopt_sleep { ADOPT_AWAKE, ADOPT_PACING, ADOPT_ASLEEP };
 
 /* A thread that serves callbacks; programs know it as struct call_rcu_data. */
@@ -118,6 +137,13 @@ struct rtrcu_adopted {
     struct rtrcu_fork_hooks *hooks; /* around forks; under the servers lock */
     uint32_t hooks_count;
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
+    struct adopt_ring *rings;                  /* atomic: of deferred functions, of all threads */
+    uint32_t drainer;                          /* atomic: futex: number of the thread that drains rings, 0 = none */
+    uint32_t defers;                           /* atomic: the default server has rings to drain */
+    struct tally drain_waiters;                /* threads that wait for the drainer */
+    struct adopt_ring *draining, *drains_to;   /* of the drainer: where it is, and where it ends */
+    uintptr_t running_deferred;                /* atomic: the function that it runs; by the drainer */
+    uint32_t apart;                            /* atomic: deferred functions that are in no ring */
     uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and went through */
     uint64_t blocked;                          /* atomic: calls that waited there */
     uint64_t lost_at_fork;                     /* callbacks of a parent that its child can neither run nor find */
@@ -168,6 +194,8 @@ void adopt_wake_sleeper(struct rtrcu_adopted *adopted);
 /* The calling thread's exit hook has run; as long as there are rounds left it is armed again, behind the program's
  * own hook. */
 void adopt_thread_exits(struct adopt *all);
+/* Have that hook run at the calling thread's end. */
+void adopt_arm_exit(struct adopt *all);
 /* Records in turn; NULL begins, and ends. */
 struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct adopt_chunk **chunk, uint32_t *at);
 
@@ -186,6 +214,10 @@ static inline void adopt_rest(const struct rtrcu_adopted *adopted, uint32_t *wor
 {
     drive_sleep(adopted->all->drive, word, expected, timeout_ns);
 }
+/* Is the calling thread inside a section?  Being online is none. */
+bool adopt_in_section(const struct rtrcu_adopted *adopted);
+/* Report that @call, which returns, would wait for itself inside @where. */
+void adopt_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where);
 /* For callbacks; false: it would wait for itself, and that is said. */
 bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call);
 /* Outside while it waits, whatever its discipline; adopt_wait_end() is owed its answer.  @call waits for readers. */
@@ -216,6 +248,8 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
 /* Make its thread if it has none, and have it begin at once.  False: no thread is to be had now. */
 bool adopt_server_urge(struct adopt_server *server);
 bool adopt_server_start(struct adopt_server *server);
+/* Make its thread if it has none, and wake it if it is asleep. */
+void adopt_server_tell(struct adopt_server *server);
 struct adopt_server *adopt_server_default(struct rtrcu_adopted *adopted);
 struct adopt_server *adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
 struct adopt_server *adopt_server_of_thread(struct rtrcu_adopted *adopted);
@@ -233,10 +267,54 @@ unsigned long adopt_server_thread(struct adopt_server *server);
 /* ---- waiting for callbacks: barrier.c ---- */
 
 void adopt_barrier(struct rtrcu_adopted *adopted);
-void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
 
 /* Have a grace period happen: its cookie. */
 uint64_t adopt_start_poll(struct rtrcu_adopted *adopted);
+
+/* ---- deferred functions: ring.c ---- */
+
+static inline struct adopt_ring *adopt_rings(struct rtrcu_adopted *adopted)
+{
+    return rtrcu_load_acquire(&adopted->rings);
+}
+/* The calling thread's, NULL: it has none. */
+struct adopt_ring *adopt_ring_own(const struct rtrcu_adopted *adopted);
+/* One for the calling thread, which has none; NULL: no memory. */
+struct adopt_ring *adopt_ring_take(struct rtrcu_adopted *adopted);
+/* By its owner.  False: it is full.  A full fence. */
+bool adopt_ring_push(struct adopt_ring *ring, struct adopt_deferred deferred);
+bool adopt_ring_is_full(const struct adopt_ring *ring);
+/* The calling thread gives its ring up, if it has one; functions in it are run. */
+void adopt_ring_leave(struct rtrcu_adopted *adopted);
+
+/* Does the default server have rings to drain, which no thread drains now? */
+static inline bool adopt_defer_waits(const struct rtrcu_adopted *adopted)
+{
+    return rtrcu_load_acquire(&adopted->defers) && !rtrcu_load_acquire(&adopted->drainer);
+}
+/* Become the drainer.  False: *@drainer is it. */
+bool adopt_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer);
+/* By the drainer, as all below.  True: the default server is to be told that it has rings to drain. */
+bool adopt_drain_release(struct rtrcu_adopted *adopted);
+/* Note the functions in the rings from @first to before @end: they may run after a grace period from here on.  False:
+ * there are none. */
+bool adopt_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end);
+/* By the server: claim, and note those of all rings.  False: there are none, or another thread drains. */
+bool adopt_drain_begin(struct rtrcu_adopted *adopted);
+/* Is one left that was noted? */
+bool adopt_drain_has(struct rtrcu_adopted *adopted);
+/* Run it; false: none is left. */
+bool adopt_drain_one(struct rtrcu_adopted *adopted);
+void adopt_drain_run(struct adopt_deferred deferred);
+void adopt_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id);
+
+/* ---- defer_rcu(): defer.c ---- */
+
+void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
+/* Functions that were deferred before have returned: by all threads, by the calling thread.  Refused where it would
+ * wait for itself. */
+void adopt_defer_barrier(struct rtrcu_adopted *adopted);
+void adopt_defer_barrier_own(struct rtrcu_adopted *adopted);
 
 /* ---- fork: fork.c ---- */
 

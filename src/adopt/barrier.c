@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waiting for callbacks, and callbacks without a head of the program's.
+/* Waiting for callbacks, and polled cookies.
  *
  * tested by: test/dropin/servers.c
  */
@@ -114,36 +114,6 @@ void adopt_barrier(struct rtrcu_adopted *adopted)
     wait_for(adopted, waiting);
     let_go(waiting);
     adopt_wait_end(adopted, was_online);
-}
-
-/* ---- callbacks without a head of the program's ---- */
-
-struct deferred {
-    struct rcu_head head;
-    void (*func)(void *);
-    void *p;
-};
-
-static void run_deferred(struct rcu_head *head)
-{
-    struct deferred deferred = *container_of(head, struct deferred, head);
-    free(container_of(head, struct deferred, head));
-    deferred.func(deferred.p);
-}
-
-/* Without memory to queue it in, the caller waits; as it would where a ring of its own is full. */
-void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
-{
-    struct deferred *deferred = malloc(sizeof(*deferred));
-
-    if (deferred) {
-        *deferred = (struct deferred){.func = func, .p = p};
-        adopt_server_call(&adopted->ordinary, &deferred->head, run_deferred);
-        return;
-    }
-
-    adopt_synchronize(adopted, "defer_rcu");
-    func(p);
 }
 
 /* ---- polling ---- */

@@ -145,6 +145,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
 
     forget_readers(adopted);
+    adopt_rings_after_fork_child(adopted, old_thread_id);
     adopt_servers_recount(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         forget_thread(adopted, server, old_thread_id);

@@ -301,17 +301,28 @@ void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
     }
 }
 
-bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call)
+bool adopt_in_section(const struct rtrcu_adopted *adopted)
 {
     const struct rtrcu_adopted_reader *self = adopt_self(adopted);
     bool online = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
-    bool inside = self && !online && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+    return self && !online && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+}
+
+void adopt_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where)
+{
+    complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
+             adopted->flavour.name, lock_thread_number(), call, where);
+}
+
+bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call)
+{
+    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    bool inside = adopt_in_section(adopted);
 
     if (!inside && !(self && self->in_callbacks))
         return true;
 
-    complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
-             adopted->flavour.name, lock_thread_number(), call, inside ? "read-side critical section" : "callback");
+    adopt_refuse_wait(adopted, call, inside ? "read-side critical section" : "callback");
     return false;
 }
 

@@ -85,6 +85,11 @@ static void count_callbacks(struct rtrcu_adopted *adopted, struct rtrcu_stats *s
     }
     lock_release(&adopted->servers_lock);
 
+    for (const struct adopt_ring *ring = rtrcu_load_acquire(&adopted->rings); ring; ring = ring->next) {
+        stats->callbacks_invoked += rtrcu_load_relaxed(&ring->taken);
+        stats->callbacks_queued += rtrcu_load_relaxed(&ring->pushed);
+    }
+
     stats->callbacks_backlog = stats->callbacks_queued - stats->callbacks_invoked;
 }
 
@@ -152,6 +157,10 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("adopt_record.thread_id", struct adopt_record, thread_id),
     INSIDE_FIELD("adopt_record.owes", struct adopt_record, owes),
     INSIDE_FIELD("adopted_reader.word", struct rtrcu_adopted_reader, word),
+    INSIDE_FIELD("adopted.rings", struct rtrcu_adopted, rings),
+    INSIDE_FIELD("ring.next", struct adopt_ring, next),
+    INSIDE_FIELD("ring.pushed", struct adopt_ring, pushed),
+    INSIDE_FIELD("ring.taken", struct adopt_ring, taken),
     INSIDE_FIELD("server.next", struct adopt_server, next),
     INSIDE_FIELD("server.queue", struct adopt_server, queue),
     INSIDE_FIELD("server.invoked", struct adopt_server, invoked),

@@ -67,9 +67,15 @@ static bool is_polled_for(const struct adopt_server *server)
     return server == &adopted->ordinary && !adopt_reached(adopted, rtrcu_load_acquire(&adopted->wanted));
 }
 
+static bool has_deferred(const struct adopt_server *server)
+{
+    return server == &server->adopted->ordinary && adopt_defer_waits(server->adopted);
+}
+
 static bool has_work(const struct adopt_server *server)
 {
-    return !cbqueue_inbox_is_empty(&server->queue) || is_polled_for(server) || rtrcu_load_acquire(&server->stop);
+    return !cbqueue_inbox_is_empty(&server->queue) || has_deferred(server) || is_polled_for(server) ||
+           rtrcu_load_acquire(&server->stop);
 }
 
 /* [O8] The server's half, as drive_sleep_idle(); a thread that queues has exchanged the inbox's tail, then looks at
@@ -184,25 +190,54 @@ static void run(struct rcu_head *head)
     head->func(head);
 }
 
-static void run_some(struct adopt_server *server, bool anyway)
+/* Callbacks, or deferred functions. */
+struct work {
+    bool (*is_left)(struct adopt_server *server);
+    bool (*run_one)(struct adopt_server *server); /* false: there is none, or one is forking */
+};
+
+static bool callback_is_left(struct adopt_server *server)
 {
-    const struct tally *forking = &server->adopted->all->forking;
-    struct rcu_head *head;
-    uint64_t count = 0;
-    while (count < BATCH && (anyway || !tally_read(forking)) && (head = next_of(server, forking))) {
-        invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
-        run(head);
-        rtrcu_count_add(&server->invoked, 1);
-        count++;
-    }
+    return !cbchain_is_empty(&server->batch);
 }
 
-static void run_all(struct adopt_server *server)
+static bool run_callback(struct adopt_server *server)
+{
+    struct rcu_head *head = next_of(server, &server->adopted->all->forking);
+    if (!head)
+        return false;
+    invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
+    run(head);
+    rtrcu_count_add(&server->invoked, 1);
+    return true;
+}
+
+static bool deferred_is_left(struct adopt_server *server)
+{
+    return adopt_drain_has(server->adopted);
+}
+
+static bool run_deferred(struct adopt_server *server)
+{
+    return adopt_drain_one(server->adopted);
+}
+
+static const struct work callbacks = {callback_is_left, run_callback}, deferred = {deferred_is_left, run_deferred};
+
+static void run_some(struct adopt_server *server, const struct work *work, bool anyway)
+{
+    const struct tally *forking = &server->adopted->all->forking;
+    uint64_t count = 0;
+    while (count < BATCH && (anyway || !tally_read(forking)) && work->run_one(server))
+        count++;
+}
+
+static void run_all(struct adopt_server *server, const struct work *work)
 {
     struct rtrcu_adopted *adopted = server->adopted;
     bool qsbr = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
 
-    while (!cbchain_is_empty(&server->batch)) {
+    while (work->is_left(server)) {
         bool anyway;
         if (!begin_batch(server, &anyway))
             continue;
@@ -210,7 +245,7 @@ static void run_all(struct adopt_server *server)
         lift(server);
         if (qsbr)
             adopt_online(adopted);
-        run_some(server, anyway);
+        run_some(server, work, anyway);
         if (qsbr)
             adopt_offline(adopted);
 
@@ -228,7 +263,7 @@ static bool serve(struct adopt_server *server)
 
     gather(server);
 
-    if (cbchain_is_empty(&server->batch)) {
+    if (cbchain_is_empty(&server->batch) && !has_deferred(server)) {
         if (is_polled_for(server))
             adopt_wait(server->adopted, rtrcu_load_acquire(&server->adopted->wanted));
         else
@@ -242,8 +277,13 @@ static bool serve(struct adopt_server *server)
     /* What came during the pause shares the grace period. */
     gather(server);
 
+    bool drains = has_deferred(server) && adopt_drain_begin(server->adopted);
     adopt_wait(server->adopted, adopt_snap(server->adopted));
-    run_all(server);
+    if (drains) {
+        run_all(server, &deferred);
+        (void)adopt_drain_release(server->adopted); /* serve() looks again */
+    }
+    run_all(server, &callbacks);
     return true;
 }
 
@@ -369,11 +409,16 @@ static void press(struct adopt_server *server)
         (void)adopt_server_urge(server);
 }
 
-static __attribute__((noinline)) void call_slow(struct adopt_server *server, bool looks)
+void adopt_server_tell(struct adopt_server *server)
 {
     (void)adopt_server_start(server);
     if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) == ADOPT_ASLEEP)
         wake(server);
+}
+
+static __attribute__((noinline)) void call_slow(struct adopt_server *server, bool looks)
+{
+    adopt_server_tell(server);
     if (looks)
         press(server);
 }

@@ -92,7 +92,7 @@ static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *se
 
 /* The C library may allocate for a key that comes late, as it does for liburcu's own: nobody else gives the records of
  * bp's threads back. */
-static void arm_exit(struct adopt *all)
+void adopt_arm_exit(struct adopt *all)
 {
     if (all->exit_error == 0 && plat_thread_exit_arm(all->exit_key, all) != 0)
         (void)plat_thread_exit_reserve(all->exit_key, all);
@@ -118,7 +118,7 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
     if (has_own_blocks(adopted))
         adopted->flavour.be(self);
 
-    arm_exit(adopted->all);
+    adopt_arm_exit(adopted->all);
     return true;
 }
 
@@ -181,6 +181,8 @@ void adopt_thread_exits(struct adopt *all)
 
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
         adopt_unregister(adopted);
+    for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
+        adopt_ring_leave(adopted);
 }
 
 /* ---- the quiescent-state discipline ---- */

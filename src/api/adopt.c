@@ -90,6 +90,25 @@ void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void
     adopt_defer(adopted, func, p);
 }
 
+void rtrcu_adopt_defer_barrier(struct rtrcu_adopted *adopted)
+{
+    CALL_SCOPE();
+    adopt_defer_barrier(adopted);
+}
+
+void rtrcu_adopt_defer_barrier_own(struct rtrcu_adopted *adopted)
+{
+    CALL_SCOPE();
+    adopt_defer_barrier_own(adopted);
+}
+
+void rtrcu_adopt_defer_leave(struct rtrcu_adopted *adopted)
+{
+    CALL_SCOPE();
+    adopt_defer_barrier_own(adopted);
+    adopt_ring_leave(adopted);
+}
+
 static int answer(int error)
 {
     if (error)

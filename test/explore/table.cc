@@ -176,6 +176,9 @@
     X(AdoptedWake) \
     X(AdoptedDefer) \
     X(AdoptedPause) \
+    X(DeferredRings) \
+    X(DeferredBarriers) \
+    X(DeferredFork) \
     X(AdoptedOnline) \
     X(AdoptedRefusedBoth) \
     X(ServersMarkers) \

@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,12 @@ static struct rtrcu_adopted_reader *nested_self(void)
 static struct rtrcu_adopted_reader *online_self(void)
 {
     return &self[1];
+}
+
+static struct adopt_ring **ring(void)
+{
+    static __thread struct adopt_ring *own;
+    return &own;
 }
 
 static void say(const char *name)
@@ -86,8 +93,8 @@ static void *update(void *adopted)
 int main(void)
 {
     struct rtrcu_adopt_flavour flavours[2] = {
-        {RTRCU_ADOPT_MB, "nested", &generation[0], &futex[0], NULL, nested_self, NULL},
-        {RTRCU_ADOPT_QSBR, "online", &generation[1], &futex[1], NULL, online_self, NULL},
+        {RTRCU_ADOPT_MB, "nested", &generation[0], &futex[0], NULL, nested_self, NULL, ring},
+        {RTRCU_ADOPT_QSBR, "online", &generation[1], &futex[1], NULL, online_self, NULL, NULL},
     };
     pthread_t threads[4];
     char byte;
@@ -103,6 +110,7 @@ int main(void)
     pthread_create(&threads[3], NULL, update, online);
     for (int i = 0; i < 3; i++)
         rtrcu_adopt_call(nested, &heads[i], nothing);
+    rtrcu_adopt_defer(nested, free, NULL);
     puts("ready");
     fflush(stdout);
     while (read(0, &byte, 1) > 0)

@@ -230,7 +230,7 @@ TEST(InsideAdopted, HasItsReadersAndWhoIsInTheWay)
     EXPECT_EQ(thread_of(nested, reader)->nesting, 3u);
     EXPECT_FALSE(thread_of(nested, reader)->is_quiescent_state);
     EXPECT_TRUE(thread_of(online, loop)->is_quiescent_state);
-    EXPECT_EQ(nested.queued, 6u);
+    EXPECT_EQ(nested.queued, 7u) << "a deferred function too";
     EXPECT_EQ(nested.invoked, 3u) << "two of them, of which a barrier has one, by a server that is no more";
     EXPECT_EQ(online.queued, 0u);
     EXPECT_EQ(nested.counter("registry.fence_mode"), 1u);

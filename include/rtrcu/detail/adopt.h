@@ -36,6 +36,8 @@ struct rtrcu_adopted_reader {
     uint64_t unused_last[11];
 } __attribute__((aligned(64)));
 
+struct adopt_ring; /* a thread's deferred functions */
+
 /* What a flavour's library says of it once.  @room adopt, api */
 struct rtrcu_adopt_flavour {
     uint32_t kind;
@@ -45,6 +47,7 @@ struct rtrcu_adopt_flavour {
     uint32_t *light;                              /* not 0: readers rely on membarrier(); NULL: they never do */
     struct rtrcu_adopted_reader *(*self)(void);   /* bp: NULL until the thread has one */
     void (*be)(struct rtrcu_adopted_reader *own); /* bp: this is it from now on; NULL where it is thread-local */
+    struct adopt_ring **(*ring)(void);            /* where the calling thread keeps its ring; NULL: no rings */
 };
 
 struct rtrcu_adopted; /* a flavour's domain */
@@ -70,7 +73,13 @@ bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 /* To the server in use; a CPU's only if the caller is in a section. */
 void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted);
+/* At most 4,096 of a thread wait: then the caller waits for a grace period, and runs them. */
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
+/* Those that were deferred before have returned: by all threads, by the calling thread. */
+void rtrcu_adopt_defer_barrier(struct rtrcu_adopted *adopted);
+void rtrcu_adopt_defer_barrier_own(struct rtrcu_adopted *adopted);
+/* The same, and the calling thread gives its ring up. */
+void rtrcu_adopt_defer_leave(struct rtrcu_adopted *adopted);
 
 /* Servers of callbacks: a thread each.  NULL with errno set: no memory.  @cpu: -1 = any. */
 struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);

@@ -93,7 +93,7 @@ void begin(uint32_t kind)
     configure();
     generation = 1;
     const struct rtrcu_adopt_flavour flavour = {
-        kind, "simulated", &generation, &sleeper, kind == RTRCU_ADOPT_MEMB ? &light : nullptr, self, nullptr};
+        kind, "simulated", &generation, &sleeper, kind == RTRCU_ADOPT_MEMB ? &light : nullptr, self, nullptr, nullptr};
     adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
     shared = make_object();
 }

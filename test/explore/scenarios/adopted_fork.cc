@@ -23,7 +23,7 @@ void begin()
     configure();
     generation = 1;
     const struct rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_MB, "simulated", &generation, &sleeper,
-                                                nullptr,        self,        nullptr};
+                                                nullptr,        self,        nullptr,     nullptr};
     adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
     shared = make_object();
 }

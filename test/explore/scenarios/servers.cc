@@ -22,7 +22,8 @@ void begin_with_timeouts(uint32_t kind)
 {
     configure();
     generation = 1;
-    const struct rtrcu_adopt_flavour flavour = {kind, "simulated", &generation, &sleeper, nullptr, self, nullptr};
+    const struct rtrcu_adopt_flavour flavour = {kind,    "simulated", &generation, &sleeper,
+                                                nullptr, self,        nullptr,     nullptr};
     adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
     shared = make_object();
 }

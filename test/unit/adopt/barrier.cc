@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waiting for callbacks, and callbacks without a head.
+/* Waiting for callbacks.
  */
 #include <atomic>
 #include <vector>
 
 #include "../../support/capture.h"
-#include "../../support/no_memory.h"
-#include "../../support/variant.h"
 #include "world.h"
 
 namespace
@@ -14,9 +12,9 @@ namespace
 
 using Barrier = AdoptWorld;
 
-bool called;
+std::atomic<bool> called;
 
-void call(void *)
+void call(rcu_head *)
 {
     called = true;
 }
@@ -26,7 +24,8 @@ TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
     ASSERT_TRUE(adopt_register(adopted));
     called = false;
-    adopt_defer(adopted, call, nullptr);
+    rcu_head head;
+    adopt_call(adopted, &head, call);
     adopt_barrier(adopted);
     EXPECT_TRUE(called);
     EXPECT_NE(adopt_self(adopted)->word, 0u);
@@ -34,7 +33,6 @@ TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
     end_ordinary(adopted);
 }
 
-/* With markers of its own for more servers than have room on its stack. */
 /* It would wait for itself. */
 TEST_F(Barrier, NobodyWaitsInsideACallback)
 {
@@ -65,22 +63,6 @@ TEST_F(Barrier, EachServerIsWaitedFor)
     for (adopt_server *server : servers)
         adopt_server_free(adopted, server);
     end_ordinary(adopted);
-}
-
-TEST_F(Barrier, WithoutMemoryWhoDefersWaits)
-{
-    if (TEST_TSAN || TEST_ASAN)
-        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
-    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    uint64_t cookie = adopt_snap(adopted);
-    bool was_called = called = false;
-    {
-        test::NoMemory none;
-        adopt_defer(adopted, call, nullptr);
-        was_called = called;
-    }
-    EXPECT_TRUE(was_called);
-    EXPECT_TRUE(adopt_reached(adopted, cookie));
 }
 
 } // namespace

@@ -122,7 +122,8 @@ TEST_F(Words, WhoLeavesKeepsItsBlockUntilItIsCleared)
                                              own_block = block;
                                              if (!block)
                                                  as_it_leaves();
-                                         }};
+                                         },
+                                         nullptr};
     rtrcu_adopted *adopted = adopt_flavour(&all_, &flavour);
     ASSERT_TRUE(adopt_register(adopted));
     test::Worker newcomer;

@@ -15,6 +15,7 @@ class AdoptWorld : public testing::Test
 {
     static inline thread_local rtrcu_adopted_reader block_;
     static inline thread_local rtrcu_adopted_reader *own_;
+    static inline thread_local adopt_ring *ring_;
 
     test::World world_;
     std::unique_ptr<callback, test::Freer> callbacks_ = test::zeroed<callback>();
@@ -47,6 +48,7 @@ class AdoptWorld : public testing::Test
 
     void SetUp() override
     {
+        ring_ = nullptr; /* the test before left one */
         rtrcu_config_init(&config_);
         room_.in_force = &config_;
         callback_init(callbacks_.get(), &room_, world_.gp());
@@ -58,8 +60,14 @@ class AdoptWorld : public testing::Test
     {
         bool own_blocks = kind == RTRCU_ADOPT_BP;
         const rtrcu_adopt_flavour flavour = {
-            kind, "crafted", &generation_, &sleeper_, &light_, own_blocks ? own : block, own_blocks ? be : nullptr};
+            kind, "crafted", &generation_, &sleeper_, &light_, own_blocks ? own : block, own_blocks ? be : nullptr,
+            ring};
         return adopt_flavour(&all_, &flavour);
+    }
+    /* Where the calling thread keeps its ring. */
+    static adopt_ring **ring()
+    {
+        return &ring_;
     }
     /* The default server's thread would go on behind the test. */
     static void end_ordinary(rtrcu_adopted *adopted)

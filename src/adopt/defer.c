@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* defer_rcu(), and waiting for deferred functions.
+ *
+ * tested by: test/unit/adopt/defer.cc, test/dropin/deferring.c, test/explore/scenarios/deferred.cc
+ */
+#include <stdlib.h>
+
+#include "adopt/adopt.h"
+
+/* ---- draining by a thread that calls ---- */
+
+static bool drains_here(const struct rtrcu_adopted *adopted)
+{
+    return rtrcu_load_relaxed(&adopted->drainer) == lock_thread_number();
+}
+
+/* [O10] As turn_until(); adopt_drain_release() is the other half. */
+static void claim(struct rtrcu_adopted *adopted)
+{
+    uint32_t drainer;
+    while (!adopt_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
+        tally_raise(&adopted->drain_waiters);
+        adopt_rest(adopted, &adopted->drainer, drainer, DRIVE_PATIENCE_NS);
+        (void)tally_lower(&adopted->drain_waiters);
+    }
+}
+
+static void end(struct rtrcu_adopted **adopted)
+{
+    if (adopt_drain_release(*adopted))
+        adopt_server_tell(&(*adopted)->ordinary);
+}
+
+/* A function may end its thread, or throw. */
+static void run_noted(struct rtrcu_adopted *claimed)
+{
+    struct rtrcu_adopted *adopted __attribute__((cleanup(end))) = claimed;
+    while (adopt_drain_one(adopted)) /* ends with the last one that was noted */
+        ;
+}
+
+/* The rings from @first to before @end; with @if_full, unless @first has room meanwhile. */
+static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end, bool if_full,
+                  const char *call)
+{
+    bool was_online = adopt_wait_begin(adopted, call);
+    claim(adopted);
+    bool has_room = if_full && !adopt_ring_is_full(first);
+    if (adopt_drain_note(adopted, has_room ? end : first, end))
+        adopt_wait(adopted, adopt_snap(adopted));
+    adopt_wait_end(adopted, was_online);
+    run_noted(adopted);
+}
+
+/* ---- threads that defer ---- */
+
+/* [O8] As adopt_server_call(): the push is visible before the flag is read. */
+static void tell_server(struct rtrcu_adopted *adopted)
+{
+    bool is_told = rtrcu_load_relaxed(&adopted->defers);
+    if (!is_told)
+        rtrcu_exchange(&adopted->defers, 1);
+    if (!is_told || rtrcu_load_relaxed(&adopted->ordinary.state) == DRIVE_NONE)
+        adopt_server_tell(&adopted->ordinary);
+}
+
+/* A callback of the default server: for a function that no ring has room for. */
+struct apart {
+    struct rcu_head head;
+    struct rtrcu_adopted *adopted;
+    struct adopt_deferred deferred;
+};
+
+static void run_apart(struct rcu_head *head)
+{
+    struct apart *apart = container_of(head, struct apart, head);
+    struct rtrcu_adopted *adopted = apart->adopted;
+    struct adopt_deferred deferred = apart->deferred;
+    free(apart);
+    deferred.func(deferred.p);
+    rtrcu_fetch_add(&adopted->apart, (uint32_t)-1);
+}
+
+/* Not in the order of the ring.  Without memory for it the caller waits. */
+static void defer_apart(struct rtrcu_adopted *adopted, struct adopt_deferred deferred)
+{
+    struct apart *apart = malloc(sizeof(*apart));
+    if (apart) {
+        *apart = (struct apart){.adopted = adopted, .deferred = deferred};
+        rtrcu_fetch_add(&adopted->apart, 1);
+        adopt_server_call(&adopted->ordinary, &apart->head, run_apart);
+        return;
+    }
+
+    adopt_synchronize(adopted, "defer_rcu");
+    adopt_drain_run(deferred);
+}
+
+/* Run what is in the calling thread's ring.  False: not here. */
+static bool make_room(struct rtrcu_adopted *adopted, struct adopt_ring *ring)
+{
+    if (drains_here(adopted))
+        return false;
+
+    if (adopt_in_section(adopted)) {
+        complain(&adopted->waits_inside,
+                 "rtrcu: %s: thread %u: defer_rcu() inside a read-side critical section finds %u functions deferred and"
+                 " cannot wait for them; it queues one more",
+                 adopted->flavour.name, lock_thread_number(), (unsigned int)ADOPT_RING);
+        return false;
+    }
+
+    drain(adopted, ring, ring->next, true, "defer_rcu");
+    return true;
+}
+
+void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
+{
+    struct adopt_deferred deferred = {func, p};
+    struct adopt_ring *ring = adopt_ring_own(adopted);
+    if (!ring && (ring = adopt_ring_take(adopted)))
+        adopt_arm_exit(adopted->all);
+
+    bool pushed =
+        ring && (adopt_ring_push(ring, deferred) || (make_room(adopted, ring) && adopt_ring_push(ring, deferred)));
+
+    if (pushed)
+        tell_server(adopted);
+    else
+        defer_apart(adopted, deferred);
+}
+
+/* ---- threads that wait for deferred functions ---- */
+
+static bool may_drain(struct rtrcu_adopted *adopted, const char *call)
+{
+    bool inside = adopt_in_section(adopted);
+    if (!inside && !drains_here(adopted))
+        return true;
+    adopt_refuse_wait(adopted, call, inside ? "read-side critical section" : "deferred function");
+    return false;
+}
+
+static void wait_for_apart(struct rtrcu_adopted *adopted)
+{
+    if (rtrcu_load_acquire(&adopted->apart) != 0)
+        adopt_barrier(adopted);
+}
+
+void adopt_defer_barrier(struct rtrcu_adopted *adopted)
+{
+    static const char call[] = "rcu_defer_barrier";
+    if (!may_drain(adopted, call))
+        return;
+    drain(adopted, adopt_rings(adopted), NULL, false, call);
+    wait_for_apart(adopted);
+}
+
+void adopt_defer_barrier_own(struct rtrcu_adopted *adopted)
+{
+    static const char call[] = "rcu_defer_barrier_thread";
+    struct adopt_ring *ring = adopt_ring_own(adopted);
+    if (!may_drain(adopted, call))
+        return;
+    if (ring)
+        drain(adopted, ring, ring->next, false, call);
+    wait_for_apart(adopted);
+}
