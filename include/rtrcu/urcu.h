@@ -57,8 +57,10 @@ void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
 void rtrcu_defer(void (*func)(void *), void *p);
 /*
  * defer_rcu - run @func(@p) after a grace period: what p points to needs no head.
- * Context:  any thread outside sections; not in signal handlers.
- * Blocks:   as rcu_retire(); where no memory is left, for a grace period.
+ * Context:  any thread outside sections; not in signal handlers.  Online in the quiescent-state discipline, where it
+ *           waits it is a quiescent state.
+ * Blocks:   as rcu_retire(); where 4,096 callbacks of the thread are pending, up to 100 ms for fewer, but not in
+ *           callbacks nor on deadline threads; where no memory is left, for a grace period.
  * Ordering: as call_rcu().
  * Returns:  nothing; cannot fail.
  * See:      rcu_retire(), which says that no memory is left; rcu_free(), where @func is free()

@@ -60,5 +60,7 @@ void api_leave(bool exiting);
 /* A call that waits: quiescent-state threads are offline meanwhile.  Returns whether to come back online. */
 bool api_wait_begin(struct reader_call call);
 void api_wait_end(bool was_online);
+/* After defer_rcu(): where many callbacks of the calling thread are pending, wait up to 100 ms for fewer. */
+void api_bound_deferred(void);
 
 #endif

@@ -368,6 +368,42 @@ int rtrcu_retire(void *object, void (*func)(void *object))
     return -EINVAL;
 }
 
+/* ---- the bound of defer_rcu() ---- */
+
+#define DEFERRED_MAX 4096
+
+static void refuse_to_wait(uint64_t pending)
+{
+    if (CHECK_DEBUG)
+        plat_die("rtrcu: thread %u: defer_rcu() inside a read-side critical section with %llu callbacks pending would"
+                 " wait for itself\n",
+                 lock_thread_number(), (unsigned long long)pending);
+    complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
+             "rtrcu: thread %u: defer_rcu() inside a read-side critical section finds %llu callbacks pending and cannot"
+             " wait for fewer: nothing bounds them",
+             lock_thread_number(), (unsigned long long)pending);
+}
+
+static __attribute__((noinline)) void wait_for_backlog(const struct reader_record *record)
+{
+    if (section_nesting() != 0)
+        refuse_to_wait(callback_pending(record));
+    if (!may_wait() || reader_self_is(READER_STATE_CALLBACK))
+        return;
+
+    CALL_SCOPE();
+    bool was_online = api_wait_begin(API_CALL("defer_rcu"));
+    drive_wait_for_backlog(&rtrcu_domain.drive, record, DEFERRED_MAX);
+    api_wait_end(was_online);
+}
+
+void api_bound_deferred(void)
+{
+    const struct reader_record *record = queue_of(reader_self());
+    if (callback_pending(record) >= DEFERRED_MAX)
+        wait_for_backlog(record);
+}
+
 static void end_wait(bool *was_online)
 {
     api_wait_end(*was_online);

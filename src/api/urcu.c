@@ -64,10 +64,11 @@ __attribute__((weak)) void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *f
 
 void rtrcu_defer(void (*func)(void *), void *p)
 {
-    if (rtrcu_retire(p, func) != -ENOMEM)
-        return;
-    rtrcu_synchronize();
-    func(p);
+    if (rtrcu_retire(p, func) == -ENOMEM) {
+        rtrcu_synchronize();
+        func(p);
+    }
+    api_bound_deferred();
 }
 
 /* ---- forks, while a hash table resizes by itself ---- */

@@ -252,6 +252,57 @@ TEST(Misuse, WhereNoMemoryIsLeftWhoDefersWaits)
     EXPECT_TRUE(exited_well(test::run_child("defer_without_memory")));
 }
 
+/* A reader holds the grace period up: each function above the bound costs its caller 100 ms. */
+CHILD(defer_beside_a_reader)
+{
+    constexpr uint64_t bound = 4096, above = 3;
+    constexpr std::chrono::milliseconds wait{100};
+    enum { inside = 1, deferred };
+    test::Steps steps;
+    rcu_barrier(); /* the driver runs */
+    std::thread reader([&] {
+        rcu_read_lock();
+        steps.reach(inside);
+        steps.wait(deferred);
+        rcu_read_unlock();
+    });
+    steps.wait(inside);
+    const auto began = std::chrono::steady_clock::now();
+    for (uint64_t i = 0; i < bound + above; i++)
+        defer_rcu([](void *) {}, nullptr);
+    const auto took = std::chrono::steady_clock::now() - began;
+    REQUIRE(test::stats().callbacks_backlog == bound + above);
+    REQUIRE(took >= above * wait);
+    steps.reach(deferred);
+    reader.join();
+    rcu_barrier();
+}
+
+TEST(Misuse, AThreadThatDefersTooMuchWaits)
+{
+    EXPECT_TRUE(exited_well(test::run_child("defer_beside_a_reader")));
+}
+
+CHILD(defer_inside_a_section)
+{
+    rcu_read_lock();
+    for (int i = 0; i < 5000; i++)
+        defer_rcu([](void *) {}, nullptr);
+    rcu_read_unlock();
+    rcu_barrier();
+}
+
+TEST(Misuse, AThreadThatDefersTooMuchInsideASectionIsReported)
+{
+    test::ChildResult result = test::run_child("defer_inside_a_section");
+    if (TEST_DEBUG) {
+        EXPECT_TRUE(aborted(result, "with 4096 callbacks pending would wait for itself"));
+    } else {
+        EXPECT_TRUE(exited_well(result));
+        EXPECT_TRUE(result.contains("finds 4096 callbacks pending")) << result.output;
+    }
+}
+
 CHILD(retire_without_memory)
 {
     constexpr int count = 2000;

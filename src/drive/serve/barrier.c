@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waiting for callbacks: rcu_barrier(), and producers above qmax that chose to block.
+/* Waiting for callbacks: rcu_barrier(), producers above qmax that chose to block, and defer_rcu().
  *
  * tested by: test/api/callbacks.cc
  */
@@ -104,6 +104,12 @@ static bool may_wait_for_itself(const struct drive *drive, const struct reader_r
     return !callback_has_ready(record) && parked_anywhere(drive->registry);
 }
 
+/* Does a thread turn grace periods and run callbacks? */
+static bool is_served(struct drive *drive)
+{
+    return drive_row(drive)->body && drive_thread_runs(&drive->thread);
+}
+
 /* A backlog that stands still may wait for this very thread: for a lock that the caller holds, or for the allocator's,
  * if the caller is a signal handler that interrupted it; nothing tells the library.  So patience ends. */
 bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
@@ -113,9 +119,8 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
     bool waited = false;
 
     while (!is_below_qmax(drive, record)) { /* ends when daemons have caught up, or stand still */
-        bool is_served = drive_row(drive)->body && drive_thread_runs(&drive->thread);
         int64_t left_ns = moved_ns + DRIVE_PATIENCE_NS - plat_clock_now();
-        if (!is_served || left_ns < 0 || may_wait_for_itself(drive, record))
+        if (!is_served(drive) || left_ns < 0 || may_wait_for_itself(drive, record))
             return false;
 
         if (!waited)
@@ -130,4 +135,29 @@ bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record)
     }
 
     return true;
+}
+
+/* Value: so many of a record's callbacks may be pending. */
+struct backlog {
+    const struct reader_record *record;
+    uint64_t limit;
+};
+
+static bool is_below(struct drive *drive, void *argument)
+{
+    const struct backlog *backlog = argument;
+    (void)drive;
+    return callback_pending(backlog->record) < backlog->limit;
+}
+
+void drive_wait_for_backlog(struct drive *drive, const struct reader_record *record, uint64_t limit)
+{
+    struct backlog backlog = {record, limit};
+    int64_t until = plat_clock_now() + DRIVE_PATIENCE_NS, left_ns;
+
+    while (!is_below(drive, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* until then */
+        if (!is_served(drive) || may_wait_for_itself(drive, record))
+            return;
+        drive_progress_wait(drive, is_below, &backlog, left_ns);
+    }
 }

@@ -58,6 +58,8 @@ void drive_barrier(struct drive *drive);
 /* backpressure=block: wait until @record's backlog is below qmax, or has not moved for 100 ms; not where the calling
  * thread may be waited for itself.  Runs no callback.  False: it is not below. */
 bool drive_wait_below_qmax(struct drive *drive, struct reader_record *record);
+/* Wait until fewer than @limit of @record's callbacks are pending, 100 ms at most; as above. */
+void drive_wait_for_backlog(struct drive *drive, const struct reader_record *record, uint64_t limit);
 
 /* ---- batches that have been invoked: progress.c ---- */
 
