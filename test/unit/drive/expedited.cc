@@ -375,6 +375,7 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     drive_->refused_ns = plat_clock_now();
+    config_.tick_us = 60000000; /* a refusal is believed for a tick */
     config_.kthread_prio = 2;
     config_.boost = 0;
     (void)world_.craft(0);

@@ -81,7 +81,9 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
     tally_raise(&drive_->forking);
     drive_thread_wake(&drive_->krcud[0].thread);
     EXPECT_TRUE(test::eventually([&] { return drive_thread_sleeps(&drive_->krcud[0].thread) == DRIVE_IDLE; }));
+    lock_acquire(&drive_->krcud[0].lock); /* it may look again */
     EXPECT_EQ(drive_->krcud[0].held_off_ns, 0);
+    lock_release(&drive_->krcud[0].lock);
     (void)tally_lower(&drive_->forking);
 }
 
