@@ -14,6 +14,7 @@
 #include "measure/clock.h"
 #include "measure/quantile.h"
 #include "probe/companion.h"
+#include "probe/trace.h"
 
 namespace lab::latency
 {
@@ -203,6 +204,7 @@ void VariantProcess::run_round(LoopParameters parameters)
     const PeerCounters before = peer.counters();
     const std::vector<pid_t> before_companions = threads_but({});
     const std::size_t backlog_before = record_->backlog.count();
+    round_trace.begin_round();
     {
         std::optional<KeepAwake> awake;
         if (options_.keep_awake)
@@ -219,6 +221,7 @@ void VariantProcess::run_round(LoopParameters parameters)
             throw std::runtime_error(realtime_refusal());
         record_->sum().bursts += reader ? reader->bursts() : 0;
     }
+    round_trace.keep(*record_);
     if (peer.between_rounds != nullptr)
         peer.between_rounds();
     const PeerCounters after = peer.counters();

@@ -200,6 +200,36 @@ void fill_floors(std::vector<Row> &rows)
     }
 }
 
+static void fill_timeline(VariantCurve &curve, const VariantRecord &record)
+{
+    if (record.trace.count() != 0)
+        curve.traced_late_us = static_cast<double>(record.sum().traced_late_ns) / 1e3;
+    for (std::size_t i = 0; i < record.trace.count(); i++) {
+        const TraceEvent &event = record.trace[i];
+        const std::pair<double, double> span{static_cast<double>(event.begin_ns) / 1e6,
+                                             static_cast<double>(event.end_ns) / 1e6};
+        switch (event.kind) {
+        case TraceEvent::deadline:
+            curve.deadlines.push_back(span);
+            break;
+        case TraceEvent::batch:
+            curve.batches.push_back(span);
+            curve.batch_callbacks.push_back(event.callbacks);
+            break;
+        case TraceEvent::helper_batch:
+            curve.helper_batches.push_back(span);
+            curve.helper_callbacks.push_back(event.callbacks);
+            break;
+        case TraceEvent::grace_period:
+            curve.grace_periods.push_back(span.first);
+            break;
+        case TraceEvent::section:
+            curve.sections.push_back(span);
+            break;
+        }
+    }
+}
+
 VariantCurve make_curve(const Variant &variant, const VariantRecord &record)
 {
     constexpr std::size_t curve_points = 400, backlog_points = 2000;
@@ -221,6 +251,7 @@ VariantCurve make_curve(const Variant &variant, const VariantRecord &record)
     }
     for (std::size_t i = 0; i < record.invocations.count(); i++)
         curve.invocations.emplace_back(record.invocations[i].backlog_max, record.invocations[i].p99_us);
+    fill_timeline(curve, record);
     return curve;
 }
 

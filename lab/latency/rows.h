@@ -75,6 +75,12 @@ struct VariantCurve : Fields {
     Count burst{*this, "burst"};
     Flag fifo{*this, "fifo"};
     Curve cdf{*this, "cdf"}, backlog{*this, "backlog"}, invocations{*this, "invocations"};
+    // The 100 ms around the worst sample, milliseconds: from and to, with the number of callbacks where there are any.
+    Number traced_late_us{*this, "traced_late_us"};
+    Curve deadlines{*this, "deadlines"}, sections{*this, "sections"};
+    Numbers grace_periods{*this, "grace_periods"}; // seen by the loop
+    Curve batches{*this, "batches"}, helper_batches{*this, "helper_batches"};
+    lab::Counts batch_callbacks{*this, "batch_callbacks"}, helper_callbacks{*this, "helper_callbacks"};
 };
 
 // The row of a variant under probe "loop" or "thread".

@@ -68,7 +68,7 @@ LateSummary summarize(const Variant &variant, const VariantRecord &record, doubl
 Cause main_cause(const Shares &shares);
 
 struct WhyRow : Fields {
-    Text label{*this, nullptr, {0, "workload, policy"}};
+    Text label{*this, "label", {0, "workload, policy"}};
     Text workload{*this, "workload"}, policy{*this, "policy"};
     Text cause{*this, "cause", {0, "cause"}};
     Count samples{*this, "samples"};

@@ -10,6 +10,7 @@ namespace lab
 {
 
 CallbackMeter callback_meter;
+constinit StampLog callback_stamps;
 thread_local bool CallbackMeter::on_loop = false;
 
 // From here to the due time every callback is stamped.
@@ -102,7 +103,9 @@ void CallbackMeter::begins_elsewhere()
     invoked_elsewhere_.fetch_add(1, std::memory_order_relaxed);
     if ((begun++ & (callback_stamp_stride - 1)) != 0)
         return;
-    last.next(cycles_now(), begun, *this);
+    const uint64_t now = cycles_now();
+    last.next(now, begun, *this);
+    callback_stamps.note(now);
     const int watched = watched_cpu_.load(std::memory_order_relaxed);
     if (watched >= 0 && sched_getcpu() == watched)
         invoked_on_watched_.fetch_add(callback_stamp_stride, std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 
 #include "measure/clock.h"
 #include "measure/late_share.h"
+#include "measure/stamp_log.h"
 
 namespace lab
 {
@@ -141,5 +142,7 @@ class CallbackMeter
 
 // One a process: callbacks get nothing but their head.
 extern CallbackMeter callback_meter;
+// The stamps of callbacks on other threads than the loop.
+extern constinit StampLog callback_stamps;
 
 } // namespace lab

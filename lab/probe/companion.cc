@@ -6,6 +6,7 @@
 
 #include "measure/clock.h"
 #include "machine/realtime.h"
+#include "probe/trace.h"
 
 namespace lab
 {
@@ -60,7 +61,7 @@ void LongReader::run_dumps()
     const Section section = peer_.section(ThreadRole::reader);
     while (!stop_) {
         section.lock();
-        const int64_t end = now_ns() + section_ns_;
+        const int64_t begin = now_ns(), end = begin + section_ns_;
         while (!stop_ && now_ns() < end) {
             if (asleep_)
                 pause_ns(std::min<int64_t>(section_ns_, 1'000'000));
@@ -68,6 +69,7 @@ void LongReader::run_dumps()
                 read_ += workload_.dump(stop_);
         }
         section.unlock();
+        round_trace.section(begin, now_ns());
     }
 }
 
@@ -76,11 +78,13 @@ void LongReader::run_bursts()
     const Section section = peer_.section(ThreadRole::reader);
     while (!stop_) {
         section.lock();
+        const int64_t begin = now_ns();
         workload_.allow_removals(burst_);
         const uint64_t end = workload_.queued() + burst_;
         while (!stop_ && workload_.queued() < end)
             pause_ns(50'000);
         section.unlock();
+        round_trace.section(begin, now_ns());
         bursts_++;
         // A back-end that does not keep up is not waited for: the flood goes on, until the backlog is beyond all
         // bounds.

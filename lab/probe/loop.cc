@@ -13,6 +13,7 @@
 #include "measure/clock.h"
 #include "machine/realtime.h"
 #include "machine/threads.h"
+#include "probe/trace.h"
 
 namespace lab
 {
@@ -35,11 +36,6 @@ static uint64_t expirations(int timer)
 {
     uint64_t count = 0;
     return read(timer, &count, sizeof(count)) == sizeof(count) ? count : 0;
-}
-
-static uint32_t to_u32(int64_t value)
-{
-    return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, UINT32_MAX));
 }
 
 DeadlineLoop::DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record, int64_t late_from_ns)
@@ -209,6 +205,7 @@ void DeadlineLoop::record_due(int64_t now, int64_t due_ns)
         sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }
     record_.loop.push(sample);
+    round_trace.deadline(due_ns, now);
     if (witness_)
         witness_->sample(sample, due_ns, now, timers_);
 }
@@ -240,6 +237,8 @@ void DeadlineLoop::run_callbacks()
     BatchRecord batch = callback_meter.end_call(next_due_ns_);
     if (witness_)
         witness_->called(batch.begin_ns, batch.end_ns);
+    if (batch.callbacks != 0)
+        round_trace.batch(batch);
     if (batch.callbacks != 0 && next_due_ns_ >= measure_from_ns_)
         record_.batches.push(to_u32(static_cast<int64_t>(batch.callbacks)));
     if (batch.late_callbacks != 0 && batch.late_ns > last_late_.late_ns)
@@ -250,6 +249,7 @@ void DeadlineLoop::run_callbacks()
     uint64_t number = peer_.grace_period_number();
     if (number != grace_period_) {
         grace_period_ = number;
+        round_trace.grace_period(now_ns());
         uint64_t queued = workload_.queued();
         if (queued != queued_at_grace_period_ && next_due_ns_ >= measure_from_ns_)
             record_.callbacks_a_gp.push(to_u32(static_cast<int64_t>(queued - queued_at_grace_period_)));

@@ -2,12 +2,19 @@
 // What one variant of the latency experiment records, in memory that parent and child share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "probe/shared_array.h"
 
 namespace lab
 {
+
+// A duration as a record holds it.
+inline uint32_t to_u32(int64_t value)
+{
+    return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, UINT32_MAX));
+}
 
 // One due time of the loop's probe.  The overrun fields are 0 where no batch of callbacks was in the way.
 struct ProbeSample {
@@ -31,6 +38,20 @@ struct LateSample {
     uint32_t interrupts;          // of the loop's timers
     uint32_t callbacks_elsewhere; // begun on the loop's CPU by other threads
     bool asleep;                  // the loop slept when the probe was due
+};
+
+// Something that took from one time to another, nanoseconds since the begin of the part that is kept: probe/trace.h.
+struct TraceEvent {
+    enum Kind : uint32_t {
+        deadline,     // from due to served
+        batch,        // a call of the loop that ran callbacks
+        helper_batch, // callbacks of other threads that followed each other
+        grace_period, // another one's number was seen by the loop; takes no time
+        section,      // of the long reader
+    };
+    Kind kind;
+    uint32_t callbacks;
+    int64_t begin_ns, end_ns;
 };
 
 struct BacklogSample {
@@ -69,6 +90,7 @@ struct Totals {
     uint64_t dropped;          // operations dropped by the workload, since the back-end pushed back
     uint64_t backlog_limit;    // the backlog at which it does; 0: never
     uint64_t bursts;
+    int64_t traced_late_ns; // lateness of the sample in the middle of the trace
     double callback_ns;
     double work_ns_per_operation; // calibration
     // The library's own counters over the measured time.
@@ -81,10 +103,10 @@ struct Totals {
 };
 
 struct VariantRecord {
-    static constexpr std::size_t rounds_max = 4096;
+    static constexpr std::size_t rounds_max = 4096, trace_events_max = 1 << 14;
     explicit VariantRecord(std::size_t samples, std::size_t milliseconds)
         : loop(samples), thread(milliseconds), backlog(milliseconds), callbacks_a_gp(samples), batches(samples),
-          invocations(rounds_max), rounds(rounds_max), late(samples), wakes(samples), totals(1)
+          invocations(rounds_max), rounds(rounds_max), late(samples), wakes(samples), trace(trace_events_max), totals(1)
     {
         totals.push(Totals{});
     }
@@ -106,6 +128,7 @@ struct VariantRecord {
     SharedArray<RoundSample> rounds;
     SharedArray<LateSample> late; // of the witness; empty without one
     SharedArray<uint32_t> wakes;  // lateness of each sample that found the loop asleep, ns; the same
+    SharedArray<TraceEvent> trace;
     SharedArray<Totals> totals;
 };
 

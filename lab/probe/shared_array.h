@@ -44,6 +44,11 @@ template <class T> class SharedArray
         for (std::size_t i = 0; i < bytes(); i += 4096)
             byte[i] = byte[i];
     }
+    // While no other process reads.
+    void clear()
+    {
+        header_->count.store(0, std::memory_order_release);
+    }
     // What does not fit is counted and dropped.
     void push(const T &value)
     {

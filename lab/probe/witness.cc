@@ -9,11 +9,6 @@
 namespace lab
 {
 
-static uint32_t to_u32(int64_t value)
-{
-    return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, UINT32_MAX));
-}
-
 static uint32_t since(uint64_t now, uint64_t before)
 {
     return to_u32(static_cast<int64_t>(now - before));

@@ -16,7 +16,9 @@ except ImportError:
 
 # Each is seen on white and on the dark page.
 COLOURS = {"floor": "#999999", "red": "#d6455b", "blue": "#2f86d0", "green": "#219e8c", "orange": "#d98a1f",
-           "violet": "#9266cf", "slate": "#6d8796", "brown": "#9c6b4a", "pink": "#d66fb0", "olive": "#8a9a2b"}
+           "violet": "#9266cf", "slate": "#6d8796", "brown": "#9c6b4a", "pink": "#d66fb0", "olive": "#8a9a2b",
+           "teal": "#38b0c4", "navy": "#5c68c9"}
+LONG_TITLE = 24  # letters; beside it there is no room for the buttons in a window of 600 pixels
 MARK = {"color": "#888888", "dash": "dot", "width": 1.5}  # a reference line
 MARGINS = {"l": 70, "r": 24, "t": 8, "b": 50}
 LABEL = 15  # height of a label over a reference line
@@ -165,6 +167,21 @@ class Chart:
                    orientation="h", marker={"color": COLOURS[colour]}, text=["" for _ in parts],
                    hovertemplate=f"%{{y}}: {html.escape(name)}<br>%{{x:,.4~g}} {self.x.unit}<extra></extra>")
 
+    def spans(self, row, label, spans, texts, colour):
+        """What took from one value to another, on the row of the label; a tick shows where a short one begins."""
+        if label not in self.labels[row]:
+            self.labels[row].append(label)
+        xs, shown = [], []
+        for (begin, end), text in zip(spans, texts):
+            self.values[row] += [(begin, None), (end, None)]
+            xs += [begin, end, None]
+            shown += [text, text, ""]
+        self.trace(row, xs, [label] * len(xs), "", type="scatter", mode="lines+markers", connectgaps=False, text=shown,
+                   line={"color": COLOURS[colour], "width": 9},
+                   marker={"color": COLOURS[colour], "symbol": "line-ns", "size": 9,
+                           "line": {"color": COLOURS[colour], "width": 1}},
+                   hovertemplate="%{y}, %{x:.3f} ms<br>%{text}<extra></extra>")
+
     def points(self, row, points, name, colour, *, symbol="circle", spread=None):
         """(label, value), a mark on the row of each label; spread: (below, above) of each."""
         pairs = [(point, ends) for point, ends in zip(points, spread or [None] * len(points)) if point[1] is not None]
@@ -221,7 +238,8 @@ class Chart:
             figure.update_xaxes(row=place, col=1, showticklabels=last, **shown)
             if self.labels[row]:
                 figure.update_yaxes(row=place, col=1, type="category", automargin=True, categoryorder="array",
-                                    categoryarray=self.labels[row][::-1], dtick=1, title={"text": ""})
+                                    categoryarray=self.labels[row][::-1], dtick=1, title={"text": ""},
+                                    range=[-0.5, len(self.labels[row]) - 0.5])
                 continue
             values = [y for _, y in self.values[row]] + [value for which, value, _ in self.levels if which == row]
             figure.update_yaxes(row=place, col=1, nticks=max(3, self.height // 40),
@@ -229,7 +247,8 @@ class Chart:
 
     def figure(self, head):
         heights = [max(24 * len(self.labels[row]), 40) if self.labels[row] else self.height for row in self.rows]
-        top = MARGINS["t"] + LABEL * len(self.marks) + 24  # the buttons are as high as a title
+        # The buttons stand beside a short title, and above a long one.
+        top = MARGINS["t"] + LABEL * len(self.marks) + (24 if len(self.rows[0]) <= LONG_TITLE else 48)
         inner = sum(heights) + self.gap * (len(heights) - 1)
         figure = make_subplots(rows=len(heights), cols=1, shared_xaxes=True, row_heights=heights,
                                vertical_spacing=self.gap / inner if len(heights) > 1 else 0)

@@ -7,6 +7,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the folder may be the installed one
 
+import charts
 import page_html
 from charts import Axis, Chart
 from page_html import figure_text, largest, machine_text, section, table, verdict_list
@@ -23,6 +24,7 @@ WORKLOADS = {
 # UseLinux 2004, microseconds: stock, krcud and direct together, and what was aimed at.
 PUBLISHED = [(711, "2004: stock 711 µs"), (413, "cures 413 µs"), (250, "goal 250 µs")]
 FLOOD = 30000
+LATE_MS = 0.05  # in the timelines a deadline that is less late is not drawn
 
 
 def colour(policy):
@@ -81,6 +83,27 @@ def chart_overruns(data):
                       "lateness by all causes.")
 
 
+def chart_why(data):
+    """The lateness of each variant's late samples by its causes."""
+    rows = data.get("why", [])
+    hues = [hue for hue in charts.COLOURS if hue not in ("floor", "red")]
+    chart = Chart([""], Axis("of the lateness of late samples, %", least=0, unit="%"), Axis(""))
+    known = {"callbacks": "red", "not explained": "floor"}
+    for cause in dict.fromkeys(row["cause"] for row in rows):
+        hue = known.setdefault(cause, hues[(len(known) - 2) % len(hues)])
+        chart.parts("", [(row["label"], 100 * (row["of_lateness"] or 0)) for row in rows if row["cause"] == cause],
+                    cause, hue)
+    return chart.html()
+
+
+def why_table(data):
+    keys = ("samples", "late", "late_with_cause", "late_mainly", "share_us_p50", "share_us_max")
+    return table(["workload, policy", "cause", "samples", "late", "with it", "mainly", "share p50, µs", "max, µs",
+                  "of all, %"],
+                 [[row["label"], row["cause"], *(figure_text(row[key]) for key in keys),
+                   figure_text(100 * (row["of_lateness"] or 0))] for row in data.get("why", [])], 2)
+
+
 def chart_shares(data):
     """The callbacks' own share of a sample's lateness."""
     kinds = [("callback_share_us_p99", "p99", "circle", "green"),
@@ -92,6 +115,7 @@ def chart_shares(data):
     for name in workloads_of(data):
         rows = [row for row in policy_rows(data, (name,), {r["policy"] for r in data["rows"]} - {"none"})
                 if (row["callback_share_us_max"] or 0) >= 0.1]
+        chart.labels[name] = [row["policy"] for row in rows]
         for key, kind, symbol, hue in kinds:
             chart.points(name, [(row["policy"], row[key] or None) for row in rows], kind, hue, symbol=symbol)
     chart.mark(10, "what some need: 10 µs")
@@ -134,6 +158,37 @@ def chart_backlog(data, name):
         if limits[curve["policy"]] and limits[curve["policy"]] <= most:
             chart.level(curve["policy"], limits[curve["policy"]], "the producer is pushed back")
     return f"<h3>{name}</h3>" + chart.html()
+
+
+TRACED = ("unbounded", "throttle-16", "throttle", "krcud", "krcud-always", "inline", "daemon")
+
+
+def chart_timelines(data):
+    """The 100 ms around each policy's worst sample, as figures 1, 3 and 13 of the paper draw them."""
+    name = "flood" if "flood" in workloads_of(data) else next(iter(workloads_of(data)), None)
+    curves = {c["policy"]: c for c in shown_curves(data, name) if c.get("deadlines")}
+    policies = [policy for policy in TRACED if policy in curves]
+    titles = {policy: f"{policy}: worst sample {figure_text(curves[policy]['traced_late_us'])} µs late"
+              for policy in policies}
+    chart = Chart(titles.values(), Axis("ms", unit="ms", least=0), Axis(""), gap=40)
+    for policy in policies:
+        curve, row = curves[policy], titles[policy]
+        late = [(due, served) for due, served in curve["deadlines"] if served - due >= LATE_MS]
+        starts = [(at, at) for at in curve["grace_periods"]]
+        for label, spans, texts, hue in (
+                ("long reader's section", curve["sections"], ["in its section"] * len(curve["sections"]), "slate"),
+                ("grace period number", starts, ["the loop saw another one"] * len(starts), "green"),
+                ("callbacks, in the loop", curve["batches"], counted(curve["batch_callbacks"]), "red"),
+                ("callbacks, elsewhere", curve["helper_batches"], counted(curve["helper_callbacks"]), "blue"),
+                ("deadline late", late, [f"{figure_text(1000 * (end - begin))} µs late" for begin, end in late],
+                 "orange")):
+            chart.spans(row, label, spans, texts, hue)
+    return chart.html(f"{name}, traced in the run; the worst sample is due at 50 ms. Late: from due to served, "
+                      f"{1000 * LATE_MS:g} µs or more.")
+
+
+def counted(numbers):
+    return [f"{number:,} callback{'s' if number != 1 else ''}" for number in numbers]
 
 
 def chart_invocations(data):
@@ -312,6 +367,8 @@ def page(data):
         page_html.conclusion(data, conclusion(data)),
         section("How far do callbacks run past a deadline?", chart_overruns(data)),
         section("How much of a deadline's lateness is the callbacks' own?", chart_shares(data)),
+        section("Why were samples late?", chart_why(data)),
+        section("What happened around the worst sample?", chart_timelines(data)),
         section("How late does the deadline event run?", page_html.warning(noise(data)), chart_tails(data)),
         section("Stock RCU and the cures of 2004, all on one CPU", chart_table1(data), table1_table(data)),
         section("Is an overrun callbacks times callback time?", chart_bursts(data), burst_table(data)),
@@ -323,7 +380,7 @@ def page(data):
                 document_table(data)),
         section("What it must show", verdict_list(data)),
         section("All figures", "<p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
-                result_table(data)),
+                result_table(data), why_table(data)),
         section("Policies and workloads", about, explanations(data))])
 
 

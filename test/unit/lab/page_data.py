@@ -30,7 +30,10 @@ def latency(root, noisy=True):
                                  "overrun_cpu_us_max": overrun, "overrun_callbacks_max": late, "batch_max": 29000})
             curves.append({"workload": workload, "policy": policy, "fifo": True, "burst": burst,
                            "cdf": [[1, 0.1], [20, 0.5], [300, 0.999], [400, 1]],
-                           "backlog": [[0, 0], [1, 30000], [40000, 100]], "invocations": [[30000, 12.5], [1, 0]]})
+                           "backlog": [[0, 0], [1, 30000], [40000, 100]], "invocations": [[30000, 12.5], [1, 0]],
+                           "traced_late_us": 1500.0, "deadlines": [[49.8, 49.81], [50, 51.5]],
+                           "sections": [[0, 48], [52, 100]], "grace_periods": [48.1], "batches": [[49.9, 51.4]],
+                           "batch_callbacks": [30000], "helper_batches": [], "helper_callbacks": []})
     table1 = dict.fromkeys(keys_of(root / "lab/latency/table1.h"), 100)
     console = dict.fromkeys(keys_of(root / "lab/latency/console_rows.h"), 50)
     data = document(rows, curves)
@@ -40,6 +43,8 @@ def latency(root, noisy=True):
     data["console"] = [console | {"policy": policy, "longest_ms": longest, "longest_cut": policy == "krcud",
                                   "dropped_share": 0.5}
                        for policy, longest in (("none", 0.3), ("unbounded", 0), ("krcud", 12000.0), ("inline", 30.0))]
+    why = dict.fromkeys(keys_of(root / "lab/latency/why.h"), 5) | {"label": "flood inline", "of_lateness": 0.5}
+    data["why"] = [why | {"cause": cause} for cause in ("stolen time", "callbacks", "not explained")]
     data["interrupting_updater"] = [dict.fromkeys(keys_of(root / "lab/latency/interrupting.h"), 1)]
     return data
 

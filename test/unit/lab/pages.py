@@ -27,12 +27,16 @@ CHART = re.compile(r'<script type="application/json">(.*?)</script><div class="c
 # What each page says of the made-up results, and how many charts it has of them.
 EXPECTED = {
     "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never ran into it",
-                 "noise decides", "1 held, 1 not reproduced", "what inline does"], 9),
+                 "noise decides", "1 held, 1 not reproduced", "what inline does"], 11),
     "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
     "blocked": (["97,719 iterations a second", "+46 %", "noise"], 5),
     "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
     "scale": (["gp_scan", "4,096 CPUs"], 9),
 }
+# What a chart of the page says.
+DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late"),
+         "expedited": ("2022: mean with a workqueue",), "blocked": ("2026: mean of the node's list",),
+         "overhead": ("as base",), "scale": ("16 read, in one leaf",)}
 # Runs in a window that holds every page in a frame of each width, and leaves what is wrong as text.
 WATCH = """
 const wrong = [], frames = [...document.querySelectorAll('iframe')];
@@ -113,6 +117,8 @@ def page_faults(name, page, drawn):
     charts = charts_of(page)
     if len(charts) != (count if drawn else 0):
         wrong.append(f"{len(charts)} charts")
+    said = json.dumps(charts, ensure_ascii=False)
+    wrong += [f"no chart has '{text}'" for text in DRAWN[name] if drawn and text not in html.unescape(said)]
     for chart in charts:
         wrong += chart_faults(chart)
     return [f"{name}: {what}" for what in wrong]

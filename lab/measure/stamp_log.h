@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// When callbacks began on other threads than the loop, for the timeline of a round.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lab
+{
+
+// Any thread notes stamps of cycles_now(), in no order; one thread empties the log and reads it.
+class StampLog
+{
+  public:
+    static constexpr std::size_t capacity = std::size_t{1} << 17;
+
+    void note(uint64_t cycles)
+    {
+        const std::size_t at = noted_.fetch_add(1, std::memory_order_relaxed);
+        if (at < capacity)
+            stamps_[at].store(cycles, std::memory_order_relaxed);
+    }
+    void clear()
+    {
+        noted_.store(0, std::memory_order_relaxed);
+    }
+    // Stamps were dropped.
+    bool overflowed() const
+    {
+        return noted_.load(std::memory_order_relaxed) > capacity;
+    }
+    std::size_t count() const
+    {
+        return overflowed() ? capacity : noted_.load(std::memory_order_relaxed);
+    }
+    // A stamp that is being noted right now may still be an older one.
+    uint64_t operator[](std::size_t at) const
+    {
+        return stamps_[at].load(std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<std::size_t> noted_{0};
+    std::array<std::atomic<uint64_t>, capacity> stamps_{};
+};
+
+} // namespace lab

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A trace of what a variant did in the 100 ms around its worst sample: deadlines, batches, grace periods, sections.
+//
+// A round is traced whole, in memory of the child; the part around its worst sample is kept where no earlier round had
+// a worse one.  An event costs a push; callbacks on other threads are the stamps that the callback meter takes anyway.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "measure/callback_meter.h"
+#include "probe/record.h"
+
+namespace lab
+{
+
+class Trace
+{
+  public:
+    Trace();
+    // The loop's thread calls this before a round's companions begin, and keep() after they have ended.
+    void begin_round();
+    void keep(VariantRecord &record);
+
+    // By the loop.
+    void deadline(int64_t due_ns, int64_t served_ns);
+    void batch(const BatchRecord &batch);
+    void grace_period(int64_t seen_ns);
+    // By the one long reader.
+    void section(int64_t begin_ns, int64_t end_ns);
+
+    static constexpr int64_t half_window_ns = 50'000'000;
+
+  private:
+    struct Clocks {
+        int64_t ns;
+        uint64_t cycles;
+    };
+    static Clocks clocks();
+    void push(const TraceEvent &event);
+    void keep_events(const std::vector<TraceEvent> &events, int64_t from_ns, VariantRecord &record) const;
+    std::vector<TraceEvent> helper_batches(const Clocks &end) const;
+
+    std::vector<TraceEvent> events_, sections_;
+    bool overflowed_ = false;
+    Clocks begin_{};
+};
+
+// One a process, as the callback meter.
+extern Trace round_trace;
+
+} // namespace lab
