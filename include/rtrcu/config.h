@@ -165,12 +165,11 @@ struct rtrcu_stats {
     /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us,
      * bucket 0 also less.  One sample a batch. */
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
-    uint64_t frees_leaked;   /* pointers of rcu_free() without memory to queue them, where the caller could not wait */
-    uint64_t callbacks_lost; /* never run, counted as invoked: a head was queued twice or overwritten while queued */
-    uint64_t threads_slept;  /* times a thread was put to sleep, since it had not read for idle_scans scans */
-    uint64_t threads_woken;  /* times one woke, since it read or became a deadline thread */
-    uint64_t gp_at_once;     /* of gp_completed, how many found that nobody read, and turned nothing */
-    uint64_t gp_unfenced;    /* how many others needed no heavy fence: only online qsbr threads were awake, or none */
+    uint64_t frees_leaked;  /* pointers of rcu_free() without memory to queue them, where the caller could not wait */
+    uint64_t threads_slept; /* times a thread was put to sleep, since it had not read for idle_scans scans */
+    uint64_t threads_woken; /* times one woke, since it read or became a deadline thread */
+    uint64_t gp_at_once;    /* of gp_completed, how many found that nobody read, and turned nothing */
+    uint64_t gp_unfenced;   /* how many others needed no heavy fence: only online qsbr threads were awake, or none */
     uint64_t callback_oldest_ns; /* now: when the oldest of the backlog was queued, CLOCK_MONOTONIC; 0 = none */
     uint64_t callback_ns_max;    /* the longest that a callback ran: the mean of up to eight that ran in a row */
     uint64_t callback_longest;   /* the address of its function; that of free() for rcu_free() and rcu_free_head() */

@@ -33,7 +33,6 @@ constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.callbacks", "callbacks.budget_stops"},
     {"domain.callbacks", "callbacks.limit_stops"},
     {"domain.callbacks", "callbacks.lost_at_fork"},
-    {"domain.callbacks", "callbacks.lost"},
     {"domain.callbacks", "callbacks.direct"},
     {"domain.callbacks", "callbacks.direct_refused"},
     {"domain.callbacks", "callbacks.frees_leaked"},

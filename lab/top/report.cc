@@ -43,7 +43,7 @@ struct DomainRow : Fields {
     Whole callbacks_queued{*this, "callbacks_queued"}, callbacks_invoked{*this, "callbacks_invoked"};
     Whole callbacks_by_owner{*this, "callbacks_by_owner"}, callbacks_direct{*this, "callbacks_direct"};
     Whole direct_refused{*this, "direct_refused"}, krcud_given{*this, "krcud_given"};
-    Whole callbacks_lost{*this, "callbacks_lost"}, callbacks_lost_at_fork{*this, "callbacks_lost_at_fork"};
+    Whole callbacks_lost_at_fork{*this, "callbacks_lost_at_fork"};
     Whole frees_leaked{*this, "frees_leaked"}, barriers{*this, "barriers"};
     Whole ready{*this, "threads_with_ready", {0, "ready"}};
     Number oldest_ms{*this, "oldest_callback_ms", {0, "oldest ms"}};
@@ -76,7 +76,6 @@ constexpr std::pair<Whole DomainRow::*, const char *> words[] = {
     {&DomainRow::callbacks_direct, "callbacks.direct"},
     {&DomainRow::direct_refused, "callbacks.direct_refused"},
     {&DomainRow::krcud_given, "drive.krcud_given"},
-    {&DomainRow::callbacks_lost, "callbacks.lost"},
     {&DomainRow::callbacks_lost_at_fork, "callbacks.lost_at_fork"},
     {&DomainRow::frees_leaked, "callbacks.frees_leaked"},
     {&DomainRow::barriers, "callbacks.barriers"},
@@ -378,7 +377,6 @@ void callbacks(Metrics &metrics)
     metrics.waits();
     metrics.counter("callbacks_direct_total", "Run by call_rcu_rt() at once.", &DomainRow::callbacks_direct);
     metrics.counter("direct_refused_total", "Had to be queued by it.", &DomainRow::direct_refused);
-    metrics.counter("callbacks_lost_total", "Never run: queued twice, overwritten.", &DomainRow::callbacks_lost);
     metrics.counter("callbacks_lost_at_fork_total", "Under way where a fork did not copy the thread.",
                     &DomainRow::callbacks_lost_at_fork);
     metrics.counter("frees_leaked_total", "Pointers that no memory was left to note.", &DomainRow::frees_leaked);

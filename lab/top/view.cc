@@ -313,10 +313,10 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
                                 view.object, view.is_private ? " (private)" : ""));
     for (inside::Kind kind : {normal, expedited})
         lines.push_back(gp_line(view, kind));
-    lines.push_back(fmt::format(
-        "callbacks {} pending, {}/s, oldest {}, longest {}; barriers {}; lost {}", count_text(now.pending()),
-        rate_text(view.callbacks_per_s()), duration(static_cast<double>(now.oldest_age_ns())),
-        duration(static_cast<double>(now.longest_ns)), count("callbacks.barriers"), count("callbacks.lost")));
+    lines.push_back(fmt::format("callbacks {} pending, {}/s, oldest {}, longest {}; barriers {}",
+                                count_text(now.pending()), rate_text(view.callbacks_per_s()),
+                                duration(static_cast<double>(now.oldest_age_ns())),
+                                duration(static_cast<double>(now.longest_ns)), count("callbacks.barriers")));
     lines.push_back(fmt::format("threads   {} now, {} at most; {}", count("registry.registered"),
                                 count("registry.registered_peak"),
                                 now.counter("registry.fence_mode") % 2 != 0 ? "full fences" : "no fences"));

@@ -42,7 +42,7 @@ LAYOUT_FIELD(rtrcu_config, boost, 28);
 LAYOUT_FIELD(rtrcu_config, budget_ns, 80);
 LAYOUT_FIELD(rtrcu_config, krcud_when, 120);
 LAYOUT_FIELD(rtrcu_config, cpus, 136);
-LAYOUT_SIZE(rtrcu_stats, 640);
+LAYOUT_SIZE(rtrcu_stats, 632);
 LAYOUT_FIELD(rtrcu_stats, size, 0);
 LAYOUT_FIELD(rtrcu_stats, gp_completed, 8);
 LAYOUT_FIELD(rtrcu_stats, latency_us_log2, 288);

@@ -42,6 +42,7 @@
 
 /* Of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
+#define CALLBACK_DOUBLE_MORE (CHECK_DEBUG ? 8 : 1)
 /* Objects that are noted in debug builds. */
 #define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
@@ -105,13 +106,13 @@ struct callback {
     struct counter direct_refused;
     struct counter limit_stops;
     struct counter frees_leaked;
-    struct counter lost;
-    struct complaint said_twice, said_lost, said_long;
-    struct complaint_box message;                    /* of a deadline thread that invokes */
-    struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS];  /* atomic: debug builds, see double.c */
-    struct callback_object object[CALLBACK_OBJECTS]; /* debug builds, see gone.c */
-    uint32_t double_probes;                          /* constant: slots of it in which a head may be */
-    uint32_t rt_awake[PLAT_CPU_MAX];                 /* atomic: threads that said rcu_rt_awake(true) on that CPU */
+    struct complaint said_long;
+    struct complaint_box message;                   /* of a deadline thread that invokes */
+    struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: checked builds, the set of queued heads: see double.c */
+    struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: its further tables, NULL = not allocated */
+    struct callback_object object[CALLBACK_OBJECTS];     /* debug builds, see gone.c */
+    bool tracks_heads;                                   /* constant: that set is kept */
+    uint32_t rt_awake[PLAT_CPU_MAX];                     /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
 
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp);
@@ -407,20 +408,9 @@ uint64_t callback_free_count_open(const struct reader_record *record);
 
 /* ---- heads queued twice: double.c ---- */
 
-/* Every build, under the claim: what a head that was queued twice, or overwritten, leaves of a queue.  Callbacks that
- * cannot be found count as returned, and are said. */
-
-/* Has a callback been queued for each that was begun, and one more?  Else its chain is a ring, and is let go. */
-bool callback_may_begin(struct callback *cb, struct reader_record *record);
-/* Let go what is behind the first head of a batch whose link is missing for good.  False: it may come yet. */
-bool callback_mend(struct callback *cb, struct reader_record *record);
-/* How many numbers of the queue belong to no head?  Under the queues lock too. */
-uint64_t callback_lost(const struct callback *cb, const struct reader_record *record);
-/* They count as returned from now on, and are said.  Without the queues lock. */
-void callback_write_off(struct callback *cb, struct reader_record *record, uint64_t lost);
-
-/* Debug builds find it at the second call_rcu(). */
+/* Checked builds: enter @head into the set of queued heads; ends the program with a message if it is there already. */
 void callback_double_enter(struct callback *cb, struct rcu_head *head);
+/* Remove @head, whose callback begins. */
 void callback_double_leave(struct callback *cb, struct rcu_head *head);
 
 /* ---- code that was unloaded: gone.c; debug builds ---- */

@@ -5,14 +5,12 @@
  */
 #include "callback/callback.h"
 
-#define DOUBLE_PROBES 16
-
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp)
 {
     cb->registry = gp_registry(gp);
     cb->gp = gp;
     cb->config = config;
-    cb->double_probes = DOUBLE_PROBES;
+    cb->tracks_heads = CHECK_DEBUG;
 }
 
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf)
@@ -88,7 +86,6 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats)
     stats->budget_stops = counter_read(&cb->budget_stops);
     stats->limit_stops = counter_read(&cb->limit_stops);
     stats->frees_leaked = counter_read(&cb->frees_leaked);
-    stats->callbacks_lost = counter_read(&cb->lost);
     stats->callbacks_direct = counter_read(&cb->direct);
     stats->direct_refused = counter_read(&cb->direct_refused);
 }
@@ -119,7 +116,6 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("callbacks.budget_stops", struct callback, budget_stops),
     INSIDE_FIELD("callbacks.limit_stops", struct callback, limit_stops),
     INSIDE_FIELD("callbacks.lost_at_fork", struct callback, lost_at_fork),
-    INSIDE_FIELD("callbacks.lost", struct callback, lost),
     INSIDE_FIELD("callbacks.direct", struct callback, direct),
     INSIDE_FIELD("callbacks.direct_refused", struct callback, direct_refused),
     INSIDE_FIELD("callbacks.frees_leaked", struct callback, frees_leaked),

@@ -37,22 +37,16 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
 }
 
 /* Take the next head out of the batch; the order of the stores lets a fork's child tell what had begun. */
-static struct rcu_head *next_head(struct callback *cb, struct reader_record *record)
+static struct rcu_head *next_head(struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     struct rcu_head *head = queue->batch.first;
-
-    if ((int64_t)(queue->known - queue->invoked) <= 0 && !callback_may_begin(cb, record))
-        return NULL;
 
     rtrcu_store_relaxed(&queue->running, head);
     rtrcu_store_release(&queue->started, queue->invoked + 1);
     rtrcu_fence_light();
 
     head = cbqueue_pop(&queue->batch);
-    if (!head && callback_mend(cb, record))
-        head = cbqueue_pop(&queue->batch);
-
     if (!head)
         rtrcu_store_release(&queue->started, queue->invoked);
     return head;
@@ -68,7 +62,7 @@ static bool run_next(struct callback *cb, struct reader_record *record)
         return true;
     }
 
-    struct rcu_head *head = next_head(cb, record);
+    struct rcu_head *head = next_head(record);
     if (head)
         run(cb, record, head);
     return head != NULL;
@@ -251,10 +245,9 @@ static void sample_latency(struct callback_leaf *part, int64_t waited_ns)
 }
 
 /* Move ready into the batch, if the lock can be had. */
-static void refill(struct callback *cb, struct reader_record *record, bool may_wait)
+static void refill(struct reader_record *record, bool may_wait)
 {
     int64_t oldest_ns = 0;
-    uint64_t lost = 0;
     struct reader_leaf *leaf = reader_leaf_of(record);
     struct callback_slot *slot = callback_slot(record);
     struct cb_queue *queue = &slot->queue;
@@ -278,13 +271,10 @@ static void refill(struct callback *cb, struct reader_record *record, bool may_w
         rtrcu_store_relaxed(&slot->batch_ns, 0);
         rtrcu_store_release(&queue->has_ready, 0);
         callback_bits_clear(&callback_leaf(reader_leaf_of(record))->ready, reader_bit(record));
-        lost = callback_lost(cb, record);
     }
 
     callback_queues_unlock(leaf);
 
-    if (lost)
-        callback_write_off(cb, record, lost);
     if (oldest_ns)
         sample_latency(callback_leaf(leaf), plat_clock_now() - oldest_ns);
 }
@@ -356,7 +346,7 @@ static void run_claimed(struct callback *cb, struct reader_record *record, const
 
     while (run->done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
         if (!queue->batch.first)
-            refill(cb, record, budget->may_wait);
+            refill(record, budget->may_wait);
 
         struct callback_budget rest = *budget;
         uint64_t before = run->done;
@@ -369,7 +359,7 @@ static void run_claimed(struct callback *cb, struct reader_record *record, const
     }
 
     if (!queue->batch.first)
-        refill(cb, record, budget->may_wait);
+        refill(record, budget->may_wait);
 }
 
 void callback_thread_ends(struct callback *cb)

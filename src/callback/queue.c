@@ -21,7 +21,7 @@ bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_produce
 
     rtrcu_store_relaxed(&head->next, NULL);
     if (owner) {
-        rtrcu_store_relaxed(&queue->enqueuing, head); /* before the number: see cbqueue_lost() */
+        rtrcu_store_relaxed(&queue->enqueuing, head); /* for a fork's child, which may find the link open */
         rtrcu_count_owner(&queue->enqueued);
     } else {
         rtrcu_fetch_add(&queue->enqueued, 1);
@@ -107,30 +107,6 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
     }
 
     return moved;
-}
-
-/* [O5] A producer shows its head, takes its number, exchanges, links, and then shows what it had interrupted.
- *  - its last store first:  the link is there;
- *  - our look first:        we see that it is under way, and come back.
- * Forbidden: nobody is under way AND the link of a head that was queued once is missing. */
-bool cbqueue_is_broken(const struct cb_queue *queue)
-{
-    const struct rcu_head *first = queue->batch.first;
-    if (!first || first == queue->batch.last || rtrcu_load_acquire(&queue->enqueuing))
-        return false;
-    return rtrcu_load_acquire(&first->next) == NULL;
-}
-
-/* The same for a number: a thread that has taken one by now and is not under way has a head in a chain. */
-uint64_t cbqueue_lost(const struct cb_queue *queue)
-{
-    uint64_t numbers = rtrcu_load_acquire(&queue->enqueued) - queue->invoked;
-    if (numbers == 0 || rtrcu_load_acquire(&queue->enqueuing))
-        return 0;
-
-    bool empty = rtrcu_load_acquire(&queue->tail) == &queue->stub && !cbqueue_is_waiting(queue) &&
-                 !queue->ready.first && !queue->batch.first;
-    return empty ? numbers : 0;
 }
 
 /* Finish the first open link between @first and *last with @missing.  True if one was open.  Where a head cannot be

@@ -47,7 +47,6 @@ struct cb_queue {
     rcu_callback_t function;  /* atomic: of the callback that it runs, or ran last; for reports */
     uint64_t started;         /* atomic for others: the claim's owner: callbacks begun; for fork */
     uint64_t invoked;         /* atomic for others: written by the claim's owner, read by everybody */
-    uint64_t known;           /* the claim's owner: numbers that it knows to be given out */
     uint32_t cost_ns;         /* atomic: running estimate of a callback's cost; written by the claim's owner */
     uint32_t raised;          /* atomic: from qhimark until the backlog is at qlowmark; written by the invoker */
     uint32_t cut;             /* atomic: the owner's last batch ended at its deadline; written by the claim's owner */
@@ -106,12 +105,6 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
 
 /* Move the segments whose cookie @seq has reached to ready.  True if ready got something. */
 bool cbqueue_advance(struct cb_queue *queue, uint64_t seq);
-
-/* A head that is queued a second time, or overwritten while it is queued, breaks its chain.  For queues of owners:
- * is the link behind the batch's first head missing for good?  Under the claim. */
-bool cbqueue_is_broken(const struct cb_queue *queue);
-/* How many numbers belong to no head?  0 while that cannot be said.  Under the queues lock and the claim. */
-uint64_t cbqueue_lost(const struct cb_queue *queue);
 
 /* In a fork's child, for the queue of a thread that is not there: finish the link it left open.  False if one of the
  * heads behind the break cannot be found. */

@@ -77,7 +77,6 @@ const size_t rtrcu_layout[] = {
     FIELD(struct rtrcu_stats, gp_busy),
     FIELD(struct rtrcu_stats, callbacks_backlog),
     FIELD(struct rtrcu_stats, latency_us_log2),
-    FIELD(struct rtrcu_stats, callbacks_lost),
     FIELD(struct rtrcu_stats, threads_woken),
     FIELD(struct rtrcu_stats, gp_unfenced),
     FIELD(struct rtrcu_stats, section_longest),

@@ -147,8 +147,6 @@ macro_rules! stats {
             pub latency_us_log2: [u64; RTRCU_LATENCY_BUCKETS],
             /// Pointers of `rcu_free()` that no memory was left to note.
             pub frees_leaked: u64,
-            /// Callbacks that never ran: their heads were queued twice or overwritten.
-            pub callbacks_lost: u64,
             /// Times a thread was put to sleep, since it had not read for `idle_scans` scans.
             pub threads_slept: u64,
             /// Times one woke.
@@ -180,7 +178,6 @@ macro_rules! stats {
                     $($name: 0,)*
                     latency_us_log2: [0; RTRCU_LATENCY_BUCKETS],
                     frees_leaked: 0,
-                    callbacks_lost: 0,
                     threads_slept: 0,
                     threads_woken: 0,
                     gp_at_once: 0,

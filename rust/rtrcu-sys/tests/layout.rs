@@ -32,7 +32,6 @@ fn structs_are_as_in_c() {
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, gp_busy)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, callbacks_backlog)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, latency_us_log2)));
-    rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, callbacks_lost)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, threads_woken)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, gp_unfenced)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, section_longest)));

@@ -118,22 +118,6 @@ TEST_F(Cbqueue, PopStopsAtAnUnfinishedLinkAndComesBack)
     EXPECT_EQ(drain(chain), (Order{1, 2, 3}));
 }
 
-TEST_F(Cbqueue, IsBrokenWhereALinkIsMissingThatNobodyMakes)
-{
-    rcu_head one = {}, two = {};
-    EXPECT_FALSE(cbqueue_is_broken(&queue_));
-    queue_.batch = {&one, &one};
-    EXPECT_FALSE(cbqueue_is_broken(&queue_)) << "the last has none";
-    queue_.batch = {&one, &two};
-    EXPECT_TRUE(cbqueue_is_broken(&queue_));
-    queue_.enqueuing = &two;
-    EXPECT_FALSE(cbqueue_is_broken(&queue_));
-    queue_.enqueuing = nullptr;
-    one.next = &two;
-    EXPECT_FALSE(cbqueue_is_broken(&queue_));
-    queue_.batch = {};
-}
-
 TEST_F(Cbqueue, JoinOfEmptyAndFull)
 {
     cb_chain chain = {nullptr, nullptr};
@@ -254,7 +238,6 @@ TEST_F(Cbqueue, RepairInTheMiddleOfTheInbox)
     queue_.enqueuing = &heads_[1];
     EXPECT_TRUE(cbqueue_repair(&queue_));
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1, 2}));
-    EXPECT_EQ(cbqueue_lost(&queue_), 3u) << "nobody is under way in the child";
 }
 
 TEST_F(Cbqueue, RepairOfALinkThatHasMovedOn)
