@@ -18,6 +18,9 @@ TOKEN = re.compile(
     re.S | re.X,
 )
 
+# In a sample: `value++; // times 60` stands for 60 lines `value++;`.
+REPEATED = re.compile(rb"^(.*?) *(?://|#|<!--) times (\d+)(?: -->)?$", re.M)
+
 
 def blank(text):
     """As many lines and columns, nothing in them."""
@@ -27,13 +30,15 @@ def blank(text):
 class File:
     """One file of the tree; @path is relative to the root, with forward slashes."""
 
-    def __init__(self, root, path):
+    def __init__(self, root, path, sample=False):
         self.path = path
         self.name = os.path.basename(path)
         self.parts = path.split("/")
         self.extension = os.path.splitext(path)[1]
         with open(os.path.join(root, path), "rb") as stream:
             self.bytes = stream.read()
+        if sample:
+            self.bytes = REPEATED.sub(lambda line: b"\n".join([line[1]] * int(line[2])), self.bytes)
 
     @functools.cached_property
     def text(self):
@@ -133,7 +138,7 @@ class Tree:
             is_sample = path.startswith("test/tidy/") and not samples and path.count("/") > 2
             full = os.path.join(self.root, path)
             if not is_sample and os.path.isfile(full) and not os.path.islink(full):
-                self.files.append(File(self.root, path))
+                self.files.append(File(self.root, path, samples))
         self.by_path = {file.path: file for file in self.files}
 
     def exists(self, path):

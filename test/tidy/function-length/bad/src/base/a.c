@@ -2,73 +2,12 @@
 /* A sample for one rule of tidy. */
 int base_short(int value)
 {
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
+    value++; // times 6
     return value;
 }
 
 int base_a(int value)
 {
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
+    value++; // times 57
     return value;
 }

@@ -2,61 +2,6 @@
 /* A sample for one rule of tidy. */
 int base_a(int value)
 {
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
-    value++;
+    value++; // times 56
     return value;
 }
