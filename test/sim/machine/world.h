@@ -30,8 +30,8 @@ namespace sim
 
 struct Options {
     Model model = Model::kTso;
-    // A store into a full buffer first drains the oldest: there is room for the two notes of a debug build's section.
-    size_t buffer_stores = 6;
+    // A store into a full buffer first drains the oldest.  The slow path of a lock in a debug build stores ten times.
+    size_t buffer_stores = 12;
     uint32_t timeout_limit = 64;
     bool races = true; // check the plain accesses
     bool trace = false;
