@@ -32,7 +32,7 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 	@tools/test $(ARGS)
 
 test-long: ## behind `make test`: what takes longer
-	@tools/setup library program check test tidy
+	@tools/setup library program check test tidy drawn
 	@tools/test --long debug
 	@tools/test --core release tsan
 	@$(MAKE) --no-print-directory mutants-sample

@@ -73,7 +73,7 @@ def main(arguments):
     if len(arguments) != 4:
         sys.stderr.write(f"usage: {arguments[0]} BENCH.json LINES.json PAGE.html\n")
         return 2
-    page_html.find_plotly()
+    page_html.find_library(page_html.charts.available())
     bench, lines = (json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in arguments[1:3])
     return page_html.written(arguments[3], page(bench, lines))
 

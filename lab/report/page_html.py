@@ -112,9 +112,9 @@ def page_text(name, heading, parts):
         f"<script>{charts.SCRIPT}</script>" if drawn else "", "</body></html>\n"])
 
 
-def find_plotly():
-    """Begin anew under Debian's interpreter where this one has no plotly."""
-    if not charts.available() and sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
+def find_library(available):
+    """Begin anew under Debian's interpreter where this one lacks the library."""
+    if not available and sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
         os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
 
 
@@ -128,7 +128,7 @@ def main(page, arguments):
     if len(arguments) != 3:
         sys.stderr.write(f"usage: {arguments[0]} DATA.json PAGE.html\n")
         return 2
-    find_plotly()
+    find_library(charts.available())
     with open(arguments[1], encoding="utf-8") as file:
         data = json.load(file)
     return written(arguments[2], page(data))

@@ -5,14 +5,20 @@
 usage: picture.py flood LATENCY.json STEM
        picture.py idle BENCH.json STEM
        picture.py lines LINES.json STEM
-Writes STEM-light.svg and STEM-dark.svg.
+Writes STEM-light.svg and STEM-dark.svg.  Exit 0 done, 2 wrong usage, 3 no matplotlib.
 """
 import json
 import sys
 
 sys.dont_write_bytecode = True
 
+import page_html
 from charts import COLOURS, number
+
+try:
+    from matplotlib import pyplot, rc_context
+except ImportError:
+    pyplot = None
 
 INK = {"light": "#222222", "dark": "#e6e6e6"}
 FLOOD = 30000
@@ -74,7 +80,6 @@ PICTURES = {"flood": flood, "idle": idle, "lines": lines}
 
 
 def draw(picture, data, stem, theme):
-    from matplotlib import pyplot, rc_context
     ink = INK[theme]
     colours = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink)
     with rc_context(colours | {"svg.hashsalt": "rtrcu", "svg.fonttype": "none", "font.size": 9,
@@ -89,6 +94,10 @@ def main(arguments):
     if len(arguments) != 4 or arguments[1] not in PICTURES:
         sys.stderr.write(__doc__[__doc__.index("usage:"):])
         return 2
+    page_html.find_library(pyplot is not None)
+    if pyplot is None:
+        sys.stderr.write("matplotlib is missing: apt-get install python3-matplotlib\n")
+        return page_html.EXIT_NO_CHARTS
     with open(arguments[2], encoding="utf-8") as file:
         data = json.load(file)
     for theme in INK:

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True
 
@@ -173,6 +174,25 @@ def with_charts(root, folder):
     return wrong
 
 
+def pictures(root, folder):
+    """Those of README.md and docs/scale.md, in both themes."""
+    wrong = []
+    for name, data, text in (("flood", page_data.latency(root), "30,000 late"), ("idle", page_data.bench(), "rtrcu"),
+                             ("lines", page_data.lines(), "flat, all")):
+        (folder / "data.json").write_text(json.dumps(data), encoding="utf-8")
+        code = subprocess.run([sys.executable, root / "lab/report/picture.py", name, folder / "data.json",
+                               folder / name], check=False).returncode
+        if code == 3:
+            print("no python3-matplotlib: the pictures were not looked at")
+            return wrong
+        for theme in ("light", "dark"):
+            file = folder / f"{name}-{theme}.svg"
+            picture = file.read_text(encoding="utf-8") if file.exists() else "<svg/>"
+            xml.fromstring(picture)
+            wrong += [f"picture {name}, {theme}: exit {code}, no '{text}'"] * (text not in picture)
+    return wrong
+
+
 def in_chromium(chromium, folder, pages):
     """What is wrong with the pages, (title, path), as drawn."""
     frames = "".join(f'<iframe title="{title} at {width}" src="{path.name}" width="{width}" height="900"></iframe>'
@@ -225,6 +245,7 @@ def main(arguments):
             wrong = as_drawn(root, folder, chromium)
         else:
             wrong = tables_alone(root, folder) + (with_charts(root, folder) if has_plotly() else [])
+            wrong += pictures(root, folder)
             if not has_plotly():
                 print("no python3-plotly: the charts were not looked at")
     print("\n".join(wrong + [f"{len(wrong)} wrong"]))
