@@ -72,8 +72,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     if (error)
         return error;
 
-    drive_take_crank(drive, GP_NORMAL);
-    drive_take_crank(drive, GP_EXPEDITED);
+    drive_take_crank(drive_turning_of(drive, GP_NORMAL));
+    drive_take_crank(drive_turning_of(drive, GP_EXPEDITED));
 
     /* Held for a moment only, behind the wait for the cranks: a thread that registers waits for it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
@@ -89,8 +89,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
     }
 
-    drive_release_crank(drive, GP_EXPEDITED);
-    drive_release_crank(drive, GP_NORMAL);
+    drive_release_crank(drive_turning_of(drive, GP_EXPEDITED));
+    drive_release_crank(drive_turning_of(drive, GP_NORMAL));
 
     if (changes_driver && may)
         drive_changed(drive);

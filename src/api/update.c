@@ -61,7 +61,7 @@ static void synchronize(enum gp_kind asked, struct reader_call call)
     if (kind == GP_EXPEDITED)
         drive_synchronize_expedited(drive, cookie);
     else
-        drive_synchronize(drive, GP_NORMAL, cookie);
+        drive_synchronize(drive_turning_of(drive, GP_NORMAL), cookie);
 
     api_wait_end(was_online);
 }
@@ -107,7 +107,7 @@ static bool may_wait(void)
 static void step_polled(enum gp_kind kind)
 {
     if (may_wait() && kind == GP_NORMAL)
-        (void)drive_step(&rtrcu_domain.drive, kind);
+        (void)drive_step(drive_turning_of(&rtrcu_domain.drive, kind));
     else if (may_wait())
         drive_expedited_serve(&rtrcu_domain.drive);
     else if (may_lock())
@@ -181,7 +181,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 
     CALL_SCOPE();
     bool was_online = api_wait_begin(API_CALL("cond_synchronize_rcu"));
-    drive_synchronize(&rtrcu_domain.drive, GP_NORMAL, cookie);
+    drive_synchronize(drive_turning_of(&rtrcu_domain.drive, GP_NORMAL), cookie);
     api_wait_end(was_online);
 }
 

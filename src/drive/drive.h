@@ -98,6 +98,10 @@ static inline bool drive_is_flooded(const struct drive *drive, int64_t now)
 {
     return now - rtrcu_load_relaxed(&drive->flooded_ns) < DRIVE_FLOOD_NS;
 }
+static inline struct drive_turning *drive_turning_of(struct drive *drive, enum gp_kind kind)
+{
+    return &drive->turning[kind];
+}
 /* Has the driver a thread that runs? */
 static inline bool drive_runs(const struct drive *drive)
 {

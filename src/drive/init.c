@@ -55,6 +55,8 @@ void drive_init(struct drive *drive, const struct config *config, struct gp *gp,
     drive->numbers.told = SEQ_FIRST;
     drive->share_ns = SHARE_NS;
 
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++)
+        drive_turning_init(&drive->turning[kind], drive, kind);
     for (int i = 0; i < DRIVE_WORKERS; i++)
         drive_worker_init(drive, i, jobs[i]);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {

@@ -25,8 +25,3 @@ void drive_take_long(struct drive *drive, struct lock *lock)
     if (went)
         reader_away_end(drive->registry);
 }
-
-void drive_take_crank(struct drive *drive, enum gp_kind kind)
-{
-    drive_take_long(drive, gp_crank(drive->gp, kind));
-}

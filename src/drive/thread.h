@@ -137,6 +137,5 @@ void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t
 /* Take a lock whose holder may keep it for whole grace periods (barrier_lock, config_lock) or for a step (a crank);
  * boosts the holder.  Away meanwhile. */
 void drive_take_long(struct drive *drive, struct lock *lock);
-void drive_take_crank(struct drive *drive, enum gp_kind kind);
 
 #endif

@@ -28,7 +28,7 @@ static void *body(void *argument)
                 continue;
             }
             turned_ns = now;
-            drive_turn_if_needed(drive, GP_NORMAL, &options);
+            drive_turn_if_needed(drive_turning_of(drive, GP_NORMAL), &options);
         }
 
         bool ready = drive_dispatch(drive);

@@ -20,7 +20,7 @@ bool drive_pass(struct drive *drive, const struct drive_turn_options *options)
     counter_add(&drive->passes, 1);
     rtrcu_exchange(&drive->urgent, 0);
     callback_collect(drive->cb);
-    drive_turn_if_needed(drive, GP_NORMAL, options);
+    drive_turn_if_needed(drive_turning_of(drive, GP_NORMAL), options);
     drive_expedited_serve(drive);
     return drive_dispatch(drive);
 }

@@ -57,7 +57,7 @@ void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
         rtrcu_exchange(&drive->urgent, 0);
 
     callback_collect(drive->cb);
-    drive_step(drive, GP_NORMAL);
+    drive_step(drive_turning_of(drive, GP_NORMAL));
     drive_expedited_serve(drive);
     drive_dispatch_within(drive, share);
 

@@ -16,7 +16,7 @@ static void help(struct drive *drive)
     if (callback_barrier_reached(drive->cb))
         return;
 
-    drive_turn_if_needed(drive, GP_NORMAL, &options);
+    drive_turn_if_needed(drive_turning_of(drive, GP_NORMAL), &options);
     drive_dispatch(drive);
 }
 

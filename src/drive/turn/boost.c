@@ -20,17 +20,17 @@
 #define NETS_IDLE 2      /* the thread that ends the spinning looks so often in vain before it sleeps */
 #define NUDGER_LOOKS 100 /* for that thread, in one round */
 
-bool drive_boost_is_due(struct drive *drive, enum gp_kind kind)
+bool drive_boost_is_due(struct drive_turning *turning)
 {
-    const struct rtrcu_config *config = config_now(drive->config);
+    const struct rtrcu_config *config = config_now(turning->drive->config);
     if (!config->boost)
         return false;
-    if (kind == GP_EXPEDITED)
+    if (turning->kind == GP_EXPEDITED)
         return true;
 
     int64_t now = plat_clock_now();
-    bool flood = drive_is_flooded(drive, now);
-    return flood || now - gp_began_ns(drive->gp, kind) >= config->boost_delay_us * 1000;
+    bool flood = drive_is_flooded(turning->drive, now);
+    return flood || now - drive_began_ns(turning) >= config->boost_delay_us * 1000;
 }
 
 /* Readers of one leaf that the round boosts. */
@@ -41,6 +41,17 @@ struct round {
     uint32_t armed[READER_FANOUT]; /* of each record at the last look */
     int64_t looked_cpu_ns[READER_FANOUT];
 };
+
+/* The next leaf where readers are in the way, and which they are. */
+static struct reader_leaf *next_owing(struct drive_turning *turning, struct reader_leaf *leaf)
+{
+    return gp_next_owing(turning->gp, turning->kind, leaf);
+}
+
+static uint32_t owing(const struct drive_turning *turning, const struct reader_leaf *leaf)
+{
+    return gp_owing(turning->gp, turning->kind, leaf);
+}
 
 /* Has it not run since it had used so much CPU time? */
 static bool stands_still(struct plat_tid thread, int64_t looked_cpu_ns)
@@ -55,16 +66,16 @@ static bool has_had_its_share(const struct drive *drive, const struct drive_slot
 }
 
 /* May the calling thread boost @record in this grace period? */
-static bool may_boost(struct drive *drive, enum gp_kind kind, struct reader_record *record, uint32_t *armed)
+static bool may_boost(struct drive_turning *turning, struct reader_record *record, uint32_t *armed)
 {
-    uint64_t seq = gp_seq(drive->gp, kind);
+    uint64_t seq = drive_seq(turning);
     uint32_t nobody = 0;
 
     if (plat_tid_is(reader_thread_id(record), lock_thread_id()) || !reader_inside(record))
         return false;
     if (!stands_still(reader_thread_id(record), drive_slot(record)->looked_cpu_ns))
         return false;
-    if (kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(drive->config)->qmax)
+    if (turning->kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(turning->drive->config)->qmax)
         return false; /* the reader makes the flood: what it needs is daemons, not time */
 
     if (!rtrcu_compare_exchange(&drive_slot(record)->booster, &nobody, lock_thread_number()))
@@ -75,23 +86,23 @@ static bool may_boost(struct drive *drive, enum gp_kind kind, struct reader_reco
         rtrcu_store_release(&drive_slot(record)->boosted_gp, seq);
     }
 
-    bool allowed = !has_had_its_share(drive, drive_slot(record), seq) && reader_boost(record, armed);
+    bool allowed = !has_had_its_share(turning->drive, drive_slot(record), seq) && reader_boost(record, armed);
     if (!allowed)
         rtrcu_store_release(&drive_slot(record)->booster, 0);
     return allowed;
 }
 
-static void choose(struct drive *drive, enum gp_kind kind, struct round *round)
+static void choose(struct drive_turning *turning, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     round->chosen = 0;
 
     reader_lock(leaf);
     struct reader_record *record;
-    uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
+    uint32_t left = owing(turning, leaf) & reader_registered(leaf);
     while ((record = reader_next(leaf, &left))) {
         uint32_t slot = reader_slot(record);
-        if (!may_boost(drive, kind, record, &round->armed[slot]))
+        if (!may_boost(turning, record, &round->armed[slot]))
             continue;
         round->chosen |= reader_bit(record);
         round->owner[slot] = reader_thread_id(record);
@@ -108,17 +119,17 @@ static void let_go(struct reader_record *record, struct plat_tid owner)
 
 /* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
  * again, so that another fence is needed. */
-static bool confirm(struct drive *drive, enum gp_kind kind, struct round *round)
+static bool confirm(struct drive_turning *turning, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     bool again = false;
 
     reader_lock(leaf);
-    uint32_t owing = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
+    uint32_t owes = owing(turning, leaf) & reader_registered(leaf);
     struct reader_record *record;
     for (uint32_t left = round->chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
-        bool same = (owing & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
+        bool same = (owes & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
         if (same && reader_inside(record)) {
             again |= !reader_boost_confirmed(record, &round->armed[slot]);
         } else {
@@ -315,22 +326,22 @@ static bool boost_one(struct drive *drive, struct reader_record *record, struct 
 }
 
 /* One leaf.  True if a slice ran out; @goes_on: the others get theirs all the same. */
-static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_leaf *leaf, bool goes_on)
+static bool boost_leaf(struct drive_turning *turning, struct reader_leaf *leaf, bool goes_on)
 {
     struct round round = {.leaf = leaf};
     bool slow = false;
 
-    choose(drive, kind, &round);
+    choose(turning, &round);
     bool fenced = round.chosen != 0;
-    while (round.chosen && (fenced = drive_fence(drive)) && confirm(drive, kind, &round))
+    while (round.chosen && (fenced = drive_fence(turning->drive)) && confirm(turning, &round))
         ; /* a flag was lost in an update under way, once a reader at most for each instruction of this thread */
 
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
-        bool owes = gp_owing(drive->gp, kind, leaf) & reader_bit(record);
+        bool owes = owing(turning, leaf) & reader_bit(record);
         if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.looked_cpu_ns[slot]))
-            slow |= boost_one(drive, record, round.owner[slot]);
+            slow |= boost_one(turning->drive, record, round.owner[slot]);
         else
             let_go(record, round.owner[slot]);
     }
@@ -339,27 +350,26 @@ static bool boost_leaf(struct drive *drive, enum gp_kind kind, struct reader_lea
 }
 
 /* The first look: how much CPU time has each reader in the way used? */
-static void look(struct drive *drive, enum gp_kind kind)
+static void look(struct drive_turning *turning)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
-        for (uint32_t left = gp_owing(drive->gp, kind, leaf) & reader_registered(leaf);
-             (record = reader_next(leaf, &left));)
+        for (uint32_t left = owing(turning, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
             drive_slot(record)->looked_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
         reader_unlock(leaf);
     }
 }
 
 /* Is a reader in the way, and not only parked tasks, that has not had its share? */
-static bool may_help(struct drive *drive, enum gp_kind kind)
+static bool may_help(struct drive_turning *turning)
 {
-    uint64_t seq = gp_seq(drive->gp, kind);
+    uint64_t seq = drive_seq(turning);
 
-    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(drive->gp, kind, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
         struct reader_record *record;
-        for (uint32_t left = gp_owing(drive->gp, kind, leaf); (record = reader_next(leaf, &left));) {
-            if (!has_had_its_share(drive, drive_slot(record), seq))
+        for (uint32_t left = owing(turning, leaf); (record = reader_next(leaf, &left));) {
+            if (!has_had_its_share(turning->drive, drive_slot(record), seq))
                 return true;
         }
     }
@@ -368,25 +378,26 @@ static bool may_help(struct drive *drive, enum gp_kind kind)
 }
 
 /* One round, behind the first look.  True if a slice ran out. */
-static bool boost_round(struct drive *drive, enum gp_kind kind, bool goes_on)
+static bool boost_round(struct drive_turning *turning, bool goes_on)
 {
     bool slow = false;
-    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = gp_next_owing(drive->gp, kind, leaf));)
-        slow |= boost_leaf(drive, kind, leaf, goes_on);
+    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = next_owing(turning, leaf));)
+        slow |= boost_leaf(turning, leaf, goes_on);
     return slow;
 }
 
 /* Look, leave room, look again, boost those that stood still. */
-static void boost(struct drive *drive, enum gp_kind kind)
+static void boost(struct drive_turning *turning)
 {
-    for (int round = 0; round < ROUNDS && may_help(drive, kind); round++) {
-        look(drive, kind);
+    struct drive *drive = turning->drive;
+    for (int round = 0; round < ROUNDS && may_help(turning); round++) {
+        look(turning);
         plat_clock_sleep(ROOM_NS);
 
         if (!begin_boosting(drive, drive_worker_priority(&drive->worker[DRIVE_WORKER_BOOST])))
             continue; /* a caller is at it */
 
-        bool slow = boost_round(drive, kind, true);
+        bool slow = boost_round(turning, true);
         end_boosting(drive);
         if (slow) /* somebody is boosted for half the time at most: the rest of the program goes on */
             plat_clock_sleep(SLICE_NS);
@@ -395,27 +406,29 @@ static void boost(struct drive *drive, enum gp_kind kind)
 
 /* A thread that was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no
  * room is left: it would be waited for, and the two looks tell who runs on another CPU. */
-bool drive_boost_here(struct drive *drive, enum gp_kind kind)
+bool drive_boost_here(struct drive_turning *turning)
 {
+    struct drive *drive = turning->drive;
     int own = plat_sched_rt_priority();
     if (own == 0 || own > BOOSTER_MAX || config_now(drive->config)->kthread_prio == 0 || own < booster_priority(drive))
         return false;
 
-    if (!drive_boost_is_due(drive, kind) || !begin_boosting(drive, own))
+    if (!drive_boost_is_due(turning) || !begin_boosting(drive, own))
         return false;
 
-    look(drive, kind);
-    bool slow = boost_round(drive, kind, false);
+    look(turning);
+    bool slow = boost_round(turning, false);
     end_boosting(drive);
     return !slow;
 }
 
-void drive_boost(struct drive *drive, enum gp_kind kind)
+void drive_boost(struct drive_turning *turning)
 {
-    if (!may_help(drive, kind))
+    struct drive *drive = turning->drive;
+    if (!may_help(turning))
         return;
 
-    rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << kind);
+    rtrcu_fetch_or(&drive->worker[DRIVE_WORKER_BOOST].wanted, 1u << turning->kind);
     if (drive_worker_start(drive, DRIVE_WORKER_BOOST) != 0)
         return; /* the next look tries again */
 
@@ -443,9 +456,9 @@ static void *boost_body(void *argument)
         uint32_t wanted = rtrcu_exchange(&worker->wanted, 0);
 
         bool able = is_able(drive);
-        for (int kind = 0; kind < GP_KINDS && able; kind++) {
+        for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS && able; kind++) {
             if (wanted & 1u << kind)
-                boost(drive, kind);
+                boost(drive_turning_of(drive, kind));
         }
 
         if (!able && wanted)

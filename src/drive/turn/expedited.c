@@ -28,6 +28,11 @@ static struct drive_worker *worker_of(struct drive *drive)
     return &drive->worker[DRIVE_WORKER_EXPEDITED];
 }
 
+static struct drive_turning *machine_of(struct drive *drive)
+{
+    return &drive->turning[GP_EXPEDITED];
+}
+
 /* It runs, at its own priority. */
 static bool worker_is_there(struct drive *drive)
 {
@@ -97,7 +102,7 @@ void drive_start_expedited(struct drive *drive, uint64_t cookie)
 bool drive_expedited_is_left(struct drive *drive)
 {
     uint64_t needed = gp_needed(drive->gp, GP_EXPEDITED);
-    if (!gp_is_needed(drive->gp, GP_EXPEDITED))
+    if (!drive_is_needed(machine_of(drive)))
         return false;
 
     return !drive_thread_runs(&worker_of(drive)->thread) ||
@@ -113,16 +118,16 @@ void drive_expedited_serve(struct drive *drive)
     if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
         tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else if (drive_thread_is_me(&drive->thread))
-        drive_turn_if_needed(drive, GP_EXPEDITED, &options);
+        drive_turn_if_needed(machine_of(drive), &options);
     else /* a call of the program's, which waits for nobody: it may be in the way itself */
-        drive_step(drive, GP_EXPEDITED);
+        drive_step(machine_of(drive));
 }
 
 /* Behind a release: what others asked for meanwhile, who relied on whoever had the machine. */
 static void look_at_asked(struct drive *drive)
 {
     static const struct drive_turn_options options = {.by_caller = true};
-    if (!gp_is_needed(drive->gp, GP_EXPEDITED))
+    if (!drive_is_needed(machine_of(drive)))
         return;
 
     if (reader_self_is(READER_STATE_DEADLINE))
@@ -130,7 +135,7 @@ static void look_at_asked(struct drive *drive)
     else if (worker_is_there(drive))
         tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
     else
-        drive_turn_if_needed(drive, GP_EXPEDITED, &options);
+        drive_turn_if_needed(machine_of(drive), &options);
 }
 
 /* May callers turn, by the configuration?  In the variants of 2022 they always hand over, where no thread reads too. */
@@ -147,21 +152,21 @@ static bool leaves_it(struct drive *drive)
 
 void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
 {
-    struct lock *crank = gp_crank(drive->gp, GP_EXPEDITED);
+    struct drive_turning *turning = machine_of(drive);
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
 
     if (!deadline)
         start_worker(drive);
 
     bool alone = deadline || !worker_is_there(drive);
-    if ((alone || callers_turn(drive)) && drive_pass_alone(drive, GP_EXPEDITED, cookie)) {
+    if ((alone || callers_turn(drive)) && drive_pass_alone(turning, cookie)) {
         look_at_asked(drive);
         return;
     }
 
     if (alone) {
         ask(drive, cookie); /* the booster, which may have been made just now, takes the priority */
-        drive_synchronize(drive, GP_EXPEDITED, cookie);
+        drive_synchronize(turning, cookie);
         look_at_asked(drive);
         return;
     }
@@ -169,18 +174,18 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
     bool left = leaves_it(drive);
     int boosts = 0;
 
-    while (!left && !gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* the one under way and the next, and the boosts */
-        if (!lock_try(crank)) {
+    while (!left && !drive_has_reached(turning, cookie)) { /* the one under way and the next, and the boosts */
+        if (!lock_try(drive_crank(turning))) {
             hand_over(drive, cookie);
-            drive_take_crank(drive, GP_EXPEDITED);
+            drive_take_crank(turning);
         }
 
-        left = !gp_reached(drive->gp, GP_EXPEDITED, cookie) && !drive_turn_first(drive, GP_EXPEDITED);
-        drive_release_crank(drive, GP_EXPEDITED);
+        left = !drive_has_reached(turning, cookie) && !drive_turn_first(turning);
+        drive_release_crank(turning);
         look_at_asked(drive);
 
         if (left && boosts++ < BOOSTS_OF_CALLER)
-            left = !drive_boost_here(drive, GP_EXPEDITED);
+            left = !drive_boost_here(turning);
     }
 
     if (left) {
@@ -197,14 +202,14 @@ static void *expedited_body(void *argument)
 {
     static const struct drive_turn_options options = {0};
     struct drive_worker *worker = argument;
-    struct drive *drive = worker->drive;
+    struct drive_turning *turning = machine_of(worker->drive);
 
     for (;;) { /* for the life of the process */
         uint32_t event = drive_thread_event(&worker->thread);
         drive_worker_settle(worker, drive_expedited_priority);
         drive_worker_appears(worker);
-        if (gp_is_needed(drive->gp, GP_EXPEDITED))
-            drive_turn_if_needed(drive, GP_EXPEDITED, &options);
+        if (drive_is_needed(turning))
+            drive_turn_if_needed(turning, &options);
         else
             drive_worker_sleep(worker, event);
     }

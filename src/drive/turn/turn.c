@@ -24,56 +24,59 @@
 #define LONGEST_REST_NS 100000000
 
 /* Grace periods stand still without a fence, and say so. */
-static void report_fence_if_old(struct drive *drive, enum gp_kind kind)
+static void report_fence_if_old(struct drive_turning *turning)
 {
-    if (plat_clock_now() - gp_began_ns(drive->gp, kind) < drive->turning[kind].report_ns)
+    if (plat_clock_now() - drive_began_ns(turning) < turning->report_ns)
         return;
 
-    watch_fence_gather(drive->watch, kind, -EPERM);
-    drive_report(drive);
-    drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
+    watch_fence_gather(turning->drive->watch, turning->kind, -EPERM);
+    drive_report(turning->drive);
+    turning->report_ns = watch_next_report(turning->drive->watch, turning->report_ns);
 }
 
 /* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
  * fence is to be had now, and nothing is known of any reader yet. */
-static bool try_to_scan(struct drive *drive, enum gp_kind kind)
+static bool try_to_scan(struct drive_turning *turning)
 {
-    if (!drive->turning[kind].unscanned)
+    struct gp *gp = turning->gp;
+    enum gp_kind kind = turning->kind;
+
+    if (!turning->unscanned)
         return true;
 
-    drive->turning[kind].fenced = gp_needs_fence(drive->gp);
-    if (drive->turning[kind].fenced && kind == GP_NORMAL)
-        gp_doze(drive->gp, (uint32_t)config_now(drive->config)->idle_scans);
+    turning->fenced = gp_needs_fence(gp);
+    if (turning->fenced && kind == GP_NORMAL)
+        gp_doze(gp, (uint32_t)config_now(turning->drive->config)->idle_scans);
 
-    if (drive->turning[kind].fenced && !drive_fence(drive)) {
-        report_fence_if_old(drive, kind);
+    if (turning->fenced && !drive_fence(turning->drive)) {
+        report_fence_if_old(turning);
         return false;
     }
 
-    counter_add_alone(&drive->turning[kind].unfenced, !drive->turning[kind].fenced);
-    trace3(gp_fence, drive->gp, kind, drive->turning[kind].fenced);
+    counter_add_alone(&turning->unfenced, !turning->fenced);
+    trace3(gp_fence, gp, kind, turning->fenced);
 
     if (kind == GP_NORMAL)
-        gp_settle(drive->gp, drive->turning[kind].fenced);
-    gp_scan(drive->gp, kind);
-    drive->turning[kind].unscanned = false;
+        gp_settle(gp, turning->fenced);
+    gp_scan(gp, kind);
+    turning->unscanned = false;
 
     return true;
 }
 
 /* Look at the readers; where that ends a wait for the other kind of grace period too, wake one who waits for it. */
-static uint32_t poll_readers(struct drive *drive, enum gp_kind kind, bool arm)
+static uint32_t poll_readers(struct drive_turning *turning, bool arm)
 {
     enum gp_actions actions = GP_ACTION_NONE;
-    uint32_t asked = gp_poll(drive->gp, kind, arm, &actions);
-    drive_perform(drive, actions);
+    uint32_t asked = gp_poll(turning->gp, turning->kind, arm, &actions);
+    drive_perform(turning->drive, actions);
     return asked;
 }
 
 /* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
-static enum gp_owing_where readers_where(struct drive *drive, enum gp_kind kind)
+static enum gp_owing_where readers_where(struct drive_turning *turning)
 {
-    return gp_owing_where(drive->gp, kind, (uint32_t)plat_cpu_current());
+    return gp_owing_where(turning->gp, turning->kind, (uint32_t)plat_cpu_current());
 }
 
 /* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
@@ -84,74 +87,74 @@ static bool keeps_a_reader_from_running(enum gp_owing_where where)
 
 /* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
  * meanwhile, so that looking without a rest would show nothing. */
-static bool spin(struct drive *drive, enum gp_kind kind, int64_t spin_ns, bool arm)
+static bool spin(struct drive_turning *turning, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
-    enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(drive, kind);
+    enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(turning);
     if (!(where & GP_OWING_ELSEWHERE) || keeps_a_reader_from_running(where))
         return false;
 
     do {
-        for (int i = 0; i < SPIN_POLLS && !gp_is_clear(drive->gp, kind); i++) {
+        for (int i = 0; i < SPIN_POLLS && !drive_is_clear(turning); i++) {
             rtrcu_cpu_relax();
-            poll_readers(drive, kind, arm);
+            poll_readers(turning, arm);
         }
-    } while (!gp_is_clear(drive->gp, kind) && plat_clock_now() < until);
+    } while (!drive_is_clear(turning) && plat_clock_now() < until);
 
     return true;
 }
 
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
-static void report_if_old(struct drive *drive, enum gp_kind kind)
+static void report_if_old(struct drive_turning *turning)
 {
     int64_t now = plat_clock_now();
-    if (now - gp_began_ns(drive->gp, kind) < drive->turning[kind].report_ns || gp_is_clear(drive->gp, kind))
+    if (now - drive_began_ns(turning) < turning->report_ns || drive_is_clear(turning))
         return;
 
-    watch_stall_gather(drive->watch, kind, now);
-    drive_report(drive);
-    drive->turning[kind].report_ns = watch_next_report(drive->watch, drive->turning[kind].report_ns);
+    watch_stall_gather(turning->drive->watch, turning->kind, now);
+    drive_report(turning->drive);
+    turning->report_ns = watch_next_report(turning->drive->watch, turning->report_ns);
 }
 
 /* Ask those in the way.  A reader that was asked just now, by the scan, the other kind or for its callbacks as well,
  * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
  * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
  * flag. */
-static void ask(struct drive *drive, enum gp_kind kind)
+static void ask(struct drive_turning *turning)
 {
-    poll_readers(drive, kind, true);
-    while (drive->turning[kind].fenced && !gp_is_clear(drive->gp, kind)) {
-        if (!drive_fence(drive) || poll_readers(drive, kind, true) == 0)
+    poll_readers(turning, true);
+    while (turning->fenced && !drive_is_clear(turning)) {
+        if (!drive_fence(turning->drive) || poll_readers(turning, true) == 0)
             return;
     }
 }
 
 /* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
  * holds nothing, whenever tasks have come that the grace period waits for. */
-static void tell_tasks(struct drive *drive, enum gp_kind kind)
+static void tell_tasks(struct drive_turning *turning)
 {
-    uint32_t came = gp_tasks_came(drive->gp, kind);
-    if (came == drive->turning[kind].tasks_told || !rtrcu_load_acquire(&drive->blocking_handler))
+    uint32_t came = gp_tasks_came(turning->gp, turning->kind);
+    if (came == turning->tasks_told || !rtrcu_load_acquire(&turning->drive->blocking_handler))
         return;
 
-    if (drive_tell_handler(drive))
-        drive->turning[kind].tasks_told = came;
+    if (drive_tell_handler(turning->drive))
+        turning->tasks_told = came;
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
-static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static void watch_and_ask(struct drive_turning *turning, const struct drive_turn_options *options)
 {
-    int64_t spin_ns = options->never_spins ? 0 : config_now(drive->config)->spin_us * 1000;
-    spin(drive, kind, spin_ns, options->never_sleeps);
-    if (gp_is_clear(drive->gp, kind))
+    int64_t spin_ns = options->never_spins ? 0 : config_now(turning->drive->config)->spin_us * 1000;
+    spin(turning, spin_ns, options->never_sleeps);
+    if (drive_is_clear(turning))
         return;
 
-    tell_tasks(drive, kind);
-    ask(drive, kind);
+    tell_tasks(turning);
+    ask(turning);
 
-    drive->turning[kind].asked = true;
-    if (!gp_is_clear(drive->gp, kind))
-        counter_add_alone(&drive->turning[kind].slept, !options->never_sleeps);
+    turning->asked = true;
+    if (!drive_is_clear(turning))
+        counter_add_alone(&turning->slept, !options->never_sleeps);
 }
 
 /* [O9] Sleeping half; the reporter's half is drive_perform().  The futex has been read before, by turn_until().
@@ -159,174 +162,179 @@ static void watch_and_ask(struct drive *drive, enum gp_kind kind, const struct d
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
  * litmus: O9 */
-static bool look_before_sleep(struct drive *drive, enum gp_kind kind)
+static bool look_before_sleep(struct drive_turning *turning)
 {
-    struct tally *sleeping = &drive->turning[kind].sleeping;
+    struct tally *sleeping = &turning->sleeping;
     tally_raise(sleeping);
-    poll_readers(drive, kind, true);
-    if (!gp_is_clear(drive->gp, kind))
+    poll_readers(turning, true);
+    if (!drive_is_clear(turning))
         return false;
     (void)tally_lower(sleeping);
     return true;
 }
 
 /* Begin a grace period; its scan is next.  Under the crank. */
-static void begin(struct drive *drive, enum gp_kind kind)
+static void begin(struct drive_turning *turning)
 {
-    drive->turning[kind].report_ns = watch_next_report(drive->watch, 0);
-    gp_begin(drive->gp, kind, plat_clock_now());
-    drive->turning[kind].unscanned = true;
-    drive->turning[kind].asked = false;
-    drive->turning[kind].watcher = PLAT_NOBODY;
+    turning->report_ns = watch_next_report(turning->drive->watch, 0);
+    gp_begin(turning->gp, turning->kind, plat_clock_now());
+    turning->unscanned = true;
+    turning->asked = false;
+    turning->watcher = PLAT_NOBODY;
 }
 
-static void end(struct drive *drive, enum gp_kind kind, bool by_caller)
+static void end(struct drive_turning *turning, bool by_caller)
 {
     if (by_caller)
-        counter_add_alone(&drive->turning[kind].by_caller, 1);
-    gp_end(drive->gp, kind, plat_clock_now());
-    if (kind == GP_EXPEDITED)
-        drive_expedited_done(drive);
+        counter_add_alone(&turning->by_caller, 1);
+    gp_end(turning->gp, turning->kind, plat_clock_now());
+    if (turning->kind == GP_EXPEDITED)
+        drive_expedited_done(turning->drive);
 }
 
 /* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static enum outcome look(struct drive_turning *turning, const struct drive_turn_options *options)
 {
-    if (drive->turning[kind].asked) {
-        poll_readers(drive, kind, true);
-        tell_tasks(drive, kind);
-        report_if_old(drive, kind);
+    if (turning->asked) {
+        poll_readers(turning, true);
+        tell_tasks(turning);
+        report_if_old(turning);
     } else {
-        watch_and_ask(drive, kind, options);
+        watch_and_ask(turning, options);
     }
 
-    if (options->never_sleeps && spin(drive, kind, POLL_NS, true))
-        return gp_is_clear(drive->gp, kind) ? ENDED : AGAIN;
-    if (gp_is_clear(drive->gp, kind))
+    if (options->never_sleeps && spin(turning, POLL_NS, true))
+        return drive_is_clear(turning) ? ENDED : AGAIN;
+    if (drive_is_clear(turning))
         return ENDED;
 
-    if (drive_boost_is_due(drive, kind))
-        drive_boost(drive, kind);
-    return look_before_sleep(drive, kind) ? ENDED : ASLEEP;
+    if (drive_boost_is_due(turning))
+        drive_boost(turning);
+    return look_before_sleep(turning) ? ENDED : ASLEEP;
 }
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
  * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
-static void ask_for_fence(struct drive *drive, enum gp_kind kind)
+static void ask_for_fence(struct drive_turning *turning)
 {
-    (void)gp_request(drive->gp, kind, seq_ended(gp_seq(drive->gp, kind)));
-    drive_wake(drive, true);
+    (void)gp_request(turning->gp, turning->kind, seq_ended(drive_seq(turning)));
+    drive_wake(turning->drive, true);
 }
 
 /* Begin, or go on with what is under way, whoever began it. */
-static enum outcome go_on(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static enum outcome go_on(struct drive_turning *turning, const struct drive_turn_options *options)
 {
     enum outcome outcome = ENDED;
 
-    if (!gp_is_running(drive->gp, kind))
-        begin(drive, kind);
+    if (!drive_is_running(turning))
+        begin(turning);
 
-    if (!try_to_scan(drive, kind)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
+    if (!try_to_scan(turning)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
         if (options->by_caller)
-            ask_for_fence(drive, kind);
-        tally_raise(&drive->turning[kind].sleeping);
+            ask_for_fence(turning);
+        tally_raise(&turning->sleeping);
         return ASLEEP;
     }
 
-    if (!gp_is_clear(drive->gp, kind))
-        outcome = look(drive, kind, options);
+    if (!drive_is_clear(turning))
+        outcome = look(turning, options);
     if (outcome == ENDED)
-        end(drive, kind, options->by_caller);
+        end(turning, options->by_caller);
     return outcome;
 }
 
 /* Under the crank. */
-static enum outcome step(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+static enum outcome step(struct drive_turning *turning, const struct drive_turn_options *options)
 {
-    enum outcome outcome = go_on(drive, kind, options);
-    invariant("INV-GP2", gp_is_running(drive->gp, kind) == (outcome != ENDED));
+    enum outcome outcome = go_on(turning, options);
+    invariant("INV-GP2", drive_is_running(turning) == (outcome != ENDED));
     return outcome;
 }
 
-bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie)
+bool drive_pass_alone(struct drive_turning *turning, uint64_t cookie)
 {
-    if (!gp_nobody_reads(drive->gp) || !lock_try(gp_crank(drive->gp, kind)))
+    if (!gp_nobody_reads(turning->gp) || !lock_try(drive_crank(turning)))
         return false;
 
-    bool passed = !gp_is_running(drive->gp, kind) && gp_pass_alone(drive->gp, kind);
+    bool passed = !drive_is_running(turning) && gp_pass_alone(turning->gp, turning->kind);
     if (passed) {
-        counter_add_alone(&drive->turning[kind].by_caller, 1);
-        if (kind == GP_EXPEDITED)
-            drive_expedited_done(drive);
+        counter_add_alone(&turning->by_caller, 1);
+        if (turning->kind == GP_EXPEDITED)
+            drive_expedited_done(turning->drive);
     }
 
-    drive_release_crank(drive, kind);
-    return passed && gp_reached(drive->gp, kind, cookie);
+    drive_release_crank(turning);
+    return passed && drive_has_reached(turning, cookie);
 }
 
-bool drive_turn_first(struct drive *drive, enum gp_kind kind)
+bool drive_turn_first(struct drive_turning *turning)
 {
-    bool fresh = !gp_is_running(drive->gp, kind);
+    bool fresh = !drive_is_running(turning);
     if (fresh)
-        begin(drive, kind);
+        begin(turning);
 
-    if (!try_to_scan(drive, kind))
+    if (!try_to_scan(turning))
         return false;
 
     if (!fresh)
-        poll_readers(drive, kind, true);
-    else if (!gp_is_clear(drive->gp, kind))
-        spin(drive, kind, config_now(drive->config)->spin_us * 1000, true);
+        poll_readers(turning, true);
+    else if (!drive_is_clear(turning))
+        spin(turning, config_now(turning->drive->config)->spin_us * 1000, true);
 
-    if (!gp_is_clear(drive->gp, kind))
+    if (!drive_is_clear(turning))
         return false;
-    end(drive, kind, true);
+    end(turning, true);
     return true;
 }
 
-/* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
-void drive_release_crank(struct drive *drive, enum gp_kind kind)
+void drive_take_crank(struct drive_turning *turning)
 {
-    struct drive_turning *turning = &drive->turning[kind];
-    lock_release(gp_crank(drive->gp, kind));
+    drive_take_long(turning->drive, drive_crank(turning));
+}
+
+/* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
+void drive_release_crank(struct drive_turning *turning)
+{
+    struct drive *drive = turning->drive;
+    lock_release(drive_crank(turning));
 
     rtrcu_fetch_add(&turning->event, 1); /* [O10] */
     if (tally_read(&turning->sleeping))
         plat_futex_wake(&turning->event, INT32_MAX);
 
-    if (kind == GP_NORMAL && tally_read(&drive->turn_waiters)) {
+    if (turning->kind == GP_NORMAL && tally_read(&drive->turn_waiters)) {
         rtrcu_fetch_add(&drive->turns, 1);
         plat_futex_wake(&drive->turns, INT32_MAX);
     }
     drive_report_left(drive);
 }
 
-bool drive_step(struct drive *drive, enum gp_kind kind)
+bool drive_step(struct drive_turning *turning)
 {
     bool ended = false;
-    if (!lock_try(gp_crank(drive->gp, kind)))
+    if (!lock_try(drive_crank(turning)))
         return false;
 
-    bool fresh = !gp_is_running(drive->gp, kind) && gp_is_needed(drive->gp, kind);
+    bool fresh = !drive_is_running(turning) && drive_is_needed(turning);
     if (fresh)
-        begin(drive, kind);
+        begin(turning);
 
-    bool scanned = gp_is_running(drive->gp, kind) && try_to_scan(drive, kind);
+    bool scanned = drive_is_running(turning) && try_to_scan(turning);
     if (scanned && !fresh) {
-        poll_readers(drive, kind, true);
-        tell_tasks(drive, kind);
-        report_if_old(drive, kind);
+        poll_readers(turning, true);
+        tell_tasks(turning);
+        report_if_old(turning);
     }
 
-    if (scanned && gp_is_clear(drive->gp, kind)) {
-        end(drive, kind, false);
+    if (scanned && drive_is_clear(turning)) {
+        end(turning, false);
         ended = true;
     }
 
-    drive_release_crank(drive, kind);
+    drive_release_crank(turning);
     return ended;
 }
 
@@ -340,33 +348,33 @@ static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns
 }
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
-static enum outcome step_and_release(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options,
+static enum outcome step_and_release(struct drive_turning *turning, const struct drive_turn_options *options,
                                      bool *watches)
 {
-    enum outcome outcome = step(drive, kind, options);
+    enum outcome outcome = step(turning, options);
     if (outcome == ENDED) {
-        drive_release_crank(drive, kind);
+        drive_release_crank(turning);
         return outcome;
     }
 
-    if (plat_tid_is_nobody(drive->turning[kind].watcher))
-        drive->turning[kind].watcher = lock_thread_id();
-    *watches = plat_tid_is(drive->turning[kind].watcher, lock_thread_id());
+    if (plat_tid_is_nobody(turning->watcher))
+        turning->watcher = lock_thread_id();
+    *watches = plat_tid_is(turning->watcher, lock_thread_id());
 
-    lock_release(gp_crank(drive->gp, kind)); /* nobody is to be woken: this thread and the watcher look again */
-    drive_report_left(drive);
+    lock_release(drive_crank(turning)); /* nobody is to be woken: this thread and the watcher look again */
+    drive_report_left(turning->drive);
     return outcome;
 }
 
 /* False: another has it, and an ordinary thread could not help him by waiting for it. */
-static bool take_for_step(struct drive *drive, enum gp_kind kind)
+static bool take_for_step(struct drive_turning *turning)
 {
-    if (lock_try(gp_crank(drive->gp, kind)))
+    if (lock_try(drive_crank(turning)))
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
 
-    drive_take_crank(drive, kind);
+    drive_take_crank(turning);
     return true;
 }
 
@@ -384,12 +392,12 @@ static bool serve_meanwhile(struct drive *drive, const struct drive_turn_options
 }
 
 /* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
-static void stop_watching(struct drive *drive, enum gp_kind kind)
+static void stop_watching(struct drive_turning *turning)
 {
-    drive_take_crank(drive, kind);
-    if (plat_tid_is(drive->turning[kind].watcher, lock_thread_id()))
-        drive->turning[kind].watcher = PLAT_NOBODY;
-    drive_release_crank(drive, kind);
+    drive_take_crank(turning);
+    if (plat_tid_is(turning->watcher, lock_thread_id()))
+        turning->watcher = PLAT_NOBODY;
+    drive_release_crank(turning);
 }
 
 /* Turn until the grace period of @cookie has passed, together with whoever else waits.
@@ -399,24 +407,23 @@ static void stop_watching(struct drive *drive, enum gp_kind kind)
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
-static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
-                       const struct drive_turn_options *options)
+static void turn_until(struct drive_turning *turning, uint64_t cookie, const struct drive_turn_options *options)
 {
-    struct drive_turning *turning = &drive->turning[kind];
+    struct drive *drive = turning->drive;
     int64_t pause_ns = 0, served_ns = options->serves ? plat_clock_now() : 0;
 
-    while (!gp_reached(drive->gp, kind, cookie)) { /* at most the gp under way and the next */
+    while (!drive_has_reached(turning, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
         if (serve_meanwhile(drive, options, &served_ns))
-            return stop_watching(drive, kind);
+            return stop_watching(turning);
 
         uint32_t event = rtrcu_load_acquire(&turning->event);
-        if (!take_for_step(drive, kind)) {
+        if (!take_for_step(turning)) {
             tally_raise(&turning->sleeping);
-        } else if (gp_reached(drive->gp, kind, cookie)) {
-            drive_release_crank(drive, kind);
+        } else if (drive_has_reached(turning, cookie)) {
+            drive_release_crank(turning);
             return;
-        } else if (step_and_release(drive, kind, options, &watches) != ASLEEP) {
+        } else if (step_and_release(turning, options, &watches) != ASLEEP) {
             continue;
         }
 
@@ -426,27 +433,28 @@ static void turn_until(struct drive *drive, enum gp_kind kind, uint64_t cookie,
     }
 }
 
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options)
+void drive_turn_if_needed(struct drive_turning *turning, const struct drive_turn_options *options)
 {
     uint64_t cookie;
-    if (gp_next_needed(drive->gp, kind, &cookie))
-        turn_until(drive, kind, cookie, options);
+    if (gp_next_needed(turning->gp, turning->kind, &cookie))
+        turn_until(turning, cookie, options);
 }
 
 /* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
  * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
  * have come to be.
  * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
-static void have_it_turned(struct drive *drive, uint64_t cookie)
+static void have_it_turned(struct drive_turning *turning, uint64_t cookie)
 {
+    struct drive *drive = turning->drive;
     int64_t patience_ns = drive_tick_ns(drive);
-    gp_request(drive->gp, GP_NORMAL, cookie);
+    gp_request(turning->gp, GP_NORMAL, cookie);
 
-    while (!gp_reached(drive->gp, GP_NORMAL, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
+    while (!drive_has_reached(turning, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
         drive_wake(drive, true);
         tally_raise(&drive->turn_waiters);
         uint32_t turns = rtrcu_load_acquire(&drive->turns);
-        bool reached = gp_reached(drive->gp, GP_NORMAL, cookie);
+        bool reached = drive_has_reached(turning, cookie);
         drive_sleep(drive, &drive->turns, turns, reached ? 0 : patience_ns);
         (void)tally_lower(&drive->turn_waiters);
 
@@ -454,17 +462,25 @@ static void have_it_turned(struct drive *drive, uint64_t cookie)
     }
 }
 
-void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie)
+void drive_synchronize(struct drive_turning *turning, uint64_t cookie)
 {
     static const struct drive_turn_options caller = {.by_caller = true};
+    const struct drive *drive = turning->drive;
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
 
-    if (kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
-        have_it_turned(drive, cookie);
+    if (turning->kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
+        have_it_turned(turning, cookie);
 
-    if (drive_pass_alone(drive, kind, cookie))
+    if (drive_pass_alone(turning, cookie))
         return;
-    turn_until(drive, kind, cookie, &caller);
+    turn_until(turning, cookie, &caller);
+}
+
+void drive_turning_init(struct drive_turning *turning, struct drive *drive, enum gp_kind kind)
+{
+    turning->drive = drive;
+    turning->gp = drive->gp;
+    turning->kind = kind;
 }
 
 void drive_turning_after_fork_child(struct drive_turning *turning)

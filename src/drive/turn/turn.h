@@ -16,8 +16,11 @@ struct drive_boosting {
     const uint32_t *cpu_at;  /* where its CPU number is to be read, NULL = nobody boosts */
 };
 
-/* Of one kind of grace period: the threads that wait for its end, and turn it meanwhile. */
+/* One kind of grace period: its machine, and the threads that wait for its end and turn it meanwhile. */
 struct drive_turning {
+    struct drive *drive;
+    struct gp *gp;
+    enum gp_kind kind;
     uint32_t event;        /* atomic: futex: counts wake-ups and releases of the crank */
     struct tally sleeping; /* how many sleep on it or are about to */
     struct counter slept, by_caller, unfenced;
@@ -38,10 +41,43 @@ struct drive_numbers {
     uint64_t told;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
 };
 
+/* ---- its machine ---- */
+
+static inline struct lock *drive_crank(struct drive_turning *turning)
+{
+    return gp_crank(turning->gp, turning->kind);
+}
+static inline uint64_t drive_seq(const struct drive_turning *turning)
+{
+    return gp_seq(turning->gp, turning->kind);
+}
+static inline bool drive_has_reached(const struct drive_turning *turning, uint64_t cookie)
+{
+    return gp_reached(turning->gp, turning->kind, cookie);
+}
+static inline bool drive_is_needed(const struct drive_turning *turning)
+{
+    return gp_is_needed(turning->gp, turning->kind);
+}
+static inline bool drive_is_running(const struct drive_turning *turning)
+{
+    return gp_is_running(turning->gp, turning->kind);
+}
+static inline bool drive_is_clear(const struct drive_turning *turning)
+{
+    return gp_is_clear(turning->gp, turning->kind);
+}
+static inline int64_t drive_began_ns(const struct drive_turning *turning)
+{
+    return gp_began_ns(turning->gp, turning->kind);
+}
+
 /* ---- one grace period: turn.c ---- */
 
+void drive_turning_init(struct drive_turning *turning, struct drive *drive, enum gp_kind kind);
+
 /* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
-void drive_synchronize(struct drive *drive, enum gp_kind kind, uint64_t cookie);
+void drive_synchronize(struct drive_turning *turning, uint64_t cookie);
 /* How the calling thread waits for readers while it turns. */
 struct drive_turn_options {
     bool never_spins;  /* looks once a tick */
@@ -51,16 +87,18 @@ struct drive_turn_options {
     bool for_barrier;  /* the one that serves is rcu_barrier(), and turns no longer than it waits */
 };
 /* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
-bool drive_pass_alone(struct drive *drive, enum gp_kind kind, uint64_t cookie);
+bool drive_pass_alone(struct drive_turning *turning, uint64_t cookie);
 /* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
-bool drive_turn_first(struct drive *drive, enum gp_kind kind);
+bool drive_turn_first(struct drive_turning *turning);
 /* See what is needed to its end, at most one grace period that is not under way yet. */
-void drive_turn_if_needed(struct drive *drive, enum gp_kind kind, const struct drive_turn_options *options);
+void drive_turn_if_needed(struct drive_turning *turning, const struct drive_turn_options *options);
+/* Take the crank, whose holder is boosted.  Away meanwhile. */
+void drive_take_crank(struct drive_turning *turning);
 /* By the holder of a crank that does not go on with the grace period: others may sleep until the crank is free. */
-void drive_release_crank(struct drive *drive, enum gp_kind kind);
+void drive_release_crank(struct drive_turning *turning);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
  * True if one ended. */
-bool drive_step(struct drive *drive, enum gp_kind kind);
+bool drive_step(struct drive_turning *turning);
 
 /* In a fork's child nobody waits, and what was under way begins again. */
 void drive_turning_after_fork_child(struct drive_turning *turning);
@@ -98,11 +136,11 @@ int drive_expedited_priority(struct drive *drive);
 /* ---- boosting: boost.c ---- */
 
 /* Should readers of this grace period be boosted by now? */
-bool drive_boost_is_due(struct drive *drive, enum gp_kind kind);
+bool drive_boost_is_due(struct drive_turning *turning);
 /* Have the boost worker boost the readers in the way that stand still, for about a tick.  Does not wait. */
-void drive_boost(struct drive *drive, enum gp_kind kind);
+void drive_boost(struct drive_turning *turning);
 /* The calling thread, if it is a real-time thread no lower than the worker, boosts them to its own priority, each for a
  * slice at most.  False: it may not, another boosts, or a slice ran out: the worker is needed. */
-bool drive_boost_here(struct drive *drive, enum gp_kind kind);
+bool drive_boost_here(struct drive_turning *turning);
 
 #endif

@@ -29,7 +29,7 @@ class Boost : public BoostWorld
             trapped = test::trap(SYS_membarrier, nullptr, answer);
             EXPECT_TRUE(!trapped || test::eventually([&] {
                 fences_answered = 0;
-                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                (void)drive_boost_here(expedited_);
                 return fences_answered > 0;
             }));
         }).join();
@@ -119,7 +119,7 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     uint64_t before = boosts();
     uint32_t woken = drive_thread_event(&booster_->thread);
     for (int i = 0; i < 20; i++)
-        drive_boost(drive_, GP_NORMAL);
+        drive_boost(normal_);
     EXPECT_EQ(drive_thread_event(&booster_->thread), woken) << "there is nothing left for it to do";
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     EXPECT_EQ(boosts(), before);
@@ -167,7 +167,7 @@ TEST_F(Boost, NotOfWhoIsGone)
     finish_last_sleeper();
     begin(GP_NORMAL);
     for (int i = 0; i < 20; i++) {
-        drive_boost(drive_, GP_NORMAL);
+        drive_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_EQ(boosts(), 0u);
@@ -197,7 +197,7 @@ TEST_F(Boost, DoesNotRestWhereNoSliceRanOut)
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     bool trapped = start_booster_without_sleeps(note_sleep);
     for (int i = 0; trapped && i < 2; i++) { /* the first is through when the second has been taken */
-        drive_boost(drive_, GP_NORMAL);
+        drive_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_TRUE(!trapped || room_sleeps >= 10);
@@ -269,7 +269,7 @@ TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
     drive_->share_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
     boost_until(GP_NORMAL, [&] { return boosts() > 0; });
     for (int i = 0; i < 2; i++) { /* whatever the booster was asked for before, it has done */
-        drive_boost(drive_, GP_NORMAL);
+        drive_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_EQ(rtrcu_load_acquire(&drive_slot(expedited)->boosted_gp), 0u);
@@ -342,7 +342,7 @@ class BoostByCaller : public Boost
         std::thread([&] {
             ASSERT_EQ(plat_sched_set(priority, 0), 0);
             EXPECT_TRUE(test::eventually([&] {
-                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                (void)drive_boost_here(expedited_);
                 return boosts() > 0;
             }));
         }).join();
@@ -380,7 +380,7 @@ TEST_F(BoostByCaller, DoesNotChooseWhoHasRun)
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         trapped = test::trap(SYS_clock_gettime, reinterpret_cast<const void *>(clock), has_run);
-        EXPECT_TRUE(!trapped || test::eventually([&] { return drive_boost_here(drive_, GP_EXPEDITED); }));
+        EXPECT_TRUE(!trapped || test::eventually([&] { return drive_boost_here(expedited_); }));
     }).join();
     EXPECT_EQ(drive_slot(runs)->boosted_gp, 0u);
     EXPECT_EQ(boosts(), 0u);
@@ -394,13 +394,13 @@ TEST_F(BoostByCaller, DoesNotWhereItMayNot)
 {
     reader_record *record = sleeper();
     begin(GP_EXPEDITED);
-    EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED)) << "an ordinary thread";
+    EXPECT_FALSE(drive_boost_here(expedited_)) << "an ordinary thread";
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio - 1, 0), 0);
-        EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED)) << "one below the worker";
+        EXPECT_FALSE(drive_boost_here(expedited_)) << "one below the worker";
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         config_.boost = 0;
-        EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED)) << "where nobody is boosted";
+        EXPECT_FALSE(drive_boost_here(expedited_)) << "where nobody is boosted";
     }).join();
     EXPECT_EQ(drive_slot(record)->boosted_gp, 0u);
     end(GP_EXPEDITED, {record});
@@ -417,7 +417,7 @@ TEST_F(BoostByCaller, LeavesItToWhoBoosts)
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         for (int i = 0; i < 3; i++)
-            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            (void)drive_boost_here(expedited_);
     }).join();
     EXPECT_TRUE(plat_tid_is(drive_->boosting.booster, other));
     EXPECT_EQ(boosts(), 0u);
@@ -436,12 +436,12 @@ TEST_F(BoostByCaller, NeedsANudgerAboveIt)
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         for (int i = 0; i < 3; i++)
-            EXPECT_FALSE(drive_boost_here(drive_, GP_EXPEDITED));
+            EXPECT_FALSE(drive_boost_here(expedited_));
         EXPECT_EQ(boosts(), 0u);
         EXPECT_TRUE(plat_tid_is_nobody(drive_->boosting.booster));
         nudger_->priority = config_.kthread_prio + 1;
         EXPECT_TRUE(test::eventually([&] {
-            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            (void)drive_boost_here(expedited_);
             return boosts() > 0;
         }));
     }).join();
@@ -503,17 +503,17 @@ TEST_F(Boost, IsDueAtOnceBehindADelayOrInAFlood)
 {
     int64_t now = plat_clock_now();
     config_.boost_delay_us = 3600000000;
-    EXPECT_TRUE(drive_boost_is_due(drive_, GP_EXPEDITED));
+    EXPECT_TRUE(drive_boost_is_due(expedited_));
     world_.gp()->machine[GP_NORMAL].began_ns = now;
-    EXPECT_FALSE(drive_boost_is_due(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_boost_is_due(normal_));
     world_.gp()->machine[GP_NORMAL].began_ns = now - 3600 * INT64_C(1000000000);
-    EXPECT_TRUE(drive_boost_is_due(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_boost_is_due(normal_));
     world_.gp()->machine[GP_NORMAL].began_ns = now;
     drive_->flooded_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
-    EXPECT_TRUE(drive_boost_is_due(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_boost_is_due(normal_));
     config_.boost = 0;
-    EXPECT_FALSE(drive_boost_is_due(drive_, GP_NORMAL));
-    EXPECT_FALSE(drive_boost_is_due(drive_, GP_EXPEDITED));
+    EXPECT_FALSE(drive_boost_is_due(normal_));
+    EXPECT_FALSE(drive_boost_is_due(expedited_));
 }
 
 } // namespace

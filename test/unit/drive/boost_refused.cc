@@ -39,7 +39,7 @@ TEST_F(BoostRefused, ByTheKernelIsCounted)
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         trapped = test::trap(SYS_futex, reader_boost_word(record), refuse_and_count);
         EXPECT_TRUE(!trapped || test::eventually([&] {
-            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            (void)drive_boost_here(expedited_);
             return locks_refused >= 3;
         }));
     }).join();
@@ -59,7 +59,7 @@ TEST_F(BoostRefused, WithANudgerNoHigherThanTheBooster)
     start_refused_nudger(still);
     begin(GP_NORMAL);
     for (int i = 0; i < 2; i++) { /* the first is through when the second has been taken */
-        drive_boost(drive_, GP_NORMAL);
+        drive_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_EQ(drive_worker_priority(booster_), config_.kthread_prio);
@@ -81,12 +81,12 @@ TEST_F(BoostRefused, WhereAnotherBoostsTheReader)
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         for (int i = 0; i < 3; i++)
-            EXPECT_TRUE(drive_boost_here(drive_, GP_EXPEDITED)) << "no slice has run out";
+            EXPECT_TRUE(drive_boost_here(expedited_)) << "no slice has run out";
         EXPECT_EQ(rtrcu_load_acquire(booster), other);
         EXPECT_EQ(boosts(), 0u);
         rtrcu_store_release(booster, 0);
         EXPECT_TRUE(test::eventually([&] {
-            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            (void)drive_boost_here(expedited_);
             return boosts() > 0;
         }));
     }).join();
@@ -107,7 +107,7 @@ TEST_F(BoostRefused, OfAReaderThatHasLeft)
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         for (int i = 0; i < 3; i++)
-            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            (void)drive_boost_here(expedited_);
         EXPECT_EQ(rtrcu_load_acquire(booster), other);
     }).join();
     EXPECT_EQ(boosts(), 0u);

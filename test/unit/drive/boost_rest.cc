@@ -64,7 +64,7 @@ TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
             ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
             uint64_t before = boosts();
             EXPECT_TRUE(test::eventually([&] {
-                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                (void)drive_boost_here(expedited_);
                 return boosts() > before;
             }));
         }).join();
@@ -105,7 +105,7 @@ TEST_F(BoostRest, TheNudgerStaysAboveACallerWhoBoosts)
         ASSERT_EQ(plat_sched_set(high, 0), 0);
         trapped = test::trap(SYS_futex, reader_boost_word(record), let_the_nudger_settle);
         EXPECT_TRUE(!trapped || test::eventually([&] {
-            (void)drive_boost_here(drive_, GP_EXPEDITED);
+            (void)drive_boost_here(expedited_);
             return boosts() > 0;
         }));
     }).join();
@@ -128,7 +128,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         for (reader_record *record : {one, two}) {
             EXPECT_TRUE(test::eventually([&] {
-                (void)drive_boost_here(drive_, GP_EXPEDITED);
+                (void)drive_boost_here(expedited_);
                 return rtrcu_load_acquire(&drive_slot(record)->boosted_ns) >= drive_->share_ns;
             }));
             EXPECT_EQ(drive_thread_event(&nudger_->thread), 2u);

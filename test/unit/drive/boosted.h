@@ -81,7 +81,7 @@ class BoostWorld : public DriveWorld
     template <typename Condition> void boost_until(gp_kind kind, Condition enough)
     {
         EXPECT_TRUE(test::eventually([&] {
-            drive_boost(drive_, kind);
+            drive_boost(drive_turning_of(drive_, kind));
             return enough();
         }));
     }

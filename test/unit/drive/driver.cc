@@ -252,12 +252,12 @@ TEST(Boosting, AsksAgainForItsNudger)
     test::Crank crank(drive->gp, GP_NORMAL);
     ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     EXPECT_TRUE(test::eventually([&] {
-        drive_boost(drive, GP_NORMAL);
+        drive_boost(drive_turning_of(drive, GP_NORMAL));
         return (rtrcu_load_acquire(&nudger->state) & DRIVE_ASKED) != 0;
     }));
     (void)drive_thread_let(nudger);
     EXPECT_TRUE(test::eventually([&] {
-        drive_boost(drive, GP_NORMAL);
+        drive_boost(drive_turning_of(drive, GP_NORMAL));
         return drive_thread_runs(nudger);
     }));
     reader.run([] { rcu_read_unlock(); });
@@ -300,14 +300,14 @@ void change_fences_beside(gp_kind kind)
     test::Worker holder, changer;
     std::atomic<pid_t> id = 0;
     std::atomic<bool> configured = false;
-    holder.run([&] { drive_take_crank(&rtrcu_domain.drive, kind); });
+    holder.run([&] { drive_take_crank(drive_turning_of(&rtrcu_domain.drive, kind)); });
     changer.start([&] {
         id = pid_t(lock_thread_number());
         configured = rtrcu_configure(&config) == 0;
     });
     bool waits = test::eventually([&] { return id && (changer.is_done() || test::is_asleep(id)); });
     bool stays = !changer.is_done() && reader_fences_are_full(&rtrcu_domain.registry);
-    holder.run([&] { drive_release_crank(&rtrcu_domain.drive, kind); });
+    holder.run([&] { drive_release_crank(drive_turning_of(&rtrcu_domain.drive, kind)); });
     changer.wait();
     exit(full && waits && stays && configured ? 0 : 1);
 }
@@ -391,7 +391,7 @@ TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turning[kind].watcher = {77};
         (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
-        EXPECT_TRUE(drive_step(drive_, gp_kind(kind))) << "nobody reads";
+        EXPECT_TRUE(drive_step(drive_turning_of(drive_, gp_kind(kind)))) << "nobody reads";
         EXPECT_EQ(drive_->turning[kind].watcher.number, 0u);
     }
 }

@@ -82,7 +82,7 @@ TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
     waiter.start([&] { drive_expedited_wait(drive_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
     EXPECT_FALSE(waiter.is_done());
-    EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    EXPECT_TRUE(drive_step(expedited_));
     waiter.wait();
     EXPECT_TRUE(reached(cookie));
     for (const tally &waiters : drive_->numbers.waiters)
@@ -100,7 +100,7 @@ TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
         waiter.start([&] { drive_expedited_wait(drive_, cookie); });
         EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); }));
     }
-    EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    EXPECT_TRUE(drive_step(expedited_));
     for (test::Worker &waiter : waiters)
         EXPECT_TRUE(test::eventually([&] { return waiter.is_done(); }));
     for (uint32_t &ended : drive_->numbers.ended)
@@ -246,7 +246,7 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
         EXPECT_FALSE(reached(cookie + SEQ_STEP));
         EXPECT_EQ(drive_->numbers.told, cookie + SEQ_STEP);
         EXPECT_EQ(worker->thread.event, event + 1);
-        EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+        EXPECT_TRUE(drive_step(expedited_));
     }
 }
 
@@ -294,11 +294,11 @@ TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
     config_.kthread_prio = 2;
     (void)world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    holder.run([&] { drive_take_crank(drive_, GP_EXPEDITED); });
+    holder.run([&] { drive_take_crank(expedited_); });
     caller.start([&] { drive_synchronize_expedited(drive_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->numbers.told) == cookie; }));
     EXPECT_TRUE(drive_worker_priority(worker) == 2 || counter_read(&drive_->rt_refused) == 1);
-    holder.run([&] { drive_release_crank(drive_, GP_EXPEDITED); });
+    holder.run([&] { drive_release_crank(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
 }
@@ -381,13 +381,13 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
     (void)world_.craft(0);
     test::Worker holder, caller;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    holder.run([&] { drive_take_crank(drive_, GP_EXPEDITED); });
+    holder.run([&] { drive_take_crank(expedited_); });
     caller.start([&] {
         EXPECT_EQ(plat_sched_set(4, 0), 0);
         drive_synchronize_expedited(drive_, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return drive_expedited_priority(drive_) == 4; }));
-    holder.run([&] { drive_release_crank(drive_, GP_EXPEDITED); });
+    holder.run([&] { drive_release_crank(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
     EXPECT_EQ(drive_expedited_priority(drive_), 2);
@@ -421,14 +421,14 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
     still.run([&] { worker->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
     worker->priority = 2;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    holder.run([&] { drive_take_crank(drive_, GP_EXPEDITED); });
+    holder.run([&] { drive_take_crank(expedited_); });
     caller.start([&] {
         EXPECT_EQ(plat_sched_set(4, 0), 0);
         drive_synchronize_expedited(drive_, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->numbers.told) == cookie; }));
     EXPECT_EQ(rtrcu_load_acquire(&worker->priority), 4);
-    holder.run([&] { drive_release_crank(drive_, GP_EXPEDITED); });
+    holder.run([&] { drive_release_crank(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
 }

@@ -58,7 +58,7 @@ TEST_F(SchedDriver, AReportIsWrittenAfterTheCrankIsReleased)
     drive_report(drive_);
     EXPECT_EQ(errors.text(), "");
     lock_acquire(gp_crank(world_.gp(), GP_NORMAL));
-    drive_release_crank(drive_, GP_NORMAL);
+    drive_release_crank(normal_);
     EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
 }
 

@@ -57,7 +57,7 @@ TEST_F(Step, NotesWhatTheNextOneNeeds)
     turning.report_ns = 7;
     reader_record *record = world_.craft(1);
     ask();
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_FALSE(turning.unscanned);
     EXPECT_FALSE(turning.asked) << "a step that waits for nobody asks at the next look";
     EXPECT_TRUE(turning.fenced);
@@ -65,11 +65,11 @@ TEST_F(Step, NotesWhatTheNextOneNeeds)
     EXPECT_EQ(turning.report_ns, INT64_C(5000000000));
     uint32_t event = turning.event;
     test::World::set_inside(record, 0);
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     EXPECT_EQ(turning.event, event + 1) << "the crank was released";
     world_.withdraw(record);
     ask();
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     EXPECT_FALSE(turning.fenced) << "nobody needs it";
     EXPECT_EQ(turning.unfenced.count, 1u);
 }
@@ -84,23 +84,23 @@ TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
         *said = 0;
         ask(kind);
         for (int i = 0; i < 3; i++)
-            EXPECT_FALSE(drive_step(drive_, kind));
+            EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
         EXPECT_FALSE(gathered(kind));
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 1u);
         EXPECT_EQ(drive_->turning[kind].report_ns, 3 * HOUR_NS);
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
         EXPECT_FALSE(gathered(kind));
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(drive_step(drive_, kind));
+        EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 2u);
         make_older(90 * HOUR_NS, kind);
         test::World::set_inside(record, 0);
-        EXPECT_TRUE(drive_step(drive_, kind));
+        EXPECT_TRUE(drive_step(drive_turning_of(drive_, kind)));
         EXPECT_FALSE(gathered(kind)) << "it has ended";
         EXPECT_EQ(*said, 2u);
         world_.withdraw(record);
@@ -124,26 +124,26 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         if (!refused)
             return;
         ask();
-        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(drive_step(normal_));
         EXPECT_TRUE(is_running());
         EXPECT_TRUE(drive_->turning[GP_NORMAL].unscanned);
-        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(drive_step(normal_));
         EXPECT_FALSE(gathered());
         make_older(HOUR_NS);
-        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(drive_step(normal_));
         EXPECT_TRUE(gathered());
         EXPECT_EQ(drive_->watch->waiting[GP_NORMAL].fence_error, -EPERM);
         EXPECT_EQ(drive_->turning[GP_NORMAL].report_ns, 3 * HOUR_NS);
-        EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+        EXPECT_FALSE(drive_step(normal_));
         EXPECT_FALSE(gathered());
         EXPECT_EQ(*said, 1u);
         EXPECT_TRUE(drive_->turning[GP_NORMAL].unscanned);
-        drive_take_crank(drive_, GP_NORMAL);
-        EXPECT_FALSE(drive_turn_first(drive_, GP_NORMAL));
-        drive_release_crank(drive_, GP_NORMAL);
+        drive_take_crank(normal_);
+        EXPECT_FALSE(drive_turn_first(normal_));
+        drive_release_crank(normal_);
         EXPECT_TRUE(is_running());
         rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
-        EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+        EXPECT_TRUE(drive_step(normal_));
         EXPECT_FALSE(drive_->turning[GP_NORMAL].unscanned);
     }).join();
     if (!refused)
@@ -189,14 +189,14 @@ TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
 {
     begin_beside_a_reader();
     while (drive_->turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
-        drive_turn_if_needed(drive_, GP_NORMAL, &for_barrier);
+        drive_turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
     EXPECT_TRUE(plat_tid_is_nobody(drive_->turning[GP_NORMAL].watcher));
     EXPECT_EQ(tally_read(&drive_->turning[GP_NORMAL].sleeping), 0u);
     EXPECT_EQ(drive_->turning[GP_NORMAL].slept.count, 1u);
     EXPECT_TRUE(drive_->turning[GP_NORMAL].asked);
     drive_->turning[GP_NORMAL].watcher = {77};
-    drive_turn_if_needed(drive_, GP_NORMAL, &for_barrier);
+    drive_turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
     EXPECT_EQ(drive_->turning[GP_NORMAL].watcher.number, 77u) << "another's";
 }
@@ -208,7 +208,7 @@ TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
     drive_turning &turning = drive_->turning[GP_NORMAL];
     while (turning.slept.count == 0) { /* a tick may pass before its first step */
         uint32_t event = turning.event;
-        drive_turn_if_needed(drive_, GP_NORMAL, &for_barrier);
+        drive_turn_if_needed(normal_, &for_barrier);
         EXPECT_EQ(turning.event, event + 1);
     }
 }
@@ -232,7 +232,7 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
         ask();
         uint64_t slept = drive_->turning[GP_NORMAL].slept.count;
         test::Worker turner;
-        turner.start([&] { drive_turn_if_needed(drive_, GP_NORMAL, options); });
+        turner.start([&] { drive_turn_if_needed(normal_, options); });
         EXPECT_TRUE(test::eventually([&] {
             return options == &serves ? rtrcu_load_acquire(&drive_slot(owner)->listed) == 1
                                       : rtrcu_load_acquire(&drive_->turning[GP_NORMAL].slept.count) > slept;
@@ -254,7 +254,7 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
     const auto turns = [&](gp_kind kind) {
         rtrcu_self.sched = weak;
         uint64_t before = drive_->turning[kind].by_caller.count;
-        drive_synchronize(drive_, kind, gp_snap(world_.gp(), kind));
+        drive_synchronize(drive_turning_of(drive_, kind), gp_snap(world_.gp(), kind));
         rtrcu_self.sched = 0;
         EXPECT_EQ(drive_->wakeups.count, 0u);
         return drive_->turning[kind].by_caller.count == before + 1;
@@ -278,19 +278,19 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
     uint32_t *told = still(DRIVE_WORKER_TELL);
     drive_turning &turning = drive_->turning[GP_NORMAL];
     ask();
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_told + 3;
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 0u) << "there is no handler";
     drive_set_blocking_handler(drive_, [] {});
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(turning.tasks_told, world_.gp()->machine[GP_NORMAL].tasks_came);
     EXPECT_EQ(drive_->worker[DRIVE_WORKER_TELL].wanted, 1u);
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 1u) << "it was told";
     test::World::set_inside(record, 0);
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
 }
 
 /* The thread that is to tell cannot be made yet: the next step tries again. */
@@ -302,17 +302,17 @@ TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
     config_.tick_us = 60000000;
     drive_->refused_ns = plat_clock_now(); /* as is believed for a tick */
     ask();
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     uint32_t before = turning.tasks_told;
     world_.gp()->machine[GP_NORMAL].tasks_came = before + 3;
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(turning.tasks_told, before);
     uint32_t *told = still(DRIVE_WORKER_TELL);
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(turning.tasks_told, before + 3);
     test::World::set_inside(record, 0);
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
 }
 
 uint32_t *tasks_came;
@@ -333,21 +333,21 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
     uint32_t *told = still(DRIVE_WORKER_TELL);
     drive_set_blocking_handler(drive_, [] {});
     ask();
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
     uint32_t first = drive_->turning[GP_NORMAL].tasks_told + 1;
     *tasks_came = first;
     bool trapped = true;
     std::thread([&] {
         trapped = test::trap(SYS_futex, told, have_a_task_come);
-        EXPECT_TRUE(!trapped || !drive_step(drive_, GP_NORMAL));
+        EXPECT_TRUE(!trapped || !drive_step(normal_));
     }).join();
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(*tasks_came, first + 1);
     EXPECT_EQ(drive_->turning[GP_NORMAL].tasks_told, first);
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 2u);
 }
 

@@ -27,9 +27,9 @@ class Turn : public DriveWorld
     }
     bool turn_first(gp_kind kind)
     {
-        drive_take_crank(drive_, kind);
-        bool ended = drive_turn_first(drive_, kind);
-        drive_release_crank(drive_, kind);
+        drive_take_crank(drive_turning_of(drive_, kind));
+        bool ended = drive_turn_first(drive_turning_of(drive_, kind));
+        drive_release_crank(drive_turning_of(drive_, kind));
         return ended;
     }
 };
@@ -37,7 +37,7 @@ class Turn : public DriveWorld
 TEST_F(Turn, AStepOfNothingIsNone)
 {
     uint64_t before = seq();
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(seq(), before);
 }
 
@@ -46,10 +46,10 @@ TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
     (void)world_.craft(0);
     ask();
     uint64_t before = seq();
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     EXPECT_EQ(seq(), before + SEQ_STEP);
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
 }
 
 TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
@@ -57,13 +57,13 @@ TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
     reader_record *record = world_.craft(1);
     ask();
     uint64_t before = seq();
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_NORMAL));
     uint32_t word = rtrcu_load_relaxed(&record->self->word);
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
+    EXPECT_FALSE(drive_step(normal_));
     EXPECT_NE(rtrcu_load_relaxed(&record->self->word), word);
     test::World::set_inside(record, 0);
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     EXPECT_EQ(seq(), before + SEQ_STEP);
 }
 
@@ -71,14 +71,14 @@ TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
 TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
 {
     ask();
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     EXPECT_EQ(drive_->turns, 0u);
     tally_raise(&drive_->turn_waiters);
     ask(GP_EXPEDITED);
-    EXPECT_TRUE(drive_step(drive_, GP_EXPEDITED));
+    EXPECT_TRUE(drive_step(expedited_));
     EXPECT_EQ(drive_->turns, 0u) << "nobody waits for that kind so";
     ask();
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     EXPECT_EQ(drive_->turns, 1u);
 }
 
@@ -86,10 +86,10 @@ TEST_F(Turn, AStepWaitsForNobody)
 {
     ask();
     test::Worker holder;
-    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
-    EXPECT_FALSE(drive_step(drive_, GP_NORMAL));
-    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    holder.run([&] { drive_take_crank(normal_); });
+    EXPECT_FALSE(drive_step(normal_));
+    holder.run([&] { drive_release_crank(normal_); });
+    EXPECT_TRUE(drive_step(normal_));
 }
 
 /* The last reader's report is waited for a moment; then the rest is somebody else's. */
@@ -145,11 +145,11 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker holder, caller;
-    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
-    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    holder.run([&] { drive_take_crank(normal_); });
+    caller.start([&] { drive_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1; }));
     EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    holder.run([&] { drive_release_crank(normal_); });
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 0u);
@@ -169,12 +169,12 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
     int64_t began = plat_clock_now();
     caller.start([&] {
         rtrcu_self.sched = weak;
-        drive_synchronize(drive_, GP_NORMAL, cookie);
+        drive_synchronize(normal_, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return plat_clock_now() - began >= waits * tick_ns; }));
     EXPECT_LT(counter_read(&drive_->wakeups), uint64_t(waits / 2));
     EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->wakeups) >= 3; }));
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     (void)drive_thread_let(&drive_->thread);
@@ -227,10 +227,10 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
         GTEST_SKIP() << "no call can be trapped here";
     caller.start([&] {
         rtrcu_self.sched = weak;
-        drive_synchronize(drive_, GP_NORMAL, cookie);
+        drive_synchronize(normal_, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     steps.reach(2);
     caller.wait();
     expect_rests_that_grow(config_.tick_us * 1000);
@@ -253,10 +253,10 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turning[GP_NORMAL].event, rest_and_note); });
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
-    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
-    helper.start([&] { drive_turn_if_needed(drive_, GP_NORMAL, &options); });
+    holder.run([&] { drive_take_crank(normal_); });
+    helper.start([&] { drive_turn_if_needed(normal_, &options); });
     EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
-    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    holder.run([&] { drive_release_crank(normal_); });
     steps.reach(2);
     helper.wait();
     expect_rests_that_grow(config_.tick_us * 1000);
@@ -267,7 +267,7 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
 {
     test::Worker holder, waiter;
     pid_t id = 0;
-    holder.run([&] { drive_take_crank(drive_, GP_NORMAL); });
+    holder.run([&] { drive_take_crank(normal_); });
     waiter.run([&] {
         rcu_read_lock();
         rcu_read_unlock();
@@ -275,12 +275,12 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     });
     bool away = true;
     waiter.start([&] {
-        drive_take_crank(drive_, GP_NORMAL);
+        drive_take_crank(normal_);
         away = reader_self_is(READER_STATE_AWAY) || rtrcu_load_acquire(&reader_self()->fence_ack) == READER_FENCES_ANY;
-        drive_release_crank(drive_, GP_NORMAL);
+        drive_release_crank(normal_);
     });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
-    holder.run([&] { drive_release_crank(drive_, GP_NORMAL); });
+    holder.run([&] { drive_release_crank(normal_); });
     waiter.wait();
     EXPECT_FALSE(away);
 }
@@ -305,7 +305,7 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     });
     if (!refused)
         GTEST_SKIP() << "no sandbox is to be had here";
-    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    caller.start([&] { drive_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == id; }));
     EXPECT_EQ(tally_acquire(sleeping), 1u);
     rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
@@ -324,11 +324,11 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     test::Worker first, second;
     uint32_t id = 0;
     first.run([&] { id = lock_thread_number(); });
-    first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    first.start([&] { drive_synchronize(normal_, cookie); });
     uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher.number;
     tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
-    second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    second.start([&] { drive_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 2; }));
     EXPECT_EQ(peek(watcher), id);
     test::World::set_inside(record, 0);
@@ -349,9 +349,9 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     uint32_t one = 0, other = 0;
     first.run([&] { one = lock_thread_number(); });
     second.run([&] { other = lock_thread_number(); });
-    first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    first.start([&] { drive_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
-    second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    second.start([&] { drive_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
     EXPECT_LT(test::sleeps_of(pid_t(other)) - before_other, ticks / 2);
@@ -376,9 +376,9 @@ TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
         other = lock_thread_number();
         EXPECT_EQ(plat_sched_set(1, 0), 0);
     });
-    first.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    first.start([&] { drive_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
-    second.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    second.start([&] { drive_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
     EXPECT_GE(test::sleeps_of(pid_t(other)) - before_other, ticks / 2);
@@ -398,14 +398,14 @@ TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
     test::Worker holder, caller;
     pid_t id = 0;
     caller.run([&] { id = pid_t(lock_thread_number()); });
-    caller.start([&] { drive_synchronize(drive_, GP_NORMAL, cookie); });
+    caller.start([&] { drive_synchronize(normal_, cookie); });
     tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
     holder.run([&] {
-        drive_take_crank(drive_, GP_NORMAL);
+        drive_take_crank(normal_);
         test::World::set_inside(record, 0);
         world_.gp()->machine[GP_NORMAL].began_ns -= INT64_C(7200000000000);
-        drive_release_crank(drive_, GP_NORMAL);
+        drive_release_crank(normal_);
     });
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
@@ -418,10 +418,10 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
 {
     const drive_turn_options options = {};
     uint64_t before = seq();
-    drive_turn_if_needed(drive_, GP_NORMAL, &options);
+    drive_turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before);
     ask();
-    drive_turn_if_needed(drive_, GP_NORMAL, &options);
+    drive_turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before + SEQ_STEP);
     EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
 }
@@ -433,7 +433,7 @@ TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
     reader_record *record = world_.craft(0);
     for (int turn = 0; turn < 3; turn++) {
         ask();
-        EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+        EXPECT_TRUE(drive_step(normal_));
     }
     if (reader_fences_are_full(world_.registry()))
         GTEST_SKIP() << "membarrier() is refused here";
@@ -453,7 +453,7 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
     caller.run([&] { id = pid_t(lock_thread_number()); });
     caller.start([&] {
         rtrcu_self.sched = weak;
-        drive_synchronize(drive_, GP_NORMAL, cookie);
+        drive_synchronize(normal_, cookie);
     });
     for (uint64_t sleep = 1; sleep <= 10 && !HasFailure(); sleep++) {
         EXPECT_TRUE(test::eventually([&] {
@@ -465,7 +465,7 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
         rtrcu_fetch_add(&drive_->turns, 1);
         plat_futex_wake(&drive_->turns, INT32_MAX);
     }
-    EXPECT_TRUE(drive_step(drive_, GP_NORMAL));
+    EXPECT_TRUE(drive_step(normal_));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(&drive_->turn_waiters), 0u);
@@ -481,7 +481,7 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
     };
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
-        EXPECT_TRUE(drive_pass_alone(drive_, kind, gp_snap(world_.gp(), kind)));
+        EXPECT_TRUE(drive_pass_alone(drive_turning_of(drive_, kind), gp_snap(world_.gp(), kind)));
         EXPECT_EQ(drive_->turning[kind].by_caller.count, 1u);
         EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
     }
@@ -491,9 +491,9 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
 TEST_F(Turn, APassAloneIsOneGracePeriod)
 {
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL) + SEQ_STEP;
-    EXPECT_FALSE(drive_pass_alone(drive_, GP_NORMAL, cookie));
+    EXPECT_FALSE(drive_pass_alone(normal_, cookie));
     EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_TRUE(drive_pass_alone(drive_, GP_NORMAL, cookie));
+    EXPECT_TRUE(drive_pass_alone(normal_, cookie));
 }
 
 /* Nobody reads, but the grace period under way has waited for somebody who has left: that is to be ended first. */
@@ -501,11 +501,11 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
 {
     reader_record *record = world_.craft(1);
     ask(GP_EXPEDITED);
-    EXPECT_FALSE(drive_step(drive_, GP_EXPEDITED));
+    EXPECT_FALSE(drive_step(expedited_));
     test::World::set_inside(record, 0);
     world_.withdraw(record);
     ASSERT_TRUE(gp_nobody_reads(world_.gp()));
-    EXPECT_FALSE(drive_pass_alone(drive_, GP_EXPEDITED, gp_snap(world_.gp(), GP_EXPEDITED)));
+    EXPECT_FALSE(drive_pass_alone(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u);
     for (uint32_t ended : drive_->numbers.ended)
@@ -526,7 +526,7 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     test::Worker turner;
     uint32_t id = 0;
     turner.run([&] { id = lock_thread_number(); });
-    turner.start([&] { drive_turn_if_needed(drive_, GP_NORMAL, &options); });
+    turner.start([&] { drive_turn_if_needed(normal_, &options); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == id; }))
         << "it has taken a step at least";
     test::World::set_inside(record, 0);

@@ -35,6 +35,8 @@ class DriveWorld : public testing::Test
     rtrcu_config (&others_)[2] = apart_->others; /* that a test may put into force */
     callback *cb_ = apart_->callbacks.get();
     struct drive *drive_ = apart_->drive.get();
+    drive_turning *normal_ = drive_turning_of(drive_, GP_NORMAL);
+    drive_turning *expedited_ = drive_turning_of(drive_, GP_EXPEDITED);
 
     ~DriveWorld() override
     {
