@@ -49,8 +49,8 @@ void queue(void *memory)
 // The driver's thread would do the same; here it is whichever CPU is told to.
 void serve()
 {
-    static const struct drive_turn_options options = {};
-    (void)drive_pass(&rtrcu_domain.drive, &options);
+    static const struct turn_options options = {};
+    (void)drive_pass(&rtrcu_domain.drive.driver, &options);
 }
 
 void run()

@@ -155,7 +155,7 @@ struct adopt {
     const struct config *config;
     struct reader_registry *registry; /* of the native domain, in which our threads and callers may be readers too */
     struct watch *watch;
-    struct drive *drive;
+    struct work *work;
     struct rtrcu_adopted *first; /* atomic */
     unsigned int exit_key;       /* of threads that end while they are registered */
     int32_t exit_error;          /* not 0: there is no key */
@@ -164,7 +164,7 @@ struct adopt {
 };
 
 void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
-                struct drive *drive);
+                struct work *work);
 /* From the first flavour on: @on_exit runs at the end of threads that are registered. */
 void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *));
 /* NULL: the process has none of that name. */
@@ -206,13 +206,13 @@ bool adopt_reached(const struct rtrcu_adopted *adopted, uint64_t cookie);
 void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie);
 static inline int64_t adopt_tick_ns(const struct rtrcu_adopted *adopted)
 {
-    return drive_tick_ns(adopted->all->drive);
+    return drive_tick_ns(adopted->all->work);
 }
 /* As drive_sleep(). */
 static inline void adopt_rest(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected,
                               int64_t timeout_ns)
 {
-    drive_sleep(adopted->all->drive, word, expected, timeout_ns);
+    drive_sleep(adopted->all->work, word, expected, timeout_ns);
 }
 /* Is the calling thread inside a section?  Being online is none. */
 bool adopt_in_section(const struct rtrcu_adopted *adopted);

@@ -278,7 +278,7 @@ static bool take_crank(struct rtrcu_adopted *adopted)
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
-    drive_take_long(adopted->all->drive, &adopted->crank);
+    drive_take_long(adopted->all->work, &adopted->crank);
     return true;
 }
 

@@ -180,7 +180,7 @@ static void lift(struct adopt_server *server)
     if (flood)
         rtrcu_fetch_add(&server->adopted->lifts, 1);
 
-    int nice = drive_home(server->adopted->all->drive)->nice;
+    int nice = drive_home(server->adopted->all->work)->nice;
     (void)plat_sched_set(0, flood ? DRIVE_LIFTED_NICE : nice);
 }
 
@@ -191,7 +191,7 @@ static void run(struct rcu_head *head)
 }
 
 /* Callbacks, or deferred functions. */
-struct work {
+struct errand {
     bool (*is_left)(struct adopt_server *server);
     bool (*run_one)(struct adopt_server *server); /* false: there is none, or one is forking */
 };
@@ -222,22 +222,22 @@ static bool run_deferred(struct adopt_server *server)
     return adopt_drain_one(server->adopted);
 }
 
-static const struct work callbacks = {callback_is_left, run_callback}, deferred = {deferred_is_left, run_deferred};
+static const struct errand callbacks = {callback_is_left, run_callback}, deferred = {deferred_is_left, run_deferred};
 
-static void run_some(struct adopt_server *server, const struct work *work, bool anyway)
+static void run_some(struct adopt_server *server, const struct errand *errand, bool anyway)
 {
     const struct tally *forking = &server->adopted->all->forking;
     uint64_t count = 0;
-    while (count < BATCH && (anyway || !tally_read(forking)) && work->run_one(server))
+    while (count < BATCH && (anyway || !tally_read(forking)) && errand->run_one(server))
         count++;
 }
 
-static void run_all(struct adopt_server *server, const struct work *work)
+static void run_all(struct adopt_server *server, const struct errand *errand)
 {
     struct rtrcu_adopted *adopted = server->adopted;
     bool qsbr = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
 
-    while (work->is_left(server)) {
+    while (errand->is_left(server)) {
         bool anyway;
         if (!begin_batch(server, &anyway))
             continue;
@@ -245,7 +245,7 @@ static void run_all(struct adopt_server *server, const struct work *work)
         lift(server);
         if (qsbr)
             adopt_online(adopted);
-        run_some(server, work, anyway);
+        run_some(server, errand, anyway);
         if (qsbr)
             adopt_offline(adopted);
 
@@ -337,7 +337,7 @@ static bool make_thread(struct adopt_server *server)
     }
     plat_thread_prepare(&server->thread, server->adopted->flavour.name, server_body, server, 0);
     plat_thread_prepare_joinable(&server->thread);
-    int error = plat_thread_create(&server->thread, drive_home(server->adopted->all->drive));
+    int error = plat_thread_create(&server->thread, drive_home(server->adopted->all->work));
     rtrcu_store_release(&server->state, error ? DRIVE_NONE : DRIVE_RUNNING);
     return !error;
 }
@@ -575,12 +575,12 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
 }
 
 void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
-                struct drive *drive)
+                struct work *work)
 {
     all->config = config;
     all->registry = registry;
     all->watch = watch;
-    all->drive = drive;
+    all->work = work;
     all->exit_error = -ENOSYS;
 }
 

@@ -8,13 +8,23 @@
 #define RTRCU_API_API_H
 
 #include "adopt/adopt.h"
+#include "drive/drive.h"
 
 /* How a leaf is laid out: what each room keeps of it, in one piece. */
 struct domain_leaf {
     struct reader_leaf reader;
     struct parked_leaf parked;
     struct callback_leaf callback;
-    struct drive_leaf drive;
+    struct serve_leaf serve;
+    struct turn_leaf turn;
+};
+
+/* The rooms that wait, wake and make threads, side by side. */
+struct domain_drive {
+    struct work work;
+    struct turn turn;
+    struct serve serve;
+    struct driver driver;
 };
 
 /* What liburcu-cds asks for around forks. */
@@ -38,7 +48,7 @@ struct domain {
     struct gp gp;
     struct callback cb;
     struct watch watch;
-    struct drive drive;
+    struct domain_drive drive;
     struct adopt adopt; /* the domains of other flavours */
     struct domain_hooks hooks;
     struct domain_leaf first_leaf;
@@ -48,6 +58,15 @@ extern struct domain rtrcu_domain;
 
 /* Idempotent; runs before main, or earlier if a constructor of the program reads first. */
 void api_init(void);
+
+/* ---- the rooms that wait: drive.c ---- */
+
+void api_drive_init(struct domain_drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
+                    struct watch *watch);
+void api_drive_after_fork_child(struct domain_drive *drive, struct plat_tid old_thread_id);
+void api_drive_stats(const struct domain_drive *drive, struct rtrcu_stats *stats);
+/* What these rooms tell other processes. */
+extern const struct inside_table api_drive_table;
 
 /* What rtrcu_config_error() says from now on in this thread: @why, NULL = nothing. */
 void api_message_keep(const struct config_message *why);

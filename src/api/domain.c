@@ -26,11 +26,11 @@ void api_leave(bool exiting)
 {
     struct reader_record *record = reader_self();
     callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
-    drive_perform(&rtrcu_domain.drive, section_leave(&rtrcu_domain.gp, exiting));
+    drive_perform(&rtrcu_domain.drive.turn, section_leave(&rtrcu_domain.gp, exiting));
 
     if (record)
         drive_let_go(record);
-    drive_leave(&rtrcu_domain.drive);
+    drive_leave(&rtrcu_domain.drive.work);
 }
 
 static void on_thread_exit(void *self)
@@ -45,7 +45,7 @@ static void on_thread_exit(void *self)
     api_leave(true);
 
     if (plat_thread_is_main())
-        drive_main_ends(&rtrcu_domain.drive);
+        drive_main_ends(&rtrcu_domain.drive.work);
 }
 
 /* The main thread has the hook whether it reads or not: when it ends, its process may go on. */
@@ -66,7 +66,7 @@ static void on_fork_prepare(void)
 
     CALL_SCOPE();
     adopt_pause(&rtrcu_domain.adopt);
-    drive_before_fork(&rtrcu_domain.drive);
+    drive_before_fork(&rtrcu_domain.drive.serve);
     adopt_before_fork(&rtrcu_domain.adopt);
 }
 
@@ -74,7 +74,7 @@ static void on_fork_parent(void)
 {
     CALL_SCOPE();
     adopt_after_fork_parent(&rtrcu_domain.adopt);
-    drive_after_fork_parent(&rtrcu_domain.drive);
+    drive_after_fork_parent(&rtrcu_domain.drive.serve);
     adopt_resume(&rtrcu_domain.adopt);
 }
 
@@ -82,7 +82,8 @@ static void on_fork_parent(void)
 static void end_waits(struct domain *domain)
 {
     lock_reset(&domain->config_lock);
-    drive_end_waits(&domain->drive);
+    drive_turn_end_waits(&domain->drive.turn);
+    drive_serve_end_waits(&domain->drive.serve);
     adopt_end_waits(&domain->adopt);
 }
 
@@ -99,7 +100,7 @@ static void on_fork_child(void)
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
     if (reader_self_is(READER_STATE_OURS)) /* what it starts, and its own children, have the mask of the program */
-        blocked = drive_home(&domain->drive)->signals;
+        blocked = drive_home(&domain->drive.work)->signals;
     reader_self_clear(READER_STATE_OURS);
 
     lock_reset(&domain->config_lock);
@@ -108,7 +109,7 @@ static void on_fork_child(void)
     gp_after_fork_child(&domain->gp);
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
-    drive_after_fork_child(&domain->drive, old_thread_id);
+    api_drive_after_fork_child(&domain->drive, old_thread_id);
     adopt_after_fork_child(&domain->adopt, old_thread_id);
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
@@ -136,7 +137,8 @@ static struct reader_leaf *lay_out(void *memory)
     reader_leaf_init(&leaf->reader);
     parked_leaf_init(&leaf->parked, &leaf->reader);
     callback_leaf_init(&leaf->callback, &leaf->reader);
-    drive_leaf_init(&leaf->drive, &leaf->reader);
+    drive_serve_leaf_init(&leaf->serve, &leaf->reader);
+    drive_turn_leaf_init(&leaf->turn, &leaf->reader);
     return &leaf->reader;
 }
 
@@ -159,8 +161,8 @@ void api_init(void)
     gp_init(&domain->gp, &domain->registry);
     callback_init(&domain->cb, &domain->config, &domain->gp);
     watch_init(&domain->watch, &domain->config, &domain->gp, &domain->cb);
-    drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
-    adopt_init(&domain->adopt, &domain->config, &domain->registry, &domain->watch, &domain->drive);
+    api_drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
+    adopt_init(&domain->adopt, &domain->config, &domain->registry, &domain->watch, &domain->drive.work);
 
     choose_fences(domain);
 

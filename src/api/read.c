@@ -15,11 +15,11 @@ void rtrcu_read_lock_slow(void)
 /* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
  * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's.  @asked: so does
  * one whose thread is not to be had now. */
-static bool step(struct drive_share *share, bool asked)
+static bool step(struct serve_share *share, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
     if (may_work)
-        drive_step_here(&rtrcu_domain.drive, share, asked);
+        drive_step_here(&rtrcu_domain.drive.driver, share, asked);
     return may_work;
 }
 
@@ -29,7 +29,7 @@ static int64_t step_within(int64_t budget_ns, bool asked)
 {
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
     int64_t half_ns = whole_ns - whole_ns / 2;
-    struct drive_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
+    struct serve_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
 
     (void)step(&share, asked);
     if (share.spent_ns == 0)
@@ -42,7 +42,7 @@ static int64_t step_within(int64_t budget_ns, bool asked)
 void rtrcu_read_unlock_slow(void)
 {
     CALL_SCOPE();
-    drive_perform(&rtrcu_domain.drive, section_unlock_slow(&rtrcu_domain.gp));
+    drive_perform(&rtrcu_domain.drive.turn, section_unlock_slow(&rtrcu_domain.gp));
 }
 
 void rtrcu_read_lock_bh(void)
@@ -61,29 +61,29 @@ void rtrcu_read_unlock_bh(void)
 /* Owner policies invoke here. */
 static uint64_t invoke_own(int64_t budget_ns)
 {
-    struct drive *drive = &rtrcu_domain.drive;
+    struct domain_drive *drive = &rtrcu_domain.drive;
     struct reader_record *record = reader_self();
     struct callback_own own = callback_invoke_own(&rtrcu_domain.cb, budget_ns);
     bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
 
     if (own.punted && !deadline_thread)
-        (void)drive_krcud_give(drive, record, drive_cpu_of(drive, record), true);
+        (void)drive_krcud_give(&drive->serve, record, drive_cpu_of(&drive->serve, record), true);
 
     if (own.wanted) /* a daemon had come for what is left; a deadline thread leaves that to the tick */
-        drive_wake(drive, true);
+        drive_wake(&drive->work, true);
 
     if (record != reader_self())
         drive_let_go(record); /* a callback has unregistered the thread, which had the queue in its hands then */
 
     if (own.done && !deadline_thread)
-        drive_progress(drive);
+        drive_progress(&drive->serve);
     return own.done;
 }
 
 void rtrcu_quiescent_state_slow(void)
 {
     CALL_SCOPE();
-    drive_perform(&rtrcu_domain.drive, section_quiescent_slow(&rtrcu_domain.gp));
+    drive_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(&rtrcu_domain.gp));
     invoke_own(step_within(0, false));
     callback_ask_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
 }
@@ -97,7 +97,7 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 /* By a thread that has come online. */
 static void look_for_what_is_left(void)
 {
-    drive_online(&rtrcu_domain.drive);
+    drive_online(&rtrcu_domain.drive.work);
     callback_ask_owner(&rtrcu_domain.cb);
 }
 
@@ -111,11 +111,11 @@ int rtrcu_register_thread(unsigned int flags)
     if (section_nesting() != 0)
         return -EBUSY;
 
-    if (drive_start_surely(&rtrcu_domain.drive) != 0)
+    if (drive_start_surely(&rtrcu_domain.drive.work) != 0)
         return -EAGAIN; /* nobody would turn grace periods for a thread that makes no driver itself */
 
     if (!(flags & RTRCU_QSBR) && section_may_go_offline(&rtrcu_domain.gp))
-        drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
+        drive_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
 
     int error = section_register(&rtrcu_domain.gp, flags);
     if (error)
@@ -125,7 +125,7 @@ int rtrcu_register_thread(unsigned int flags)
         look_for_what_is_left();
 
     if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
-        drive_wake_always(&rtrcu_domain.drive);
+        drive_wake_always(&rtrcu_domain.drive.work);
     return 0;
 }
 
@@ -148,10 +148,10 @@ void rtrcu_thread_online(void)
 void rtrcu_thread_offline(void)
 {
     CALL_SCOPE();
-    struct drive_share none = {.ns = 0};
-    drive_perform(&rtrcu_domain.drive, section_offline(&rtrcu_domain.gp));
+    struct serve_share none = {.ns = 0};
+    drive_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
     if (step(&none, false))
-        drive_leave(&rtrcu_domain.drive);
+        drive_leave(&rtrcu_domain.drive.work);
 }
 
 /* It holds until the thread ends, of which a thread that does not read must be told too. */

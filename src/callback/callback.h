@@ -115,6 +115,10 @@ struct callback {
     uint32_t rt_awake[PLAT_CPU_MAX];                     /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
 
+static inline struct reader_registry *callback_registry(const struct callback *cb)
+{
+    return cb->registry;
+}
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp);
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf);
 

@@ -3,19 +3,19 @@
  *
  * tested by: test/api/deadline.cc
  */
-#include "drive/drive.h"
+#include "drive/work/work.h"
 
-void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns)
+void drive_sleep(struct work *work, uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     bool went = reader_away_begin();
     call_check(); /* before the wait, and after a handler has interrupted it */
     plat_futex_wait(word, expected, timeout_ns);
     call_check();
     if (went)
-        reader_away_end(drive->registry);
+        reader_away_end(work->registry);
 }
 
-void drive_take_long(struct drive *drive, struct lock *lock)
+void drive_take_long(struct work *work, struct lock *lock)
 {
     if (lock_try(lock))
         return;
@@ -23,5 +23,5 @@ void drive_take_long(struct drive *drive, struct lock *lock)
     bool went = reader_away_begin();
     lock_acquire_same_rank(lock);
     if (went)
-        reader_away_end(drive->registry);
+        reader_away_end(work->registry);
 }

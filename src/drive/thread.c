@@ -4,44 +4,11 @@
  * tested by: test/unit/drive/thread_state.cc, test/api/threads.cc, test/api/ending.cc
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "drive/drive.h"
+#include "drive/work/work.h"
 
 /* How often it is looked whether the process has threads of its own. */
 #define LOOK_NS 50000000
-
-static bool is_same_home(const struct plat_home *one, const struct plat_home *other)
-{
-    return one->stack_bytes == other->stack_bytes && memcmp(&one->cpus, &other->cpus, sizeof(one->cpus)) == 0;
-}
-
-const struct plat_home *drive_home_on(struct drive *drive, const struct rtrcu_config *settings)
-{
-    struct plat_home wanted = drive->process;
-    struct plat_cpus cpus;
-    if (settings->cpus[0] && plat_cpus_parse(settings->cpus, &cpus) == 0) { /* the list was checked */
-        plat_cpus_cut(&cpus);
-        wanted.cpus = cpus;
-    }
-    plat_home_stack(&wanted, (size_t)settings->stack_kb * 1024);
-
-    if (is_same_home(&wanted, &drive->process))
-        return &drive->process;
-    for (struct drive_home *home = drive->homes; home; home = home->older) {
-        if (is_same_home(&wanted, &home->home))
-            return &home->home;
-    }
-
-    struct drive_home *home = plat_mem_pages(sizeof(*home));
-    if (!home)
-        return NULL;
-
-    home->home = wanted;
-    home->older = drive->homes;
-    drive->homes = home;
-    return &home->home;
-}
 
 bool drive_thread_hold(struct drive_thread *thread)
 {
@@ -57,32 +24,32 @@ bool drive_thread_let(struct drive_thread *thread)
     return seen & DRIVE_ASKED;
 }
 
-int drive_thread_claim(struct drive *drive, struct drive_thread *thread)
+static bool was_refused(const struct work *work)
 {
-    uint32_t seen = rtrcu_load_acquire(&thread->state);
-
-    if (seen == DRIVE_NONE) {
-        int64_t refused = rtrcu_load_relaxed(&drive->refused_ns);
-        if (refused && plat_clock_now() - refused < drive_tick_ns(drive))
-            return -EAGAIN;
-    }
-
-    while (seen != DRIVE_RUNNING) { /* each turn saw another state */
-        uint32_t next = seen == DRIVE_NONE ? DRIVE_STARTING : DRIVE_STARTING | DRIVE_ASKED;
-        if (rtrcu_compare_exchange(&thread->state, &seen, next))
-            return seen == DRIVE_NONE;
-    }
-    return 0;
+    int64_t refused = rtrcu_load_relaxed(&work->refused_ns);
+    return refused && plat_clock_now() - refused < drive_tick_ns(work);
 }
 
-/* Counted once it is there, and no longer before it goes: so the kernel counts no fewer. */
-static int create(struct drive *drive, struct drive_thread *thread)
+int drive_thread_claim(struct work *work, struct drive_thread *thread, sigset_t *saved)
 {
-    const struct plat_home *home = thread->home ? thread->home : rtrcu_load_acquire(&drive->home);
-    int error = plat_thread_create(&thread->plat, home);
-    if (!error)
-        rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE + 1);
-    return error;
+    uint32_t seen = rtrcu_load_acquire(&thread->state);
+    if (seen == DRIVE_NONE && was_refused(work))
+        return -EAGAIN;
+    if (seen == DRIVE_RUNNING)
+        return 0;
+
+    plat_signals_block(saved);
+    while (seen != DRIVE_RUNNING) { /* each turn saw another state */
+        uint32_t next = seen == DRIVE_NONE ? DRIVE_STARTING : DRIVE_STARTING | DRIVE_ASKED;
+        if (!rtrcu_compare_exchange(&thread->state, &seen, next))
+            continue;
+        if (seen == DRIVE_NONE)
+            return 1;
+        break;
+    }
+
+    plat_signals_restore(saved);
+    return 0;
 }
 
 static void *begin_as_ours(void *argument)
@@ -93,31 +60,6 @@ static void *begin_as_ours(void *argument)
     return thread->body(thread->argument);
 }
 
-static int make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
-{
-    plat_thread_prepare(&thread->plat, start->name, begin_as_ours, thread, start->priority);
-    thread->body = start->body;
-    thread->argument = start->argument;
-    thread->home = start->home;
-
-    int error = start->body ? create(drive, thread) : 0;
-    if (error) {
-        rtrcu_store_relaxed(&drive->refused_ns, plat_clock_now());
-        counter_add(&drive->threads_refused, 1);
-    }
-
-    uint32_t seen = DRIVE_STARTING;
-    while ((seen & DRIVE_STARTING) && /* unless it has ended already; a second turn finds it ASKED for */
-           !rtrcu_compare_exchange(&thread->state, &seen, error ? DRIVE_NONE : DRIVE_RUNNING))
-        ;
-    return error;
-}
-
-bool drive_thread_is_me(const struct drive_thread *thread)
-{
-    return plat_tid_is(plat_thread_tid(&thread->plat), lock_thread_id());
-}
-
 /* ---- the end of the process ----
  *
  * The C library ends a process whose main thread has called pthread_exit() with its last thread, and would wait for
@@ -126,93 +68,87 @@ bool drive_thread_is_me(const struct drive_thread *thread)
  * are lost, as at every end of a process; one that runs is waited for, since it is the program's.
  */
 
-static bool is_at_work(struct krcud *krcud)
-{
-    lock_acquire(&krcud->lock);
-    bool serving = krcud->serving != 0;
-    lock_release(&krcud->lock);
-    return serving;
-}
-
-bool drive_anybody_at_work(struct drive *drive)
-{
-    bool found = is_at_work(&drive->aside);
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
-        found = rtrcu_load_acquire(&drive->krcud[cpu].thread.state) != DRIVE_NONE && is_at_work(&drive->krcud[cpu]);
-    return found;
-}
-
 /* The number is read before the kernel's: so nobody else's thread is taken for one of ours that was made meanwhile; and
  * it must not have changed behind that, lest one is taken for one of ours that has gone. */
-static bool only_ours_are_left(struct drive *drive)
+static bool only_ours_are_left(struct work *work)
 {
-    uint64_t ours = rtrcu_load_acquire(&drive->threads);
+    uint64_t ours = rtrcu_load_acquire(&work->threads);
     int left = plat_threads_left();
-    if (left < 0 || (uint32_t)ours != (uint32_t)left || drive_anybody_at_work(drive))
+    if (left < 0 || (uint32_t)ours != (uint32_t)left || work->anybody_serves(work->serve))
         return false;
 
     rtrcu_fence_full();
-    return rtrcu_load_relaxed(&drive->threads) == ours;
+    return rtrcu_load_relaxed(&work->threads) == ours;
 }
 
 static void *end_body(void *argument)
 {
-    struct drive *drive = argument;
+    struct work *work = argument;
     uint32_t never = 0;
-    while (!only_ours_are_left(drive)) /* ends with the program's last thread */
-        drive_sleep(drive, &never, 0, LOOK_NS);
-    plat_signals_home(rtrcu_load_acquire(&drive->home));
+    while (!only_ours_are_left(work)) /* ends with the program's last thread */
+        drive_sleep(work, &never, 0, LOOK_NS);
+    plat_signals_home(rtrcu_load_acquire(&work->home));
     reader_self_clear(READER_STATE_OURS); /* what exit() calls may block signals, and fork */
     call_end();
     exit(0);
 }
 
 /* Where it is refused, the next thread of ours that is made tries again. */
-static void watch_end(struct drive *drive)
+static void watch_end(struct work *work)
 {
-    struct drive_thread *thread = &drive->end;
+    struct drive_thread_spec start = {.name = "rtrcu-end", .body = end_body, .argument = work};
     sigset_t saved;
-    if (!rtrcu_load_relaxed(&drive->main_ended))
-        return;
-
-    plat_signals_block(&saved);
-    if (drive_thread_claim(drive, thread) > 0)
-        (void)make(drive, thread,
-                   &(struct drive_thread_spec){.name = "rtrcu-end", .body = end_body, .argument = drive});
-    plat_signals_restore(&saved);
+    if (rtrcu_load_relaxed(&work->main_ended) && drive_thread_claim(work, &work->end, &saved) > 0)
+        (void)drive_thread_make(work, &work->end, &start, &saved);
 }
 
 /* The flag is stored, then the number is read; the maker of a thread counts it, then reads the flag: both by updates.
  * */
-void drive_main_ends(struct drive *drive)
+void drive_main_ends(struct work *work)
 {
-    rtrcu_exchange(&drive->main_ended, 1);
-    if ((uint32_t)rtrcu_load_relaxed(&drive->threads) != 0)
-        watch_end(drive);
+    rtrcu_exchange(&work->main_ended, 1);
+    if ((uint32_t)rtrcu_load_relaxed(&work->threads) != 0)
+        watch_end(work);
 }
 
-int drive_thread_make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
+/* ---- making it ---- */
+
+/* It is counted once it is there, and no longer before it goes: so the kernel counts no fewer. */
+int drive_thread_make(struct work *work, struct drive_thread *thread, const struct drive_thread_spec *start,
+                      const sigset_t *saved)
 {
-    int error = make(drive, thread, start);
+    plat_thread_prepare(&thread->plat, start->name, begin_as_ours, thread, start->priority);
+    thread->body = start->body;
+    thread->argument = start->argument;
+    thread->home = start->home ? start->home : drive_home(work);
+
+    int error = start->body ? plat_thread_create(&thread->plat, thread->home) : 0;
+    if (error) {
+        rtrcu_store_relaxed(&work->refused_ns, plat_clock_now());
+        counter_add(&work->threads_refused, 1);
+    } else if (start->body) {
+        rtrcu_fetch_add(&work->threads, DRIVE_THREADS_CHANGE + 1);
+    }
+
+    uint32_t seen = DRIVE_STARTING;
+    while ((seen & DRIVE_STARTING) && /* unless it has ended already; a second turn finds it ASKED for */
+           !rtrcu_compare_exchange(&thread->state, &seen, error ? DRIVE_NONE : DRIVE_RUNNING))
+        ;
+
+    plat_signals_restore(saved);
     if (!error)
-        watch_end(drive);
+        watch_end(work);
     return error;
 }
 
-int drive_thread_start(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start)
+bool drive_thread_is_me(const struct drive_thread *thread)
 {
-    sigset_t saved;
-    plat_signals_block(&saved);
-    int error = drive_thread_claim(drive, thread);
-    if (error > 0)
-        error = drive_thread_make(drive, thread, start);
-    plat_signals_restore(&saved);
-    return error;
+    return plat_tid_is(plat_thread_tid(&thread->plat), lock_thread_id());
 }
 
-void drive_thread_ended(struct drive *drive, struct drive_thread *thread)
+void drive_thread_ended(struct work *work, struct drive_thread *thread)
 {
-    rtrcu_fetch_add(&drive->threads, DRIVE_THREADS_CHANGE - 1);
+    rtrcu_fetch_add(&work->threads, DRIVE_THREADS_CHANGE - 1);
     plat_thread_renumber(&thread->plat, PLAT_NOBODY); /* the number may be another thread's next */
     uint32_t before = rtrcu_exchange(&thread->state, DRIVE_NONE);
     invariant("INV-DR2", before != DRIVE_NONE);
@@ -227,9 +163,9 @@ void drive_thread_wake(struct drive_thread *thread)
     plat_futex_wake(&thread->event, 1);
 }
 
-void drive_thread_sleep(struct drive *drive, struct drive_thread *thread, uint32_t event, int64_t timeout_ns)
+void drive_thread_sleep(struct work *work, struct drive_thread *thread, uint32_t event, int64_t timeout_ns)
 {
-    drive_sleep(drive, &thread->event, event, timeout_ns);
+    drive_sleep(work, &thread->event, event, timeout_ns);
 }
 
 void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how)
@@ -250,12 +186,14 @@ void drive_thread_gets_up(struct drive_thread *thread)
     rtrcu_store_release(&thread->sleeping, DRIVE_AWAKE);
 }
 
-bool drive_thread_after_fork(struct drive_thread *thread, struct plat_tid old_thread_id)
+bool drive_thread_after_fork(struct work *work, struct drive_thread *thread, struct plat_tid old_thread_id)
 {
     bool survives = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(plat_thread_tid(&thread->plat), old_thread_id);
     thread->state = survives ? DRIVE_RUNNING : DRIVE_NONE;
     plat_thread_renumber(&thread->plat, survives ? lock_thread_id() : PLAT_NOBODY);
     thread->event = 0;
     thread->sleeping = DRIVE_AWAKE;
+    if (survives)
+        rtrcu_store_relaxed(&work->threads, 1);
     return survives;
 }

@@ -13,7 +13,7 @@
 
 #include "watch/watch.h"
 
-struct drive;
+struct work;
 
 /* In the order in which they sleep deeper. */
 enum drive_sleep { DRIVE_AWAKE, DRIVE_PACING, DRIVE_TICKING, DRIVE_IDLE };
@@ -76,30 +76,36 @@ struct drive_home {
     struct plat_home home;
 };
 
-/* drive.threads: one change more; the low half is the number. */
+/* work.threads: one change more; the low half is the number. */
 #define DRIVE_THREADS_CHANGE (UINT64_C(1) << 32)
 
 /* ---- threads: thread.c ---- */
-
-/* The home with the CPUs and the stacks of @settings; NULL: no memory. */
-const struct plat_home *drive_home_on(struct drive *drive, const struct rtrcu_config *settings);
 
 static inline bool drive_thread_runs(const struct drive_thread *thread)
 {
     return rtrcu_load_acquire(&thread->state) == DRIVE_RUNNING;
 }
+/* Is it made, or about to be? */
+static inline bool drive_thread_exists(const struct drive_thread *thread)
+{
+    return rtrcu_load_acquire(&thread->state) != DRIVE_NONE;
+}
+/* The nice value where it began; of a thread that has been made. */
+static inline int drive_thread_nice(const struct drive_thread *thread)
+{
+    return thread->home->nice;
+}
 /* 1: the caller makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less than a tick ago.
- * From here to the end of drive_thread_make() signals are blocked: a handler might fork, whose child knows of no maker,
- * and would have two threads where the caller goes on to make one. */
-int drive_thread_claim(struct drive *drive, struct drive_thread *thread);
+ * From a claim to the end of drive_thread_make() signals are blocked, @saved is what was: a handler might fork, whose
+ * child knows of no maker, and would have two threads where the caller goes on to make one. */
+int drive_thread_claim(struct work *work, struct drive_thread *thread, sigset_t *saved);
 /* By who has claimed it: 0; or -errno: there is no room for a thread now. */
-int drive_thread_make(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
-/* Both: 0: it is there, or somebody is at it; or -errno. */
-int drive_thread_start(struct drive *drive, struct drive_thread *thread, const struct drive_thread_spec *start);
+int drive_thread_make(struct work *work, struct drive_thread *thread, const struct drive_thread_spec *start,
+                      const sigset_t *saved);
 /* Is it the calling thread? */
 bool drive_thread_is_me(const struct drive_thread *thread);
 /* By the thread: it ends, and may be made again. */
-void drive_thread_ended(struct drive *drive, struct drive_thread *thread);
+void drive_thread_ended(struct work *work, struct drive_thread *thread);
 /* Keep others from making it; false: it runs, or somebody is at it. */
 bool drive_thread_hold(struct drive_thread *thread);
 /* True if it was asked for meanwhile: the caller must have it made.  In the child of a handler that has forked nothing
@@ -112,7 +118,7 @@ static inline uint32_t drive_thread_event(const struct drive_thread *thread)
 }
 /* The count makes a wake-up that comes before the sleep end it. */
 void drive_thread_wake(struct drive_thread *thread);
-void drive_thread_sleep(struct drive *drive, struct drive_thread *thread, uint32_t event, int64_t timeout_ns);
+void drive_thread_sleep(struct work *work, struct drive_thread *thread, uint32_t event, int64_t timeout_ns);
 /* Does the thread sleep, or is it about to, and how deep?  Behind a full fence. */
 static inline enum drive_sleep drive_thread_sleeps(const struct drive_thread *thread)
 {
@@ -123,19 +129,6 @@ void drive_thread_lies_down(struct drive_thread *thread, enum drive_sleep how);
 void drive_thread_ticks(struct drive_thread *thread);
 void drive_thread_gets_up(struct drive_thread *thread);
 /* In the child: true if the forking thread is this one. */
-bool drive_thread_after_fork(struct drive_thread *thread, struct plat_tid old_thread_id);
-
-/* The main thread ends by pthread_exit(): from now on the process ends with the last thread that is not ours. */
-void drive_main_ends(struct drive *drive);
-/* Is an invoker of ours inside a callback? */
-bool drive_anybody_at_work(struct drive *drive);
-
-/* ---- sleeping: sleep.c ---- */
-
-/* Sleep while *word == @expected, at most @timeout_ns: away, so that a switch to full fences does not wait for us. */
-void drive_sleep(struct drive *drive, uint32_t *word, uint32_t expected, int64_t timeout_ns);
-/* Take a lock whose holder may keep it for whole grace periods (barrier_lock, config_lock) or for a step (a crank);
- * boosts the holder.  Away meanwhile. */
-void drive_take_long(struct drive *drive, struct lock *lock);
+bool drive_thread_after_fork(struct work *work, struct drive_thread *thread, struct plat_tid old_thread_id);
 
 #endif

@@ -1,38 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a thread does behind a report, once it holds nothing: ends its boost, wakes who waits for a grace
- * period, and the driver.  Or wakes nobody: for a deadline thread the driver looks at its next tick.
+/* Waking the driver: at once, or where a deadline thread has something for it at its next tick.
  *
  * tested by: test/api/deadline.cc
  */
-#include "drive/drive.h"
+#include "drive/work/work.h"
 
 static bool may_wake(void)
 {
     return !reader_self_is(READER_STATE_DEADLINE);
 }
 
-/* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
-void drive_perform(struct drive *drive, enum gp_actions actions)
+void drive_wake_later(struct work *work, bool urgent)
 {
-    if (actions == GP_ACTION_NONE)
-        return;
-
-    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
-        struct drive_turning *turning = &drive->turning[kind];
-        if (!(actions & gp_action_wake(kind)) || !may_wake() || !tally_read(&turning->sleeping))
-            continue;
-        rtrcu_fetch_add(&turning->event, 1);
-        plat_futex_wake(&turning->event, 1);
-    }
-
-    if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been boosted, which ends here */
-        (void)plat_futex_unlock_pi(reader_self_boost_word());
-}
-
-void drive_wake_later(struct drive *drive, bool urgent)
-{
-    if (urgent && !rtrcu_load_relaxed(&drive->urgent))
-        rtrcu_store_release(&drive->urgent, 1);
+    if (urgent && !rtrcu_load_relaxed(&work->urgent))
+        rtrcu_store_release(&work->urgent, 1);
 }
 
 /* A deadline thread that is offline has no deadline to keep. */
@@ -46,37 +27,37 @@ static bool may_wake_driver(void)
  *  - our store first:  the driver, who stores its flag and then looks, finds it and does not sleep;
  *  - its flag first:   we see it and wake it.
  * Forbidden: it sleeps AND we wake nobody.   litmus: O8 */
-void drive_wake(struct drive *drive, bool urgent)
+void drive_wake(struct work *work, bool urgent)
 {
-    const struct drive_driver *row = drive_row(drive);
+    const struct drive_driver *row = drive_row(work);
 
-    drive_wake_later(drive, urgent);
+    drive_wake_later(work, urgent);
     if (row->notify)
-        row->notify(drive);
+        row->notify(work->driver);
 
     if (!may_wake_driver() || !row->body)
         return;
 
     rtrcu_fence_full();
-    enum drive_sleep sleeping = drive_thread_sleeps(&drive->thread);
+    enum drive_sleep sleeping = drive_thread_sleeps(&work->thread);
     if (sleeping >= DRIVE_TICKING || (sleeping == DRIVE_PACING && urgent))
-        drive_wake_always(drive);
+        drive_wake_always(work);
 }
 
 /* [O8] The word is changed by an update, then the flag is read; ticks_for_deadlines() is the other half. */
-void drive_online(struct drive *drive)
+void drive_online(struct work *work)
 {
-    const struct drive_driver *row = drive_row(drive);
+    const struct drive_driver *row = drive_row(work);
 
-    if (!may_wake() && drive_thread_sleeps(&drive->thread) == DRIVE_IDLE)
-        drive_wake_always(drive);
+    if (!may_wake() && drive_thread_sleeps(&work->thread) == DRIVE_IDLE)
+        drive_wake_always(work);
 
     if (row->online)
-        row->online(drive);
+        row->online(work->driver);
 }
 
-void drive_wake_always(struct drive *drive)
+void drive_wake_always(struct work *work)
 {
-    counter_add(&drive->wakeups, 1);
-    drive_thread_wake(&drive->thread);
+    counter_add(&work->wakeups, 1);
+    drive_thread_wake(&work->thread);
 }

@@ -19,7 +19,7 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     reader_awake_forget(&leaf->awake, leaf->registered);
 
     leaf->draining = leaf->used & ~leaf->registered & ~orphan;
-    for (int room = 0; room < READER_ROOMS; room++)
+    for (int room = 0; room < READER_HOLDERS; room++)
         leaf->held[room] = leaf->draining;
 
     for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {

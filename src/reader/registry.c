@@ -175,7 +175,7 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     reader_awake_clear(&record->leaf->awake, reader_bit(record));
 
     record->leaf->draining |= reader_bit(record);
-    for (int room = 0; room < READER_ROOMS; room++)
+    for (int room = 0; room < READER_HOLDERS; room++)
         record->leaf->held[room] |= reader_bit(record);
 
     reader_word_unregister(self);
@@ -194,7 +194,7 @@ void reader_let_go(struct reader_record *record, enum reader_room room)
     reader_must_hold(leaf);
 
     leaf->held[room] &= ~bit;
-    for (int other = 0; other < READER_ROOMS; other++)
+    for (int other = 0; other < READER_HOLDERS; other++)
         held |= leaf->held[other];
 
     if (!(leaf->draining & bit) || (held & bit))

@@ -36,8 +36,16 @@ static inline void reader_kinds_join(struct reader_kinds *kinds, struct reader_k
     kinds->bits |= others.bits;
 }
 
-/* Rooms above that keep something of their own for each slot of a leaf. */
-enum reader_room { READER_PARKED, READER_CALLBACK, READER_DRIVE, READER_ROOMS };
+/* Rooms above that keep something of their own for each slot of a leaf.  A slot is free when the first ones have let it
+ * go; the others keep nothing there that outlives a thread. */
+enum reader_room {
+    READER_PARKED,
+    READER_CALLBACK,
+    READER_SERVE,
+    READER_HOLDERS,
+    READER_TURN = READER_HOLDERS,
+    READER_ROOMS
+};
 
 struct reader_leaf;
 
@@ -62,15 +70,15 @@ static_assert(sizeof(struct reader_record) == BASE_CACHE_LINE, "a record is a ca
 
 struct reader_leaf {
     struct lock lock;
-    uint32_t index;              /* constant */
-    uint32_t used;               /* atomic: slots taken */
-    uint32_t registered;         /* atomic: slots whose word must be scanned; cleared under the lock */
-    uint32_t draining;           /* under the lock: used slots whose thread is gone */
-    uint32_t held[READER_ROOMS]; /* under the lock: of these, those that a room has not let go */
-    uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
-    uint32_t quiescent;          /* atomic: slots of threads with that discipline, online or not; written by owners */
-    struct reader_awake awake;   /* whom grace periods look at */
-    void *of[READER_ROOMS];      /* constant: what each room keeps of this leaf and its slots */
+    uint32_t index;                /* constant */
+    uint32_t used;                 /* atomic: slots taken */
+    uint32_t registered;           /* atomic: slots whose word must be scanned; cleared under the lock */
+    uint32_t draining;             /* under the lock: used slots whose thread is gone */
+    uint32_t held[READER_HOLDERS]; /* under the lock: of these, those that a room has not let go */
+    uint32_t deadline[2];      /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
+    uint32_t quiescent;        /* atomic: slots of threads with that discipline, online or not; written by owners */
+    struct reader_awake awake; /* whom grace periods look at */
+    void *of[READER_ROOMS];    /* constant: what each room keeps of this leaf and its slots */
     struct reader_record record[READER_FANOUT];
 };
 

@@ -4,25 +4,25 @@
  *
  * tested by: test/api/drivers.cc
  */
-#include "drive/drive.h"
+#include "drive/work/work.h"
 
 #define CALLS 16 /* a look serves so many */
 
 /* The process may have changed its mind since it began: its main thread says what is ordinary in it now.  The thread
  * that made the driver may have passed its niceness on to it: it would hand over to itself. */
-static bool is_weak(const struct drive *drive)
+static bool is_weak(const struct work *work)
 {
-    int32_t ordinary = rtrcu_load_acquire(&drive->home)->nice, own = plat_sched_nice(lock_thread_id());
-    if (own <= ordinary || drive_thread_is_me(&drive->thread))
+    int32_t ordinary = rtrcu_load_acquire(&work->home)->nice, own = plat_sched_nice(lock_thread_id());
+    if (own <= ordinary || drive_thread_is_me(&work->thread))
         return false;
     return own > plat_sched_nice(plat_main_thread());
 }
 
 /* Low bit: weak.  The rest: calls for which that is believed. */
-bool drive_caller_is_weak(const struct drive *drive)
+bool drive_caller_is_weak(const struct work *work)
 {
     uint32_t known = rtrcu_self.sched;
-    known = known < 2 ? 2u * CALLS + is_weak(drive) : known - 2;
+    known = known < 2 ? 2u * CALLS + is_weak(work) : known - 2;
     rtrcu_self.sched = known;
     return known & 1;
 }

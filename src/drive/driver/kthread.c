@@ -5,38 +5,36 @@
  * polled cookie is in a hurry and does not wait for it.
  * tested by: test/api/drivers.cc
  */
-#include "drive/drive.h"
+#include "drive/driver/driver.h"
 
-static void *body(void *argument)
+static void body(struct driver *driver)
 {
-    static const struct drive_turn_options options = {.serves = true};
-    struct drive *drive = argument;
-    int64_t turned_ns = plat_clock_now() - drive_tick_ns(drive);
+    static const struct turn_options options = {.serve = drive_serve_meanwhile};
+    int64_t turned_ns = plat_clock_now() - drive_tick_ns(driver->work);
 
     for (;;) { /* for the life of the process */
-        counter_add(&drive->passes, 1);
-        uint32_t event = drive_thread_event(&drive->thread);
-        bool urgent = rtrcu_load_relaxed(&drive->urgent) && rtrcu_exchange(&drive->urgent, 0);
-        int64_t now = plat_clock_now(), due = turned_ns + drive_tick_ns(drive);
+        counter_add(&driver->passes, 1);
+        uint32_t event = drive_thread_event(driver->thread);
+        bool urgent = drive_may_be_urgent(driver->work) && drive_take_urgent(driver->work);
+        int64_t now = plat_clock_now(), due = turned_ns + drive_tick_ns(driver->work);
 
-        callback_collect(drive->cb);
-        drive_expedited_serve(drive);
+        callback_collect(driver->cb);
+        drive_expedited_serve(driver->turn, drive_serve_meanwhile);
 
-        if (gp_is_needed(drive->gp, GP_NORMAL)) {
+        if (drive_is_needed(drive_normal(driver))) {
             if (!urgent && now < due) {
-                drive_sleep_pacing(drive, event, due - now);
+                drive_sleep_pacing(driver, event, due - now);
                 continue;
             }
             turned_ns = now;
-            drive_turn_if_needed(drive_turning_of(drive, GP_NORMAL), &options);
+            drive_turn_if_needed(drive_normal(driver), &options);
         }
 
-        bool ready = drive_dispatch(drive);
-        if (gp_is_needed(drive->gp, GP_NORMAL))
+        bool ready = drive_dispatch(driver->serve);
+        if (drive_is_needed(drive_normal(driver)))
             continue;
-        drive_sleep_idle(drive, event, ready);
+        drive_sleep_idle(driver, event, ready);
     }
-    return NULL;
 }
 
 const struct drive_driver drive_driver_kthread = {.name = "kthread", .body = body};

@@ -5,34 +5,32 @@
  * synchronize_rcu() still turns the crank itself.
  * tested by: test/api/drivers.cc
  */
-#include "drive/drive.h"
+#include "drive/driver/driver.h"
 
 /* Sleep out the tick; nobody hurries us. */
-static void wait_for_tick(struct drive *drive, int64_t *next_ns)
+static void wait_for_tick(struct driver *driver, int64_t *next_ns)
 {
     int64_t now = plat_clock_now();
     if (*next_ns > now)
         plat_clock_sleep(*next_ns - now);
     else
         *next_ns = now;
-    *next_ns += drive_tick_ns(drive);
+    *next_ns += drive_tick_ns(driver->work);
 }
 
-static void *body(void *argument)
+static void body(struct driver *driver)
 {
-    static const struct drive_turn_options options = {.never_spins = true, .serves = true};
-    struct drive *drive = argument;
+    static const struct turn_options options = {.never_spins = true, .serve = drive_serve_meanwhile};
     int64_t next_ns = 0;
 
     for (;;) { /* for the life of the process */
-        uint32_t event = drive_thread_event(&drive->thread);
-        bool ready = drive_pass(drive, &options);
-        if (ready || drive_anything_new(drive))
-            wait_for_tick(drive, &next_ns);
+        uint32_t event = drive_thread_event(driver->thread);
+        bool ready = drive_pass(driver, &options);
+        if (ready || drive_anything_new(driver))
+            wait_for_tick(driver, &next_ns);
         else
-            drive_sleep_idle(drive, event, ready);
+            drive_sleep_idle(driver, event, ready);
     }
-    return NULL;
 }
 
 const struct drive_driver drive_driver_ltimer = {.name = "ltimer", .body = body};

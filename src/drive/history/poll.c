@@ -4,20 +4,18 @@
  * While anything waits for a grace period it asks readers at once and polls without a rest.  It sleeps when nothing is
  * left to do, and between looks where no reader in the way can run beside it. tested by: test/api/drivers.cc
  */
-#include "drive/drive.h"
+#include "drive/driver/driver.h"
 
-static void *body(void *argument)
+static void body(struct driver *driver)
 {
-    static const struct drive_turn_options options = {.never_sleeps = true, .serves = true};
-    struct drive *drive = argument;
+    static const struct turn_options options = {.never_sleeps = true, .serve = drive_serve_meanwhile};
 
     for (;;) { /* for the life of the process */
-        uint32_t event = drive_thread_event(&drive->thread);
-        bool ready = drive_pass(drive, &options);
-        if (!drive_anything_new(drive))
-            drive_sleep_idle(drive, event, ready);
+        uint32_t event = drive_thread_event(driver->thread);
+        bool ready = drive_pass(driver, &options);
+        if (!drive_anything_new(driver))
+            drive_sleep_idle(driver, event, ready);
     }
-    return NULL;
 }
 
 const struct drive_driver drive_driver_poll = {.name = "poll", .body = body};

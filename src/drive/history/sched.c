@@ -11,58 +11,17 @@
  * Callers of synchronize_rcu() and rcu_barrier() do all of it themselves.
  * tested by: test/api/drivers.cc
  */
-#include "drive/drive.h"
+#include "drive/driver/driver.h"
 
 /* A thread that leaves looks so often at the flags that it has set.  One that was clear each time was not swallowed so
  * often, but taken by a thread that comes by itself. */
 #define LOOKS 8
 
-static void notify(struct drive *drive)
+static void notify(struct driver *driver)
 {
-    (void)drive;
+    (void)driver;
     if (reader_self() && reader_self_is(READER_STATE_QSBR) && !reader_self_is(READER_STATE_DEADLINE))
         reader_arm_self();
-}
-
-/* Callbacks that wait for somebody's quiescent state: those of threads that have gone, of whom none will come; and
- * ready ones of owners in that discipline, where a section may have swallowed the flag that tells its thread: the next
- * step sets it again. */
-static bool has_waiting(struct drive *drive)
-{
-    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(drive->cb, leaf));) {
-        uint32_t gone = callback_at_work(leaf) & ~reader_registered(leaf);
-        uint32_t ready = callback_ready(leaf) & reader_quiescent(leaf);
-        if (gone | ready)
-            return true;
-    }
-    return false;
-}
-
-static bool work_is_left(struct drive *drive)
-{
-    return gp_is_needed(drive->gp, GP_NORMAL) || drive_anything_new(drive) || has_waiting(drive);
-}
-
-void drive_step_here(struct drive *drive, struct drive_share *share, bool asked)
-{
-    const struct drive_driver *row = drive_row(drive);
-
-    if (reader_self_is(READER_STATE_CALLBACK))
-        return; /* a callback passed a quiescent state of its own: the outer one goes on */
-    if (row->body && (!asked || drive_runs(drive)))
-        return;
-
-    counter_add(&drive->passes, 1);
-    if (rtrcu_load_relaxed(&drive->urgent))
-        rtrcu_exchange(&drive->urgent, 0);
-
-    callback_collect(drive->cb);
-    drive_step(drive_turning_of(drive, GP_NORMAL));
-    drive_expedited_serve(drive);
-    drive_dispatch_within(drive, share);
-
-    if (row->notify && (share->left || work_is_left(drive)))
-        row->notify(drive);
 }
 
 /* True: a flag is set that was not. */
@@ -84,14 +43,14 @@ static bool arm_online(struct reader_registry *registry)
 /* Set the flags of the other online quiescent-state threads: one of them goes on.  A section that one enters or leaves
  * meanwhile may swallow a flag, this or one that was set before, and nobody else would come to set it again: so the
  * calling thread looks again behind a heavy fence.  Full fences swallow none. */
-static void leave(struct drive *drive)
+static void leave(struct driver *driver)
 {
-    struct reader_registry *registry = drive->registry;
-    if (!work_is_left(drive))
+    struct reader_registry *registry = driver->registry;
+    if (!drive_work_is_left(driver))
         return;
 
     (void)arm_online(registry);
-    for (int look = 0; look < LOOKS && work_is_left(drive); look++) {
+    for (int look = 0; look < LOOKS && drive_work_is_left(driver); look++) {
         if (reader_fences_are_full(registry) || plat_fence_heavy() != 0)
             return;
         if (!arm_online(registry))
@@ -100,10 +59,10 @@ static void leave(struct drive *drive)
 }
 
 /* A thread that left set the flags of those that were online then; there may have been none. */
-static void online(struct drive *drive)
+static void online(struct driver *driver)
 {
-    if (work_is_left(drive))
-        notify(drive);
+    if (drive_work_is_left(driver))
+        notify(driver);
 }
 
 const struct drive_driver drive_driver_sched = {.name = "sched", .notify = notify, .online = online, .leave = leave};

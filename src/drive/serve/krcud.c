@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "drive/drive.h"
+#include "drive/serve/serve.h"
 
 /* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
 #define TURN_CALLBACKS 4096
@@ -17,9 +17,9 @@
  * fork_wait_us: @anyway.  So threads that fork all the time do not keep callbacks from running. */
 static bool may_begin(struct krcud *krcud, bool *anyway)
 {
-    bool forks = tally_read(&krcud->drive->forking) != 0;
+    bool forks = tally_read(&krcud->serve->fork.forking) != 0;
     int64_t now = forks ? plat_clock_now() : 0, since = krcud->held_off_ns ? krcud->held_off_ns : now;
-    *anyway = forks && now - since > config_now(krcud->drive->config)->fork_wait_us * 1000;
+    *anyway = forks && now - since > config_now(krcud->serve->config)->fork_wait_us * 1000;
 
     bool may = *anyway || !forks;
     krcud->held_off_ns = may ? 0 : since;
@@ -35,10 +35,10 @@ static struct reader_record *take(struct krcud *krcud, bool *anyway)
         record = NULL;
 
     if (record) {
-        rtrcu_store_relaxed(&krcud->first, drive_slot(record)->next_ready);
-        if (!drive_slot(record)->next_ready)
+        rtrcu_store_relaxed(&krcud->first, serve_slot(record)->next_ready);
+        if (!serve_slot(record)->next_ready)
             krcud->last = NULL;
-        drive_slot(record)->next_ready = NULL;
+        serve_slot(record)->next_ready = NULL;
         krcud->serving++;
     }
 
@@ -56,45 +56,45 @@ static bool begin_aside(struct krcud *aside, bool *anyway)
 }
 
 /* What one batch may run: a fork stops it, unless forks have held it off for too long. */
-static struct callback_budget batch_budget(struct drive *drive, bool anyway)
+static struct callback_budget batch_budget(struct serve *serve, bool anyway)
 {
     return (struct callback_budget){.count_max = anyway ? ANYWAY_CALLBACKS : TURN_CALLBACKS,
                                     .may_wait = true,
-                                    .stop = anyway ? NULL : &drive->forking};
+                                    .stop = anyway ? NULL : &serve->fork.forking};
 }
 
 /* Between callbacks again.  After a fork inside one the child has begun to count anew. */
 static void rest(struct krcud *krcud, uint32_t generation)
 {
-    struct drive *drive = krcud->drive;
-    if (generation != drive->generation)
+    struct serve *serve = krcud->serve;
+    if (generation != serve->fork.generation)
         return;
 
     lock_acquire(&krcud->lock);
     krcud->serving--;
     lock_release(&krcud->lock);
 
-    if (!tally_read(&drive->forking))
+    if (!tally_read(&serve->fork.forking))
         return; /* a forker that saw this thread at work had raised the flag before it took the lock */
 
-    rtrcu_fetch_add(&drive->fork_event, 1);
-    plat_futex_wake(&drive->fork_event, INT32_MAX);
+    rtrcu_fetch_add(&serve->fork.event, 1);
+    plat_futex_wake(&serve->fork.event, INT32_MAX);
 }
 
 static void insert(struct krcud *krcud, struct reader_record *record, bool in_front)
 {
     must_hold(&krcud->lock);
-    invariant("INV-DR1", drive_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&drive_slot(record)->listed));
+    invariant("INV-DR1", serve_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&serve_slot(record)->listed));
 
     struct reader_record *first = rtrcu_load_relaxed(&krcud->first);
     if (in_front && first) {
-        drive_slot(record)->next_ready = first;
+        serve_slot(record)->next_ready = first;
         rtrcu_store_relaxed(&krcud->first, record);
         return;
     }
 
     if (krcud->last)
-        drive_slot(krcud->last)->next_ready = record;
+        serve_slot(krcud->last)->next_ready = record;
     else
         rtrcu_store_relaxed(&krcud->first, record);
     krcud->last = record;
@@ -114,7 +114,7 @@ static bool append(struct krcud *krcud, struct reader_record *record, bool in_fr
 /* Nobody serves the queue any more. */
 static void unlist(struct reader_record *record)
 {
-    rtrcu_exchange(&drive_slot(record)->listed, 0);
+    rtrcu_exchange(&serve_slot(record)->listed, 0);
     drive_let_go(record);
 }
 
@@ -125,21 +125,21 @@ void drive_let_go(struct reader_record *record)
 
     reader_lock(reader_leaf_of(record));
     callback_let_go(record);
-    if (!rtrcu_load_acquire(&drive_slot(record)->listed))
-        reader_let_go(record, READER_DRIVE);
+    if (!rtrcu_load_acquire(&serve_slot(record)->listed))
+        reader_let_go(record, READER_SERVE);
     reader_unlock(reader_leaf_of(record));
 }
 
 /* The setting counts from where the process began. */
 static int wanted_nice(const struct krcud *krcud)
 {
-    return krcud->thread.home->nice + krcud->settings->krcud_nice;
+    return drive_thread_nice(&krcud->thread) + krcud->settings->krcud_nice;
 }
 
 /* Above ordinary threads while a backlog is at qmax, as far as we may be. */
 static void lift(struct krcud *krcud)
 {
-    bool flood = drive_is_flooded(krcud->drive, plat_clock_now());
+    bool flood = drive_is_flooded(krcud->serve->work, plat_clock_now());
     if (krcud->settings->krcud_rtprio > 0 || flood == krcud->lifted)
         return;
     krcud->lifted = flood;
@@ -149,17 +149,17 @@ static void lift(struct krcud *krcud)
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
 static void serve(struct krcud *krcud, struct reader_record *record, bool anyway)
 {
-    struct drive *drive = krcud->drive;
+    struct serve *serve = krcud->serve;
     uint32_t generation = krcud->generation;
-    struct callback_budget budget = batch_budget(drive, anyway);
+    struct callback_budget budget = batch_budget(serve, anyway);
     uint32_t made_ready = callback_times_ready(record);
 
     lift(krcud);
 
-    struct callback_run run = callback_invoke(drive->cb, record, &budget);
-    drive_progress(drive);
+    struct callback_run run = callback_invoke(serve->cb, record, &budget);
+    drive_progress(serve);
 
-    if (generation != drive->generation)
+    if (generation != serve->fork.generation)
         return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
 
     if (run.done && callback_has_ready(record)) {
@@ -171,12 +171,12 @@ static void serve(struct krcud *krcud, struct reader_record *record, bool anyway
      * ready since.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
      * lock_release() fences, then drive_krcud_give() reads the word.
      * Or its owner has the claim, and has the driver give it again. [O23] */
-    rtrcu_exchange(&drive_slot(record)->listed, 0);
+    rtrcu_exchange(&serve_slot(record)->listed, 0);
     bool more = run.done || callback_times_ready(record) != made_ready;
     if (run.claimed)
         more = !callback_want(record);
 
-    if (more && callback_has_ready(record) && !rtrcu_exchange(&drive_slot(record)->listed, 1))
+    if (more && callback_has_ready(record) && !rtrcu_exchange(&serve_slot(record)->listed, 1))
         (void)append(krcud, record, false);
     else
         drive_let_go(record);
@@ -188,7 +188,7 @@ static void set_scheduling(struct krcud *krcud)
     if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
         return; /* as it was made */
     if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud)) != 0)
-        counter_add(&krcud->drive->rt_refused, 1);
+        (void)drive_count_rt_refused(krcud->serve->work);
 }
 
 static void serve_one(struct krcud *krcud)
@@ -198,7 +198,7 @@ static void serve_one(struct krcud *krcud)
     struct reader_record *record = take(krcud, &anyway);
 
     if (record) {
-        krcud->generation = krcud->drive->generation;
+        krcud->generation = krcud->serve->fork.generation;
         krcud->served = record;
         serve(krcud, record, anyway);
         krcud->served = NULL;
@@ -208,9 +208,9 @@ static void serve_one(struct krcud *krcud)
 
     drive_thread_lies_down(&krcud->thread, DRIVE_IDLE);
     if (!rtrcu_load_acquire(&krcud->first))
-        drive_thread_sleep(krcud->drive, &krcud->thread, event, PLAT_FOREVER);
-    else if (tally_read(&krcud->drive->forking)) /* the end of the fork wakes it, or its turn has come */
-        drive_thread_sleep(krcud->drive, &krcud->thread, event, drive_tick_ns(krcud->drive));
+        drive_thread_sleep(krcud->serve->work, &krcud->thread, event, PLAT_FOREVER);
+    else if (tally_read(&krcud->serve->fork.forking)) /* the end of the fork wakes it, or its turn has come */
+        drive_thread_sleep(krcud->serve->work, &krcud->thread, event, drive_tick_ns(krcud->serve->work));
     drive_thread_gets_up(&krcud->thread);
 }
 
@@ -222,14 +222,14 @@ static void gone(void *argument)
     struct reader_record *served = krcud->served;
     krcud->served = NULL;
 
-    drive_progress(krcud->drive);
-    if (served && krcud->generation == krcud->drive->generation)
+    drive_progress(krcud->serve);
+    if (served && krcud->generation == krcud->serve->fork.generation)
         unlist(served); /* in a fork's child the queue is on no list */
     if (served)
         rest(krcud, krcud->generation);
 
     lock_acquire(&krcud->lock);
-    drive_thread_ended(krcud->drive, &krcud->thread);
+    drive_thread_ended(krcud->serve->work, &krcud->thread);
     struct reader_record *left = rtrcu_load_relaxed(&krcud->first);
     rtrcu_store_relaxed(&krcud->first, NULL);
     krcud->last = NULL;
@@ -237,8 +237,8 @@ static void gone(void *argument)
 
     while (left) { /* as many as were on the list; nobody else has it */
         struct reader_record *record = left;
-        left = drive_slot(record)->next_ready;
-        drive_slot(record)->next_ready = NULL;
+        left = serve_slot(record)->next_ready;
+        serve_slot(record)->next_ready = NULL;
         unlist(record);
     }
 }
@@ -255,39 +255,30 @@ static void *body(void *argument)
     return NULL;
 }
 
-static int claim_and_make(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
+static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
 {
+    struct work *work = krcud->serve->work;
     char name[16];
-    int claimed = drive_thread_claim(krcud->drive, &krcud->thread);
+    sigset_t saved;
+
+    int claimed = drive_thread_claim(work, &krcud->thread, &saved);
     if (claimed <= 0)
         return claimed;
 
     snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
     krcud->settings = settings;
     struct drive_thread_spec start = {.name = name, .body = body, .argument = krcud, .home = home};
-    return drive_thread_make(krcud->drive, &krcud->thread, &start);
-}
-
-static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
-{
-    sigset_t saved;
-    if (drive_thread_runs(&krcud->thread))
-        return 0;
-
-    plat_signals_block(&saved);
-    int error = claim_and_make(krcud, settings, home);
-    plat_signals_restore(&saved);
-    return error;
+    return drive_thread_make(work, &krcud->thread, &start, &saved);
 }
 
 /* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
-static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
+static struct krcud *daemon_for(struct serve *serve, uint32_t cpu)
 {
-    struct krcud *krcud = &drive->krcud[cpu % PLAT_CPU_MAX];
-    int error = start(krcud, config_now(drive->config), rtrcu_load_acquire(&drive->home));
+    struct krcud *krcud = &serve->krcud[cpu % PLAT_CPU_MAX];
+    int error = start(krcud, config_now(serve->config), drive_home(serve->work));
 
     for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
-        krcud = &drive->krcud[other];
+        krcud = &serve->krcud[other];
         if (drive_thread_runs(&krcud->thread))
             error = 0;
     }
@@ -297,31 +288,31 @@ static struct krcud *daemon_for(struct drive *drive, uint32_t cpu)
 
 /* A turn outside the daemons; also its end where a callback throws. */
 struct service {
-    struct drive *drive;
+    struct serve *serve;
     struct reader_record *record; /* NULL: somebody else has it */
     uint32_t generation;
 };
 
 static void end_service(struct service *service)
 {
-    if (service->record && service->generation == service->drive->generation)
+    if (service->record && service->generation == service->serve->fork.generation)
         unlist(service->record); /* in a fork's child the queue is on no list */
-    rest(&service->drive->aside, service->generation);
+    rest(&service->serve->aside, service->generation);
 }
 
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
  * either. */
-static struct callback_budget turn_of(struct drive *drive, struct reader_record *record,
-                                      const struct drive_share *share, bool anyway)
+static struct callback_budget turn_of(struct serve *serve, struct reader_record *record,
+                                      const struct serve_share *share, bool anyway)
 {
     const struct reader_record *own = reader_self();
-    struct callback_budget budget = batch_budget(drive, anyway);
+    struct callback_budget budget = batch_budget(serve, anyway);
 
     if (own)
         budget.deadline_ns = callback_deadline(own);
 
     if (share->ns != PLAT_FOREVER) {
-        budget.count_max = anyway ? ANYWAY_CALLBACKS : callback_count_limit(drive->cb, record);
+        budget.count_max = anyway ? ANYWAY_CALLBACKS : callback_count_limit(serve->cb, record);
         budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
     }
 
@@ -329,20 +320,20 @@ static struct callback_budget turn_of(struct drive *drive, struct reader_record 
 }
 
 /* A call of the program's has a share of its time for it, or none any more. */
-static void serve_within(struct drive *drive, struct reader_record *record, struct drive_share *share, bool anyway)
+static void serve_within(struct serve *serve, struct reader_record *record, struct serve_share *share, bool anyway)
 {
-    struct callback_budget budget = turn_of(drive, record, share, anyway);
+    struct callback_budget budget = turn_of(serve, record, share, anyway);
     int64_t allowed_ns = share->ns - share->spent_ns;
 
-    callback_invoke(drive->cb, record, &budget);
+    callback_invoke(serve->cb, record, &budget);
     if (budget.end_ns)
         share->spent_ns += plat_clock_now() - (budget.end_ns - allowed_ns);
     share->left |= callback_has_ready(record);
 }
 
-void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, struct drive_share *share)
+void drive_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_share *share)
 {
-    uint32_t generation = drive->generation;
+    uint32_t generation = serve->fork.generation;
     bool anyway;
 
     if (share->spent_ns >= share->ns) {
@@ -350,33 +341,33 @@ void drive_krcud_serve_here(struct drive *drive, struct reader_record *record, s
         return;
     }
 
-    if (rtrcu_load_relaxed(&drive_slot(record)->listed) || !begin_aside(&drive->aside, &anyway))
+    if (rtrcu_load_relaxed(&serve_slot(record)->listed) || !begin_aside(&serve->aside, &anyway))
         return; /* a daemon has the queue, or a thread forks: the queue stays ready */
 
-    struct service service __attribute__((cleanup(end_service))) = {.drive = drive, .generation = generation};
-    if (rtrcu_exchange(&drive_slot(record)->listed, 1))
+    struct service service __attribute__((cleanup(end_service))) = {.serve = serve, .generation = generation};
+    if (rtrcu_exchange(&serve_slot(record)->listed, 1))
         return;
 
     service.record = record;
-    serve_within(drive, record, share, anyway);
-    drive_progress(drive);
+    serve_within(serve, record, share, anyway);
+    drive_progress(serve);
 }
 
-bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_t cpu, bool urgent)
+bool drive_krcud_give(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent)
 {
-    if (rtrcu_load_relaxed(&drive_slot(record)->listed))
+    if (rtrcu_load_relaxed(&serve_slot(record)->listed))
         return true;
 
-    struct krcud *krcud = daemon_for(drive, cpu);
+    struct krcud *krcud = daemon_for(serve, cpu);
     if (!krcud)
         return false;
 
-    if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&drive_slot(record)->listed, 1))
+    if (!drive_thread_runs(&krcud->thread) || rtrcu_exchange(&serve_slot(record)->listed, 1))
         return true; /* somebody makes the daemon, or has given the queue: if not, the driver's next tick does */
 
-    counter_add(&drive->krcud_given, 1);
+    counter_add(&serve->krcud_given, 1);
     if (!append(krcud, record, urgent)) {
-        rtrcu_exchange(&drive_slot(record)->listed, 0); /* the daemon has ended meanwhile */
+        rtrcu_exchange(&serve_slot(record)->listed, 0); /* the daemon has ended meanwhile */
         return true;
     }
 
@@ -386,13 +377,13 @@ bool drive_krcud_give(struct drive *drive, struct reader_record *record, uint32_
     return true;
 }
 
-int drive_krcud_start_all(struct drive *drive, const struct rtrcu_config *settings, const struct plat_home *home)
+int drive_krcud_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home)
 {
     int error = 0;
-    rtrcu_store_relaxed(&drive->refused_ns, 0);
+    drive_retry(serve->work);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
         if (plat_cpus_has(&home->cpus, cpu))
-            error = start(&drive->krcud[cpu], settings, home);
+            error = start(&serve->krcud[cpu], settings, home);
     }
     return error;
 }

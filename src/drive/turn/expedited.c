@@ -17,181 +17,185 @@
  * Where there is no worker, callers turn to the end, and the driver does what was only asked for.
  * tested by: test/api/expedited.cc
  */
-#include "drive/drive.h"
+#include "drive/turn/turn.h"
 
 /* A caller boosts so many times before it hands over: readers that stood still at one look have run at the next, or
  * others were preempted. */
 #define BOOSTS_OF_CALLER 4
 
-static struct drive_worker *worker_of(struct drive *drive)
+static struct drive_worker *worker_of(const struct turn *turn)
 {
-    return &drive->worker[DRIVE_WORKER_EXPEDITED];
+    return drive_worker(turn->work, DRIVE_WORKER_EXPEDITED);
 }
 
-static struct drive_turning *machine_of(struct drive *drive)
+static struct turning *machine_of(struct turn *turn)
 {
-    return &drive->turning[GP_EXPEDITED];
+    return &turn->turning[GP_EXPEDITED];
 }
 
 /* It runs, at its own priority. */
-static bool worker_is_there(struct drive *drive)
+static bool worker_is_there(struct turn *turn)
 {
-    return drive_worker_has_appeared(worker_of(drive));
+    return drive_worker_has_appeared(worker_of(turn));
 }
 
 /* Wake the worker for @cookie, which has been asked for, unless somebody has.  Its count makes a wake-up that comes
  * before its sleep end that.  Told is raised behind the wake-up: nobody relies on one that a preempted thread still
  * owes.
  * [O16] The count of wake-ups is raised behind the number asked for; see expedited_body(). */
-static void tell(struct drive *drive, uint64_t cookie)
+static void tell(struct turn *turn, uint64_t cookie)
 {
-    uint64_t told = rtrcu_load_acquire(&drive->numbers.told);
+    uint64_t told = rtrcu_load_acquire(&turn->numbers.told);
     if (!seq_before(told, cookie))
         return;
 
-    drive_worker_wake(drive, DRIVE_WORKER_EXPEDITED);
-    while (seq_before(told, cookie) && !rtrcu_compare_exchange(&drive->numbers.told, &told, cookie))
+    drive_worker_wake(worker_of(turn));
+    while (seq_before(told, cookie) && !rtrcu_compare_exchange(&turn->numbers.told, &told, cookie))
         ; /* each failure means that somebody told of another number */
 }
 
 /* The calling thread waits for @cookie: threads that work for that number take its priority. */
-static void ask(struct drive *drive, uint64_t cookie)
+static void ask(struct turn *turn, uint64_t cookie)
 {
-    gp_request(drive->gp, GP_EXPEDITED, cookie);
-    drive_expedited_raise(drive, cookie, (uint32_t)plat_sched_rt_priority());
+    gp_request(turn->gp, GP_EXPEDITED, cookie);
+    drive_expedited_raise(turn, cookie, (uint32_t)plat_sched_rt_priority());
 }
 
 /* The calling thread waits for @cookie and leaves it to others: ask, lift the worker, wake it. */
-static void hand_over(struct drive *drive, uint64_t cookie)
+static void hand_over(struct turn *turn, uint64_t cookie)
 {
-    ask(drive, cookie);
-    drive_worker_lift(drive, DRIVE_WORKER_EXPEDITED, drive_expedited_priority(drive));
-    tell(drive, cookie);
+    ask(turn, cookie);
+    drive_worker_lift(worker_of(turn), drive_expedited_priority(turn));
+    tell(turn, cookie);
 }
 
 /* Made beforehand, with those that it needs as soon as a reader is in the way.  If it cannot be made, what was asked
  * for is the driver's.  0 or -errno. */
-static int start_worker(struct drive *drive)
+static int start_worker(struct turn *turn)
 {
-    const struct rtrcu_config *config = config_now(drive->config);
-    if (drive_thread_runs(&worker_of(drive)->thread))
+    const struct rtrcu_config *config = config_now(turn->config);
+    if (drive_worker_runs(worker_of(turn)))
         return 0;
 
-    int error = drive_worker_start(drive, DRIVE_WORKER_EXPEDITED);
-    if (error && drive_start(drive) == 0)
-        drive_wake(drive, true);
+    int error = drive_worker_start(worker_of(turn));
+    if (error && drive_start(turn->work) == 0)
+        drive_wake(turn->work, true);
 
     if (!error && config->boost && config->kthread_prio) {
-        (void)drive_worker_start(drive, DRIVE_WORKER_BOOST);
-        (void)drive_worker_start(drive, DRIVE_WORKER_NUDGE);
+        (void)drive_worker_start(drive_worker(turn->work, DRIVE_WORKER_BOOST));
+        (void)drive_worker_start(drive_worker(turn->work, DRIVE_WORKER_NUDGE));
     }
     return error;
 }
 
-void drive_start_expedited(struct drive *drive, uint64_t cookie)
+void drive_start_expedited(struct turn *turn, uint64_t cookie)
 {
-    gp_request(drive->gp, GP_EXPEDITED, cookie);
+    gp_request(turn->gp, GP_EXPEDITED, cookie);
     if (reader_self_is(READER_STATE_DEADLINE)) {
-        drive_start_in_call(drive); /* in a fork's child */
-        drive_wake(drive, true);    /* the driver passes it on, at its tick while this thread is online */
-    } else if (start_worker(drive) == 0) {
-        tell(drive, cookie);
+        drive_start_in_call(turn->work); /* in a fork's child */
+        drive_wake(turn->work, true);    /* the driver passes it on, at its tick while this thread is online */
+    } else if (start_worker(turn) == 0) {
+        tell(turn, cookie);
     }
 }
 
-bool drive_expedited_is_left(struct drive *drive)
+bool drive_expedited_is_left(struct turn *turn)
 {
-    uint64_t needed = gp_needed(drive->gp, GP_EXPEDITED);
-    if (!drive_is_needed(machine_of(drive)))
+    uint64_t needed = gp_needed(turn->gp, GP_EXPEDITED);
+    if (!drive_is_needed(machine_of(turn)))
         return false;
 
-    return !drive_thread_runs(&worker_of(drive)->thread) ||
-           seq_before(rtrcu_load_acquire(&drive->numbers.told), needed);
+    return !drive_worker_runs(worker_of(turn)) || seq_before(rtrcu_load_acquire(&turn->numbers.told), needed);
 }
 
-void drive_expedited_serve(struct drive *drive)
+void drive_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
 {
-    static const struct drive_turn_options options = {.serves = true};
-    if (!drive_expedited_is_left(drive))
+    const struct turn_options options = {.serve = serve};
+    if (!drive_expedited_is_left(turn))
         return;
 
-    if (drive_row(drive)->body && drive_worker_start(drive, DRIVE_WORKER_EXPEDITED) == 0)
-        tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
-    else if (drive_thread_is_me(&drive->thread))
-        drive_turn_if_needed(machine_of(drive), &options);
+    if (drive_has_thread(turn->work) && drive_worker_start(worker_of(turn)) == 0)
+        tell(turn, gp_needed(turn->gp, GP_EXPEDITED));
+    else if (drive_is_me(turn->work))
+        drive_turn_if_needed(machine_of(turn), &options);
     else /* a call of the program's, which waits for nobody: it may be in the way itself */
-        drive_step(machine_of(drive));
+        drive_step(machine_of(turn));
 }
 
 /* Behind a release: what others asked for meanwhile, who relied on whoever had the machine. */
-static void look_at_asked(struct drive *drive)
+static void look_at_asked(struct turn *turn)
 {
-    static const struct drive_turn_options options = {.by_caller = true};
-    if (!drive_is_needed(machine_of(drive)))
+    static const struct turn_options options = {.by_caller = true};
+    if (!drive_is_needed(machine_of(turn)))
         return;
 
     if (reader_self_is(READER_STATE_DEADLINE))
-        drive_wake(drive, true);
-    else if (worker_is_there(drive))
-        tell(drive, gp_needed(drive->gp, GP_EXPEDITED));
+        drive_wake(turn->work, true);
+    else if (worker_is_there(turn))
+        tell(turn, gp_needed(turn->gp, GP_EXPEDITED));
     else
-        drive_turn_if_needed(machine_of(drive), &options);
+        drive_turn_if_needed(machine_of(turn), &options);
 }
 
 /* May callers turn, by the configuration?  In the variants of 2022 they always hand over, where no thread reads too. */
-static bool callers_turn(struct drive *drive)
+static bool callers_turn(struct turn *turn)
 {
-    return config_now(drive->config)->exp_worker == RTRCU_EXP_WORKER_KTHREAD;
+    return config_now(turn->config)->exp_worker == RTRCU_EXP_WORKER_KTHREAD;
 }
 
 /* Does the calling thread leave all of it to the worker? */
-static bool leaves_it(struct drive *drive)
+static bool leaves_it(struct turn *turn)
 {
-    return !callers_turn(drive) || (drive_worker_priority(worker_of(drive)) == 0 && drive_caller_is_weak(drive));
+    return !callers_turn(turn) || (drive_worker_priority(worker_of(turn)) == 0 && drive_caller_is_weak(turn->work));
 }
 
-void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
+void drive_synchronize_expedited(struct turn *turn, uint64_t cookie)
 {
-    struct drive_turning *turning = machine_of(drive);
+    struct turning *turning = machine_of(turn);
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
 
     if (!deadline)
-        start_worker(drive);
+        start_worker(turn);
 
-    bool alone = deadline || !worker_is_there(drive);
-    if ((alone || callers_turn(drive)) && drive_pass_alone(turning, cookie)) {
-        look_at_asked(drive);
+    bool alone = deadline || !worker_is_there(turn);
+    if ((alone || callers_turn(turn)) && drive_pass_alone(turning, cookie)) {
+        look_at_asked(turn);
         return;
     }
 
     if (alone) {
-        ask(drive, cookie); /* the booster, which may have been made just now, takes the priority */
+        ask(turn, cookie); /* the booster, which may have been made just now, takes the priority */
         drive_synchronize(turning, cookie);
-        look_at_asked(drive);
+        look_at_asked(turn);
         return;
     }
 
-    bool left = leaves_it(drive);
+    bool left = leaves_it(turn);
     int boosts = 0;
 
     while (!left && !drive_has_reached(turning, cookie)) { /* the one under way and the next, and the boosts */
         if (!lock_try(drive_crank(turning))) {
-            hand_over(drive, cookie);
+            hand_over(turn, cookie);
             drive_take_crank(turning);
         }
 
         left = !drive_has_reached(turning, cookie) && !drive_turn_first(turning);
         drive_release_crank(turning);
-        look_at_asked(drive);
+        look_at_asked(turn);
 
         if (left && boosts++ < BOOSTS_OF_CALLER)
             left = !drive_boost_here(turning);
     }
 
     if (left) {
-        hand_over(drive, cookie);
-        drive_expedited_wait(drive, cookie);
+        hand_over(turn, cookie);
+        drive_expedited_wait(turn, cookie);
     }
+}
+
+static int priority_now(void *owner)
+{
+    return drive_expedited_priority(owner);
 }
 
 /* [O16] Worker half; tell() is the other.  The count of wake-ups is read before what is asked for.
@@ -200,18 +204,18 @@ void drive_synchronize_expedited(struct drive *drive, uint64_t cookie)
  * Forbidden: we sleep AND a number was asked for that nobody will tell us of.   litmus: O16 */
 static void *expedited_body(void *argument)
 {
-    static const struct drive_turn_options options = {0};
+    static const struct turn_options options = {0};
     struct drive_worker *worker = argument;
-    struct drive_turning *turning = machine_of(worker->drive);
+    struct turning *turning = machine_of(drive_worker_owner(worker));
 
     for (;;) { /* for the life of the process */
-        uint32_t event = drive_thread_event(&worker->thread);
-        drive_worker_settle(worker, drive_expedited_priority);
+        uint32_t event = drive_worker_event(worker);
+        drive_worker_settle(worker, priority_now);
         drive_worker_appears(worker);
         if (drive_is_needed(turning))
             drive_turn_if_needed(turning, &options);
         else
-            drive_worker_sleep(worker, event);
+            drive_worker_sleep(worker, event, PLAT_FOREVER);
     }
     return NULL;
 }
@@ -221,4 +225,4 @@ static int first_priority(const struct rtrcu_config *config)
     return config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? config->kthread_prio : 0;
 }
 
-const struct drive_job drive_job_expedited = {"rtrcu-exp", expedited_body, first_priority};
+const struct drive_job drive_job_expedited = {"rtrcu-exp", expedited_body, first_priority, NULL};

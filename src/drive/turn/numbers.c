@@ -5,7 +5,7 @@
  * falls below, nor stays above for ever.
  * tested by: test/api/expedited.cc
  */
-#include "drive/drive.h"
+#include "drive/turn/turn.h"
 
 static uint32_t word_of(uint64_t seq)
 {
@@ -16,10 +16,10 @@ static uint32_t word_of(uint64_t seq)
  *  - the sequence first:     the waiter sees it and does not sleep;
  *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
  * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
-void drive_expedited_done(struct drive *drive)
+void drive_expedited_done(struct turn *turn)
 {
-    struct drive_numbers *numbers = &drive->numbers;
-    uint32_t index = word_of(gp_seq(drive->gp, GP_EXPEDITED));
+    struct numbers *numbers = &turn->numbers;
+    uint32_t index = word_of(gp_seq(turn->gp, GP_EXPEDITED));
 
     rtrcu_store_relaxed(&numbers->priority[index], 0);
     rtrcu_fetch_add(&numbers->ended[index], 1);
@@ -28,46 +28,46 @@ void drive_expedited_done(struct drive *drive)
 }
 
 /* [O13] Waiter half. */
-void drive_expedited_wait(struct drive *drive, uint64_t cookie)
+void drive_expedited_wait(struct turn *turn, uint64_t cookie)
 {
-    struct drive_numbers *numbers = &drive->numbers;
+    struct numbers *numbers = &turn->numbers;
     uint32_t index = word_of(cookie);
     tally_raise(&numbers->waiters[index]);
 
-    while (!gp_reached(drive->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+    while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
         uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
-        if (!gp_reached(drive->gp, GP_EXPEDITED, cookie))
-            drive_sleep(drive, &numbers->ended[index], done, PLAT_FOREVER);
+        if (!gp_reached(turn->gp, GP_EXPEDITED, cookie))
+            drive_sleep(turn->work, &numbers->ended[index], done, PLAT_FOREVER);
     }
 
     (void)tally_lower(&numbers->waiters[index]);
 }
 
-int drive_expedited_priority(struct drive *drive)
+int drive_expedited_priority(struct turn *turn)
 {
-    const struct rtrcu_config *config = config_now(drive->config);
+    const struct rtrcu_config *config = config_now(turn->config);
     int highest = config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? config->kthread_prio : 0;
-    bool follows = highest > 0 && gp_is_needed(drive->gp, GP_EXPEDITED);
+    bool follows = highest > 0 && gp_is_needed(turn->gp, GP_EXPEDITED);
 
     for (int i = 0; i < 4 && follows; i++) {
-        int waits = (int)rtrcu_load_acquire(&drive->numbers.priority[i]);
+        int waits = (int)rtrcu_load_acquire(&turn->numbers.priority[i]);
         highest = waits > highest ? waits : highest;
     }
     return highest;
 }
 
-void drive_expedited_raise(struct drive *drive, uint64_t cookie, uint32_t priority)
+void drive_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
 {
-    uint32_t *word = &drive->numbers.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
+    uint32_t *word = &turn->numbers.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
     while (waits < priority && !rtrcu_compare_exchange(word, &waits, priority))
         ; /* each failure means that another waits for it */
 }
 
-void drive_numbers_after_fork_child(struct drive *drive)
+void drive_numbers_init(struct turn *turn)
 {
     for (int i = 0; i < 4; i++) {
-        tally_reset(&drive->numbers.waiters[i]);
-        rtrcu_store_relaxed(&drive->numbers.priority[i], 0);
+        tally_reset(&turn->numbers.waiters[i]);
+        rtrcu_store_relaxed(&turn->numbers.priority[i], 0);
     }
-    rtrcu_store_relaxed(&drive->numbers.told, gp_seq(drive->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
+    rtrcu_store_relaxed(&turn->numbers.told, gp_seq(turn->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
 }

@@ -8,12 +8,12 @@
  *  a real-time thread      boosts the holder        asleep on turning.event, at most a tick
  *  the watcher             asleep on turning.event  the same
  *  others                  the same                 the same, but longer and longer
- *  one of low priority     has the driver do it     asleep on drive.turns
+ *  one of low priority     has the driver do it     asleep on turn.turns
  *
  * The watcher is the first thread that has to wait for readers; it looks once a tick.
  * tested by: test/api/synchronize.cc
  */
-#include "drive/drive.h"
+#include "drive/turn/turn.h"
 
 /* Polls per clock reading while spinning. */
 #define SPIN_POLLS 8
@@ -24,19 +24,19 @@
 #define LONGEST_REST_NS 100000000
 
 /* Grace periods stand still without a fence, and say so. */
-static void report_fence_if_old(struct drive_turning *turning)
+static void report_fence_if_old(struct turning *turning)
 {
     if (plat_clock_now() - drive_began_ns(turning) < turning->report_ns)
         return;
 
-    watch_fence_gather(turning->drive->watch, turning->kind, -EPERM);
-    drive_report(turning->drive);
-    turning->report_ns = watch_next_report(turning->drive->watch, turning->report_ns);
+    watch_fence_gather(turning->turn->watch, turning->kind, -EPERM);
+    drive_report(turning->turn->work);
+    turning->report_ns = watch_next_report(turning->turn->watch, turning->report_ns);
 }
 
 /* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
  * fence is to be had now, and nothing is known of any reader yet. */
-static bool try_to_scan(struct drive_turning *turning)
+static bool try_to_scan(struct turning *turning)
 {
     struct gp *gp = turning->gp;
     enum gp_kind kind = turning->kind;
@@ -46,9 +46,9 @@ static bool try_to_scan(struct drive_turning *turning)
 
     turning->fenced = gp_needs_fence(gp);
     if (turning->fenced && kind == GP_NORMAL)
-        gp_doze(gp, (uint32_t)config_now(turning->drive->config)->idle_scans);
+        gp_doze(gp, (uint32_t)config_now(turning->turn->config)->idle_scans);
 
-    if (turning->fenced && !drive_fence(turning->drive)) {
+    if (turning->fenced && !drive_fence(turning->turn)) {
         report_fence_if_old(turning);
         return false;
     }
@@ -65,16 +65,16 @@ static bool try_to_scan(struct drive_turning *turning)
 }
 
 /* Look at the readers; where that ends a wait for the other kind of grace period too, wake one who waits for it. */
-static uint32_t poll_readers(struct drive_turning *turning, bool arm)
+static uint32_t poll_readers(struct turning *turning, bool arm)
 {
     enum gp_actions actions = GP_ACTION_NONE;
     uint32_t asked = gp_poll(turning->gp, turning->kind, arm, &actions);
-    drive_perform(turning->drive, actions);
+    drive_perform(turning->turn, actions);
     return asked;
 }
 
 /* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
-static enum gp_owing_where readers_where(struct drive_turning *turning)
+static enum gp_owing_where readers_where(struct turning *turning)
 {
     return gp_owing_where(turning->gp, turning->kind, (uint32_t)plat_cpu_current());
 }
@@ -87,7 +87,7 @@ static bool keeps_a_reader_from_running(enum gp_owing_where where)
 
 /* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
  * meanwhile, so that looking without a rest would show nothing. */
-static bool spin(struct drive_turning *turning, int64_t spin_ns, bool arm)
+static bool spin(struct turning *turning, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
     enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(turning);
@@ -105,46 +105,46 @@ static bool spin(struct drive_turning *turning, int64_t spin_ns, bool arm)
 }
 
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
-static void report_if_old(struct drive_turning *turning)
+static void report_if_old(struct turning *turning)
 {
     int64_t now = plat_clock_now();
     if (now - drive_began_ns(turning) < turning->report_ns || drive_is_clear(turning))
         return;
 
-    watch_stall_gather(turning->drive->watch, turning->kind, now);
-    drive_report(turning->drive);
-    turning->report_ns = watch_next_report(turning->drive->watch, turning->report_ns);
+    watch_stall_gather(turning->turn->watch, turning->kind, now);
+    drive_report(turning->turn->work);
+    turning->report_ns = watch_next_report(turning->turn->watch, turning->report_ns);
 }
 
 /* Ask those in the way.  A reader that was asked just now, by the scan, the other kind or for its callbacks as well,
  * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
  * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
  * flag. */
-static void ask(struct drive_turning *turning)
+static void ask(struct turning *turning)
 {
     poll_readers(turning, true);
     while (turning->fenced && !drive_is_clear(turning)) {
-        if (!drive_fence(turning->drive) || poll_readers(turning, true) == 0)
+        if (!drive_fence(turning->turn) || poll_readers(turning, true) == 0)
             return;
     }
 }
 
 /* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
  * holds nothing, whenever tasks have come that the grace period waits for. */
-static void tell_tasks(struct drive_turning *turning)
+static void tell_tasks(struct turning *turning)
 {
     uint32_t came = gp_tasks_came(turning->gp, turning->kind);
-    if (came == turning->tasks_told || !rtrcu_load_acquire(&turning->drive->blocking_handler))
+    if (came == turning->tasks_told || !drive_has_blocking_handler(turning->turn->work))
         return;
 
-    if (drive_tell_handler(turning->drive))
+    if (drive_tell_handler(turning->turn->work))
         turning->tasks_told = came;
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
-static void watch_and_ask(struct drive_turning *turning, const struct drive_turn_options *options)
+static void watch_and_ask(struct turning *turning, const struct turn_options *options)
 {
-    int64_t spin_ns = options->never_spins ? 0 : config_now(turning->drive->config)->spin_us * 1000;
+    int64_t spin_ns = options->never_spins ? 0 : config_now(turning->turn->config)->spin_us * 1000;
     spin(turning, spin_ns, options->never_sleeps);
     if (drive_is_clear(turning))
         return;
@@ -162,7 +162,7 @@ static void watch_and_ask(struct drive_turning *turning, const struct drive_turn
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
  * litmus: O9 */
-static bool look_before_sleep(struct drive_turning *turning)
+static bool look_before_sleep(struct turning *turning)
 {
     struct tally *sleeping = &turning->sleeping;
     tally_raise(sleeping);
@@ -174,29 +174,29 @@ static bool look_before_sleep(struct drive_turning *turning)
 }
 
 /* Begin a grace period; its scan is next.  Under the crank. */
-static void begin(struct drive_turning *turning)
+static void begin(struct turning *turning)
 {
-    turning->report_ns = watch_next_report(turning->drive->watch, 0);
+    turning->report_ns = watch_next_report(turning->turn->watch, 0);
     gp_begin(turning->gp, turning->kind, plat_clock_now());
     turning->unscanned = true;
     turning->asked = false;
     turning->watcher = PLAT_NOBODY;
 }
 
-static void end(struct drive_turning *turning, bool by_caller)
+static void end(struct turning *turning, bool by_caller)
 {
     if (by_caller)
         counter_add_alone(&turning->by_caller, 1);
     gp_end(turning->gp, turning->kind, plat_clock_now());
     if (turning->kind == GP_EXPEDITED)
-        drive_expedited_done(turning->drive);
+        drive_expedited_done(turning->turn);
 }
 
 /* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct drive_turning *turning, const struct drive_turn_options *options)
+static enum outcome look(struct turning *turning, const struct turn_options *options)
 {
     if (turning->asked) {
         poll_readers(turning, true);
@@ -218,14 +218,14 @@ static enum outcome look(struct drive_turning *turning, const struct drive_turn_
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
  * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
-static void ask_for_fence(struct drive_turning *turning)
+static void ask_for_fence(struct turning *turning)
 {
     (void)gp_request(turning->gp, turning->kind, seq_ended(drive_seq(turning)));
-    drive_wake(turning->drive, true);
+    drive_wake(turning->turn->work, true);
 }
 
 /* Begin, or go on with what is under way, whoever began it. */
-static enum outcome go_on(struct drive_turning *turning, const struct drive_turn_options *options)
+static enum outcome go_on(struct turning *turning, const struct turn_options *options)
 {
     enum outcome outcome = ENDED;
 
@@ -247,14 +247,14 @@ static enum outcome go_on(struct drive_turning *turning, const struct drive_turn
 }
 
 /* Under the crank. */
-static enum outcome step(struct drive_turning *turning, const struct drive_turn_options *options)
+static enum outcome step(struct turning *turning, const struct turn_options *options)
 {
     enum outcome outcome = go_on(turning, options);
     invariant("INV-GP2", drive_is_running(turning) == (outcome != ENDED));
     return outcome;
 }
 
-bool drive_pass_alone(struct drive_turning *turning, uint64_t cookie)
+bool drive_pass_alone(struct turning *turning, uint64_t cookie)
 {
     if (!gp_nobody_reads(turning->gp) || !lock_try(drive_crank(turning)))
         return false;
@@ -263,14 +263,14 @@ bool drive_pass_alone(struct drive_turning *turning, uint64_t cookie)
     if (passed) {
         counter_add_alone(&turning->by_caller, 1);
         if (turning->kind == GP_EXPEDITED)
-            drive_expedited_done(turning->drive);
+            drive_expedited_done(turning->turn);
     }
 
     drive_release_crank(turning);
     return passed && drive_has_reached(turning, cookie);
 }
 
-bool drive_turn_first(struct drive_turning *turning)
+bool drive_turn_first(struct turning *turning)
 {
     bool fresh = !drive_is_running(turning);
     if (fresh)
@@ -282,7 +282,7 @@ bool drive_turn_first(struct drive_turning *turning)
     if (!fresh)
         poll_readers(turning, true);
     else if (!drive_is_clear(turning))
-        spin(turning, config_now(turning->drive->config)->spin_us * 1000, true);
+        spin(turning, config_now(turning->turn->config)->spin_us * 1000, true);
 
     if (!drive_is_clear(turning))
         return false;
@@ -290,29 +290,29 @@ bool drive_turn_first(struct drive_turning *turning)
     return true;
 }
 
-void drive_take_crank(struct drive_turning *turning)
+void drive_take_crank(struct turning *turning)
 {
-    drive_take_long(turning->drive, drive_crank(turning));
+    drive_take_long(turning->turn->work, drive_crank(turning));
 }
 
 /* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
-void drive_release_crank(struct drive_turning *turning)
+void drive_release_crank(struct turning *turning)
 {
-    struct drive *drive = turning->drive;
+    struct turn *turn = turning->turn;
     lock_release(drive_crank(turning));
 
     rtrcu_fetch_add(&turning->event, 1); /* [O10] */
     if (tally_read(&turning->sleeping))
         plat_futex_wake(&turning->event, INT32_MAX);
 
-    if (turning->kind == GP_NORMAL && tally_read(&drive->turn_waiters)) {
-        rtrcu_fetch_add(&drive->turns, 1);
-        plat_futex_wake(&drive->turns, INT32_MAX);
+    if (turning->kind == GP_NORMAL && tally_read(&turn->turn_waiters)) {
+        rtrcu_fetch_add(&turn->turns, 1);
+        plat_futex_wake(&turn->turns, INT32_MAX);
     }
-    drive_report_left(drive);
+    drive_report_left(turn->work);
 }
 
-bool drive_step(struct drive_turning *turning)
+bool drive_step(struct turning *turning)
 {
     bool ended = false;
     if (!lock_try(drive_crank(turning)))
@@ -339,17 +339,16 @@ bool drive_step(struct drive_turning *turning)
 }
 
 /* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
-static int64_t next_pause(struct drive *drive, bool watches, int64_t previous_ns)
+static int64_t next_pause(struct turn *turn, bool watches, int64_t previous_ns)
 {
-    int64_t tick_ns = drive_tick_ns(drive);
+    int64_t tick_ns = drive_tick_ns(turn->work);
     if (watches || previous_ns == 0 || plat_sched_rt_priority() > 0)
         return tick_ns;
     return previous_ns < LONGEST_REST_NS ? 2 * previous_ns : previous_ns;
 }
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
-static enum outcome step_and_release(struct drive_turning *turning, const struct drive_turn_options *options,
-                                     bool *watches)
+static enum outcome step_and_release(struct turning *turning, const struct turn_options *options, bool *watches)
 {
     enum outcome outcome = step(turning, options);
     if (outcome == ENDED) {
@@ -362,12 +361,12 @@ static enum outcome step_and_release(struct drive_turning *turning, const struct
     *watches = plat_tid_is(turning->watcher, lock_thread_id());
 
     lock_release(drive_crank(turning)); /* nobody is to be woken: this thread and the watcher look again */
-    drive_report_left(turning->drive);
+    drive_report_left(turning->turn->work);
     return outcome;
 }
 
 /* False: another has it, and an ordinary thread could not help him by waiting for it. */
-static bool take_for_step(struct drive_turning *turning)
+static bool take_for_step(struct turning *turning)
 {
     if (lock_try(drive_crank(turning)))
         return true;
@@ -380,19 +379,18 @@ static bool take_for_step(struct drive_turning *turning)
 
 /* A thread that serves is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their
  * daemon, or be more than one turn runs.  True: the calling thread need not wait for these readers any more. */
-static bool serve_meanwhile(struct drive *drive, const struct drive_turn_options *options, int64_t *served_ns)
+static bool serve_meanwhile(struct turn *turn, const struct turn_options *options, int64_t *served_ns)
 {
-    int64_t now = options->serves ? plat_clock_now() : 0;
-    if (now - *served_ns < drive_tick_ns(drive))
+    int64_t now = options->serve ? plat_clock_now() : 0;
+    if (now - *served_ns < drive_tick_ns(turn->work))
         return false;
 
     *served_ns = now;
-    (void)drive_dispatch(drive);
-    return options->for_barrier && callback_barrier_reached(drive->cb);
+    return options->serve(turn->serve);
 }
 
 /* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
-static void stop_watching(struct drive_turning *turning)
+static void stop_watching(struct turning *turning)
 {
     drive_take_crank(turning);
     if (plat_tid_is(turning->watcher, lock_thread_id()))
@@ -407,14 +405,14 @@ static void stop_watching(struct drive_turning *turning)
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
-static void turn_until(struct drive_turning *turning, uint64_t cookie, const struct drive_turn_options *options)
+static void turn_until(struct turning *turning, uint64_t cookie, const struct turn_options *options)
 {
-    struct drive *drive = turning->drive;
-    int64_t pause_ns = 0, served_ns = options->serves ? plat_clock_now() : 0;
+    struct turn *turn = turning->turn;
+    int64_t pause_ns = 0, served_ns = options->serve ? plat_clock_now() : 0;
 
     while (!drive_has_reached(turning, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
-        if (serve_meanwhile(drive, options, &served_ns))
+        if (serve_meanwhile(turn, options, &served_ns))
             return stop_watching(turning);
 
         uint32_t event = rtrcu_load_acquire(&turning->event);
@@ -427,13 +425,13 @@ static void turn_until(struct drive_turning *turning, uint64_t cookie, const str
             continue;
         }
 
-        pause_ns = next_pause(drive, watches, pause_ns);
-        drive_sleep(drive, &turning->event, event, pause_ns);
+        pause_ns = next_pause(turn, watches, pause_ns);
+        drive_sleep(turn->work, &turning->event, event, pause_ns);
         (void)tally_lower(&turning->sleeping);
     }
 }
 
-void drive_turn_if_needed(struct drive_turning *turning, const struct drive_turn_options *options)
+void drive_turn_if_needed(struct turning *turning, const struct turn_options *options)
 {
     uint64_t cookie;
     if (gp_next_needed(turning->gp, turning->kind, &cookie))
@@ -444,31 +442,31 @@ void drive_turn_if_needed(struct drive_turning *turning, const struct drive_turn
  * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
  * have come to be.
  * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
-static void have_it_turned(struct drive_turning *turning, uint64_t cookie)
+static void have_it_turned(struct turning *turning, uint64_t cookie)
 {
-    struct drive *drive = turning->drive;
-    int64_t patience_ns = drive_tick_ns(drive);
+    struct turn *turn = turning->turn;
+    int64_t patience_ns = drive_tick_ns(turn->work);
     gp_request(turning->gp, GP_NORMAL, cookie);
 
-    while (!drive_has_reached(turning, cookie) && drive_start(drive) == 0) { /* at most two grace periods */
-        drive_wake(drive, true);
-        tally_raise(&drive->turn_waiters);
-        uint32_t turns = rtrcu_load_acquire(&drive->turns);
+    while (!drive_has_reached(turning, cookie) && drive_start(turn->work) == 0) { /* at most two grace periods */
+        drive_wake(turn->work, true);
+        tally_raise(&turn->turn_waiters);
+        uint32_t turns = rtrcu_load_acquire(&turn->turns);
         bool reached = drive_has_reached(turning, cookie);
-        drive_sleep(drive, &drive->turns, turns, reached ? 0 : patience_ns);
-        (void)tally_lower(&drive->turn_waiters);
+        drive_sleep(turn->work, &turn->turns, turns, reached ? 0 : patience_ns);
+        (void)tally_lower(&turn->turn_waiters);
 
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
 }
 
-void drive_synchronize(struct drive_turning *turning, uint64_t cookie)
+void drive_synchronize(struct turning *turning, uint64_t cookie)
 {
-    static const struct drive_turn_options caller = {.by_caller = true};
-    const struct drive *drive = turning->drive;
+    static const struct turn_options caller = {.by_caller = true};
+    const struct turn *turn = turning->turn;
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
 
-    if (turning->kind == GP_NORMAL && !deadline && drive_row(drive)->body && drive_caller_is_weak(drive))
+    if (turning->kind == GP_NORMAL && !deadline && drive_has_thread(turn->work) && drive_caller_is_weak(turn->work))
         have_it_turned(turning, cookie);
 
     if (drive_pass_alone(turning, cookie))
@@ -476,14 +474,14 @@ void drive_synchronize(struct drive_turning *turning, uint64_t cookie)
     turn_until(turning, cookie, &caller);
 }
 
-void drive_turning_init(struct drive_turning *turning, struct drive *drive, enum gp_kind kind)
+void drive_turning_init(struct turning *turning, struct turn *turn, enum gp_kind kind)
 {
-    turning->drive = drive;
-    turning->gp = drive->gp;
+    turning->turn = turn;
+    turning->gp = turn->gp;
     turning->kind = kind;
 }
 
-void drive_turning_after_fork_child(struct drive_turning *turning)
+void drive_turning_after_fork_child(struct turning *turning)
 {
     turning->unscanned = turning->asked = false; /* the next step looks at readers as the first one does */
     rtrcu_store_relaxed(&turning->event, 0);

@@ -3,7 +3,7 @@
  *
  * tested by: test/unit/drive/worker.cc
  */
-#include "drive/drive.h"
+#include "drive/work/work.h"
 
 /* A refusal is believed for so long, so that no grace period asks again in vain. */
 #define REFUSED_NS 1000000000
@@ -30,7 +30,7 @@ static void refuse(struct drive_worker *worker, int priority, int error)
 {
     worker->refused = priority;
     worker->refused_ns = plat_clock_now();
-    if (counter_add(&worker->drive->rt_refused, 1) == 0) {
+    if (counter_add(&worker->work->rt_refused, 1) == 0) {
         plat_print("rtrcu: real-time scheduling is refused (error %d): expedited grace periods and boosting work at"
                    " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",
                    -error);
@@ -54,17 +54,16 @@ static int change(struct drive_worker *worker, struct plat_tid thread, int befor
     return priority;
 }
 
-void drive_worker_settle(struct drive_worker *worker, int (*wanted)(struct drive *))
+void drive_worker_settle(struct drive_worker *worker, int (*wanted)(void *owner))
 {
     lock_acquire(&worker->lock);
-    int priority = wanted(worker->drive);
+    int priority = wanted(worker->owner);
     (void)change(worker, PLAT_NOBODY, drive_worker_priority(worker), priority);
     lock_release(&worker->lock);
 }
 
-void drive_worker_lift(struct drive *drive, int index, int priority)
+void drive_worker_lift(struct drive_worker *worker, int priority)
 {
-    struct drive_worker *worker = &drive->worker[index];
     struct plat_tid thread = {rtrcu_load_acquire(&worker->thread_id)};
     if (plat_tid_is_nobody(thread))
         return; /* the worker's first look is ahead */

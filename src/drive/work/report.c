@@ -8,49 +8,52 @@
  */
 #include <pthread.h>
 
-#include "drive/drive.h"
+#include "drive/work/work.h"
 
-void drive_report(struct drive *drive)
+void drive_report(struct work *work)
 {
-    if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
-        drive_worker_wake(drive, DRIVE_WORKER_REPORT);
+    struct drive_worker *reporter = drive_worker(work, DRIVE_WORKER_REPORT);
+    if (drive_worker_start(reporter) == 0)
+        drive_worker_wake(reporter);
     else
-        rtrcu_store_relaxed(&drive->report_is_left, 1);
+        rtrcu_store_relaxed(&work->report_is_left, 1);
 }
 
-void drive_report_left(struct drive *drive)
+void drive_report_left(struct work *work)
 {
-    if (rtrcu_load_relaxed(&drive->report_is_left) && rtrcu_exchange(&drive->report_is_left, 0))
-        watch_report_say_at_once(drive->watch);
+    if (rtrcu_load_relaxed(&work->report_is_left) && rtrcu_exchange(&work->report_is_left, 0))
+        watch_report_say_at_once(work->watch);
 }
 
-void drive_message(struct drive *drive)
+void drive_message(struct work *work)
 {
-    if (!callback_message_waits(drive->cb))
+    struct drive_worker *reporter = drive_worker(work, DRIVE_WORKER_REPORT);
+    if (!callback_message_waits(work->cb))
         return;
-    if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
-        drive_worker_wake(drive, DRIVE_WORKER_REPORT);
+    if (drive_worker_start(reporter) == 0)
+        drive_worker_wake(reporter);
     else
-        (void)callback_message_write(drive->cb);
+        (void)callback_message_write(work->cb);
 }
 
-bool drive_visit_begins(struct drive *drive)
+bool drive_visit_begins(struct work *work)
 {
-    struct drive_visit *visit = &drive->visit;
+    struct drive_worker *reporter = drive_worker(work, DRIVE_WORKER_REPORT);
+    struct drive_visit *visit = &work->visit;
     uint32_t nobody = 0;
     if (!rtrcu_compare_exchange(&visit->visitor, &nobody, lock_thread_number()))
         return false;
 
     rtrcu_store_release(&visit->began_ns, plat_clock_now());
-    if (drive_worker_start(drive, DRIVE_WORKER_REPORT) == 0)
-        drive_worker_wake(drive, DRIVE_WORKER_REPORT);
+    if (drive_worker_start(reporter) == 0)
+        drive_worker_wake(reporter);
     return true;
 }
 
-void drive_visit_ends(struct drive *drive)
+void drive_visit_ends(struct work *work)
 {
-    rtrcu_store_relaxed(&drive->visit.began_ns, 0);
-    rtrcu_store_release(&drive->visit.visitor, 0);
+    rtrcu_store_relaxed(&work->visit.began_ns, 0);
+    rtrcu_store_release(&work->visit.visitor, 0);
 }
 
 /* What the worker knows of a visit: when it began, and the age at which it is reported next. */
@@ -59,19 +62,19 @@ struct visit_known {
 };
 
 /* Gathers a report if the visit is too old.  How long the worker may sleep before it has to look again. */
-static int64_t look_at_visit(struct drive *drive, struct visit_known *known)
+static int64_t look_at_visit(struct work *work, struct visit_known *known)
 {
-    int64_t began_ns = rtrcu_load_acquire(&drive->visit.began_ns), age_ns = plat_clock_now() - began_ns;
-    struct plat_tid visitor = {rtrcu_load_relaxed(&drive->visit.visitor)};
+    int64_t began_ns = rtrcu_load_acquire(&work->visit.began_ns), age_ns = plat_clock_now() - began_ns;
+    struct plat_tid visitor = {rtrcu_load_relaxed(&work->visit.visitor)};
 
     if (began_ns == 0 || plat_tid_is_nobody(visitor))
         return PLAT_FOREVER;
 
     if (began_ns != known->began_ns)
-        *known = (struct visit_known){.began_ns = began_ns, .report_ns = watch_next_report(drive->watch, 0)};
+        *known = (struct visit_known){.began_ns = began_ns, .report_ns = watch_next_report(work->watch, 0)};
     if (age_ns >= known->report_ns) {
-        watch_visit_gather(drive->watch, visitor, rtrcu_load_relaxed(&drive->visit.next_cpu), age_ns);
-        known->report_ns = watch_next_report(drive->watch, known->report_ns);
+        watch_visit_gather(work->watch, visitor, rtrcu_load_relaxed(&work->visit.next_cpu), age_ns);
+        known->report_ns = watch_next_report(work->watch, known->report_ns);
     }
 
     return known->report_ns - age_ns;
@@ -81,7 +84,7 @@ static int64_t look_at_visit(struct drive *drive, struct visit_known *known)
 static void gone(void *argument)
 {
     struct drive_worker *worker = argument;
-    drive_thread_ended(worker->drive, &worker->thread);
+    drive_thread_ended(worker->work, &worker->thread);
 }
 
 static void *report_body(void *argument)
@@ -91,27 +94,28 @@ static void *report_body(void *argument)
     pthread_cleanup_push(gone, worker);
 
     for (;;) { /* for the life of the process, or until a handler ends it */
-        uint32_t event = drive_thread_event(&worker->thread);
-        int64_t rest_ns = look_at_visit(worker->drive, &known);
-        if (!callback_message_write(worker->drive->cb) && !watch_report_say(worker->drive->watch))
-            drive_thread_sleep(worker->drive, &worker->thread, event, rest_ns);
+        uint32_t event = drive_worker_event(worker);
+        int64_t rest_ns = look_at_visit(worker->work, &known);
+        if (!callback_message_write(worker->work->cb) && !watch_report_say(worker->work->watch))
+            drive_worker_sleep(worker, event, rest_ns);
     }
     pthread_cleanup_pop(0);
     return NULL;
 }
 
-void drive_set_blocking_handler(struct drive *drive, void (*handler)(void))
+void drive_set_blocking_handler(struct work *work, void (*handler)(void))
 {
-    rtrcu_store_release(&drive->blocking_handler, handler);
+    rtrcu_store_release(&work->blocking_handler, handler);
 }
 
-bool drive_tell_handler(struct drive *drive)
+bool drive_tell_handler(struct work *work)
 {
-    rtrcu_exchange(&drive->worker[DRIVE_WORKER_TELL].wanted, 1);
-    if (drive_worker_start(drive, DRIVE_WORKER_TELL) != 0)
+    struct drive_worker *teller = drive_worker(work, DRIVE_WORKER_TELL);
+    drive_worker_want(teller, 1);
+    if (drive_worker_start(teller) != 0)
         return false;
-    drive_worker_wake(drive, DRIVE_WORKER_TELL);
-    return drive_thread_runs(&drive->worker[DRIVE_WORKER_TELL].thread); /* the worker's maker may yet be refused */
+    drive_worker_wake(teller);
+    return drive_worker_runs(teller); /* the worker's maker may yet be refused */
 }
 
 static void run_handler(void (*handler)(void))
@@ -126,12 +130,12 @@ static void *tell_body(void *argument)
     pthread_cleanup_push(gone, worker);
 
     for (;;) { /* for the life of the process, or until a handler ends it */
-        uint32_t event = drive_thread_event(&worker->thread);
-        void (*handler)(void) = rtrcu_load_acquire(&worker->drive->blocking_handler);
-        if (rtrcu_exchange(&worker->wanted, 0) && handler)
+        uint32_t event = drive_worker_event(worker);
+        void (*handler)(void) = rtrcu_load_acquire(&worker->work->blocking_handler);
+        if (drive_worker_take_wanted(worker) && handler)
             run_handler(handler);
         else
-            drive_worker_sleep(worker, event);
+            drive_worker_sleep(worker, event, PLAT_FOREVER);
     }
     pthread_cleanup_pop(0);
     return NULL;
@@ -143,5 +147,16 @@ static int first_priority(const struct rtrcu_config *config)
     return config->kthread_prio;
 }
 
-const struct drive_job drive_job_report = {"rtrcu-report", report_body, first_priority};
-const struct drive_job drive_job_tell = {"rtrcu-tell", tell_body, NULL};
+static bool has_stall_handler(const struct work *work)
+{
+    return watch_has_handler(work->watch);
+}
+
+static bool has_handler(const struct work *work)
+{
+    (void)work;
+    return true; /* nobody asks for it otherwise */
+}
+
+const struct drive_job drive_job_report = {"rtrcu-report", report_body, first_priority, has_stall_handler};
+const struct drive_job drive_job_tell = {"rtrcu-tell", tell_body, NULL, has_handler};

@@ -15,7 +15,7 @@ void prepare_domain()
 {
     api_init();
     // Two slices: with what ships nobody would use up his share in a schedule.
-    rtrcu_domain.drive.share_ns = 2000000;
+    rtrcu_domain.drive.turn.share_ns = 2000000;
     // The set of queued heads finds misuse, and would only add steps.
     rtrcu_domain.cb.tracks_heads = false;
     struct reader_registry *registry = &rtrcu_domain.registry;
@@ -47,7 +47,7 @@ struct rtrcu_config *configure()
 void use_driver(int32_t driver)
 {
     rtrcu_domain.config.first.driver = driver;
-    rtrcu_domain.drive.driver = drive_driver_of(driver);
+    rtrcu_domain.drive.work.row = drive_driver_of(driver);
 }
 
 void register_reader()
@@ -59,7 +59,7 @@ void register_reader()
 void register_and_start_driver()
 {
     register_reader();
-    (void)drive_start(&rtrcu_domain.drive);
+    (void)drive_start(&rtrcu_domain.drive.work);
 }
 
 void register_qsbr()
@@ -204,7 +204,7 @@ void expect_idle()
         const struct gp_machine *machine = &gp->machine[kind];
         sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
         sim::expect(machine->crank.word == 0, "nobody holds a crank at the end");
-        sim::expect(tally_read(&rtrcu_domain.drive.turning[kind].sleeping) == 0,
+        sim::expect(tally_read(&rtrcu_domain.drive.turn.turning[kind].sleeping) == 0,
                     "nobody counts as asleep over a crank at the end");
     }
     for (uint32_t i = 0; i < rtrcu_domain.registry.leaf_count; i++)

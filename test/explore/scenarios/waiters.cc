@@ -47,7 +47,7 @@ bool other_has_returned()
 bool first_waits()
 {
     return rtrcu_load_acquire(&first_is_kept) || rtrcu_load_acquire(&first_is_done) ||
-           tally_read(&rtrcu_domain.drive.turning[GP_NORMAL].sleeping) != 0;
+           tally_read(&rtrcu_domain.drive.turn.turning[GP_NORMAL].sleeping) != 0;
 }
 
 bool first_has_gone_on()
@@ -185,7 +185,7 @@ void poll_setup()
 void make_worker()
 {
     register_reader();
-    (void)drive_worker_start(&rtrcu_domain.drive, DRIVE_WORKER_EXPEDITED);
+    (void)drive_worker_start(drive_worker(&rtrcu_domain.drive.work, DRIVE_WORKER_EXPEDITED));
 }
 
 void expedited_setup()
@@ -208,18 +208,18 @@ uint32_t tellings;
 
 void check_tellings()
 {
-    struct drive *drive = &rtrcu_domain.drive;
+    struct domain_drive *drive = &rtrcu_domain.drive;
     check_invariants();
-    tellings += told_of != drive->numbers.told;
-    told_of = drive->numbers.told;
-    sim::expect(drive->worker[DRIVE_WORKER_EXPEDITED].thread.event >= tellings,
+    tellings += told_of != drive->turn.numbers.told;
+    told_of = drive->turn.numbers.told;
+    sim::expect(drive->work.worker[DRIVE_WORKER_EXPEDITED].thread.event >= tellings,
                 "the worker was woken before it is told");
 }
 
 void expedited_told_setup()
 {
     begin();
-    told_of = rtrcu_domain.drive.numbers.told;
+    told_of = rtrcu_domain.drive.turn.numbers.told;
     tellings = 0;
     sim::as_thread(sim::thread("reader", read_once), make_worker);
     sim::thread("updater1", exchange_and_expedite);
@@ -322,9 +322,9 @@ void boost_setup()
 // A real-time caller boosts readers itself, once it has the threads that help it.
 bool helpers_are_there()
 {
-    const struct drive *drive = &rtrcu_domain.drive;
-    return rtrcu_load_acquire(&drive->worker[DRIVE_WORKER_EXPEDITED].thread_id) != 0 &&
-           rtrcu_load_acquire(&drive->worker[DRIVE_WORKER_NUDGE].thread_id) != 0;
+    const struct domain_drive *drive = &rtrcu_domain.drive;
+    return rtrcu_load_acquire(&drive->work.worker[DRIVE_WORKER_EXPEDITED].thread_id) != 0 &&
+           rtrcu_load_acquire(&drive->work.worker[DRIVE_WORKER_NUDGE].thread_id) != 0;
 }
 
 void urgent_updater()
@@ -350,7 +350,7 @@ bool has_waited;
 
 bool share_is_used()
 {
-    return rtrcu_domain.drive.boost_given_up.count != 0 || has_waited;
+    return rtrcu_domain.drive.turn.boost_given_up.count != 0 || has_waited;
 }
 
 void wait_and_say()

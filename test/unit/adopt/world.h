@@ -19,7 +19,7 @@ class AdoptWorld : public testing::Test
 
     test::World world_;
     std::unique_ptr<callback, test::Freer> callbacks_ = test::zeroed<callback>();
-    std::unique_ptr<struct drive, test::Freer> drive_ = test::zeroed<struct drive>();
+    std::unique_ptr<struct domain_drive, test::Freer> drive_ = test::zeroed<struct domain_drive>();
     struct watch watch_ = {};
     config room_ = {};
 
@@ -53,8 +53,8 @@ class AdoptWorld : public testing::Test
         room_.in_force = &config_;
         callback_init(callbacks_.get(), &room_, world_.gp());
         watch_init(&watch_, &room_, world_.gp(), callbacks_.get());
-        drive_init(drive_.get(), &room_, world_.gp(), callbacks_.get(), &watch_);
-        adopt_init(&all_, &room_, world_.registry(), &watch_, drive_.get());
+        api_drive_init(drive_.get(), &room_, world_.gp(), callbacks_.get(), &watch_);
+        adopt_init(&all_, &room_, world_.registry(), &watch_, &drive_->work);
     }
     rtrcu_adopted *adopt(uint32_t kind)
     {

@@ -29,7 +29,7 @@ class CallbackFork : public CallbackWorld
         parked_after_fork_child(world_.registry());
         gp_after_fork_child(world_.gp());
         callback_after_fork_child(cb_, {forker});
-        test::let_go(world_.registry(), READER_DRIVE);
+        test::let_go(world_.registry(), READER_SERVE);
     }
     /* A thread that the child does not have stands before the first callback of what is ready, or is inside. */
     void begin_elsewhere(bool inside = true)

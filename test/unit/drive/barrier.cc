@@ -11,7 +11,7 @@ namespace
 class Progress : public DriveWorld
 {
   protected:
-    static bool is_set(struct drive *, void *flag)
+    static bool is_set(struct serve *, void *flag)
     {
         return rtrcu_load_acquire(static_cast<uint32_t *>(flag)) != 0;
     }
@@ -22,7 +22,7 @@ class Progress : public DriveWorld
         config_.qmax = 1;
         reader_record *record = world_.craft(0);
         queue(record, count);
-        drive_->thread.state = DRIVE_RUNNING;
+        drive_->work.thread.state = DRIVE_RUNNING;
         return record;
     }
 };
@@ -34,24 +34,24 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     uint32_t flag = 0, id = 0;
     test::Worker waiter;
     waiter.run([&] { id = lock_thread_number(); });
-    waiter.start([&] { drive_progress_wait(drive_, is_set, &flag, PLAT_FOREVER); });
-    ASSERT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1; }));
+    waiter.start([&] { drive_progress_wait(&drive_->serve, is_set, &flag, PLAT_FOREVER); });
+    ASSERT_TRUE(test::eventually([&] { return tally_acquire(&drive_->serve.progress_waiters) == 1; }));
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(id)); }));
     rtrcu_store_release(&flag, 1);
-    drive_progress(drive_);
+    drive_progress(&drive_->serve);
     bool woken = test::eventually([&] { return waiter.is_done(); });
     EXPECT_TRUE(woken);
     while (!waiter.is_done()) /* ends where the wake-up is missing */
-        plat_futex_wake(&drive_->progress, INT32_MAX);
-    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
+        plat_futex_wake(&drive_->serve.progress, INT32_MAX);
+    EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
 }
 
 /* A backlog that stands still is waited for as long as patience goes, and not for a tick, which is an hour here. */
 TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
 {
     reader_record *record = flood(2);
-    EXPECT_FALSE(drive_wait_below_qmax(drive_, record));
-    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
+    EXPECT_FALSE(drive_wait_below_qmax(&drive_->serve, record));
+    EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
 }
 
 /* A section of a task holds the grace period up: only its own thread may end it, which may be the caller. */
@@ -60,10 +60,10 @@ TEST_F(Progress, ABacklogThatOnlyATaskCanReleaseIsNotWaitedFor)
     reader_record *record = flood(2);
     rcu_task task = {};
     parked_add_to_thread(world_.craft(1), &task);
-    EXPECT_FALSE(drive_wait_below_qmax(drive_, record));
+    EXPECT_FALSE(drive_wait_below_qmax(&drive_->serve, record));
     EXPECT_EQ(cb_->blocked_at_qmax.count, 0u);
     ASSERT_TRUE(parked_remove_from_thread(&task));
-    EXPECT_FALSE(drive_wait_below_qmax(drive_, record)) << "it stands still";
+    EXPECT_FALSE(drive_wait_below_qmax(&drive_->serve, record)) << "it stands still";
     EXPECT_EQ(cb_->blocked_at_qmax.count, 1u);
 }
 
@@ -76,11 +76,12 @@ TEST_F(Progress, ReadyCallbacksAreWaitedForBesideATask)
     rtrcu_store_release(&callback_slot(record)->queue.has_ready, 1u);
     test::Worker caller;
     bool below = false;
-    caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
-    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1 || caller.is_done(); }));
+    caller.start([&] { below = drive_wait_below_qmax(&drive_->serve, record); });
+    EXPECT_TRUE(
+        test::eventually([&] { return tally_acquire(&drive_->serve.progress_waiters) == 1 || caller.is_done(); }));
     EXPECT_FALSE(caller.is_done());
     rtrcu_store_release(&callback_slot(record)->queue.invoked, uint64_t{2});
-    drive_progress(drive_);
+    drive_progress(&drive_->serve);
     caller.wait();
     EXPECT_TRUE(below);
     EXPECT_EQ(cb_->blocked_at_qmax.count, 1u);
@@ -94,10 +95,10 @@ TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
     uint64_t *invoked = &callback_slot(record)->queue.invoked;
     bool below = true;
     test::Worker caller;
-    caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
-    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->progress_waiters) == 1; }));
+    caller.start([&] { below = drive_wait_below_qmax(&drive_->serve, record); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->serve.progress_waiters) == 1; }));
     rtrcu_store_release(invoked, 1);
-    drive_progress(drive_);
+    drive_progress(&drive_->serve);
     EXPECT_TRUE(test::eventually([&] { return caller.is_done(); }));
     rtrcu_store_release(invoked, 3); /* ends a wait that has no end */
     caller.wait();
@@ -115,15 +116,15 @@ TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
         bool below = false;
         rtrcu_store_release(invoked, 0);
         test::Worker caller;
-        caller.start([&] { below = drive_wait_below_qmax(drive_, record); });
+        caller.start([&] { below = drive_wait_below_qmax(&drive_->serve, record); });
         int64_t began_ns = plat_clock_now();
         for (uint64_t move = 0; !caller.is_done() && !waited; move++) {
             rtrcu_store_release(invoked, move & 1);
-            drive_progress(drive_);
+            drive_progress(&drive_->serve);
             waited = plat_clock_now() - began_ns > int64_t{3} * DRIVE_PATIENCE_NS;
         }
         rtrcu_store_release(invoked, 3);
-        drive_progress(drive_);
+        drive_progress(&drive_->serve);
         caller.wait();
         waited &= below;
     }
@@ -132,15 +133,15 @@ TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
 
 TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
 {
-    drive_progress(drive_);
-    EXPECT_EQ(drive_->progress, 0u);
+    drive_progress(&drive_->serve);
+    EXPECT_EQ(drive_->serve.progress, 0u);
 }
 
 /* A callback has unregistered the caller, and another thread has its slot. */
 TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
 {
     config_.policy = RTRCU_POLICY_INLINE;
-    drive_->driver = drive_driver_of(RTRCU_DRIVER_SCHED); // the caller runs it
+    drive_->work.row = drive_driver_of(RTRCU_DRIVER_SCHED); // the caller runs it
     static reader_record *slot;
     slot = rtrcu_self.record = world_.craft(0);
     callback_set_deadline(slot, 5);
@@ -148,7 +149,7 @@ TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
         rtrcu_self.record = nullptr;
         callback_set_deadline(slot, 7);
     });
-    drive_barrier(drive_);
+    drive_barrier(&drive_->serve);
     EXPECT_EQ(rtrcu_self.record, nullptr);
     EXPECT_EQ(callback_deadline(slot), 7);
 }
@@ -156,17 +157,17 @@ TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
 /* A callback that it runs forks: the barrier goes on in the child, and is counted there until its end. */
 TEST_F(Progress, ABarrierThatGoesOnInAChildIsCountedOutThere)
 {
-    static struct drive *forked;
+    static struct domain_drive *forked;
     static uint32_t counted;
     forked = drive_;
-    drive_->driver = &drive_driver_sched; /* the caller runs callbacks */
+    drive_->work.row = &drive_driver_sched; /* the caller runs callbacks */
     reader_record *record = world_.craft(0);
     queue(record, 1, [](rcu_head *) {
-        forked->generation++;
-        tally_reset(&forked->cb->barriers);
+        forked->serve.fork.generation++;
+        tally_reset(&forked->serve.cb->barriers);
     });
-    queue(world_.craft(0), 1, [](rcu_head *) { counted = tally_read(&forked->cb->barriers); });
-    drive_barrier(drive_);
+    queue(world_.craft(0), 1, [](rcu_head *) { counted = tally_read(&forked->serve.cb->barriers); });
+    drive_barrier(&drive_->serve);
     EXPECT_LE(counted, 1u);
     EXPECT_EQ(tally_read(&cb_->barriers), 0u);
 }
@@ -187,14 +188,14 @@ TEST_F(Progress, ABarrierIsReportedAtGrowingAges)
     keep();
     reported = 0;
     config_.stall_timeout_ms = 20;
-    watch_set_handler(drive_->watch, count_reports);
+    watch_set_handler(drive_->work.watch, count_reports);
     static test::Steps *blocked;
     test::Steps steps;
     blocked = &steps;
     queue(world_.craft(0), 1, [](rcu_head *) { blocked->wait(1); });
     test::Worker caller;
     int64_t began = plat_clock_now();
-    caller.start([&] { drive_barrier(drive_); });
+    caller.start([&] { drive_barrier(&drive_->serve); });
     for (int64_t age_ms = 20, count = 1; age_ms <= 180; age_ms *= 3, count++) {
         EXPECT_TRUE(test::eventually([&] { return reported >= count; }));
         EXPECT_GE(plat_clock_now() - began, age_ms * 1000000) << count;
@@ -202,7 +203,7 @@ TEST_F(Progress, ABarrierIsReportedAtGrowingAges)
     steps.reach(1);
     caller.wait();
     /* Who said them sleeps until the next. */
-    struct drive_worker *reporter = &drive_->worker[DRIVE_WORKER_REPORT];
+    struct drive_worker *reporter = &drive_->work.worker[DRIVE_WORKER_REPORT];
     EXPECT_TRUE(
         test::eventually([&] { return test::is_asleep(pid_t(plat_thread_tid(&reporter->thread.plat).number)); }));
 }

@@ -44,12 +44,12 @@ TEST_F(Boost, IsCountedAsLongAsItLasts)
     boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
     end(GP_NORMAL, {record});
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->boosted_gp), seq);
-    EXPECT_EQ(static_cast<uint64_t>(rtrcu_load_acquire(&drive_slot(record)->boosted_ns)),
-              rtrcu_load_acquire(&drive_->boost_ns.count));
-    EXPECT_GT(drive_->boost_ns_max, 0u);
-    EXPECT_LE(drive_->boost_ns_max, drive_->boost_ns.count);
-    EXPECT_EQ(drive_->boost_refused.count, 0u) << "a slice that ends is no refusal";
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(record)->boosted_gp), seq);
+    EXPECT_EQ(static_cast<uint64_t>(rtrcu_load_acquire(&turn_slot(record)->boosted_ns)),
+              rtrcu_load_acquire(&drive_->turn.boost_ns.count));
+    EXPECT_GT(drive_->turn.boost_ns_max, 0u);
+    EXPECT_LE(drive_->turn.boost_ns_max, drive_->turn.boost_ns.count);
+    EXPECT_EQ(drive_->turn.boost_refused.count, 0u) << "a slice that ends is no refusal";
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&nudger_->wanted) == 0; }));
 }
 
@@ -78,8 +78,8 @@ TEST_F(Boost, NotOfWhoRuns)
     reader_record *asleep = sleeper();
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    uint64_t boosted_gp = rtrcu_load_acquire(&drive_slot(running)->boosted_gp);
-    int64_t boosted_ns = rtrcu_load_acquire(&drive_slot(running)->boosted_ns);
+    uint64_t boosted_gp = rtrcu_load_acquire(&turn_slot(running)->boosted_gp);
+    int64_t boosted_ns = rtrcu_load_acquire(&turn_slot(running)->boosted_ns);
     stop = true;
     runner.join();
     end(GP_NORMAL, {running, asleep});
@@ -97,11 +97,11 @@ TEST_F(Boost, NotOfWhoMakesTheFlood)
     queue(other, 3);
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->boosted_gp), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(flooder)->boosted_ns), 0);
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(flooder)->boosted_gp), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(flooder)->boosted_ns), 0);
     begin(GP_EXPEDITED);
     boost_until(GP_EXPEDITED, [&] {
-        return rtrcu_load_acquire(&drive_slot(flooder)->boosted_gp) == gp_seq(world_.gp(), GP_EXPEDITED);
+        return rtrcu_load_acquire(&turn_slot(flooder)->boosted_gp) == gp_seq(world_.gp(), GP_EXPEDITED);
     });
     end(GP_EXPEDITED, {flooder, other});
     end(GP_NORMAL, {});
@@ -114,8 +114,8 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() >= 1; });
     uint64_t seq = gp_seq(world_.gp(), GP_NORMAL);
-    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_given_up.count) > 0; });
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->boosted_gp), seq);
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->turn.boost_given_up.count) > 0; });
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(record)->boosted_gp), seq);
     uint64_t before = boosts();
     uint32_t woken = drive_thread_event(&booster_->thread);
     for (int i = 0; i < 20; i++)
@@ -124,7 +124,7 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     EXPECT_EQ(boosts(), before);
     end(GP_NORMAL, {record});
-    EXPECT_EQ(drive_->boost_given_up.count, 1u);
+    EXPECT_EQ(drive_->turn.boost_given_up.count, 1u);
     test::World::set_inside(record, 1);
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() > before; });
@@ -136,10 +136,10 @@ TEST_F(Boost, WhoHasHadHisShareIsLetGo)
 {
     reader_record *had = sleeper(), *other = sleeper();
     begin(GP_NORMAL);
-    drive_slot(had)->boosted_gp = gp_seq(world_.gp(), GP_NORMAL);
-    drive_slot(had)->boosted_ns = drive_->share_ns;
-    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_slot(other)->boosted_ns) > 0; });
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(had)->boosted_ns), drive_->share_ns);
+    turn_slot(had)->boosted_gp = gp_seq(world_.gp(), GP_NORMAL);
+    turn_slot(had)->boosted_ns = drive_->turn.share_ns;
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&turn_slot(other)->boosted_ns) > 0; });
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(had)->boosted_ns), drive_->turn.share_ns);
     end(GP_NORMAL, {had, other});
 }
 
@@ -153,9 +153,9 @@ TEST_F(Boost, RestsBehindASliceThatRanOut)
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() >= 2; });
     uint64_t before = boosts();
-    int64_t began = plat_clock_now(), boosted_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count));
+    int64_t began = plat_clock_now(), boosted_ns = int64_t(rtrcu_load_acquire(&drive_->turn.boost_ns.count));
     boost_until(GP_NORMAL, [&] { return boosts() >= before + 2 * rounds; });
-    boosted_ns = int64_t(rtrcu_load_acquire(&drive_->boost_ns.count)) - boosted_ns;
+    boosted_ns = int64_t(rtrcu_load_acquire(&drive_->turn.boost_ns.count)) - boosted_ns;
     EXPECT_GE(plat_clock_now() - began, boosted_ns - slice_ns + int64_t(rounds - 1) * slice_ns);
     end(GP_NORMAL, {record, gone});
 }
@@ -171,7 +171,7 @@ TEST_F(Boost, NotOfWhoIsGone)
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_EQ(boosts(), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_->boost_ns.count), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->turn.boost_ns.count), 0u);
     end(GP_NORMAL, {gone});
 }
 
@@ -213,13 +213,13 @@ TEST_F(Boost, OneThreadBoostsAtATime)
     reader_record *record = sleeper();
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() > 0; });
-    auto is_free = [&] { return rtrcu_load_acquire(&drive_->boosting.booster.number) == 0; };
+    auto is_free = [&] { return rtrcu_load_acquire(&drive_->turn.boosting.booster.number) == 0; };
     auto take = [&] {
         lock_acquire(&nudger_->lock);
         bool free = is_free();
         if (free) {
-            drive_->boosting.booster = lock_thread_id();
-            drive_->boosting.cpu_at = &drive_->boosting.cpu;
+            drive_->turn.boosting.booster = lock_thread_id();
+            drive_->turn.boosting.cpu_at = &drive_->turn.boosting.cpu;
         }
         lock_release(&nudger_->lock);
         return free;
@@ -234,7 +234,7 @@ TEST_F(Boost, OneThreadBoostsAtATime)
     EXPECT_FALSE(is_free());
     EXPECT_EQ(boosts(), before);
     lock_acquire(&nudger_->lock);
-    drive_->boosting.booster = PLAT_NOBODY;
+    drive_->turn.boosting.booster = PLAT_NOBODY;
     lock_release(&nudger_->lock);
     boost_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});
@@ -250,9 +250,9 @@ TEST_F(Boost, WhereNobodyBoostsTheNudgerSleepsOn)
     int priority = -1;
     EXPECT_TRUE(test::eventually([&] {
         lock_acquire(&nudger_->lock);
-        bool rests = drive_->boosting.nap_ns == 0 && drive_->boosting.booster.number == 0;
+        bool rests = drive_->turn.boosting.nap_ns == 0 && drive_->turn.boosting.booster.number == 0;
         if (rests)
-            priority = rtrcu_load_relaxed(&drive_->boosting.priority);
+            priority = rtrcu_load_relaxed(&drive_->turn.boosting.priority);
         lock_release(&nudger_->lock);
         return rests;
     }));
@@ -266,14 +266,14 @@ TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
     begin(GP_NORMAL);
     reader_record *expedited = sleeper(); /* later than that */
     begin(GP_EXPEDITED);
-    drive_->share_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
+    drive_->turn.share_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
     boost_until(GP_NORMAL, [&] { return boosts() > 0; });
     for (int i = 0; i < 2; i++) { /* whatever the booster was asked for before, it has done */
         drive_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(expedited)->boosted_gp), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(both)->boosted_gp), gp_seq(world_.gp(), GP_NORMAL));
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(expedited)->boosted_gp), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(both)->boosted_gp), gp_seq(world_.gp(), GP_NORMAL));
     end(GP_EXPEDITED, {both, expedited});
     end(GP_NORMAL, {});
 }
@@ -382,7 +382,7 @@ TEST_F(BoostByCaller, DoesNotChooseWhoHasRun)
         trapped = test::trap(SYS_clock_gettime, reinterpret_cast<const void *>(clock), has_run);
         EXPECT_TRUE(!trapped || test::eventually([&] { return drive_boost_here(expedited_); }));
     }).join();
-    EXPECT_EQ(drive_slot(runs)->boosted_gp, 0u);
+    EXPECT_EQ(turn_slot(runs)->boosted_gp, 0u);
     EXPECT_EQ(boosts(), 0u);
     end(GP_EXPEDITED, {runs});
     if (!trapped)
@@ -402,7 +402,7 @@ TEST_F(BoostByCaller, DoesNotWhereItMayNot)
         config_.boost = 0;
         EXPECT_FALSE(drive_boost_here(expedited_)) << "where nobody is boosted";
     }).join();
-    EXPECT_EQ(drive_slot(record)->boosted_gp, 0u);
+    EXPECT_EQ(turn_slot(record)->boosted_gp, 0u);
     end(GP_EXPEDITED, {record});
 }
 
@@ -419,7 +419,7 @@ TEST_F(BoostByCaller, LeavesItToWhoBoosts)
         for (int i = 0; i < 3; i++)
             (void)drive_boost_here(expedited_);
     }).join();
-    EXPECT_TRUE(plat_tid_is(drive_->boosting.booster, other));
+    EXPECT_TRUE(plat_tid_is(drive_->turn.boosting.booster, other));
     EXPECT_EQ(boosts(), 0u);
     claim_for({});
     end(GP_EXPEDITED, {record});
@@ -438,7 +438,7 @@ TEST_F(BoostByCaller, NeedsANudgerAboveIt)
         for (int i = 0; i < 3; i++)
             EXPECT_FALSE(drive_boost_here(expedited_));
         EXPECT_EQ(boosts(), 0u);
-        EXPECT_TRUE(plat_tid_is_nobody(drive_->boosting.booster));
+        EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.boosting.booster));
         nudger_->priority = config_.kthread_prio + 1;
         EXPECT_TRUE(test::eventually([&] {
             (void)drive_boost_here(expedited_);
@@ -456,7 +456,7 @@ TEST_F(BoostByCaller, TheNudgerIsNotAboveItForEver)
     boost_at(high, {record});
     end(GP_EXPEDITED, {record});
     EXPECT_TRUE(test::eventually([&] { /* its last look in vain, or one behind it */
-                                       drive_worker_wake(drive_, DRIVE_WORKER_NUDGE);
+                                       drive_worker_wake(drive_worker(&drive_->work, DRIVE_WORKER_NUDGE));
                                        return drive_worker_priority(nudger_) == config_.kthread_prio + 1;
     }));
 }
@@ -493,9 +493,9 @@ TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
     config_.kthread_prio = 0;
     reader_record *record = sleeper();
     begin(GP_NORMAL);
-    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->boost_refused.count) >= 1; });
+    boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&drive_->turn.boost_refused.count) >= 1; });
     EXPECT_EQ(boosts(), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_slot(record)->booster), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(record)->booster), 0u);
     end(GP_NORMAL, {record});
 }
 
@@ -509,7 +509,7 @@ TEST_F(Boost, IsDueAtOnceBehindADelayOrInAFlood)
     world_.gp()->machine[GP_NORMAL].began_ns = now - 3600 * INT64_C(1000000000);
     EXPECT_TRUE(drive_boost_is_due(normal_));
     world_.gp()->machine[GP_NORMAL].began_ns = now;
-    drive_->flooded_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    drive_->work.flooded_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
     EXPECT_TRUE(drive_boost_is_due(normal_));
     config_.boost = 0;
     EXPECT_FALSE(drive_boost_is_due(normal_));

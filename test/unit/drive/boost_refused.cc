@@ -43,8 +43,8 @@ TEST_F(BoostRefused, ByTheKernelIsCounted)
             return locks_refused >= 3;
         }));
     }).join();
-    EXPECT_TRUE(!trapped || drive_->boost_refused.count == locks_refused)
-        << drive_->boost_refused.count << " of " << locks_refused;
+    EXPECT_TRUE(!trapped || drive_->turn.boost_refused.count == locks_refused)
+        << drive_->turn.boost_refused.count << " of " << locks_refused;
     EXPECT_EQ(boosts(), 0u);
     end(GP_EXPEDITED, {record});
     if (!trapped)
@@ -63,7 +63,7 @@ TEST_F(BoostRefused, WithANudgerNoHigherThanTheBooster)
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     EXPECT_EQ(drive_worker_priority(booster_), config_.kthread_prio);
-    EXPECT_GE(rtrcu_load_acquire(&drive_->boost_refused.count), 1u);
+    EXPECT_GE(rtrcu_load_acquire(&drive_->turn.boost_refused.count), 1u);
     EXPECT_EQ(boosts(), 0u);
     end(GP_NORMAL, {record});
 }
@@ -73,7 +73,7 @@ TEST_F(BoostRefused, WhereAnotherBoostsTheReader)
 {
     constexpr uint32_t other = 77;
     reader_record *record = sleeper();
-    uint32_t *booster = &drive_slot(record)->booster;
+    uint32_t *booster = &turn_slot(record)->booster;
     begin(GP_EXPEDITED);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));
@@ -98,7 +98,7 @@ TEST_F(BoostRefused, OfAReaderThatHasLeft)
 {
     constexpr uint32_t other = 77;
     reader_record *record = sleeper();
-    uint32_t *booster = &drive_slot(record)->booster;
+    uint32_t *booster = &turn_slot(record)->booster;
     begin(GP_EXPEDITED);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(reader_thread_id(record).number)); }));

@@ -30,7 +30,7 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     reader_record *record = sleeper();
-    drive_->share_ns = INT64_MAX / 2;
+    drive_->turn.share_ns = INT64_MAX / 2;
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     bool trapped = start_booster_without_sleeps(note_rest);
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
@@ -51,7 +51,7 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
 TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
 {
     reader_record *record = sleeper();
-    drive_->share_ns = INT64_MAX / 2; /* there may be many of them */
+    drive_->turn.share_ns = INT64_MAX / 2; /* there may be many of them */
     begin(GP_EXPEDITED);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     cpu_set_t allowed;
@@ -68,22 +68,22 @@ TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
                 return boosts() > before;
             }));
         }).join();
-        EXPECT_EQ(rtrcu_load_relaxed(&drive_->boosting.cpu), static_cast<uint32_t>(cpu));
+        EXPECT_EQ(rtrcu_load_relaxed(&drive_->turn.boosting.cpu), static_cast<uint32_t>(cpu));
     }
     end(GP_EXPEDITED, {record});
 }
 
-struct drive *boosts_now;
+struct domain_drive *boosts_now;
 std::atomic<int> settled_at;
 
 /* While the caller waits for a reader's word the nudger, which somebody has lifted, settles at what it needs. */
 long let_the_nudger_settle()
 {
     constexpr int higher = 40;
-    struct drive_worker *nudger = &boosts_now->worker[DRIVE_WORKER_NUDGE];
-    drive_worker_lift(boosts_now, DRIVE_WORKER_NUDGE, higher);
+    struct drive_worker *nudger = drive_worker(&boosts_now->work, DRIVE_WORKER_NUDGE);
+    drive_worker_lift(nudger, higher);
     (void)test::eventually([&] {
-        drive_worker_wake(boosts_now, DRIVE_WORKER_NUDGE);
+        drive_worker_wake(nudger);
         return drive_worker_priority(nudger) != higher;
     });
     settled_at = drive_worker_priority(nudger);
@@ -121,7 +121,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
 {
     reader_record *one = sleeper(), *two = sleeper();
     test::Worker still;
-    drive_->share_ns = 40000000; /* forty slices each, or fewer where they last longer */
+    drive_->turn.share_ns = 40000000; /* forty slices each, or fewer where they last longer */
     start_still_nudger(still, config_.kthread_prio + 1);
     begin(GP_EXPEDITED);
     std::thread([&] {
@@ -129,7 +129,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
         for (reader_record *record : {one, two}) {
             EXPECT_TRUE(test::eventually([&] {
                 (void)drive_boost_here(expedited_);
-                return rtrcu_load_acquire(&drive_slot(record)->boosted_ns) >= drive_->share_ns;
+                return rtrcu_load_acquire(&turn_slot(record)->boosted_ns) >= drive_->turn.share_ns;
             }));
             EXPECT_EQ(drive_thread_event(&nudger_->thread), 2u);
         }
@@ -148,9 +148,9 @@ TEST_F(BoostRest, OneLookTakesTheNudgerToWhereWhoBoostsRuns)
         if (!CPU_ISSET(cpu, &allowed))
             continue;
         EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); })) << "for ever: nothing is to be nudged";
-        rtrcu_store_relaxed(&drive_->boosting.cpu, static_cast<uint32_t>(cpu));
+        rtrcu_store_relaxed(&drive_->turn.boosting.cpu, static_cast<uint32_t>(cpu));
         claim_for(lock_thread_id());
-        drive_worker_wake(drive_, DRIVE_WORKER_NUDGE);
+        drive_worker_wake(drive_worker(&drive_->work, DRIVE_WORKER_NUDGE));
         EXPECT_TRUE(test::eventually([&] {
             return sched_getaffinity(id, sizeof(own), &own) == 0 && CPU_COUNT(&own) == 1 && CPU_ISSET(cpu, &own);
         })) << cpu;

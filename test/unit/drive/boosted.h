@@ -12,8 +12,8 @@ class BoostWorld : public DriveWorld
     std::deque<test::Worker> sleepers_;
 
   protected:
-    struct drive_worker *booster_ = &drive_->worker[DRIVE_WORKER_BOOST];
-    struct drive_worker *nudger_ = &drive_->worker[DRIVE_WORKER_NUDGE];
+    struct drive_worker *booster_ = &drive_->work.worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *nudger_ = &drive_->work.worker[DRIVE_WORKER_NUDGE];
 
     /* A reader whose thread stands still inside its section. */
     reader_record *sleeper()
@@ -37,7 +37,7 @@ class BoostWorld : public DriveWorld
     }
     void start_nudger()
     {
-        ASSERT_EQ(drive_worker_start(drive_, DRIVE_WORKER_NUDGE), 0);
+        ASSERT_EQ(drive_worker_start(drive_worker(&drive_->work, DRIVE_WORKER_NUDGE)), 0);
         ASSERT_TRUE(test::eventually([&] { return drive_worker_has_appeared(nudger_); }));
     }
     /* A nudger that runs and does nothing. */
@@ -60,7 +60,7 @@ class BoostWorld : public DriveWorld
         bool trapped = true;
         std::thread([&] {
             trapped = test::trap(SYS_clock_nanosleep, nullptr, note);
-            EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_BOOST), 0);
+            EXPECT_EQ(drive_worker_start(drive_worker(&drive_->work, DRIVE_WORKER_BOOST)), 0);
         }).join();
         return trapped;
     }
@@ -73,15 +73,15 @@ class BoostWorld : public DriveWorld
     void claim_for(struct plat_tid who)
     {
         lock_acquire(&nudger_->lock);
-        drive_->boosting.booster = who;
-        drive_->boosting.cpu_at = &drive_->boosting.cpu;
+        drive_->turn.boosting.booster = who;
+        drive_->turn.boosting.cpu_at = &drive_->turn.boosting.cpu;
         lock_release(&nudger_->lock);
     }
     /* Boost until @enough. */
     template <typename Condition> void boost_until(gp_kind kind, Condition enough)
     {
         EXPECT_TRUE(test::eventually([&] {
-            drive_boost(drive_turning_of(drive_, kind));
+            drive_boost(drive_turning_of(&drive_->turn, kind));
             return enough();
         }));
     }
@@ -97,13 +97,13 @@ class BoostWorld : public DriveWorld
         for (reader_record *record : readers) {
             reader_lock(record->leaf); /* who chose it before has said so */
             reader_unlock(record->leaf);
-            EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_slot(record)->booster) == 0; }));
+            EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&turn_slot(record)->booster) == 0; }));
             EXPECT_EQ(rtrcu_load_acquire(reader_boost_word(record)), 0u);
         }
     }
     uint64_t boosts()
     {
-        return rtrcu_load_acquire(&drive_->boosts.count);
+        return rtrcu_load_acquire(&drive_->turn.boosts.count);
     }
     /* From the next look on. */
     void configure(const rtrcu_config &config)

@@ -26,7 +26,7 @@ TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
     test::Worker holder, driver;
     holder.run([&] { callback_queues_lock(idle->leaf), reader_lock(idle->leaf); });
     bool ready = true;
-    driver.start([&] { ready = drive_dispatch(drive_); });
+    driver.start([&] { ready = drive_dispatch(&drive_->serve); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); }));
     holder.run([&] { reader_unlock(idle->leaf), callback_queues_unlock(idle->leaf); });
     driver.wait();
@@ -37,27 +37,27 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
 {
     reader_record *record = world_.craft(0);
     queue_and_collect(record);
-    EXPECT_FALSE(drive_dispatch(drive_)) << "its grace period is not over";
+    EXPECT_FALSE(drive_dispatch(&drive_->serve)) << "its grace period is not over";
     grace_period();
-    EXPECT_TRUE(drive_dispatch(drive_));
+    EXPECT_TRUE(drive_dispatch(&drive_->serve));
     EXPECT_TRUE(callback_has_ready(record));
-    EXPECT_TRUE(drive_dispatch(drive_)) << "as long as it is not run";
+    EXPECT_TRUE(drive_dispatch(&drive_->serve)) << "as long as it is not run";
     callback_budget budget = {};
     budget.count_max = 10;
     budget.may_wait = true;
     EXPECT_EQ(callback_invoke(cb_, record, &budget).done, 1u);
-    EXPECT_FALSE(drive_dispatch(drive_));
+    EXPECT_FALSE(drive_dispatch(&drive_->serve));
 }
 
 /* The driver's thread is ended by a callback, and cannot be had again: each owner's next call tries it. */
 TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
 {
     static const drive_driver ends = {.name = "ends",
-                                      .body = [](void *drive) -> void * {
-                                          auto *gone = static_cast<struct drive *>(drive);
-                                          rtrcu_store_relaxed(&gone->refused_ns, plat_clock_now());
-                                          pthread_exit(nullptr);
-                                      },
+                                      .body =
+                                          [](struct driver *gone) {
+                                              rtrcu_store_relaxed(&gone->work->refused_ns, plat_clock_now());
+                                              pthread_exit(nullptr);
+                                          },
                                       .notify = nullptr,
                                       .online = nullptr,
                                       .leave = nullptr};
@@ -65,11 +65,11 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
     config_.tick_us = 60000000;
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.look_at = callback_slot(record)->free_look_at = 5;
-    drive_change(drive_, &ends, drive_->home);
-    ASSERT_EQ(drive_start(drive_), 0);
+    drive_change(&drive_->work, &ends, drive_->work.home);
+    ASSERT_EQ(drive_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_look_at) == 0; }));
     EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.look_at), 0u);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_->thread.state), static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->work.thread.state), static_cast<uint32_t>(DRIVE_NONE));
 }
 
 /* One that can be had again is; nobody has to look for it. */
@@ -77,12 +77,12 @@ TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
 {
     static std::atomic<int> begun;
     static const drive_driver ends = {.name = "ends once",
-                                      .body = [](void *) -> void * {
-                                          if (begun++ == 0)
-                                              pthread_exit(nullptr);
-                                          begun.wait(2);
-                                          return nullptr;
-                                      },
+                                      .body =
+                                          [](struct driver *) {
+                                              if (begun++ == 0)
+                                                  pthread_exit(nullptr);
+                                              begun.wait(2);
+                                          },
                                       .notify = nullptr,
                                       .online = nullptr,
                                       .leave = nullptr};
@@ -90,9 +90,9 @@ TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
     begun = 0;
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.look_at = 5;
-    drive_change(drive_, &ends, drive_->home);
-    ASSERT_EQ(drive_start(drive_), 0);
-    EXPECT_TRUE(test::eventually([&] { return begun.load() == 2 && drive_runs(drive_); }));
+    drive_change(&drive_->work, &ends, drive_->work.home);
+    ASSERT_EQ(drive_start(&drive_->work), 0);
+    EXPECT_TRUE(test::eventually([&] { return begun.load() == 2 && drive_runs(&drive_->work); }));
     EXPECT_EQ(callback_slot(record)->queue.look_at, 5u);
 }
 
@@ -103,77 +103,77 @@ TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
     test::Worker thread;
     thread.run([&] {
         reader_self_set(READER_STATE_DEADLINE);
-        drive_start_in_call(drive_);
-        EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
-        drive_->survivor = {lock_thread_number() + 1};
-        drive_start_in_call(drive_);
-        EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
-        drive_->survivor = lock_thread_id();
-        drive_start_in_call(drive_);
-        EXPECT_TRUE(drive_runs(drive_));
+        drive_start_in_call(&drive_->work);
+        EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(DRIVE_NONE));
+        drive_->work.survivor = {lock_thread_number() + 1};
+        drive_start_in_call(&drive_->work);
+        EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(DRIVE_NONE));
+        drive_->work.survivor = lock_thread_id();
+        drive_start_in_call(&drive_->work);
+        EXPECT_TRUE(drive_runs(&drive_->work));
         reader_self_clear(READER_STATE_DEADLINE);
     });
 }
 
 TEST_F(Dispatch, SomethingNewIsWhatIsUrgentNeededOrQueued)
 {
-    EXPECT_FALSE(drive_anything_new(drive_));
-    drive_->urgent = 1;
-    EXPECT_TRUE(drive_anything_new(drive_));
-    drive_sleep_pacing(drive_, drive_->thread.event, PLAT_FOREVER); /* does not */
-    drive_->urgent = 0;
+    EXPECT_FALSE(drive_anything_new(&drive_->driver));
+    drive_->work.urgent = 1;
+    EXPECT_TRUE(drive_anything_new(&drive_->driver));
+    drive_sleep_pacing(&drive_->driver, drive_->work.thread.event, PLAT_FOREVER); /* does not */
+    drive_->work.urgent = 0;
     queue(world_.craft(0), 1);
-    EXPECT_TRUE(drive_anything_new(drive_));
+    EXPECT_TRUE(drive_anything_new(&drive_->driver));
     ASSERT_TRUE(callback_collect(cb_));
-    EXPECT_TRUE(drive_anything_new(drive_)) << "its grace period is needed";
+    EXPECT_TRUE(drive_anything_new(&drive_->driver)) << "its grace period is needed";
     grace_period();
-    EXPECT_FALSE(drive_anything_new(drive_));
-    EXPECT_EQ(drive_->thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+    EXPECT_FALSE(drive_anything_new(&drive_->driver));
+    EXPECT_EQ(drive_->work.thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
 }
 
 TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)
 {
     config_.tick_us = 60000000;
-    drive_->refused_ns = plat_clock_now();
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
-    EXPECT_EQ(drive_start_surely(drive_), 0); /* does not sleep */
-    EXPECT_TRUE(drive_runs(drive_));
-    EXPECT_EQ(drive_start_surely(drive_), 0);
+    drive_->work.refused_ns = plat_clock_now();
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    EXPECT_EQ(drive_start_surely(&drive_->work), 0); /* does not sleep */
+    EXPECT_TRUE(drive_runs(&drive_->work));
+    EXPECT_EQ(drive_start_surely(&drive_->work), 0);
 }
 
 /* Whoever spins may keep its maker from the CPU. */
 TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
 {
     config_.tick_us = 60000000;
-    drive_->thread.state = DRIVE_STARTING;
+    drive_->work.thread.state = DRIVE_STARTING;
     test::Worker waiter;
     std::atomic<pid_t> id = 0;
     int error = -1;
     waiter.start([&] {
         id = pid_t(lock_thread_number());
-        error = drive_start_surely(drive_);
+        error = drive_start_surely(&drive_->work);
     });
     EXPECT_TRUE(test::eventually([&] { return id && test::is_asleep(id); }));
     EXPECT_FALSE(waiter.is_done());
-    rtrcu_exchange(&drive_->thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
-    plat_futex_wake(&drive_->thread.state, INT32_MAX);
+    rtrcu_exchange(&drive_->work.thread.state, static_cast<uint32_t>(DRIVE_RUNNING));
+    plat_futex_wake(&drive_->work.thread.state, INT32_MAX);
     waiter.wait();
     EXPECT_EQ(error, 0);
-    drive_->thread.state = DRIVE_NONE;
+    drive_->work.thread.state = DRIVE_NONE;
 }
 
 TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
 {
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
-    struct drive_share share = {};
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    struct serve_share share = {};
     test::Worker thread;
     thread.run([&] {
         reader_self_set(READER_STATE_CALLBACK);
-        drive_step_here(drive_, &share, true);
+        drive_step_here(&drive_->driver, &share, true);
         reader_self_clear(READER_STATE_CALLBACK);
-        EXPECT_EQ(drive_->passes.count, 0u);
-        drive_step_here(drive_, &share, true);
-        EXPECT_EQ(drive_->passes.count, 1u);
+        EXPECT_EQ(drive_->driver.passes.count, 0u);
+        drive_step_here(&drive_->driver, &share, true);
+        EXPECT_EQ(drive_->driver.passes.count, 1u);
     });
 }
 
@@ -185,12 +185,12 @@ TEST_F(Dispatch, TheTickIsSleptOut)
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
     callback_slot(record)->idle_since_ns = plat_clock_now();
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_LTIMER), drive_->home);
-    ASSERT_EQ(drive_start(drive_), 0);
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes.count) >= 2; }));
-    auto driver = static_cast<pid_t>(plat_thread_tid(&drive_->thread.plat).number);
-    EXPECT_TRUE(test::eventually([&] { return test::is_asleep(driver) || drive_->passes.count > 2; }));
-    EXPECT_EQ(rtrcu_load_acquire(&drive_->passes.count), 2u) << "the first begins the tick";
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_LTIMER), drive_->work.home);
+    ASSERT_EQ(drive_start(&drive_->work), 0);
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->driver.passes.count) >= 2; }));
+    auto driver = static_cast<pid_t>(plat_thread_tid(&drive_->work.thread.plat).number);
+    EXPECT_TRUE(test::eventually([&] { return test::is_asleep(driver) || drive_->driver.passes.count > 2; }));
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->driver.passes.count), 2u) << "the first begins the tick";
 }
 
 /* Grace periods that only callbacks wait for begin once a tick: a wake-up alone does not begin the next. */
@@ -199,19 +199,19 @@ TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
     keep();
     config_.tick_us = 3600000000;
     auto ask = [&] { return gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL)); };
-    auto paces = [&] { return rtrcu_load_acquire(&drive_->thread.sleeping) == DRIVE_PACING; };
+    auto paces = [&] { return rtrcu_load_acquire(&drive_->work.thread.sleeping) == DRIVE_PACING; };
     ASSERT_TRUE(ask());
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_KTHREAD), drive_->home);
-    ASSERT_EQ(drive_start(drive_), 0);
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_KTHREAD), drive_->work.home);
+    ASSERT_EQ(drive_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_NORMAL); })) << "the first begins the tick";
     uint64_t before = gp_seq(world_.gp(), GP_NORMAL);
     ASSERT_TRUE(ask());
-    drive_wake(drive_, false);
+    drive_wake(&drive_->work, false);
     for (int i = 0; i < 3; i++) {
         ASSERT_TRUE(test::eventually(paces));
-        uint64_t passes = rtrcu_load_acquire(&drive_->passes.count);
-        drive_thread_wake(&drive_->thread);
-        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->passes.count) > passes; }));
+        uint64_t passes = rtrcu_load_acquire(&drive_->driver.passes.count);
+        drive_thread_wake(&drive_->work.thread);
+        EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->driver.passes.count) > passes; }));
     }
     EXPECT_TRUE(test::eventually(paces));
     EXPECT_EQ(gp_seq(world_.gp(), GP_NORMAL), before);
@@ -220,17 +220,17 @@ TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
 /* Who leaves asks those who pass quiescent states to go on, if something is left. */
 TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
 {
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
     reader_record *online = world_.craft(RTRCU_QSBR_ONLINE), *offline = world_.craft(0), *inside = world_.craft(1);
     auto words = [&] {
         return std::array{rtrcu_load_relaxed(&online->self->word), rtrcu_load_relaxed(&offline->self->word),
                           rtrcu_load_relaxed(&inside->self->word)};
     };
     const auto before = words();
-    drive_leave(drive_);
+    drive_leave(&drive_->work);
     EXPECT_EQ(words(), before) << "nothing is left";
     (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
-    drive_leave(drive_);
+    drive_leave(&drive_->work);
     EXPECT_NE(words()[0], before[0]);
     EXPECT_EQ(words()[1], before[1]);
     EXPECT_EQ(words()[2], before[2]);
@@ -239,8 +239,8 @@ TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
 /* The booster asks for the thread that it needs until there is one: whoever was making it may have been refused. */
 TEST(Boosting, AsksAgainForItsNudger)
 {
-    struct drive *drive = &rtrcu_domain.drive;
-    struct drive_thread *nudger = &drive->worker[DRIVE_WORKER_NUDGE].thread;
+    struct domain_drive *drive = &rtrcu_domain.drive;
+    struct drive_thread *nudger = &drive->work.worker[DRIVE_WORKER_NUDGE].thread;
     int allowed = -1;
     std::thread([&] { allowed = plat_sched_set(1, 0); }).join();
     if (allowed != 0)
@@ -249,15 +249,15 @@ TEST(Boosting, AsksAgainForItsNudger)
         GTEST_SKIP() << "it has been made, in an earlier turn of this program";
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
-    test::Crank crank(drive->gp, GP_NORMAL);
+    test::Crank crank(drive->turn.gp, GP_NORMAL);
     ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     EXPECT_TRUE(test::eventually([&] {
-        drive_boost(drive_turning_of(drive, GP_NORMAL));
+        drive_boost(drive_turning_of(&drive->turn, GP_NORMAL));
         return (rtrcu_load_acquire(&nudger->state) & DRIVE_ASKED) != 0;
     }));
     (void)drive_thread_let(nudger);
     EXPECT_TRUE(test::eventually([&] {
-        drive_boost(drive_turning_of(drive, GP_NORMAL));
+        drive_boost(drive_turning_of(&drive->turn, GP_NORMAL));
         return drive_thread_runs(nudger);
     }));
     reader.run([] { rcu_read_unlock(); });
@@ -276,7 +276,7 @@ void call_with_driver_sched()
     config.policy = RTRCU_POLICY_INLINE;
     bool configured = rtrcu_configure(&config) == 0;
     call_rcu(&head, [](rcu_head *) {});
-    bool runs = drive_thread_runs(&rtrcu_domain.drive.thread);
+    bool runs = drive_thread_runs(&rtrcu_domain.drive.work.thread);
     bool need_not_look = callback_slot(reader_self())->queue.look_at > 2; /* at the next call */
     rcu_barrier();
     exit(configured && runs && need_not_look ? 0 : 1);
@@ -300,14 +300,14 @@ void change_fences_beside(gp_kind kind)
     test::Worker holder, changer;
     std::atomic<pid_t> id = 0;
     std::atomic<bool> configured = false;
-    holder.run([&] { drive_take_crank(drive_turning_of(&rtrcu_domain.drive, kind)); });
+    holder.run([&] { drive_take_crank(drive_turning_of(&rtrcu_domain.drive.turn, kind)); });
     changer.start([&] {
         id = pid_t(lock_thread_number());
         configured = rtrcu_configure(&config) == 0;
     });
     bool waits = test::eventually([&] { return id && (changer.is_done() || test::is_asleep(id)); });
     bool stays = !changer.is_done() && reader_fences_are_full(&rtrcu_domain.registry);
-    holder.run([&] { drive_release_crank(drive_turning_of(&rtrcu_domain.drive, kind)); });
+    holder.run([&] { drive_release_crank(drive_turning_of(&rtrcu_domain.drive.turn, kind)); });
     changer.wait();
     exit(full && waits && stays && configured ? 0 : 1);
 }
@@ -329,7 +329,7 @@ bool configured_for_owners(int32_t policy)
     config.policy = policy;
     config.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
     config.bhlimit = 1; /* of two */
-    return drive_thread_hold(&rtrcu_domain.drive.thread) && rtrcu_configure(&config) == 0;
+    return drive_thread_hold(&rtrcu_domain.drive.work.thread) && rtrcu_configure(&config) == 0;
 }
 
 /* It runs what its policy lets it of two callbacks that are ready.  Does @number stay as it is? */
@@ -359,8 +359,8 @@ template <typename Number> bool stays_in_a_deadline_threads_call(Number number)
 void tell_who_waits()
 {
     bool configured = configured_for_owners(RTRCU_POLICY_INLINE);
-    tally_raise(&rtrcu_domain.drive.progress_waiters);
-    auto told = [] { return rtrcu_load_acquire(&rtrcu_domain.drive.progress); };
+    tally_raise(&rtrcu_domain.drive.serve.progress_waiters);
+    auto told = [] { return rtrcu_load_acquire(&rtrcu_domain.drive.serve.progress); };
     exit(configured && stays_in_a_deadline_threads_call(told) ? 0 : 1);
 }
 
@@ -374,7 +374,7 @@ TEST(DeadlineDeathTest, ItsCallbacksReturnAndItTellsNobody)
 void use_up_the_quota()
 {
     bool configured = configured_for_owners(RTRCU_POLICY_KRCUD);
-    auto given = [] { return counter_read(&rtrcu_domain.drive.krcud_given); };
+    auto given = [] { return counter_read(&rtrcu_domain.drive.serve.krcud_given); };
     exit(configured && stays_in_a_deadline_threads_call(given) ? 0 : 1);
 }
 
@@ -389,10 +389,10 @@ TEST(DeadlineDeathTest, ItsQuotaIsUsedUpAndItGivesTheRestToNoDaemon)
 TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        drive_->turning[kind].watcher = {77};
+        drive_->turn.turning[kind].watcher = {77};
         (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
-        EXPECT_TRUE(drive_step(drive_turning_of(drive_, gp_kind(kind)))) << "nobody reads";
-        EXPECT_EQ(drive_->turning[kind].watcher.number, 0u);
+        EXPECT_TRUE(drive_step(drive_turning_of(&drive_->turn, gp_kind(kind)))) << "nobody reads";
+        EXPECT_EQ(drive_->turn.turning[kind].watcher.number, 0u);
     }
 }
 
@@ -413,15 +413,15 @@ TEST(Barrier, GivesTheCallerItsDeadlineBack)
 TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
 {
     reader_record *record = world_.craft(0);
-    drive_slot(record)->listed = 1;
-    drive_slot(record)->next_ready = record;
-    drive_slot(record)->booster = 77;
+    serve_slot(record)->listed = 1;
+    serve_slot(record)->next_ready = record;
+    turn_slot(record)->booster = 77;
     world_.withdraw(record);
     EXPECT_NE(world_.craft(0), record) << "a daemon has it";
     after_fork_child(PLAT_NOBODY);
-    EXPECT_EQ(drive_slot(record)->listed, 0u);
-    EXPECT_EQ(drive_slot(record)->next_ready, nullptr);
-    EXPECT_EQ(drive_slot(record)->booster, 0u) << "who boosted is not there";
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(serve_slot(record)->next_ready, nullptr);
+    EXPECT_EQ(turn_slot(record)->booster, 0u) << "who boosted is not there";
     EXPECT_EQ(world_.craft(0), record);
 }
 
@@ -431,11 +431,11 @@ TEST_F(Dispatch, NestedCallMakesNoDriver)
     keep();
     call_begin();
     call_begin();
-    drive_start_in_call(drive_);
-    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    drive_start_in_call(&drive_->work);
+    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(DRIVE_NONE));
     call_end();
-    drive_start_in_call(drive_);
-    EXPECT_TRUE(drive_runs(drive_));
+    drive_start_in_call(&drive_->work);
+    EXPECT_TRUE(drive_runs(&drive_->work));
     call_end();
 }
 

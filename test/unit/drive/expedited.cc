@@ -25,22 +25,22 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    drive_->numbers.told = INT32_MAX; /* stands behind the four */
-    drive_->numbers.priority[0] = 3;
-    drive_->numbers.priority[3] = 9;
-    EXPECT_EQ(drive_expedited_priority(drive_), 5) << "nobody waits now";
+    drive_->turn.numbers.told = INT32_MAX; /* stands behind the four */
+    drive_->turn.numbers.priority[0] = 3;
+    drive_->turn.numbers.priority[3] = 9;
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 5) << "nobody waits now";
     ask();
-    EXPECT_EQ(drive_expedited_priority(drive_), 9);
-    drive_->numbers.priority[3] = 4;
-    EXPECT_EQ(drive_expedited_priority(drive_), 5);
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 9);
+    drive_->turn.numbers.priority[3] = 4;
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 5);
     config_.exp_worker = RTRCU_EXP_WORKER_WORKQUEUE;
-    drive_->numbers.priority[3] = 9;
-    EXPECT_EQ(drive_expedited_priority(drive_), 0) << "an ordinary worker follows nobody";
+    drive_->turn.numbers.priority[3] = 9;
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 0) << "an ordinary worker follows nobody";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD_ONLY;
-    EXPECT_EQ(drive_expedited_priority(drive_), 9) << "a real-time worker that turns alone follows too";
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 9) << "a real-time worker that turns alone follows too";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
     config_.kthread_prio = 0;
-    EXPECT_EQ(drive_expedited_priority(drive_), 0);
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 0);
 }
 
 TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
@@ -48,9 +48,9 @@ TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
     ask();
-    for (uint32_t &priority : drive_->numbers.priority) {
+    for (uint32_t &priority : drive_->turn.numbers.priority) {
         priority = 9;
-        EXPECT_EQ(drive_expedited_priority(drive_), 9);
+        EXPECT_EQ(drive_expedited_priority(&drive_->turn), 9);
         priority = 0;
     }
 }
@@ -59,15 +59,15 @@ TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
 {
     uint64_t before[4];
     for (int i = 0; i < 4; i++) {
-        drive_->numbers.priority[i] = 7;
-        before[i] = drive_->numbers.ended[i];
+        drive_->turn.numbers.priority[i] = 7;
+        before[i] = drive_->turn.numbers.ended[i];
     }
-    drive_expedited_done(drive_);
+    drive_expedited_done(&drive_->turn);
     int counted = 0, forgotten = 0;
     for (int i = 0; i < 4; i++) {
-        counted += drive_->numbers.ended[i] == before[i] + 1;
-        forgotten += drive_->numbers.priority[i] == 0;
-        EXPECT_EQ(drive_->numbers.ended[i] != before[i], drive_->numbers.priority[i] == 0) << i;
+        counted += drive_->turn.numbers.ended[i] == before[i] + 1;
+        forgotten += drive_->turn.numbers.priority[i] == 0;
+        EXPECT_EQ(drive_->turn.numbers.ended[i] != before[i], drive_->turn.numbers.priority[i] == 0) << i;
     }
     EXPECT_EQ(counted, 1);
     EXPECT_EQ(forgotten, 1);
@@ -79,13 +79,13 @@ TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
     test::Worker waiter;
     pid_t id = 0;
     waiter.run([&] { id = pid_t(lock_thread_number()); });
-    waiter.start([&] { drive_expedited_wait(drive_, cookie); });
+    waiter.start([&] { drive_expedited_wait(&drive_->turn, cookie); });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
     EXPECT_FALSE(waiter.is_done());
     EXPECT_TRUE(drive_step(expedited_));
     waiter.wait();
     EXPECT_TRUE(reached(cookie));
-    for (const tally &waiters : drive_->numbers.waiters)
+    for (const tally &waiters : drive_->turn.numbers.waiters)
         EXPECT_EQ(tally_read(&waiters), 0u);
 }
 
@@ -97,13 +97,13 @@ TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
     for (test::Worker &waiter : waiters) {
         pid_t id = 0;
         waiter.run([&] { id = pid_t(lock_thread_number()); });
-        waiter.start([&] { drive_expedited_wait(drive_, cookie); });
+        waiter.start([&] { drive_expedited_wait(&drive_->turn, cookie); });
         EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); }));
     }
     EXPECT_TRUE(drive_step(expedited_));
     for (test::Worker &waiter : waiters)
         EXPECT_TRUE(test::eventually([&] { return waiter.is_done(); }));
-    for (uint32_t &ended : drive_->numbers.ended)
+    for (uint32_t &ended : drive_->turn.numbers.ended)
         plat_futex_wake(&ended, INT32_MAX); /* ends a sleep that has no end */
     for (test::Worker &waiter : waiters)
         waiter.wait();
@@ -112,66 +112,66 @@ TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
 TEST_F(Expedited, AForksChildWaitsForNone)
 {
     for (uint32_t i = 0; i < 4; i++) {
-        tally_raise(&drive_->numbers.waiters[i]);
-        drive_->numbers.priority[i] = 3;
+        tally_raise(&drive_->turn.numbers.waiters[i]);
+        drive_->turn.numbers.priority[i] = 3;
     }
     after_fork_child(PLAT_NOBODY);
     for (uint32_t i = 0; i < 4; i++) {
-        EXPECT_EQ(tally_read(&drive_->numbers.waiters[i]), 0u);
-        EXPECT_EQ(drive_->numbers.priority[i], 0u);
+        EXPECT_EQ(tally_read(&drive_->turn.numbers.waiters[i]), 0u);
+        EXPECT_EQ(drive_->turn.numbers.priority[i], 0u);
     }
 }
 
 TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
 {
-    EXPECT_FALSE(drive_expedited_is_left(drive_)) << "nothing is asked for";
+    EXPECT_FALSE(drive_expedited_is_left(&drive_->turn)) << "nothing is asked for";
     uint64_t cookie = ask();
-    EXPECT_TRUE(drive_expedited_is_left(drive_)) << "there is no worker";
-    struct drive_thread *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED].thread;
+    EXPECT_TRUE(drive_expedited_is_left(&drive_->turn)) << "there is no worker";
+    struct drive_thread *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED].thread;
     worker->state = DRIVE_RUNNING;
-    EXPECT_TRUE(drive_expedited_is_left(drive_)) << "it was not told";
-    drive_expedited_serve(drive_);
-    EXPECT_EQ(drive_->numbers.told, cookie);
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u);
-    EXPECT_FALSE(drive_expedited_is_left(drive_));
-    drive_expedited_serve(drive_);
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u) << "it was told";
+    EXPECT_TRUE(drive_expedited_is_left(&drive_->turn)) << "it was not told";
+    drive_expedited_serve(&drive_->turn, drive_serve_meanwhile);
+    EXPECT_EQ(drive_->turn.numbers.told, cookie);
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u);
+    EXPECT_FALSE(drive_expedited_is_left(&drive_->turn));
+    drive_expedited_serve(&drive_->turn, drive_serve_meanwhile);
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_EXPEDITED].thread.event, 1u) << "it was told";
 }
 
 /* A driver's pass does that too, whatever else it finds. */
 TEST_F(Expedited, APassTellsTheWorkerOfWhatIsLeft)
 {
-    const drive_turn_options options = {};
-    struct drive_thread *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED].thread;
+    const turn_options options = {};
+    struct drive_thread *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED].thread;
     worker->state = DRIVE_RUNNING;
     uint64_t cookie = ask();
-    EXPECT_FALSE(drive_pass(drive_, &options));
-    EXPECT_EQ(drive_->numbers.told, cookie);
+    EXPECT_FALSE(drive_pass(&drive_->driver, &options));
+    EXPECT_EQ(drive_->turn.numbers.told, cookie);
     EXPECT_EQ(worker->event, 1u);
 }
 
 TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
 {
-    drive_->refused_ns = plat_clock_now();
+    drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
-    plat_thread_renumber(&drive_->thread.plat, lock_thread_id()); /* that is us */
+    plat_thread_renumber(&drive_->work.thread.plat, lock_thread_id()); /* that is us */
     uint64_t cookie = ask();
-    drive_expedited_serve(drive_);
+    drive_expedited_serve(&drive_->turn, drive_serve_meanwhile);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u);
 }
 
 TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
 {
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
     reader_record *record = world_.craft(1);
     uint64_t cookie = ask();
-    drive_expedited_serve(drive_);
+    drive_expedited_serve(&drive_->turn, drive_serve_meanwhile);
     EXPECT_FALSE(reached(cookie));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_EXPEDITED].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_EXPEDITED].thread.state, static_cast<uint32_t>(DRIVE_NONE));
     test::World::set_inside(record, 0);
-    drive_expedited_serve(drive_);
+    drive_expedited_serve(&drive_->turn, drive_serve_meanwhile);
     EXPECT_TRUE(reached(cookie));
 }
 
@@ -181,13 +181,13 @@ TEST_F(Expedited, WhatBoostsIsMadeBeforehand)
     config_.kthread_prio = 2;
     config_.boost = 1;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    drive_start_expedited(drive_, cookie);
+    drive_start_expedited(&drive_->turn, cookie);
     for (int index : {DRIVE_WORKER_EXPEDITED, DRIVE_WORKER_BOOST, DRIVE_WORKER_NUDGE})
-        EXPECT_TRUE(test::eventually([&] { return drive_thread_runs(&drive_->worker[index].thread); })) << index;
-    EXPECT_FALSE(drive_runs(drive_)) << "nobody needs a driver";
-    EXPECT_EQ(drive_->urgent, 0u);
+        EXPECT_TRUE(test::eventually([&] { return drive_thread_runs(&drive_->work.worker[index].thread); })) << index;
+    EXPECT_FALSE(drive_runs(&drive_->work)) << "nobody needs a driver";
+    EXPECT_EQ(drive_->work.urgent, 0u);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
-    EXPECT_EQ(drive_->numbers.told, cookie);
+    EXPECT_EQ(drive_->turn.numbers.told, cookie);
 }
 
 TEST_F(Expedited, NothingBoostsWhereThatIsOff)
@@ -196,20 +196,20 @@ TEST_F(Expedited, NothingBoostsWhereThatIsOff)
     config_.kthread_prio = 2;
     config_.boost = 0;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    drive_start_expedited(drive_, cookie);
+    drive_start_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_NONE));
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_NUDGE].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_BOOST].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_NUDGE].thread.state, static_cast<uint32_t>(DRIVE_NONE));
 }
 
 /* What others asked for while it had the machine, who relied on it. */
 TEST_F(Expedited, ACallerTurnsWhatOthersAskedForToo)
 {
-    drive_->refused_ns = plat_clock_now();
+    drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
-    drive_synchronize_expedited(drive_, cookie);
+    drive_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie + SEQ_STEP));
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
@@ -218,11 +218,11 @@ TEST_F(Expedited, ACallerTurnsWhatOthersAskedForToo)
 TEST_F(Expedited, ACallerBesideReadersTurnsWhatOthersAskedForToo)
 {
     (void)world_.craft(0);
-    drive_->refused_ns = plat_clock_now();
+    drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
-    drive_synchronize_expedited(drive_, cookie);
+    drive_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie + SEQ_STEP));
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
@@ -230,7 +230,7 @@ TEST_F(Expedited, ACallerBesideReadersTurnsWhatOthersAskedForToo)
 /* A worker is told of it instead, whether the caller's own took a step or none. */
 TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     worker->thread.state = DRIVE_RUNNING;
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
     config_.boost = 0;
@@ -241,10 +241,10 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
         uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
         uint32_t event = worker->thread.event;
         gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
-        drive_synchronize_expedited(drive_, cookie);
+        drive_synchronize_expedited(&drive_->turn, cookie);
         EXPECT_TRUE(reached(cookie));
         EXPECT_FALSE(reached(cookie + SEQ_STEP));
-        EXPECT_EQ(drive_->numbers.told, cookie + SEQ_STEP);
+        EXPECT_EQ(drive_->turn.numbers.told, cookie + SEQ_STEP);
         EXPECT_EQ(worker->thread.event, event + 1);
         EXPECT_TRUE(drive_step(expedited_));
     }
@@ -253,40 +253,40 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
 /* A deadline thread wakes nobody: the driver finds it at its tick. */
 TEST_F(Expedited, ACallerWithADeadlineLeavesItToTheDriver)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     worker->thread.state = DRIVE_RUNNING;
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
-    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->numbers.told;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->turn.numbers.told;
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
     reader_self_set(READER_STATE_DEADLINE);
-    drive_synchronize_expedited(drive_, cookie);
+    drive_synchronize_expedited(&drive_->turn, cookie);
     reader_self_clear(READER_STATE_DEADLINE);
     EXPECT_TRUE(reached(cookie));
     EXPECT_FALSE(reached(cookie + SEQ_STEP));
-    EXPECT_EQ(drive_->numbers.told, told);
+    EXPECT_EQ(drive_->turn.numbers.told, told);
     EXPECT_EQ(worker->thread.event, 0u);
-    EXPECT_EQ(drive_->urgent, 1u);
+    EXPECT_EQ(drive_->work.urgent, 1u);
 }
 
 /* One that turned all of it itself has no work for the worker, which sleeps on. */
 TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     worker->thread.state = DRIVE_RUNNING;
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
     config_.boost = 0;
     (void)world_.craft(0);
-    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->numbers.told;
-    drive_synchronize_expedited(drive_, cookie);
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->turn.numbers.told;
+    drive_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->numbers.told, told);
+    EXPECT_EQ(drive_->turn.numbers.told, told);
     EXPECT_EQ(worker->thread.event, 0u);
 }
 
 /* Who waits for whoever has the machine lifts the worker first: the priority is there, or its refusal is counted. */
 TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     test::Worker holder, caller, lifted;
     lifted.run([&] { worker->thread_id = lock_thread_number(); });
     worker->thread.state = DRIVE_RUNNING;
@@ -295,9 +295,9 @@ TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
     (void)world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     holder.run([&] { drive_take_crank(expedited_); });
-    caller.start([&] { drive_synchronize_expedited(drive_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->numbers.told) == cookie; }));
-    EXPECT_TRUE(drive_worker_priority(worker) == 2 || counter_read(&drive_->rt_refused) == 1);
+    caller.start([&] { drive_synchronize_expedited(&drive_->turn, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.told) == cookie; }));
+    EXPECT_TRUE(drive_worker_priority(worker) == 2 || counter_read(&drive_->work.rt_refused) == 1);
     holder.run([&] { drive_release_crank(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
@@ -311,16 +311,16 @@ TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
     config_.boost = 0;
     config_.kthread_prio = 0;
     (void)world_.craft(0);
-    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    drive_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     ASSERT_TRUE(test::eventually(
         [&] { return rtrcu_load_acquire(&worker->thread_id) != 0 && !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
-    uint64_t *by_caller = &drive_->turning[GP_EXPEDITED].by_caller.count;
+    uint64_t *by_caller = &drive_->turn.turning[GP_EXPEDITED].by_caller.count;
     auto call = [&](uint32_t how) {
         std::thread([&] {
             rtrcu_self.sched = how;
             uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-            drive_synchronize_expedited(drive_, cookie);
+            drive_synchronize_expedited(&drive_->turn, cookie);
             EXPECT_TRUE(reached(cookie));
         }).join();
     };
@@ -346,27 +346,27 @@ TEST_P(ExpeditedAlone, CallersLeaveAllOfItToTheWorker)
     keep();
     config_.boost = 0;
     config_.exp_worker = GetParam();
-    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
+    drive_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
     ASSERT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
     for (bool readers : {false, true}) {
         if (readers)
             (void)world_.craft(0);
         uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-        drive_synchronize_expedited(drive_, cookie);
+        drive_synchronize_expedited(&drive_->turn, cookie);
         EXPECT_TRUE(reached(cookie));
-        EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u) << "readers: " << readers;
+        EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u) << "readers: " << readers;
     }
 }
 
 /* A caller that waits turns it itself where there is no worker. */
 TEST_F(Expedited, ACallerTurnsItToTheEnd)
 {
-    drive_->refused_ns = plat_clock_now();
+    drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    drive_synchronize_expedited(drive_, cookie);
+    drive_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
 }
 
 /* So a booster that was made at the call outranks the threads that keep the reader from its CPU. */
@@ -374,7 +374,7 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    drive_->refused_ns = plat_clock_now();
+    drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000; /* a refusal is believed for a tick */
     config_.kthread_prio = 2;
     config_.boost = 0;
@@ -384,27 +384,27 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
     holder.run([&] { drive_take_crank(expedited_); });
     caller.start([&] {
         EXPECT_EQ(plat_sched_set(4, 0), 0);
-        drive_synchronize_expedited(drive_, cookie);
+        drive_synchronize_expedited(&drive_->turn, cookie);
     });
-    EXPECT_TRUE(test::eventually([&] { return drive_expedited_priority(drive_) == 4; }));
+    EXPECT_TRUE(test::eventually([&] { return drive_expedited_priority(&drive_->turn) == 4; }));
     holder.run([&] { drive_release_crank(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_expedited_priority(drive_), 2);
+    EXPECT_EQ(drive_expedited_priority(&drive_->turn), 2);
 }
 
 /* Where there is a worker, it is told of what others asked for, who relied on the caller. */
 TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     worker->thread.state = DRIVE_RUNNING;
     worker->thread_id = lock_thread_number(); /* it runs, and does nothing */
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
-    drive_synchronize_expedited(drive_, cookie);
+    drive_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
     EXPECT_FALSE(reached(cookie + SEQ_STEP));
-    EXPECT_EQ(drive_->numbers.told, cookie + SEQ_STEP);
+    EXPECT_EQ(drive_->turn.numbers.told, cookie + SEQ_STEP);
     EXPECT_EQ(worker->thread.event, 1u);
 }
 
@@ -416,7 +416,7 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
     config_.kthread_prio = 2;
     config_.boost = 0;
     test::Worker still, holder, caller;
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     worker->thread.state = DRIVE_RUNNING;
     still.run([&] { worker->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
     worker->priority = 2;
@@ -424,9 +424,9 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
     holder.run([&] { drive_take_crank(expedited_); });
     caller.start([&] {
         EXPECT_EQ(plat_sched_set(4, 0), 0);
-        drive_synchronize_expedited(drive_, cookie);
+        drive_synchronize_expedited(&drive_->turn, cookie);
     });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->numbers.told) == cookie; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.told) == cookie; }));
     EXPECT_EQ(rtrcu_load_acquire(&worker->priority), 4);
     holder.run([&] { drive_release_crank(expedited_); });
     caller.wait();

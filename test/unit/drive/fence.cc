@@ -17,13 +17,13 @@ using Fence = DriveWorld;
 
 TEST_F(Fence, IsHadInEitherMode)
 {
-    EXPECT_TRUE(drive_fence(drive_));
+    EXPECT_TRUE(drive_fence(&drive_->turn));
     reader_fences_switch(world_.registry());
-    EXPECT_TRUE(drive_fence(drive_)) << "by a visit to every CPU, or by what readers acknowledge";
+    EXPECT_TRUE(drive_fence(&drive_->turn)) << "by a visit to every CPU, or by what readers acknowledge";
     EXPECT_EQ(world_.registry()->fence_confirmer, 0u);
     EXPECT_TRUE(reader_fences_are_confirmed(world_.registry(), world_.registry()->fence_mode));
-    EXPECT_TRUE(drive_fence(drive_));
-    EXPECT_EQ(drive_->fence_refused.count, 0u);
+    EXPECT_TRUE(drive_fence(&drive_->turn));
+    EXPECT_EQ(drive_->turn.fence_refused.count, 0u);
 }
 
 /* Another thread notes: the notes are its own, and stay. */
@@ -31,7 +31,7 @@ TEST_F(Fence, LeavesAnothersNotesAlone)
 {
     reader_fences_switch(world_.registry());
     world_.registry()->fence_confirmer = 77;
-    (void)drive_fence(drive_);
+    (void)drive_fence(&drive_->turn);
     EXPECT_EQ(world_.registry()->fence_confirmer, 77u);
 }
 
@@ -41,17 +41,17 @@ TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
     keep();
     config_.stall_timeout_ms = 5;
     test::CapturedErrors errors;
-    ASSERT_TRUE(drive_visit_begins(drive_));
-    std::thread([&] { EXPECT_FALSE(drive_visit_begins(drive_)) << "one is told of"; }).join();
-    rtrcu_store_release(&drive_->visit.next_cpu, 77);
+    ASSERT_TRUE(drive_visit_begins(&drive_->work));
+    std::thread([&] { EXPECT_FALSE(drive_visit_begins(&drive_->work)) << "one is told of"; }).join();
+    rtrcu_store_release(&drive_->work.visit.next_cpu, 77);
     EXPECT_TRUE(test::eventually([&] { return errors.contains("run on CPU 77"); })) << errors.text();
     EXPECT_TRUE(errors.contains("thread " + std::to_string(lock_thread_number()))) << errors.text();
-    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->watch->stall_reports) > 1; })) << "and again";
-    drive_visit_ends(drive_);
-    uint32_t event = drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread);
-    EXPECT_TRUE(drive_visit_begins(drive_));
-    drive_visit_ends(drive_);
-    EXPECT_NE(drive_thread_event(&drive_->worker[DRIVE_WORKER_REPORT].thread), event);
+    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->work.watch->stall_reports) > 1; })) << "and again";
+    drive_visit_ends(&drive_->work);
+    uint32_t event = drive_thread_event(&drive_->work.worker[DRIVE_WORKER_REPORT].thread);
+    EXPECT_TRUE(drive_visit_begins(&drive_->work));
+    drive_visit_ends(&drive_->work);
+    EXPECT_NE(drive_thread_event(&drive_->work.worker[DRIVE_WORKER_REPORT].thread), event);
 }
 
 #if defined(__x86_64__)
@@ -72,13 +72,13 @@ TEST_F(Fence, AVisitHasEndedBeforeTheNextMayBegin)
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delivers signals later";
     test::SteppedBy traps(look_at_the_end);
-    ending = &drive_->visit;
+    ending = &drive_->work.visit;
     under_way = 0;
     ended_late = 0;
     ending->visitor = 77;
     ending->began_ns = 88;
     test::SteppedBy::begin();
-    drive_visit_ends(drive_);
+    drive_visit_ends(&drive_->work);
     test::SteppedBy::end();
     EXPECT_EQ(ending->visitor, 0u);
     EXPECT_EQ(ending->began_ns, 0);
@@ -95,23 +95,23 @@ TEST_F(Fence, AVisitIsReportedOnceAtEachAge)
     keep();
     config_.stall_timeout_ms = timeout_ms;
     test::CapturedErrors errors;
-    struct drive_worker *reporter = &drive_->worker[DRIVE_WORKER_REPORT];
-    ASSERT_TRUE(drive_visit_begins(drive_));
+    struct drive_worker *reporter = &drive_->work.worker[DRIVE_WORKER_REPORT];
+    ASSERT_TRUE(drive_visit_begins(&drive_->work));
     for (uint32_t visit = 1; visit <= 2; visit++) {
-        rtrcu_store_release(&drive_->visit.next_cpu, 70 + visit);
-        rtrcu_store_release(&drive_->visit.began_ns, plat_clock_now() - now - visit);
+        rtrcu_store_release(&drive_->work.visit.next_cpu, 70 + visit);
+        rtrcu_store_release(&drive_->work.visit.began_ns, plat_clock_now() - now - visit);
         for (int i = 0; i < 5; i++) {
-            drive_worker_wake(drive_, DRIVE_WORKER_REPORT);
+            drive_worker_wake(drive_worker(&drive_->work, DRIVE_WORKER_REPORT));
             EXPECT_TRUE(test::eventually([&] {
-                uint64_t said = counter_read(&drive_->watch->stall_reports);
+                uint64_t said = counter_read(&drive_->work.watch->stall_reports);
                 bool asleep = test::is_asleep(pid_t(plat_thread_tid(&reporter->thread.plat).number));
                 return said > visit || (said == visit && asleep);
             }));
-            ASSERT_EQ(counter_read(&drive_->watch->stall_reports), visit);
+            ASSERT_EQ(counter_read(&drive_->work.watch->stall_reports), visit);
         }
         EXPECT_TRUE(errors.contains("run on CPU " + std::to_string(70 + visit))) << errors.text();
     }
-    drive_visit_ends(drive_);
+    drive_visit_ends(&drive_->work);
 }
 
 int fences_made;
@@ -133,7 +133,7 @@ TEST_F(Fence, AVisitThatIsRefusedNotesNoMore)
         refused = test::refuse({{SYS_membarrier, EPERM}, {SYS_sched_setaffinity, EPERM}}, 0);
         world_.craft(1); /* who acknowledges nothing */
         reader_fences_switch(world_.registry());
-        had = refused && drive_fence(drive_);
+        had = refused && drive_fence(&drive_->turn);
     }).join();
     if (!refused)
         GTEST_SKIP() << "no call can be refused here";
@@ -155,7 +155,7 @@ TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
             ASSERT_FALSE(reader_fences_are_confirmed(world_.registry(), world_.registry()->fence_mode));
             config_.membarrier = membarrier;
             fences_made = 0;
-            EXPECT_TRUE(!trapped || drive_fence(drive_));
+            EXPECT_TRUE(!trapped || drive_fence(&drive_->turn));
             EXPECT_EQ(fences_made, trapped && membarrier != RTRCU_MEMBARRIER_OFF ? 1 : 0) << membarrier;
             reader_fences_restore(world_.registry());
         }

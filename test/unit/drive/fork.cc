@@ -14,21 +14,21 @@ using ForkTurn = DriveWorld;
 /* Another thread that forks. */
 class Forker
 {
-    struct drive *drive_;
+    struct domain_drive *drive_;
     test::Worker thread_;
 
   public:
-    explicit Forker(struct drive *drive) : drive_(drive)
+    explicit Forker(struct domain_drive *drive) : drive_(drive)
     {
     }
     void begin()
     {
-        thread_.start([this] { drive_before_fork(drive_); });
+        thread_.start([this] { drive_before_fork(&drive_->serve); });
     }
     void end()
     {
         thread_.wait();
-        thread_.run([this] { drive_after_fork_parent(drive_); });
+        thread_.run([this] { drive_after_fork_parent(&drive_->serve); });
     }
     bool is_ready() const
     {
@@ -42,21 +42,21 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
 {
     constexpr uint64_t batch = 64;
     reader_record *record = world_.craft(0);
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
     make_ready(record, 2 * batch);
-    tally_raise(&drive_->forking);
-    drive_krcud_serve_here(drive_, record, &share);
+    tally_raise(&drive_->serve.fork.forking);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 2 * batch);
-    drive_->aside.held_off_ns -= config_.fork_wait_us * 1000 + 1;
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_->serve.aside.held_off_ns -= config_.fork_wait_us * 1000 + 1;
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), batch);
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), batch) << "held off again";
-    (void)tally_lower(&drive_->forking);
-    drive_krcud_serve_here(drive_, record, &share);
+    (void)tally_lower(&drive_->serve.fork.forking);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
-    EXPECT_EQ(drive_->aside.held_off_ns, 0);
+    EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
 }
 
 TEST_F(ForkTurn, HeldOffDaemonRunsWhileThreadsFork)
@@ -65,9 +65,9 @@ TEST_F(ForkTurn, HeldOffDaemonRunsWhileThreadsFork)
     keep();
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    tally_raise(&drive_->forking); /* and is never lowered */
+    tally_raise(&drive_->serve.fork.forking); /* and is never lowered */
     EXPECT_TRUE(test::eventually([&] {
-        (void)drive_krcud_give(drive_, record, 0, false);
+        (void)drive_krcud_give(&drive_->serve, record, 0, false);
         return left(record) == 0;
     }));
 }
@@ -77,29 +77,30 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
     keep();
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && left(record) == 0; }));
-    tally_raise(&drive_->forking);
-    drive_thread_wake(&drive_->krcud[0].thread);
-    EXPECT_TRUE(test::eventually([&] { return drive_thread_sleeps(&drive_->krcud[0].thread) == DRIVE_IDLE; }));
-    lock_acquire(&drive_->krcud[0].lock); /* it may look again */
-    EXPECT_EQ(drive_->krcud[0].held_off_ns, 0);
-    lock_release(&drive_->krcud[0].lock);
-    (void)tally_lower(&drive_->forking);
+    EXPECT_TRUE(
+        test::eventually([&] { return drive_krcud_give(&drive_->serve, record, 0, false) && left(record) == 0; }));
+    tally_raise(&drive_->serve.fork.forking);
+    drive_thread_wake(&drive_->serve.krcud[0].thread);
+    EXPECT_TRUE(test::eventually([&] { return drive_thread_sleeps(&drive_->serve.krcud[0].thread) == DRIVE_IDLE; }));
+    lock_acquire(&drive_->serve.krcud[0].lock); /* it may look again */
+    EXPECT_EQ(drive_->serve.krcud[0].held_off_ns, 0);
+    lock_release(&drive_->serve.krcud[0].lock);
+    (void)tally_lower(&drive_->serve.fork.forking);
 }
 
 /* A callback that does not return is counted each time, and said once. */
 TEST_F(ForkTurn, WhoIsGivenUpIsSaidOnce)
 {
     config_.fork_wait_us = 1000;
-    drive_->aside.serving = 1;
+    drive_->serve.aside.serving = 1;
     for (uint64_t forks = 1; forks <= 3; forks++) {
         test::CapturedErrors errors;
-        drive_before_fork(drive_);
-        drive_after_fork_parent(drive_);
+        drive_before_fork(&drive_->serve);
+        drive_after_fork_parent(&drive_->serve);
         EXPECT_EQ(errors.contains("a callback has not returned in time"), forks == 1) << forks;
-        EXPECT_EQ(drive_->fork_given_up.count, forks);
+        EXPECT_EQ(drive_->serve.fork.given_up.count, forks);
     }
-    drive_->aside.serving = 0;
+    drive_->serve.aside.serving = 0;
 }
 
 /* However long the C library takes, only callbacks stay where they are. */
@@ -153,16 +154,16 @@ TEST_F(ForkTurn, NobodyMovesCallbacksBesideAFork)
 TEST_F(ForkTurn, CallbacksAndDeadlineThreadsForkWithoutWaiting)
 {
     config_.fork_wait_us = 60000000;
-    drive_->aside.serving = 1;
+    drive_->serve.aside.serving = 1;
     for (uint32_t state : {READER_STATE_CALLBACK, READER_STATE_DEADLINE}) {
         reader_self_set(state);
-        drive_before_fork(drive_);
-        drive_after_fork_parent(drive_);
+        drive_before_fork(&drive_->serve);
+        drive_after_fork_parent(&drive_->serve);
         reader_self_clear(state);
     }
-    EXPECT_EQ(tally_read(&drive_->forking), 0u);
-    EXPECT_EQ(drive_->fork_given_up.count, 0u);
-    drive_->aside.serving = 0;
+    EXPECT_EQ(tally_read(&drive_->serve.fork.forking), 0u);
+    EXPECT_EQ(drive_->serve.fork.given_up.count, 0u);
+    drive_->serve.aside.serving = 0;
 }
 
 TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
@@ -170,95 +171,95 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     reader_record *record = world_.craft(0);
     const uint32_t cpus[] = {0, 1, PLAT_CPU_MAX - 1};
     for (uint32_t cpu : cpus) {
-        struct krcud &krcud = drive_->krcud[cpu];
+        struct krcud &krcud = drive_->serve.krcud[cpu];
         krcud.first = krcud.last = record;
         krcud.serving = 1;
         krcud.held_off_ns = 1;
         krcud.thread.state = DRIVE_RUNNING;
     }
-    drive_->threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
-    drive_->urgent = drive_->aside.serving = 1;
-    drive_->refused_ns = 1;
-    drive_->aside.held_off_ns = 1;
-    tally_raise(&drive_->progress_waiters);
-    tally_raise(&drive_->forking);
+    drive_->work.threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
+    drive_->work.urgent = drive_->serve.aside.serving = 1;
+    drive_->work.refused_ns = 1;
+    drive_->serve.aside.held_off_ns = 1;
+    tally_raise(&drive_->serve.progress_waiters);
+    tally_raise(&drive_->serve.fork.forking);
     after_fork_child(PLAT_NOBODY);
     for (uint32_t cpu : cpus) {
-        const struct krcud &krcud = drive_->krcud[cpu];
+        const struct krcud &krcud = drive_->serve.krcud[cpu];
         EXPECT_EQ(krcud.first, nullptr) << "daemon " << cpu;
         EXPECT_EQ(krcud.last, nullptr) << "daemon " << cpu;
         EXPECT_EQ(krcud.serving, 0u) << "daemon " << cpu;
         EXPECT_EQ(krcud.held_off_ns, 0) << "daemon " << cpu;
         EXPECT_EQ(krcud.thread.state, static_cast<uint32_t>(DRIVE_NONE)) << "daemon " << cpu;
     }
-    EXPECT_EQ(drive_->threads, 0u);
-    EXPECT_EQ(drive_->urgent | tally_read(&drive_->progress_waiters), 0u);
-    EXPECT_EQ(drive_->refused_ns, 0) << "what the parent was refused";
-    EXPECT_EQ(drive_->aside.serving, 0u);
-    EXPECT_EQ(drive_->aside.held_off_ns, 0);
-    EXPECT_EQ(tally_read(&drive_->forking), 0u);
+    EXPECT_EQ(drive_->work.threads, 0u);
+    EXPECT_EQ(drive_->work.urgent | tally_read(&drive_->serve.progress_waiters), 0u);
+    EXPECT_EQ(drive_->work.refused_ns, 0) << "what the parent was refused";
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
+    EXPECT_EQ(tally_read(&drive_->serve.fork.forking), 0u);
 }
 
 /* One thread boosts at a time: if it were one that the child does not have, nobody would ever. */
 TEST_F(ForkTurn, InAChildNobodyBoosts)
 {
     static const uint32_t cpu = 0;
-    drive_->boosting = {{77}, 9, 1000, 0, &cpu};
+    drive_->turn.boosting = {{77}, 9, 1000, 0, &cpu};
     after_fork_child(PLAT_NOBODY);
-    EXPECT_TRUE(plat_tid_is_nobody(drive_->boosting.booster));
-    EXPECT_EQ(drive_->boosting.priority, 0);
-    EXPECT_EQ(drive_->boosting.nap_ns, 0);
-    EXPECT_EQ(drive_->boosting.cpu_at, nullptr);
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.boosting.booster));
+    EXPECT_EQ(drive_->turn.boosting.priority, 0);
+    EXPECT_EQ(drive_->turn.boosting.nap_ns, 0);
+    EXPECT_EQ(drive_->turn.boosting.cpu_at, nullptr);
 }
 
 /* In the child of a callback another daemon has the queue by then: it would be given again while it is on a list. */
 TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
 {
     keep();
-    static struct drive *drive;
+    static struct domain_drive *drive;
     static reader_record *record;
     static std::atomic<bool> began, may_end;
     drive = drive_;
     record = world_.craft(0);
     began = may_end = false;
-    drive_->krcud[1].thread.state = DRIVE_RUNNING; /* it does nothing: the queue stays on its list */
+    drive_->serve.krcud[1].thread.state = DRIVE_RUNNING; /* it does nothing: the queue stays on its list */
     make_ready(record, 1, [](rcu_head *) {
         began = true;
         may_end.wait(false);
-        drive->generation++; /* as in the child, which gives the queue anew */
-        drive->krcud[0].serving = 0;
-        *drive_slot(record) = {};
-        EXPECT_TRUE(drive_krcud_give(drive, record, 1, false));
+        drive->serve.fork.generation++; /* as in the child, which gives the queue anew */
+        drive->serve.krcud[0].serving = 0;
+        *serve_slot(record) = {};
+        EXPECT_TRUE(drive_krcud_give(&drive->serve, record, 1, false));
         pthread_exit(nullptr);
     });
     give_until_the_daemon_ends(record, began, may_end);
-    EXPECT_EQ(drive_->krcud[1].first, record);
-    EXPECT_EQ(drive_slot(record)->listed, 1u) << "it is on that list still";
-    EXPECT_EQ(drive_->krcud[0].serving, 0u);
+    EXPECT_EQ(drive_->serve.krcud[1].first, record);
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(drive_->serve.krcud[0].serving, 0u);
 }
 
 /* The same of a turn in a thread that is no daemon. */
 TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
 {
-    static struct drive *drive;
+    static struct domain_drive *drive;
     static reader_record *record;
     drive = drive_;
     record = world_.craft(0);
-    drive_->krcud[1].thread.state = DRIVE_RUNNING; /* it does nothing: the queue stays on its list */
+    drive_->serve.krcud[1].thread.state = DRIVE_RUNNING; /* it does nothing: the queue stays on its list */
     make_ready(record, 1, [](rcu_head *) {
-        drive->generation++;
-        drive->aside.serving = 0;
-        *drive_slot(record) = {};
-        EXPECT_TRUE(drive_krcud_give(drive, record, 1, false));
+        drive->serve.fork.generation++;
+        drive->serve.aside.serving = 0;
+        *serve_slot(record) = {};
+        EXPECT_TRUE(drive_krcud_give(&drive->serve, record, 1, false));
     });
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
-    EXPECT_EQ(drive_->krcud[1].first, record);
-    EXPECT_EQ(drive_slot(record)->listed, 1u) << "it is on that list still";
-    EXPECT_EQ(drive_->aside.serving, 0u);
-    drive_->krcud[1].thread.state = DRIVE_NONE;
+    EXPECT_EQ(drive_->serve.krcud[1].first, record);
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    drive_->serve.krcud[1].thread.state = DRIVE_NONE;
 }
 
 } // namespace

@@ -15,38 +15,38 @@ namespace
 using Krcud = DriveWorld;
 
 /* A daemon whose thread does nothing: what it is given stays on its list. */
-struct krcud *still(struct drive *drive, uint32_t cpu)
+struct krcud *still(struct domain_drive *drive, uint32_t cpu)
 {
-    drive->krcud[cpu].thread.state = DRIVE_RUNNING;
-    return &drive->krcud[cpu];
+    drive->serve.krcud[cpu].thread.state = DRIVE_RUNNING;
+    return &drive->serve.krcud[cpu];
 }
 
 TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
 {
     struct krcud *krcud = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
-    EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false));
-    EXPECT_TRUE(drive_krcud_give(drive_, two, 0, false));
-    EXPECT_TRUE(drive_krcud_give(drive_, urgent, 0, true));
-    EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false)) << "it has it";
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, one, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, two, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, urgent, 0, true));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, one, 0, false)) << "it has it";
     EXPECT_EQ(krcud->first, urgent);
-    EXPECT_EQ(drive_slot(urgent)->next_ready, one);
-    EXPECT_EQ(drive_slot(one)->next_ready, two);
-    EXPECT_EQ(drive_slot(two)->next_ready, nullptr);
+    EXPECT_EQ(serve_slot(urgent)->next_ready, one);
+    EXPECT_EQ(serve_slot(one)->next_ready, two);
+    EXPECT_EQ(serve_slot(two)->next_ready, nullptr);
     EXPECT_EQ(krcud->last, two);
-    EXPECT_EQ(drive_->krcud_given.count, 3u);
+    EXPECT_EQ(drive_->serve.krcud_given.count, 3u);
     for (reader_record *record : {one, two, urgent})
-        EXPECT_EQ(drive_slot(record)->listed, 1u);
+        EXPECT_EQ(serve_slot(record)->listed, 1u);
 }
 
 TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
 {
     struct krcud *krcud = still(drive_, 0);
     reader_record *urgent = world_.craft(0), *next = world_.craft(0);
-    EXPECT_TRUE(drive_krcud_give(drive_, urgent, 0, true));
-    EXPECT_TRUE(drive_krcud_give(drive_, next, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, urgent, 0, true));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, next, 0, false));
     EXPECT_EQ(krcud->first, urgent);
-    EXPECT_EQ(drive_slot(urgent)->next_ready, next);
+    EXPECT_EQ(serve_slot(urgent)->next_ready, next);
     EXPECT_EQ(krcud->last, next);
 }
 
@@ -54,7 +54,7 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
 {
     struct krcud *krcud = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0);
-    EXPECT_TRUE(drive_krcud_give(drive_, one, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, one, 0, false));
     EXPECT_EQ(krcud->thread.event, 0u) << "it is awake";
     test::Worker sleeper;
     krcud->thread.sleeping = 1;
@@ -62,7 +62,7 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
         while (rtrcu_load_acquire(&krcud->thread.event) == 0)
             plat_futex_wait(&krcud->thread.event, 0, PLAT_FOREVER);
     });
-    EXPECT_TRUE(drive_krcud_give(drive_, two, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, two, 0, false));
     sleeper.wait();
     EXPECT_EQ(krcud->thread.event, 1u);
 }
@@ -71,12 +71,12 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
 TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
 {
     reader_record *record = world_.craft(0);
-    drive_->refused_ns = plat_clock_now();
+    drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
-    EXPECT_FALSE(drive_krcud_give(drive_, record, 0, false));
-    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_FALSE(drive_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
     struct krcud *other = still(drive_, PLAT_CPU_MAX - 1);
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false));
     EXPECT_EQ(other->first, record);
 }
 
@@ -84,46 +84,46 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
 TEST_F(Krcud, WhatOneHasNeedsNoOther)
 {
     reader_record *record = world_.craft(0);
-    struct krcud *other = &drive_->krcud[1];
+    struct krcud *other = &drive_->serve.krcud[1];
     (void)still(drive_, 0);
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false));
     ASSERT_TRUE(drive_thread_hold(&other->thread));
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 1, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 1, false));
     EXPECT_EQ(other->thread.state, static_cast<uint32_t>(DRIVE_STARTING));
-    EXPECT_EQ(drive_->krcud_given.count, 1u);
+    EXPECT_EQ(drive_->serve.krcud_given.count, 1u);
 }
 
 /* After the last one stands what looks like another that runs, and is inside a callback. */
 TEST_F(Krcud, ThereAreNoMoreThanCpus)
 {
     struct Two {
-        struct drive drive;
+        struct domain_drive drive;
         struct krcud room[2];
     };
     auto two = test::zeroed<Two>();
     struct watch watch = {};
     watch_init(&watch, &room_, world_.gp(), cb_);
-    drive_init(&two->drive, &room_, world_.gp(), cb_, &watch);
-    two->drive.refused_ns = plat_clock_now();
+    api_drive_init(&two->drive, &room_, world_.gp(), cb_, &watch);
+    two->drive.work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
     struct krcud running = {};
     lock_init(&running.lock, LOCK_RANK_DAEMON);
     running.thread.state = DRIVE_RUNNING;
     running.serving = 1;
-    size_t behind = offsetof(struct drive, krcud) + sizeof(two->drive.krcud);
+    size_t behind = offsetof(struct domain_drive, serve.krcud) + sizeof(two->drive.serve.krcud);
     memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
-    EXPECT_FALSE(drive_krcud_give(&two->drive, world_.craft(0), 0, false));
-    EXPECT_FALSE(drive_anybody_at_work(&two->drive));
+    EXPECT_FALSE(drive_krcud_give(&two->drive.serve, world_.craft(0), 0, false));
+    EXPECT_FALSE(drive_anybody_at_work(&two->drive.serve));
 }
 
 TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
 {
     reader_record *record = world_.craft(0);
-    ASSERT_TRUE(drive_thread_hold(&drive_->krcud[0].thread));
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
-    EXPECT_EQ(drive_slot(record)->listed, 0u);
-    EXPECT_EQ(drive_->krcud[0].first, nullptr);
-    EXPECT_EQ(drive_->krcud_given.count, 0u);
+    ASSERT_TRUE(drive_thread_hold(&drive_->serve.krcud[0].thread));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->serve.krcud[0].first, nullptr);
+    EXPECT_EQ(drive_->serve.krcud_given.count, 0u);
 }
 
 /* Its list is never looked at again, so the queue must not count as listed: the next pass gives it anew. */
@@ -133,12 +133,12 @@ TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
     struct krcud *krcud = still(drive_, 0);
     test::Worker driver;
     lock_acquire(&krcud->lock);
-    driver.start([&] { EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false)); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->krcud_given.count) == 1; }));
+    driver.start([&] { EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false)); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->serve.krcud_given.count) == 1; }));
     rtrcu_store_relaxed(&krcud->thread.state, uint32_t{DRIVE_NONE});
     lock_release(&krcud->lock);
     driver.wait();
-    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
     EXPECT_EQ(krcud->first, nullptr);
 }
 
@@ -147,11 +147,11 @@ TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
 {
     keep();
     static struct plat_home home; /* the daemon's, behind the test too */
-    home = *drive_->home;
+    home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
-    drive_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
-    EXPECT_EQ(drive_krcud_start_all(drive_, &config_, &home), 0);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_->krcud[0].thread.state), uint32_t{DRIVE_RUNNING});
+    drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    EXPECT_EQ(drive_krcud_start_all(&drive_->serve, &config_, &home), 0);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state), uint32_t{DRIVE_RUNNING});
 }
 
 TEST_F(Krcud, EachCpuHasItsOwn)
@@ -160,23 +160,23 @@ TEST_F(Krcud, EachCpuHasItsOwn)
         GTEST_SKIP() << "there is one CPU";
     keep();
     static struct plat_home home;
-    home = *drive_->home;
+    home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
-    EXPECT_EQ(drive_krcud_start_all(drive_, &config_, &home), 0);
+    EXPECT_EQ(drive_krcud_start_all(&drive_->serve, &config_, &home), 0);
     for (int cpu : {0, 1})
-        EXPECT_EQ(rtrcu_load_acquire(&drive_->krcud[cpu].thread.state), uint32_t{DRIVE_RUNNING}) << cpu;
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[cpu].thread.state), uint32_t{DRIVE_RUNNING}) << cpu;
 }
 
 /* Nobody knows where it ran: any CPU of the process will do, and no other. */
 TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
 {
-    plat_home home = *drive_->home;
+    plat_home home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
-    drive_->home = &home;
+    drive_->work.home = &home;
     reader_record *record = world_.craft(0);
     ASSERT_NE(record->slot, 0u);
     world_.withdraw(record);
-    EXPECT_EQ(drive_cpu_of(drive_, record), 0u);
+    EXPECT_EQ(drive_cpu_of(&drive_->serve, record), 0u);
 }
 
 /* Whose thread is gone is there for the next one behind its last callback. */
@@ -187,37 +187,38 @@ TEST_F(Krcud, ASlotThatItHasEmptiedIsGivenBack)
     make_ready(record, 3);
     world_.withdraw(record);
     EXPECT_TRUE(test::eventually([&] {
-        (void)drive_krcud_give(drive_, record, 0, false);
+        (void)drive_krcud_give(&drive_->serve, record, 0, false);
         return (reader_used(record->leaf) & reader_bit(record)) == 0;
     }));
 }
 
 TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
 {
-    static struct drive *drive;
+    static struct domain_drive *drive;
     static bool at_work;
     drive = drive_;
     at_work = false;
     reader_record *record = world_.craft(0);
-    make_ready(record, 1, [](rcu_head *) { at_work = drive_anybody_at_work(drive) && drive->aside.serving == 1; });
-    struct drive_share share = {};
+    make_ready(record, 1,
+               [](rcu_head *) { at_work = drive_anybody_at_work(&drive->serve) && drive->serve.aside.serving == 1; });
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
-    EXPECT_FALSE(drive_anybody_at_work(drive_));
-    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_FALSE(drive_anybody_at_work(&drive_->serve));
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_TRUE(at_work);
-    EXPECT_EQ(drive_->aside.serving, 0u);
-    EXPECT_FALSE(drive_anybody_at_work(drive_));
-    EXPECT_EQ(drive_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_FALSE(drive_anybody_at_work(&drive_->serve));
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
     EXPECT_EQ(share.spent_ns, 0) << "without a limit nothing is counted";
     EXPECT_FALSE(share.left);
 }
 
 TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
 {
-    drive_->krcud[PLAT_CPU_MAX - 1].serving = 1;
-    EXPECT_FALSE(drive_anybody_at_work(drive_)) << "it has no thread";
-    drive_->krcud[PLAT_CPU_MAX - 1].thread.state = DRIVE_RUNNING;
-    EXPECT_TRUE(drive_anybody_at_work(drive_));
+    drive_->serve.krcud[PLAT_CPU_MAX - 1].serving = 1;
+    EXPECT_FALSE(drive_anybody_at_work(&drive_->serve)) << "it has no thread";
+    drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state = DRIVE_RUNNING;
+    EXPECT_TRUE(drive_anybody_at_work(&drive_->serve));
 }
 
 TEST_F(Krcud, AShareOfACallsTimeIsSpent)
@@ -226,10 +227,10 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     config_.qhimark = config_.qmax = 1000000;
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = 3600 * INT64_C(1000000000);
     share.spent_ns = 5 * INT64_C(1000000000);
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 6u) << "as many as a batch may have";
     EXPECT_TRUE(share.left);
     EXPECT_GE(share.spent_ns, 5 * INT64_C(1000000000));
@@ -237,7 +238,7 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     share.spent_ns = share.ns;
     share.left = false;
     uint64_t stops = cb_->budget_stops.count;
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 6u) << "all of it is spent";
     EXPECT_EQ(share.spent_ns, share.ns) << "and no more";
     EXPECT_EQ(cb_->budget_stops.count, stops);
@@ -245,12 +246,12 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     share.spent_ns = 0;
     share.left = false;
     config_.blimit = 100;
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
     EXPECT_FALSE(share.left);
     share.left = true;
     make_ready(record, 1);
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_TRUE(share.left) << "of another queue";
 }
 
@@ -262,11 +263,11 @@ TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
         for (int64_t began = plat_clock_now(); plat_clock_now() - began < each_ns;)
             ;
     });
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = 3600 * INT64_C(1000000000);
     share.spent_ns = 5 * INT64_C(1000000000);
     int64_t began = plat_clock_now();
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     int64_t took = plat_clock_now() - began, spent = share.spent_ns - 5 * INT64_C(1000000000);
     EXPECT_EQ(left(record), 0u);
     EXPECT_GE(spent, each_ns);
@@ -278,18 +279,18 @@ TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
     test::Worker server;
     server.run([&] {
         rtrcu_set_deadline(1); /* long past */
-        drive_krcud_serve_here(drive_, record, &share);
+        drive_krcud_serve_here(&drive_->serve, record, &share);
     });
     EXPECT_EQ(left(record), 10u);
     EXPECT_EQ(cb_->deadline_stops.count, 1u);
     server.run([&] {
         rtrcu_set_deadline(0); /* none */
-        drive_krcud_serve_here(drive_, record, &share);
+        drive_krcud_serve_here(&drive_->serve, record, &share);
         rcu_unregister_thread();
     });
     EXPECT_EQ(left(record), 0u);
@@ -299,20 +300,20 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
-    drive_slot(record)->listed = 1;
-    drive_krcud_serve_here(drive_, record, &share);
+    serve_slot(record)->listed = 1;
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 1u);
-    EXPECT_EQ(drive_->aside.serving, 0u);
-    EXPECT_EQ(drive_slot(record)->listed, 1u);
-    drive_slot(record)->listed = 0;
-    tally_raise(&drive_->forking);
-    drive_krcud_serve_here(drive_, record, &share);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 1u);
+    serve_slot(record)->listed = 0;
+    tally_raise(&drive_->serve.fork.forking);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
     EXPECT_FALSE(share.left) << "it is no work of the caller's";
-    EXPECT_EQ(drive_->aside.serving, 0u);
-    (void)tally_lower(&drive_->forking);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    (void)tally_lower(&drive_->serve.fork.forking);
 }
 
 /* A daemon was given it behind the first look. */
@@ -320,58 +321,58 @@ TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
     test::Worker holder, server;
     std::atomic<pid_t> id = 0;
-    holder.run([&] { lock_acquire(&drive_->aside.lock); });
+    holder.run([&] { lock_acquire(&drive_->serve.aside.lock); });
     server.start([&] {
         id = pid_t(lock_thread_number());
-        drive_krcud_serve_here(drive_, record, &share);
+        drive_krcud_serve_here(&drive_->serve, record, &share);
     });
     EXPECT_TRUE(test::eventually([&] { return id && (server.is_done() || test::is_asleep(id)); }));
     EXPECT_FALSE(server.is_done());
-    rtrcu_exchange(&drive_slot(record)->listed, 1);
-    holder.run([&] { lock_release(&drive_->aside.lock); });
+    rtrcu_exchange(&serve_slot(record)->listed, 1);
+    holder.run([&] { lock_release(&drive_->serve.aside.lock); });
     server.wait();
     EXPECT_EQ(left(record), 1u);
-    EXPECT_EQ(drive_slot(record)->listed, 1u);
-    EXPECT_EQ(drive_->aside.serving, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 1u);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
 }
 
 /* Who forks sleeps until those who serve have come between callbacks. */
 TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
 {
-    static struct drive *drive;
+    static struct domain_drive *drive;
     drive = drive_;
     reader_record *record = world_.craft(0);
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
     make_ready(record, 1);
-    drive_krcud_serve_here(drive_, record, &share);
-    EXPECT_EQ(drive_->fork_event, 0u) << "nobody forks";
-    make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->forking); });
-    drive_krcud_serve_here(drive_, record, &share);
-    EXPECT_EQ(drive_->fork_event, 1u);
-    tally_reset(&drive_->forking);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(drive_->serve.fork.event, 0u) << "nobody forks";
+    make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.forking); });
+    drive_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(drive_->serve.fork.event, 1u);
+    tally_reset(&drive_->serve.fork.forking);
 }
 
 /* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */
 TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
 {
-    static struct drive *drive;
+    static struct domain_drive *drive;
     static reader_record *record;
     drive = drive_;
     record = world_.craft(0);
     make_ready(record, 1, [](rcu_head *) {
-        drive->generation++;
-        drive->aside.serving = 0;
+        drive->serve.fork.generation++;
+        drive->serve.aside.serving = 0;
     });
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
-    drive_krcud_serve_here(drive_, record, &share);
-    EXPECT_EQ(drive_->aside.serving, 0u);
-    EXPECT_EQ(drive_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
+    drive_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
 }
 
 /* Who leaves while its queue is served keeps its slot until that is over, and no longer. */
@@ -387,9 +388,9 @@ TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
         world->withdraw(record);
         kept = world->craft(0) != record;
     });
-    struct drive_share share = {};
+    struct serve_share share = {};
     share.ns = PLAT_FOREVER;
-    drive_krcud_serve_here(drive_, record, &share);
+    drive_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_TRUE(kept);
     EXPECT_EQ(world_.craft(0), record);
 }
@@ -401,18 +402,19 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     reader_record *record = world_.craft(0), *other = world_.craft(0);
     make_ready(record, 10000);
     make_ready(other, 10000);
-    EXPECT_TRUE(test::eventually(
-        [&] { return drive_krcud_give(drive_, record, 0, false) && drive_thread_runs(&drive_->krcud[0].thread); }));
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
-    EXPECT_TRUE(drive_krcud_give(drive_, other, 0, false));
+    EXPECT_TRUE(test::eventually([&] {
+        return drive_krcud_give(&drive_->serve, record, 0, false) && drive_thread_runs(&drive_->serve.krcud[0].thread);
+    }));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0 && left(other) == 0; }));
     EXPECT_TRUE(test::eventually([&] {
-        return rtrcu_load_acquire(&drive_slot(record)->listed) == 0 && !drive_anybody_at_work(drive_) &&
-               rtrcu_load_acquire(&drive_slot(other)->listed) == 0;
+        return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !drive_anybody_at_work(&drive_->serve) &&
+               rtrcu_load_acquire(&serve_slot(other)->listed) == 0;
     }));
-    EXPECT_STREQ(drive_->krcud[0].thread.plat.name, "krcud/0");
+    EXPECT_STREQ(drive_->serve.krcud[0].thread.plat.name, "krcud/0");
     make_ready(other, 1);
-    EXPECT_TRUE(drive_krcud_give(drive_, other, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
 }
 
@@ -429,8 +431,8 @@ TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
         pthread_exit(nullptr);
     });
     give_until_the_daemon_ends(record, began, may_end);
-    EXPECT_EQ(drive_slot(record)->listed, 0u);
-    EXPECT_EQ(drive_->krcud[0].serving, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->serve.krcud[0].serving, 0u);
 }
 
 /* One that finds the owner at its queue gives it back, and has the owner tell the driver. */
@@ -440,16 +442,17 @@ TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
     reader_record *record = world_.craft(0);
     make_ready(record, 2);
     callback_slot(record)->queue.claim = 0x123;
-    EXPECT_TRUE(test::eventually(
-        [&] { return drive_krcud_give(drive_, record, 0, false) && drive_thread_runs(&drive_->krcud[0].thread); }));
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(test::eventually([&] {
+        return drive_krcud_give(&drive_->serve, record, 0, false) && drive_thread_runs(&drive_->serve.krcud[0].thread);
+    }));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false));
     EXPECT_TRUE(test::eventually([&] {
         return rtrcu_load_acquire(&callback_slot(record)->queue.claim) == (0x123 | CB_CLAIM_WANTED) &&
-               rtrcu_load_acquire(&drive_slot(record)->listed) == 0;
+               rtrcu_load_acquire(&serve_slot(record)->listed) == 0;
     }));
     EXPECT_EQ(left(record), 2u);
     rtrcu_store_release(&callback_slot(record)->queue.claim, 0);
-    EXPECT_TRUE(drive_krcud_give(drive_, record, 0, false));
+    EXPECT_TRUE(drive_krcud_give(&drive_->serve, record, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0; }));
 }
 
@@ -465,19 +468,20 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
     reader_record *record = world_.craft(0);
     int before = getpriority(PRIO_PROCESS, 0);
     for (bool flood : {false, true, false}) {
-        rtrcu_store_release(&drive_->flooded_ns, flood ? INT64_MAX / 2 : INT64_MIN / 2); /* just now, or long ago */
+        rtrcu_store_release(&drive_->work.flooded_ns,
+                            flood ? INT64_MAX / 2 : INT64_MIN / 2); /* just now, or long ago */
         ran = false;
         make_ready(record, 1, [](rcu_head *) {
             seen = getpriority(PRIO_PROCESS, 0);
             ran = true;
         });
         EXPECT_TRUE(test::eventually([&] {
-            (void)drive_krcud_give(drive_, record, 0, false);
+            (void)drive_krcud_give(&drive_->serve, record, 0, false);
             return ran.load();
         }));
         EXPECT_TRUE(test::eventually([&] { /* its next turn looks anew */
-                                           return rtrcu_load_acquire(&drive_slot(record)->listed) == 0 &&
-                                                  !drive_anybody_at_work(drive_);
+                                           return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 &&
+                                                  !drive_anybody_at_work(&drive_->serve);
         }));
         EXPECT_EQ(seen.load(), flood && may_lift ? DRIVE_LIFTED_NICE : before);
     }
@@ -493,7 +497,7 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
     if (!may_lift)
         GTEST_SKIP() << "no thread may be lifted here";
     keep();
-    rtrcu_store_release(&drive_->flooded_ns, INT64_MAX / 2); /* just now */
+    rtrcu_store_release(&drive_->work.flooded_ns, INT64_MAX / 2); /* just now */
     reader_record *record = world_.craft(0);
     for (const char *which : {"the first", "the second"}) {
         seen = 100;
@@ -504,14 +508,14 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
             pthread_exit(nullptr);
         });
         EXPECT_TRUE(test::eventually([&] {
-            (void)drive_krcud_give(drive_, record, 0, false);
+            (void)drive_krcud_give(&drive_->serve, record, 0, false);
             return seen.load() != 100;
         }));
         may_end = true;
         may_end.notify_all();
         EXPECT_EQ(seen.load(), DRIVE_LIFTED_NICE) << which;
         EXPECT_TRUE(test::eventually(
-            [&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+            [&] { return rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
     }
 }
 
@@ -525,16 +529,17 @@ TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
     config_.krcud_rtprio = 3;
     reader_record *record = world_.craft(0);
     for (bool flood : {false, true}) {
-        rtrcu_store_release(&drive_->flooded_ns, flood ? INT64_MAX / 2 : INT64_MIN / 2);
+        rtrcu_store_release(&drive_->work.flooded_ns, flood ? INT64_MAX / 2 : INT64_MIN / 2);
         seen = -1;
         make_ready(record, 1, [](rcu_head *) { seen = plat_sched_rt_priority(); });
         EXPECT_TRUE(test::eventually([&] {
-            (void)drive_krcud_give(drive_, record, 0, false);
+            (void)drive_krcud_give(&drive_->serve, record, 0, false);
             return seen.load() >= 0;
         }));
         EXPECT_EQ(seen.load(), 3);
-        EXPECT_TRUE(test::eventually(
-            [&] { return rtrcu_load_acquire(&drive_slot(record)->listed) == 0 && !drive_anybody_at_work(drive_); }));
+        EXPECT_TRUE(test::eventually([&] {
+            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !drive_anybody_at_work(&drive_->serve);
+        }));
     }
 }
 
@@ -555,7 +560,7 @@ TEST_P(Nice, OfADaemonIsThatOfTheSetting)
     reader_record *record = world_.craft(0);
     make_ready(record, 1, [](rcu_head *) { seen = getpriority(PRIO_PROCESS, 0); });
     EXPECT_TRUE(test::eventually([&] {
-        (void)drive_krcud_give(drive_, record, 0, false);
+        (void)drive_krcud_give(&drive_->serve, record, 0, false);
         return seen.load() != -100;
     }));
     EXPECT_EQ(seen.load(), wanted);

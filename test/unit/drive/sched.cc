@@ -16,7 +16,7 @@ class SchedDriver : public DriveWorld
     bool asks()
     {
         reader_record *online = world_.craft(RTRCU_QSBR_ONLINE);
-        drive_driver_sched.leave(drive_);
+        drive_driver_sched.leave(&drive_->driver);
         reader_lock(online->leaf);
         bool asked = !reader_arm(online);
         reader_unlock(online->leaf);
@@ -53,9 +53,9 @@ TEST_F(SchedDriver, CallbacksThatTheirOwnerRunsHideNoneInAnotherLeaf)
 TEST_F(SchedDriver, AReportIsWrittenAfterTheCrankIsReleased)
 {
     test::CapturedErrors errors;
-    drive_->driver = &drive_driver_sched;
-    watch_fence_gather(drive_->watch, GP_NORMAL, -EPERM);
-    drive_report(drive_);
+    drive_->work.row = &drive_driver_sched;
+    watch_fence_gather(drive_->work.watch, GP_NORMAL, -EPERM);
+    drive_report(&drive_->work);
     EXPECT_EQ(errors.text(), "");
     lock_acquire(gp_crank(world_.gp(), GP_NORMAL));
     drive_release_crank(normal_);
@@ -67,7 +67,7 @@ TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
 {
     const auto asks_itself = [&](auto say) {
         EXPECT_FALSE(reader_word_is_special(reader_self_word()));
-        say(drive_);
+        say(&drive_->driver);
         return reader_word_is_special(reader_self_word());
     };
     test::Worker preemptible, quiescent;
@@ -110,7 +110,7 @@ TEST_F(SchedDriver, ASwallowedFlagIsLookedForBesideOneThatIsKept)
                 rtrcu_word_disarm(swallows);
             return 0L;
         });
-        drive_driver_sched.leave(drive_);
+        drive_driver_sched.leave(&drive_->driver);
     }).join();
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";

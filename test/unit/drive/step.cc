@@ -37,21 +37,21 @@ class Step : public DriveWorld
     /* A worker whose thread does nothing: it counts how often it is woken. */
     uint32_t *still(int index)
     {
-        drive_->worker[index].thread.state = DRIVE_RUNNING;
-        return &drive_->worker[index].thread.event;
+        drive_->work.worker[index].thread.state = DRIVE_RUNNING;
+        return &drive_->work.worker[index].thread.event;
     }
     /* Has a report been gathered since the last time? */
     bool gathered(gp_kind kind = GP_NORMAL)
     {
-        bool waits = drive_->watch->waits[kind];
-        drive_->watch->waits[kind] = false;
+        bool waits = drive_->work.watch->waits[kind];
+        drive_->work.watch->waits[kind] = false;
         return waits;
     }
 };
 
 TEST_F(Step, NotesWhatTheNextOneNeeds)
 {
-    drive_turning &turning = drive_->turning[GP_NORMAL];
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
     config_.stall_timeout_ms = 5000;
     turning.asked = true;
     turning.report_ns = 7;
@@ -84,23 +84,23 @@ TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
         *said = 0;
         ask(kind);
         for (int i = 0; i < 3; i++)
-            EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
+            EXPECT_FALSE(drive_step(drive_turning_of(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind));
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
+        EXPECT_FALSE(drive_step(drive_turning_of(&drive_->turn, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 1u);
-        EXPECT_EQ(drive_->turning[kind].report_ns, 3 * HOUR_NS);
+        EXPECT_EQ(drive_->turn.turning[kind].report_ns, 3 * HOUR_NS);
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
+        EXPECT_FALSE(drive_step(drive_turning_of(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind));
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(drive_step(drive_turning_of(drive_, kind)));
+        EXPECT_FALSE(drive_step(drive_turning_of(&drive_->turn, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 2u);
         make_older(90 * HOUR_NS, kind);
         test::World::set_inside(record, 0);
-        EXPECT_TRUE(drive_step(drive_turning_of(drive_, kind)));
+        EXPECT_TRUE(drive_step(drive_turning_of(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind)) << "it has ended";
         EXPECT_EQ(*said, 2u);
         world_.withdraw(record);
@@ -117,7 +117,7 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
     uint32_t *said = still(DRIVE_WORKER_REPORT);
     reader_record *record = world_.craft(0);
     reader_fences_switch(world_.registry());
-    drive_->visit.visitor = 1; /* another's is told of */
+    drive_->work.visit.visitor = 1; /* another's is told of */
     bool refused = true;
     std::thread([&] {
         refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
@@ -126,25 +126,25 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         ask();
         EXPECT_FALSE(drive_step(normal_));
         EXPECT_TRUE(is_running());
-        EXPECT_TRUE(drive_->turning[GP_NORMAL].unscanned);
+        EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
         EXPECT_FALSE(drive_step(normal_));
         EXPECT_FALSE(gathered());
         make_older(HOUR_NS);
         EXPECT_FALSE(drive_step(normal_));
         EXPECT_TRUE(gathered());
-        EXPECT_EQ(drive_->watch->waiting[GP_NORMAL].fence_error, -EPERM);
-        EXPECT_EQ(drive_->turning[GP_NORMAL].report_ns, 3 * HOUR_NS);
+        EXPECT_EQ(drive_->work.watch->waiting[GP_NORMAL].fence_error, -EPERM);
+        EXPECT_EQ(drive_->turn.turning[GP_NORMAL].report_ns, 3 * HOUR_NS);
         EXPECT_FALSE(drive_step(normal_));
         EXPECT_FALSE(gathered());
         EXPECT_EQ(*said, 1u);
-        EXPECT_TRUE(drive_->turning[GP_NORMAL].unscanned);
+        EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
         drive_take_crank(normal_);
         EXPECT_FALSE(drive_turn_first(normal_));
         drive_release_crank(normal_);
         EXPECT_TRUE(is_running());
         rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
         EXPECT_TRUE(drive_step(normal_));
-        EXPECT_FALSE(drive_->turning[GP_NORMAL].unscanned);
+        EXPECT_FALSE(drive_->turn.turning[GP_NORMAL].unscanned);
     }).join();
     if (!refused)
         GTEST_SKIP() << "no sandbox is to be had here";
@@ -152,60 +152,66 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
 
 TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
 {
-    for (drive_turning &turning : drive_->turning) {
+    for (struct turning &turning : drive_->turn.turning) {
         turning.unscanned = turning.asked = true;
         turning.event = 9;
         tally_raise(&turning.sleeping);
     }
-    tally_raise(&drive_->turn_waiters);
-    drive_->main_ended = 1;
-    drive_->visit.visitor = 77;
-    drive_->visit.began_ns = 5;
-    drive_->numbers.told = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
-    uint32_t generation = drive_->generation;
+    tally_raise(&drive_->turn.turn_waiters);
+    drive_->work.main_ended = 1;
+    drive_->work.visit.visitor = 77;
+    drive_->work.visit.began_ns = 5;
+    drive_->turn.numbers.told = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
+    uint32_t generation = drive_->serve.fork.generation;
     after_fork_child(PLAT_NOBODY);
-    for (const drive_turning &turning : drive_->turning) {
+    for (const struct turning &turning : drive_->turn.turning) {
         EXPECT_FALSE(turning.unscanned || turning.asked);
         EXPECT_EQ(turning.event, 0u);
         EXPECT_EQ(tally_read(&turning.sleeping), 0u);
     }
-    EXPECT_EQ(tally_read(&drive_->turn_waiters), 0u);
-    EXPECT_EQ(drive_->main_ended, 0u);
-    EXPECT_EQ(drive_->visit.visitor, 0u);
-    EXPECT_EQ(drive_->visit.began_ns, 0);
-    EXPECT_EQ(drive_->numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
-    EXPECT_EQ(drive_->generation, generation + 1);
-    EXPECT_TRUE(plat_tid_is(drive_->survivor, lock_thread_id()));
+    EXPECT_EQ(tally_read(&drive_->turn.turn_waiters), 0u);
+    EXPECT_EQ(drive_->work.main_ended, 0u);
+    EXPECT_EQ(drive_->work.visit.visitor, 0u);
+    EXPECT_EQ(drive_->work.visit.began_ns, 0);
+    EXPECT_EQ(drive_->turn.numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->serve.fork.generation, generation + 1);
+    EXPECT_TRUE(plat_tid_is(drive_->work.survivor, lock_thread_id()));
 }
 
 /* ---- who waits, and what it does meanwhile ---- */
 
+bool until_reached(struct serve *serve)
+{
+    (void)drive_dispatch(serve);
+    return callback_barrier_reached(serve->cb);
+}
+
 /* As rcu_barrier() turns. */
-constexpr drive_turn_options for_barrier = {
-    .never_spins = true, .never_sleeps = false, .by_caller = true, .serves = true, .for_barrier = true};
+constexpr turn_options for_barrier = {
+    .never_spins = true, .never_sleeps = false, .by_caller = true, .serve = until_reached};
 
 /* rcu_barrier() turns no longer than it waits for callbacks, and leaves its watch to whoever comes next. */
 TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
 {
     begin_beside_a_reader();
-    while (drive_->turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
+    while (drive_->turn.turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
         drive_turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_TRUE(plat_tid_is_nobody(drive_->turning[GP_NORMAL].watcher));
-    EXPECT_EQ(tally_read(&drive_->turning[GP_NORMAL].sleeping), 0u);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].slept.count, 1u);
-    EXPECT_TRUE(drive_->turning[GP_NORMAL].asked);
-    drive_->turning[GP_NORMAL].watcher = {77};
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.turning[GP_NORMAL].watcher));
+    EXPECT_EQ(tally_read(&drive_->turn.turning[GP_NORMAL].sleeping), 0u);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 1u);
+    EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].asked);
+    drive_->turn.turning[GP_NORMAL].watcher = {77};
     drive_turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_EQ(drive_->turning[GP_NORMAL].watcher.number, 77u) << "another's";
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].watcher.number, 77u) << "another's";
 }
 
 /* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */
 TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
 {
     begin_beside_a_reader();
-    drive_turning &turning = drive_->turning[GP_NORMAL];
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
     while (turning.slept.count == 0) { /* a tick may pass before its first step */
         uint32_t event = turning.event;
         drive_turn_if_needed(normal_, &for_barrier);
@@ -216,28 +222,28 @@ TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
 /* What is ready, and whose owner has gone meanwhile, does not wait for the readers. */
 TEST_F(Step, WhoServesServesBetweenItsSteps)
 {
-    static constexpr drive_turn_options serves = {
-        .never_spins = true, .never_sleeps = false, .by_caller = false, .serves = true, .for_barrier = false};
-    static constexpr drive_turn_options does_not = {
-        .never_spins = true, .never_sleeps = false, .by_caller = false, .serves = false, .for_barrier = false};
+    static constexpr turn_options serves = {
+        .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = drive_serve_meanwhile};
+    static constexpr turn_options does_not = {
+        .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = nullptr};
     config_.tick_us = 1000;
     config_.boost = 0;
-    for (krcud &daemon : drive_->krcud)
+    for (krcud &daemon : drive_->serve.krcud)
         daemon.thread.state = DRIVE_RUNNING; /* keeps what it is given */
     reader_record *owner = world_.craft(0), *inside = world_.craft(0);
     make_ready(owner, 1);
     world_.withdraw(owner);
-    for (const drive_turn_options *options : {&does_not, &serves}) {
+    for (const turn_options *options : {&does_not, &serves}) {
         test::World::set_inside(inside, 1);
         ask();
-        uint64_t slept = drive_->turning[GP_NORMAL].slept.count;
+        uint64_t slept = drive_->turn.turning[GP_NORMAL].slept.count;
         test::Worker turner;
         turner.start([&] { drive_turn_if_needed(normal_, options); });
         EXPECT_TRUE(test::eventually([&] {
-            return options == &serves ? rtrcu_load_acquire(&drive_slot(owner)->listed) == 1
-                                      : rtrcu_load_acquire(&drive_->turning[GP_NORMAL].slept.count) > slept;
+            return options == &serves ? rtrcu_load_acquire(&serve_slot(owner)->listed) == 1
+                                      : rtrcu_load_acquire(&drive_->turn.turning[GP_NORMAL].slept.count) > slept;
         }));
-        EXPECT_EQ(rtrcu_load_acquire(&drive_slot(owner)->listed), options == &serves ? 1u : 0u);
+        EXPECT_EQ(rtrcu_load_acquire(&serve_slot(owner)->listed), options == &serves ? 1u : 0u);
         test::World::set_inside(inside, 0);
         turner.wait();
         EXPECT_FALSE(is_running()) << "it has turned to the end";
@@ -247,17 +253,17 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
 /* A deadline thread wakes nobody, and a driver without a thread turns nothing: so a weak caller turns it itself. */
 TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
 {
-    constexpr uint32_t weak = 33;                    /* and so it was at the last look */
-    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it: nobody turns */
+    constexpr uint32_t weak = 33;                         /* and so it was at the last look */
+    ASSERT_TRUE(drive_thread_hold(&drive_->work.thread)); /* somebody is making it: nobody turns */
     config_.tick_us = 3600000000;
-    drive_->thread.sleeping = DRIVE_IDLE;
+    drive_->work.thread.sleeping = DRIVE_IDLE;
     const auto turns = [&](gp_kind kind) {
         rtrcu_self.sched = weak;
-        uint64_t before = drive_->turning[kind].by_caller.count;
-        drive_synchronize(drive_turning_of(drive_, kind), gp_snap(world_.gp(), kind));
+        uint64_t before = drive_->turn.turning[kind].by_caller.count;
+        drive_synchronize(drive_turning_of(&drive_->turn, kind), gp_snap(world_.gp(), kind));
         rtrcu_self.sched = 0;
-        EXPECT_EQ(drive_->wakeups.count, 0u);
-        return drive_->turning[kind].by_caller.count == before + 1;
+        EXPECT_EQ(drive_->work.wakeups.count, 0u);
+        return drive_->turn.turning[kind].by_caller.count == before + 1;
     };
     test::Worker caller;
     caller.run([&] {
@@ -265,8 +271,8 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
         reader_self_set(READER_STATE_DEADLINE);
         EXPECT_TRUE(turns(GP_NORMAL));
         reader_self_clear(READER_STATE_DEADLINE);
-        (void)drive_thread_let(&drive_->thread);
-        drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
+        (void)drive_thread_let(&drive_->work.thread);
+        drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
         EXPECT_TRUE(turns(GP_NORMAL));
     });
 }
@@ -276,17 +282,17 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
 {
     reader_record *record = world_.craft(1);
     uint32_t *told = still(DRIVE_WORKER_TELL);
-    drive_turning &turning = drive_->turning[GP_NORMAL];
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
     ask();
     EXPECT_FALSE(drive_step(normal_));
     world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_told + 3;
     EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 0u) << "there is no handler";
-    drive_set_blocking_handler(drive_, [] {});
+    drive_set_blocking_handler(&drive_->work, [] {});
     EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(turning.tasks_told, world_.gp()->machine[GP_NORMAL].tasks_came);
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_TELL].wanted, 1u);
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_TELL].wanted, 1u);
     EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 1u) << "it was told";
     test::World::set_inside(record, 0);
@@ -297,10 +303,10 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
 TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
 {
     reader_record *record = world_.craft(1);
-    drive_turning &turning = drive_->turning[GP_NORMAL];
-    drive_set_blocking_handler(drive_, [] {});
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    drive_set_blocking_handler(&drive_->work, [] {});
     config_.tick_us = 60000000;
-    drive_->refused_ns = plat_clock_now(); /* as is believed for a tick */
+    drive_->work.refused_ns = plat_clock_now(); /* as is believed for a tick */
     ask();
     EXPECT_FALSE(drive_step(normal_));
     uint32_t before = turning.tasks_told;
@@ -331,11 +337,11 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     (void)world_.craft(1);
     uint32_t *told = still(DRIVE_WORKER_TELL);
-    drive_set_blocking_handler(drive_, [] {});
+    drive_set_blocking_handler(&drive_->work, [] {});
     ask();
     EXPECT_FALSE(drive_step(normal_));
     tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
-    uint32_t first = drive_->turning[GP_NORMAL].tasks_told + 1;
+    uint32_t first = drive_->turn.turning[GP_NORMAL].tasks_told + 1;
     *tasks_came = first;
     bool trapped = true;
     std::thread([&] {
@@ -346,7 +352,7 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
         GTEST_SKIP() << "no call can be trapped here";
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(*tasks_came, first + 1);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].tasks_told, first);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].tasks_told, first);
     EXPECT_FALSE(drive_step(normal_));
     EXPECT_EQ(*told, 2u);
 }
@@ -360,33 +366,33 @@ TEST_F(Step, ADeadlineThreadTurnsItAlone)
     thread.run([&] {
         reader_self_set(READER_STATE_DEADLINE);
         uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-        drive_start_expedited(drive_, cookie);
-        EXPECT_EQ(drive_->urgent, 1u);
+        drive_start_expedited(&drive_->turn, cookie);
+        EXPECT_EQ(drive_->work.urgent, 1u);
         EXPECT_TRUE(gp_is_needed(world_.gp(), GP_EXPEDITED));
         (void)world_.craft(0);
-        drive_synchronize_expedited(drive_, cookie);
+        drive_synchronize_expedited(&drive_->turn, cookie);
         EXPECT_TRUE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
-        for (const drive_worker &worker : drive_->worker)
+        for (const struct drive_worker &worker : drive_->work.worker)
             EXPECT_EQ(worker.thread.state, static_cast<uint32_t>(DRIVE_NONE));
         reader_self_clear(READER_STATE_DEADLINE);
     });
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
 }
 
 /* Where no worker is to be had the driver is hurried, if it is there. */
 TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
 {
     config_.tick_us = 3600000000;
-    drive_->refused_ns = plat_clock_now();
-    uint64_t told = drive_->numbers.told;
-    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
-    EXPECT_EQ(drive_->urgent, 0u) << "there is no driver either";
-    drive_->thread.state = DRIVE_RUNNING;
-    drive_->thread.sleeping = DRIVE_IDLE;
-    drive_start_expedited(drive_, gp_snap(world_.gp(), GP_EXPEDITED));
-    EXPECT_EQ(drive_->urgent, 1u);
-    EXPECT_EQ(drive_->wakeups.count, 1u);
-    EXPECT_EQ(drive_->numbers.told, told);
+    drive_->work.refused_ns = plat_clock_now();
+    uint64_t told = drive_->turn.numbers.told;
+    drive_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->work.urgent, 0u) << "there is no driver either";
+    drive_->work.thread.state = DRIVE_RUNNING;
+    drive_->work.thread.sleeping = DRIVE_IDLE;
+    drive_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->work.urgent, 1u);
+    EXPECT_EQ(drive_->work.wakeups.count, 1u);
+    EXPECT_EQ(drive_->turn.numbers.told, told);
 }
 
 } // namespace

@@ -16,7 +16,7 @@
 namespace
 {
 
-drive_worker *worker;
+struct drive_worker *worker;
 volatile long steps_left;
 volatile bool has_come, sleeps_on;
 uintptr_t body_at;
@@ -117,8 +117,8 @@ drive_visit *visit;
 /* A thread that begins to visit all CPUs would hang there unreported. */
 TEST_F(WorkerSteps, AVisitThatBeginsIsSeenBeforeTheReporterSleeps)
 {
-    worker = &drive_->worker[DRIVE_WORKER_REPORT];
-    visit = &drive_->visit;
+    worker = &drive_->work.worker[DRIVE_WORKER_REPORT];
+    visit = &drive_->work.visit;
     may_come = [] { return true; };
     come = [] {
         rtrcu_store_relaxed(&visit->visitor, 77u);
@@ -127,14 +127,14 @@ TEST_F(WorkerSteps, AVisitThatBeginsIsSeenBeforeTheReporterSleeps)
     come_behind_each(drive_job_report, [] { *visit = {}; });
 }
 
-drive_boosting *boosting;
+struct boosting *boosting;
 
 /* Whoever boosts would spin in the kernel to the end of the reader's section. */
 TEST_F(WorkerSteps, ABoostThatBeginsIsSeenBeforeTheNudgerSleeps)
 {
     constexpr int above = 6;
-    worker = &drive_->worker[DRIVE_WORKER_NUDGE];
-    boosting = &drive_->boosting;
+    worker = &drive_->work.worker[DRIVE_WORKER_NUDGE];
+    boosting = &drive_->turn.boosting;
     /* Behind its look, which says that nobody has boosted since. */
     may_come = [] { return rtrcu_load_relaxed(&boosting->priority) == 0 && !lock_is_mine(&worker->lock); };
     come = [] {
@@ -174,11 +174,11 @@ TEST_F(KrcudSteps, NoHandlerComesWhileOneIsMade)
     keep();
     test::SteppedBy traps(raise_behind_a_step);
     reader_record *record = world_.craft(0);
-    claimed = &drive_->krcud[0];
+    claimed = &drive_->serve.krcud[0];
     came_to = DRIVE_NONE;
     auto saved = signal(SIGUSR1, [](int) { came_to = rtrcu_load_relaxed(&claimed->thread.state); });
     test::SteppedBy::begin();
-    bool given = drive_krcud_give(drive_, record, 0, false);
+    bool given = drive_krcud_give(&drive_->serve, record, 0, false);
     test::SteppedBy::end();
     signal(SIGUSR1, saved);
     EXPECT_TRUE(given);

@@ -38,21 +38,35 @@ void *nothing(void *)
 class ThreadState : public testing::Test
 {
   protected:
-    struct drive *drive_ = &rtrcu_domain.drive;
+    struct domain_drive *drive_ = &rtrcu_domain.drive;
     test::Transitions table_{"src/drive/thread.h", "before"};
 
+    int claim(drive_thread *thread)
+    {
+        sigset_t saved;
+        int claimed = drive_thread_claim(&drive_->work, thread, &saved);
+        if (claimed > 0)
+            plat_signals_restore(&saved);
+        return claimed;
+    }
+    int make(drive_thread *thread, const drive_thread_spec &start)
+    {
+        sigset_t saved;
+        plat_signals_block(&saved);
+        return drive_thread_make(&drive_->work, thread, &start, &saved);
+    }
     drive_thread in(const std::string &state)
     {
         drive_thread thread = {};
-        rtrcu_store_relaxed(&drive_->refused_ns, int64_t{0});
+        rtrcu_store_relaxed(&drive_->work.refused_ns, int64_t{0});
         if (state != "NONE") {
-            EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);
+            EXPECT_EQ(claim(&thread), 1);
         }
         if (state == "ASKED") {
-            EXPECT_EQ(drive_thread_claim(drive_, &thread), 0);
+            EXPECT_EQ(claim(&thread), 0);
         }
         if (state == "RUNNING") {
-            EXPECT_EQ(drive_thread_make(drive_, &thread, &no_body), 0);
+            EXPECT_EQ(make(&thread, no_body), 0);
         }
         EXPECT_EQ(state_of(thread), state);
         return thread;
@@ -72,10 +86,10 @@ class ThreadState : public testing::Test
         start.name = "refused";
         start.body = nothing;
         start.home = &home;
-        uint64_t threads = rtrcu_load_acquire(&drive_->threads);
-        int error = drive_thread_make(drive_, thread, &start);
+        uint64_t threads = rtrcu_load_acquire(&drive_->work.threads);
+        int error = make(thread, start);
         setrlimit(RLIMIT_AS, &before);
-        EXPECT_EQ(rtrcu_load_acquire(&drive_->threads), threads) << "it would be waited for at the end";
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->work.threads), threads) << "it would be waited for at the end";
         return error;
     }
     static constexpr drive_thread_spec no_body = {"none", nullptr, nullptr, 0, nullptr};
@@ -87,14 +101,14 @@ TEST_F(ThreadState, TransitionsAreThoseOfTheTable)
         GTEST_SKIP() << "memory cannot be limited";
     for (const char *before : {"NONE", "STARTING", "ASKED", "RUNNING"}) {
         drive_thread claimed = in(before), held = in(before);
-        EXPECT_EQ(drive_thread_claim(drive_, &claimed), before == std::string("NONE"));
+        EXPECT_EQ(claim(&claimed), before == std::string("NONE"));
         table_.saw(before, "drive_thread_claim()", state_of(claimed));
         EXPECT_EQ(drive_thread_hold(&held), before == std::string("NONE"));
         table_.saw(before, "drive_thread_hold()", state_of(held));
     }
     for (const char *before : {"STARTING", "ASKED"}) {
         drive_thread made = in(before), refused = in(before), let = in(before);
-        EXPECT_EQ(drive_thread_make(drive_, &made, &no_body), 0);
+        EXPECT_EQ(make(&made, no_body), 0);
         table_.saw(before, "drive_thread_make()", state_of(made));
         EXPECT_LT(make_refused(&refused), 0);
         table_.saw(before, "drive_thread_make()", state_of(refused));
@@ -103,8 +117,8 @@ TEST_F(ThreadState, TransitionsAreThoseOfTheTable)
     }
     for (const char *before : {"STARTING", "RUNNING"}) {
         drive_thread ended = in(before);
-        rtrcu_fetch_add(&drive_->threads, DRIVE_THREADS_CHANGE + 1); /* as if it had been made */
-        drive_thread_ended(drive_, &ended);
+        rtrcu_fetch_add(&drive_->work.threads, DRIVE_THREADS_CHANGE + 1); /* as if it had been made */
+        drive_thread_ended(&drive_->work, &ended);
         table_.saw(before, "drive_thread_ended()", state_of(ended));
     }
     table_.all_seen();
@@ -116,11 +130,11 @@ TEST_F(ThreadState, WhoWasRefusedIsNotAskedForAWhile)
         GTEST_SKIP() << "memory cannot be limited";
     drive_thread thread = in("STARTING");
     EXPECT_LT(make_refused(&thread), 0);
-    EXPECT_NE(drive_->refused_ns, 0);
-    drive_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
-    EXPECT_EQ(drive_thread_claim(drive_, &thread), -EAGAIN);
-    rtrcu_store_relaxed(&drive_->refused_ns, int64_t{0});
-    EXPECT_EQ(drive_thread_claim(drive_, &thread), 1);
+    EXPECT_NE(drive_->work.refused_ns, 0);
+    drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    EXPECT_EQ(claim(&thread), -EAGAIN);
+    rtrcu_store_relaxed(&drive_->work.refused_ns, int64_t{0});
+    EXPECT_EQ(claim(&thread), 1);
 }
 
 /* Its number may be the next thread's: in a fork's child that one is not taken for it. */
@@ -128,9 +142,9 @@ TEST_F(ThreadState, OneThatHasEndedHasNoNumber)
 {
     drive_thread thread = in("RUNNING");
     plat_thread_renumber(&thread.plat, {12345});
-    rtrcu_fetch_add(&drive_->threads, DRIVE_THREADS_CHANGE + 1);
-    drive_thread_ended(drive_, &thread);
-    EXPECT_FALSE(drive_thread_after_fork(&thread, plat_tid{12345}));
+    rtrcu_fetch_add(&drive_->work.threads, DRIVE_THREADS_CHANGE + 1);
+    drive_thread_ended(&drive_->work, &thread);
+    EXPECT_FALSE(drive_thread_after_fork(&drive_->work, &thread, plat_tid{12345}));
     EXPECT_EQ(state_of(thread), "NONE");
 }
 
@@ -180,7 +194,7 @@ TEST(ThreadSleep, AWakeUpBeforeItEndsIt)
     drive_thread thread = {};
     uint32_t event = drive_thread_event(&thread);
     drive_thread_wake(&thread);
-    drive_thread_sleep(&rtrcu_domain.drive, &thread, event, PLAT_FOREVER);
+    drive_thread_sleep(&rtrcu_domain.drive.work, &thread, event, PLAT_FOREVER);
     EXPECT_NE(drive_thread_event(&thread), event);
 }
 

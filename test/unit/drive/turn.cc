@@ -27,9 +27,9 @@ class Turn : public DriveWorld
     }
     bool turn_first(gp_kind kind)
     {
-        drive_take_crank(drive_turning_of(drive_, kind));
-        bool ended = drive_turn_first(drive_turning_of(drive_, kind));
-        drive_release_crank(drive_turning_of(drive_, kind));
+        drive_take_crank(drive_turning_of(&drive_->turn, kind));
+        bool ended = drive_turn_first(drive_turning_of(&drive_->turn, kind));
+        drive_release_crank(drive_turning_of(&drive_->turn, kind));
         return ended;
     }
 };
@@ -48,7 +48,7 @@ TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
     uint64_t before = seq();
     EXPECT_TRUE(drive_step(normal_));
     EXPECT_EQ(seq(), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 0u);
     EXPECT_FALSE(drive_step(normal_));
 }
 
@@ -72,14 +72,14 @@ TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
 {
     ask();
     EXPECT_TRUE(drive_step(normal_));
-    EXPECT_EQ(drive_->turns, 0u);
-    tally_raise(&drive_->turn_waiters);
+    EXPECT_EQ(drive_->turn.turns, 0u);
+    tally_raise(&drive_->turn.turn_waiters);
     ask(GP_EXPEDITED);
     EXPECT_TRUE(drive_step(expedited_));
-    EXPECT_EQ(drive_->turns, 0u) << "nobody waits for that kind so";
+    EXPECT_EQ(drive_->turn.turns, 0u) << "nobody waits for that kind so";
     ask();
     EXPECT_TRUE(drive_step(normal_));
-    EXPECT_EQ(drive_->turns, 1u);
+    EXPECT_EQ(drive_->turn.turns, 1u);
 }
 
 TEST_F(Turn, AStepWaitsForNobody)
@@ -99,8 +99,9 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     uint64_t before = seq(GP_EXPEDITED);
     EXPECT_TRUE(turn_first(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 1u);
-    EXPECT_EQ(drive_->numbers.ended[0] + drive_->numbers.ended[1] + drive_->numbers.ended[2] + drive_->numbers.ended[3],
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
+                  drive_->turn.numbers.ended[3],
               1u);
     test::World::set_inside(record, 1);
     EXPECT_FALSE(turn_first(GP_EXPEDITED));
@@ -109,7 +110,7 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_first(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + 2 * SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 2u);
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 2u);
 }
 
 /* It watches as long as the setting says: readers that leave meanwhile end the step.  An ordinary thread on the CPU of
@@ -142,7 +143,7 @@ TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
 /* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
 TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
 {
-    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker holder, caller;
     holder.run([&] { drive_take_crank(normal_); });
@@ -153,7 +154,7 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 0u);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 1u);
 }
 
 /* A caller that has left its turn to the driver wakes it again now and then, less and less often. */
@@ -161,8 +162,8 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
 {
     constexpr uint32_t weak = 33; /* and so it was at the last look */
     constexpr int64_t tick_ns = 1000000, waits = 200;
-    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
-    drive_->thread.sleeping = DRIVE_IDLE;
+    ASSERT_TRUE(drive_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    drive_->work.thread.sleeping = DRIVE_IDLE;
     config_.tick_us = tick_ns / 1000;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker caller;
@@ -172,12 +173,12 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
         drive_synchronize(normal_, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return plat_clock_now() - began >= waits * tick_ns; }));
-    EXPECT_LT(counter_read(&drive_->wakeups), uint64_t(waits / 2));
-    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->wakeups) >= 3; }));
+    EXPECT_LT(counter_read(&drive_->work.wakeups), uint64_t(waits / 2));
+    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->work.wakeups) >= 3; }));
     EXPECT_TRUE(drive_step(normal_));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    (void)drive_thread_let(&drive_->thread);
+    (void)drive_thread_let(&drive_->work.thread);
 }
 
 constexpr int rests_watched = 10;
@@ -213,8 +214,8 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     constexpr uint32_t weak = 33; /* and so it was at the last look */
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
-    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
-    drive_->thread.sleeping = DRIVE_IDLE;
+    ASSERT_TRUE(drive_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    drive_->work.thread.sleeping = DRIVE_IDLE;
     config_.tick_us = 12500; /* the longest is a rest of its own */
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Steps steps;
@@ -222,7 +223,7 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     rests_seen = 0;
     bool trapped = true;
     test::Worker caller;
-    caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turns, rest_and_note); });
+    caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turns, rest_and_note); });
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
     caller.start([&] {
@@ -234,13 +235,13 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     steps.reach(2);
     caller.wait();
     expect_rests_that_grow(config_.tick_us * 1000);
-    (void)drive_thread_let(&drive_->thread);
+    (void)drive_thread_let(&drive_->work.thread);
 }
 
 /* So does who finds another at it. */
 TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
 {
-    static const drive_turn_options options = {};
+    static const turn_options options = {};
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     config_.tick_us = 12500; /* the longest is a rest of its own */
@@ -250,7 +251,7 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     rests_seen = 0;
     bool trapped = true;
     test::Worker holder, helper;
-    helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turning[GP_NORMAL].event, rest_and_note); });
+    helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turning[GP_NORMAL].event, rest_and_note); });
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
     holder.run([&] { drive_take_crank(normal_); });
@@ -290,7 +291,7 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     keep();
-    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
     reader_record *record = world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     config_.tick_us = 3600000000;
@@ -306,11 +307,11 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     if (!refused)
         GTEST_SKIP() << "no sandbox is to be had here";
     caller.start([&] { drive_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == id; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }));
     EXPECT_EQ(tally_acquire(sleeping), 1u);
     rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
-    rtrcu_fetch_add(&drive_->turning[GP_NORMAL].event, 1);
-    plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
+    rtrcu_fetch_add(&drive_->turn.turning[GP_NORMAL].event, 1);
+    plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 0u);
@@ -325,8 +326,8 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     uint32_t id = 0;
     first.run([&] { id = lock_thread_number(); });
     first.start([&] { drive_synchronize(normal_, cookie); });
-    uint32_t *watcher = &drive_->turning[GP_NORMAL].watcher.number;
-    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    uint32_t *watcher = &drive_->turn.turning[GP_NORMAL].watcher.number;
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
     second.start([&] { drive_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 2; }));
@@ -335,7 +336,7 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     first.wait();
     second.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_GE(drive_->turning[GP_NORMAL].slept.count, 1u);
+    EXPECT_GE(drive_->turn.turning[GP_NORMAL].slept.count, 1u);
 }
 
 /* The rest look less and less often. */
@@ -350,7 +351,7 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     first.run([&] { one = lock_thread_number(); });
     second.run([&] { other = lock_thread_number(); });
     first.start([&] { drive_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == one; }));
     second.start([&] { drive_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
@@ -377,7 +378,7 @@ TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
         EXPECT_EQ(plat_sched_set(1, 0), 0);
     });
     first.start([&] { drive_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == one; }));
     second.start([&] { drive_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
@@ -399,7 +400,7 @@ TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
     pid_t id = 0;
     caller.run([&] { id = pid_t(lock_thread_number()); });
     caller.start([&] { drive_synchronize(normal_, cookie); });
-    tally *sleeping = &drive_->turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
     holder.run([&] {
         drive_take_crank(normal_);
@@ -409,21 +410,21 @@ TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
     });
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    for (bool waits : drive_->watch->waits)
+    for (bool waits : drive_->work.watch->waits)
         EXPECT_FALSE(waits);
-    EXPECT_EQ(drive_->worker[DRIVE_WORKER_REPORT].thread.state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(drive_->work.worker[DRIVE_WORKER_REPORT].thread.state, static_cast<uint32_t>(DRIVE_NONE));
 }
 
 TEST_F(Turn, OnlyWhatIsNeededIsTurned)
 {
-    const drive_turn_options options = {};
+    const turn_options options = {};
     uint64_t before = seq();
     drive_turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before);
     ask();
     drive_turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 0u);
 }
 
 /* Behind a fence that had to be had, so that who comes to read is seen. */
@@ -443,9 +444,9 @@ TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
 /* However often a turn wakes it that was not its own, it sleeps again, and wakes the driver once each time. */
 TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
 {
-    constexpr uint32_t weak = 33;                    /* and so it was at the last look */
-    ASSERT_TRUE(drive_thread_hold(&drive_->thread)); /* somebody is making it */
-    drive_->thread.sleeping = DRIVE_IDLE;
+    constexpr uint32_t weak = 33;                         /* and so it was at the last look */
+    ASSERT_TRUE(drive_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    drive_->work.thread.sleeping = DRIVE_IDLE;
     config_.tick_us = 3600000000;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker caller;
@@ -457,32 +458,32 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
     });
     for (uint64_t sleep = 1; sleep <= 10 && !HasFailure(); sleep++) {
         EXPECT_TRUE(test::eventually([&] {
-            uint64_t woken = counter_read(&drive_->wakeups);
+            uint64_t woken = counter_read(&drive_->work.wakeups);
             return woken > sleep || (woken == sleep && test::is_asleep(id));
         }));
-        EXPECT_EQ(counter_read(&drive_->wakeups), sleep);
-        EXPECT_EQ(tally_acquire(&drive_->turn_waiters), 1u);
-        rtrcu_fetch_add(&drive_->turns, 1);
-        plat_futex_wake(&drive_->turns, INT32_MAX);
+        EXPECT_EQ(counter_read(&drive_->work.wakeups), sleep);
+        EXPECT_EQ(tally_acquire(&drive_->turn.turn_waiters), 1u);
+        rtrcu_fetch_add(&drive_->turn.turns, 1);
+        plat_futex_wake(&drive_->turn.turns, INT32_MAX);
     }
     EXPECT_TRUE(drive_step(normal_));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_EQ(tally_read(&drive_->turn_waiters), 0u);
-    (void)drive_thread_let(&drive_->thread);
+    EXPECT_EQ(tally_read(&drive_->turn.turn_waiters), 0u);
+    (void)drive_thread_let(&drive_->work.thread);
 }
 
 /* Those who wait for an expedited number are told of its end. */
 TEST_F(Turn, APassAloneIsCountedAndSaid)
 {
     const auto ended = [&] {
-        return drive_->numbers.ended[0] + drive_->numbers.ended[1] + drive_->numbers.ended[2] +
-               drive_->numbers.ended[3];
+        return drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
+               drive_->turn.numbers.ended[3];
     };
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
-        EXPECT_TRUE(drive_pass_alone(drive_turning_of(drive_, kind), gp_snap(world_.gp(), kind)));
-        EXPECT_EQ(drive_->turning[kind].by_caller.count, 1u);
+        EXPECT_TRUE(drive_pass_alone(drive_turning_of(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
+        EXPECT_EQ(drive_->turn.turning[kind].by_caller.count, 1u);
         EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
     }
 }
@@ -507,8 +508,8 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
     ASSERT_TRUE(gp_nobody_reads(world_.gp()));
     EXPECT_FALSE(drive_pass_alone(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
-    EXPECT_EQ(drive_->turning[GP_EXPEDITED].by_caller.count, 0u);
-    for (uint32_t ended : drive_->numbers.ended)
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u);
+    for (uint32_t ended : drive_->turn.numbers.ended)
         EXPECT_EQ(ended, 0u);
 }
 
@@ -516,8 +517,7 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
 TEST_F(Turn, WhoNeverSleepsDoesNot)
 {
     static const uint32_t elsewhere = UINT32_MAX;
-    const drive_turn_options options = {
-        .never_spins = false, .never_sleeps = true, .by_caller = false, .serves = false, .for_barrier = false};
+    const turn_options options = {.never_spins = false, .never_sleeps = true, .by_caller = false, .serve = nullptr};
     config_.tick_us = 3600000000;
     config_.boost = 0;
     reader_record *record = world_.craft(1);
@@ -527,14 +527,14 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     uint32_t id = 0;
     turner.run([&] { id = lock_thread_number(); });
     turner.start([&] { drive_turn_if_needed(normal_, &options); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turning[GP_NORMAL].watcher.number) == id; }))
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }))
         << "it has taken a step at least";
     test::World::set_inside(record, 0);
     bool found = test::eventually([&] { return turner.is_done(); });
     EXPECT_TRUE(found);
     while (!turner.is_done()) /* ends where it sleeps */
-        plat_futex_wake(&drive_->turning[GP_NORMAL].event, INT32_MAX);
-    EXPECT_EQ(drive_->turning[GP_NORMAL].slept.count, 0u);
+        plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 0u);
 }
 
 /* Nor is what stands behind the two kinds taken for a third. */
@@ -542,17 +542,17 @@ TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
 {
     test::Worker reader;
     for (uint32_t i = 0; i < 4; i++)
-        drive_->numbers.ended[i] = i + 1;
-    for (drive_turning &turning : drive_->turning)
+        drive_->turn.numbers.ended[i] = i + 1;
+    for (struct turning &turning : drive_->turn.turning)
         (void)tally_raise(&turning.sleeping);
     reader.run([&] {
         rcu_read_lock();
         rcu_read_unlock();
-        drive_perform(drive_, GP_ACTION_UNLOCK_PI);
+        drive_perform(&drive_->turn, GP_ACTION_UNLOCK_PI);
     });
     for (uint32_t i = 0; i < 4; i++)
-        EXPECT_EQ(drive_->numbers.ended[i], i + 1);
-    for (const drive_turning &turning : drive_->turning)
+        EXPECT_EQ(drive_->turn.numbers.ended[i], i + 1);
+    for (const struct turning &turning : drive_->turn.turning)
         EXPECT_EQ(turning.event, 0u);
 }
 

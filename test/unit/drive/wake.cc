@@ -11,27 +11,27 @@ class Wake : public DriveWorld
   protected:
     uint64_t woken()
     {
-        return drive_->wakeups.count;
+        return drive_->work.wakeups.count;
     }
     /* How often a call wakes the driver that sleeps so; each wake-up is told to its futex too. */
     uint64_t wakes(enum drive_sleep sleeping, bool urgent)
     {
         uint64_t before = woken();
-        uint32_t event = drive_->thread.event;
-        drive_->thread.sleeping = sleeping;
-        drive_->urgent = 0;
-        drive_wake(drive_, urgent);
-        EXPECT_EQ(drive_->urgent, urgent ? 1u : 0u);
-        EXPECT_EQ(drive_->thread.event - event, woken() - before);
-        drive_->thread.sleeping = DRIVE_AWAKE;
+        uint32_t event = drive_->work.thread.event;
+        drive_->work.thread.sleeping = sleeping;
+        drive_->work.urgent = 0;
+        drive_wake(&drive_->work, urgent);
+        EXPECT_EQ(drive_->work.urgent, urgent ? 1u : 0u);
+        EXPECT_EQ(drive_->work.thread.event - event, woken() - before);
+        drive_->work.thread.sleeping = DRIVE_AWAKE;
         return woken() - before;
     }
     uint64_t wakes_online(enum drive_sleep sleeping)
     {
         uint64_t before = woken();
-        drive_->thread.sleeping = sleeping;
-        drive_online(drive_);
-        drive_->thread.sleeping = DRIVE_AWAKE;
+        drive_->work.thread.sleeping = sleeping;
+        drive_online(&drive_->work);
+        drive_->work.thread.sleeping = DRIVE_AWAKE;
         return woken() - before;
     }
 };
@@ -47,16 +47,16 @@ TEST_F(Wake, TheDriverIsWokenAsDeepAsItSleeps)
 /* What was urgent stays so until the driver has seen it. */
 TEST_F(Wake, WhatIsUrgentStaysUrgent)
 {
-    drive_wake_later(drive_, false);
-    EXPECT_EQ(drive_->urgent, 0u);
-    drive_wake_later(drive_, true);
-    EXPECT_EQ(drive_->urgent, 1u);
-    drive_wake(drive_, false);
-    EXPECT_EQ(drive_->urgent, 1u);
+    drive_wake_later(&drive_->work, false);
+    EXPECT_EQ(drive_->work.urgent, 0u);
+    drive_wake_later(&drive_->work, true);
+    EXPECT_EQ(drive_->work.urgent, 1u);
+    drive_wake(&drive_->work, false);
+    EXPECT_EQ(drive_->work.urgent, 1u);
     EXPECT_EQ(woken(), 0u) << "it is awake";
-    drive_wake_always(drive_);
+    drive_wake_always(&drive_->work);
     EXPECT_EQ(woken(), 1u);
-    EXPECT_EQ(drive_->thread.event, 1u);
+    EXPECT_EQ(drive_->work.thread.event, 1u);
 }
 
 /* Nor by anybody else in its place: it looks at its next tick. */
@@ -116,19 +116,19 @@ TEST_F(Wake, ADriverIsTold)
 {
     drive_driver row = {.name = "told",
                         .body = nullptr,
-                        .notify = [](struct drive *) { notified++; },
-                        .online = [](struct drive *) { came_online++; },
-                        .leave = [](struct drive *) { gone_away++; }};
+                        .notify = [](struct driver *) { notified++; },
+                        .online = [](struct driver *) { came_online++; },
+                        .leave = [](struct driver *) { gone_away++; }};
     notified = came_online = gone_away = 0;
-    drive_change(drive_, &row, drive_->home);
+    drive_change(&drive_->work, &row, drive_->work.home);
     EXPECT_EQ(wakes(DRIVE_IDLE, true), 0u) << "it has no thread";
     EXPECT_EQ(wakes(DRIVE_IDLE, false), 0u);
     EXPECT_EQ(notified, 2);
     EXPECT_EQ(wakes_online(DRIVE_IDLE), 0u);
     EXPECT_EQ(came_online, 1);
-    drive_leave(drive_);
+    drive_leave(&drive_->work);
     EXPECT_EQ(gone_away, 1);
-    row.body = [](void *) -> void * { return nullptr; };
+    row.body = [](struct driver *) {};
     EXPECT_EQ(wakes(DRIVE_IDLE, false), 1u);
     EXPECT_EQ(notified, 3);
 }
@@ -137,22 +137,22 @@ TEST_F(Wake, ADriverIsTold)
 TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
 {
     drive_driver row = {
-        .name = "left", .body = nullptr, .notify = nullptr, .online = nullptr, .leave = [](struct drive *) {
+        .name = "left", .body = nullptr, .notify = nullptr, .online = nullptr, .leave = [](struct driver *) {
             gone_away++;
         }};
     gone_away = 0;
-    ASSERT_TRUE(drive_hold(drive_));
-    EXPECT_FALSE(drive_hold(drive_)) << "somebody is at it";
-    drive_change(drive_, &row, &drive_->process);
-    EXPECT_EQ(drive_row(drive_), &row);
-    EXPECT_EQ(drive_home(drive_), &drive_->process);
-    drive_changed(drive_);
-    EXPECT_EQ(drive_->thread.state, static_cast<uint32_t>(DRIVE_NONE)) << "nobody has asked";
+    ASSERT_TRUE(drive_hold(&drive_->work));
+    EXPECT_FALSE(drive_hold(&drive_->work)) << "somebody is at it";
+    drive_change(&drive_->work, &row, &drive_->work.process);
+    EXPECT_EQ(drive_row(&drive_->work), &row);
+    EXPECT_EQ(drive_home(&drive_->work), &drive_->work.process);
+    drive_changed(&drive_->work);
+    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(DRIVE_NONE)) << "nobody has asked";
     EXPECT_EQ(gone_away, 0);
-    ASSERT_TRUE(drive_hold(drive_));
-    EXPECT_EQ(drive_start(drive_), 0);
-    drive_changed(drive_);
-    EXPECT_TRUE(drive_runs(drive_));
+    ASSERT_TRUE(drive_hold(&drive_->work));
+    EXPECT_EQ(drive_start(&drive_->work), 0);
+    drive_changed(&drive_->work);
+    EXPECT_TRUE(drive_runs(&drive_->work));
     EXPECT_EQ(gone_away, 1);
 }
 
@@ -160,16 +160,16 @@ TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
 TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
 {
     const auto events = [&](gp_actions actions) {
-        for (drive_turning &turning : drive_->turning)
+        for (struct turning &turning : drive_->turn.turning)
             turning.event = 0;
-        drive_perform(drive_, actions);
-        return std::pair(drive_->turning[GP_NORMAL].event, drive_->turning[GP_EXPEDITED].event);
+        drive_perform(&drive_->turn, actions);
+        return std::pair(drive_->turn.turning[GP_NORMAL].event, drive_->turn.turning[GP_EXPEDITED].event);
     };
     const auto both = gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
     EXPECT_EQ(events(both), std::pair(0u, 0u)) << "nobody sleeps";
-    tally_raise(&drive_->turning[GP_EXPEDITED].sleeping);
+    tally_raise(&drive_->turn.turning[GP_EXPEDITED].sleeping);
     EXPECT_EQ(events(both), std::pair(0u, 1u));
-    tally_raise(&drive_->turning[GP_NORMAL].sleeping);
+    tally_raise(&drive_->turn.turning[GP_NORMAL].sleeping);
     EXPECT_EQ(events(both), std::pair(1u, 1u));
     EXPECT_EQ(events(GP_ACTION_WAKE_NORMAL), std::pair(1u, 0u));
     EXPECT_EQ(events(GP_ACTION_WAKE_EXPEDITED), std::pair(0u, 1u));
@@ -186,10 +186,10 @@ TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
 TEST_F(Wake, WhoWaitsForABatchHurriesTheDriver)
 {
     drive_progress_wait(
-        drive_, [](struct drive *, void *) { return true; }, nullptr, PLAT_FOREVER); /* does not */
-    EXPECT_EQ(drive_->urgent, 1u);
+        &drive_->serve, [](struct serve *, void *) { return true; }, nullptr, PLAT_FOREVER); /* does not */
+    EXPECT_EQ(drive_->work.urgent, 1u);
     EXPECT_EQ(woken(), 1u);
-    EXPECT_EQ(tally_read(&drive_->progress_waiters), 0u);
+    EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
 }
 
 /* Where nobody serves, nobody waits; where there is room neither. */
@@ -199,27 +199,27 @@ TEST_F(Wake, ABacklogThatNobodyServesIsNotWaitedFor)
     config_.tick_us = 3600000000;
     config_.qmax = 3;
     queue(record, 2);
-    EXPECT_TRUE(drive_wait_below_qmax(drive_, record));
+    EXPECT_TRUE(drive_wait_below_qmax(&drive_->serve, record));
     queue(record, 1);
-    EXPECT_FALSE(drive_wait_below_qmax(drive_, record)) << "no driver runs";
-    drive_change(drive_, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->home);
-    drive_->thread.state = DRIVE_RUNNING;
-    EXPECT_FALSE(drive_wait_below_qmax(drive_, record)) << "nor has it a thread";
+    EXPECT_FALSE(drive_wait_below_qmax(&drive_->serve, record)) << "no driver runs";
+    drive_change(&drive_->work, drive_driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    drive_->work.thread.state = DRIVE_RUNNING;
+    EXPECT_FALSE(drive_wait_below_qmax(&drive_->serve, record)) << "nor has it a thread";
     EXPECT_EQ(woken(), 0u);
     config_.qmax = 4;
-    EXPECT_TRUE(drive_wait_below_qmax(drive_, record));
+    EXPECT_TRUE(drive_wait_below_qmax(&drive_->serve, record));
 }
 
 /* For some ticks behind the last deadline thread; then nothing is left of it. */
 TEST_F(Wake, TheDriverTicksOnForAWhile)
 {
-    drive_->urgent = 1; /* so it does not sleep */
+    drive_->work.urgent = 1; /* so it does not sleep */
     const auto since = [&](int64_t online_ns, int64_t tick_us) {
-        drive_->online_ns = online_ns;
+        drive_->driver.online_ns = online_ns;
         config_.tick_us = tick_us;
-        drive_sleep_idle(drive_, drive_->thread.event, false);
-        EXPECT_EQ(drive_->thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
-        return drive_->online_ns;
+        drive_sleep_idle(&drive_->driver, drive_->work.thread.event, false);
+        EXPECT_EQ(drive_->work.thread.sleeping, static_cast<uint32_t>(DRIVE_AWAKE));
+        return drive_->driver.online_ns;
     };
     int64_t now = plat_clock_now();
     EXPECT_EQ(since(0, 1000), 0);
@@ -232,46 +232,46 @@ TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
 {
     config_.tick_us = 50;
     test::Worker driver;
-    driver.start([&] { drive_sleep_idle(drive_, drive_->thread.event, true); });
+    driver.start([&] { drive_sleep_idle(&drive_->driver, drive_->work.thread.event, true); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "it sleeps for good";
-    drive_thread_wake(&drive_->thread);
+    drive_thread_wake(&drive_->work.thread);
     driver.wait();
 }
 
 TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
 {
-    struct drive_share share = {};
+    struct serve_share share = {};
     test::Worker thread;
     thread.run([&] {
-        drive_step_here(drive_, &share, false);
-        EXPECT_EQ(drive_->passes.count, 0u) << "the driver has a thread for it";
-        drive_->urgent = 1;
-        drive_step_here(drive_, &share, true);
-        EXPECT_EQ(drive_->passes.count, 1u) << "which is not there";
-        EXPECT_EQ(drive_->urgent, 0u);
-        drive_->thread.state = DRIVE_RUNNING;
-        drive_step_here(drive_, &share, true);
-        EXPECT_EQ(drive_->passes.count, 1u) << "it is there";
-        drive_->thread.state = DRIVE_NONE;
+        drive_step_here(&drive_->driver, &share, false);
+        EXPECT_EQ(drive_->driver.passes.count, 0u) << "the driver has a thread for it";
+        drive_->work.urgent = 1;
+        drive_step_here(&drive_->driver, &share, true);
+        EXPECT_EQ(drive_->driver.passes.count, 1u) << "which is not there";
+        EXPECT_EQ(drive_->work.urgent, 0u);
+        drive_->work.thread.state = DRIVE_RUNNING;
+        drive_step_here(&drive_->driver, &share, true);
+        EXPECT_EQ(drive_->driver.passes.count, 1u) << "it is there";
+        drive_->work.thread.state = DRIVE_NONE;
         queue(world_.craft(0), 1);
-        drive_step_here(drive_, &share, true);
+        drive_step_here(&drive_->driver, &share, true);
         EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL)) << "collected, and turned";
         notified = 0;
         drive_driver row = {.name = "told",
                             .body = nullptr,
-                            .notify = [](struct drive *) { notified++; },
+                            .notify = [](struct driver *) { notified++; },
                             .online = nullptr,
                             .leave = nullptr};
-        drive_change(drive_, &row, drive_->home);
-        drive_step_here(drive_, &share, false);
+        drive_change(&drive_->work, &row, drive_->work.home);
+        drive_step_here(&drive_->driver, &share, false);
         EXPECT_EQ(notified, 0) << "nothing is left";
         share.left = true;
-        drive_step_here(drive_, &share, false);
+        drive_step_here(&drive_->driver, &share, false);
         EXPECT_EQ(notified, 1);
         share.left = false;
         (void)world_.craft(1);
         (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
-        drive_step_here(drive_, &share, false);
+        drive_step_here(&drive_->driver, &share, false);
         EXPECT_EQ(notified, 2);
     });
 }
@@ -279,17 +279,25 @@ TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
 /* Each number is its own. */
 TEST_F(Wake, CountersAreToldEachForItself)
 {
-    drive_turning &turning = drive_->turning[GP_NORMAL];
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
     uint64_t number = 100;
-    counter *const counters[] = {&turning.slept,          &turning.unfenced,    &turning.by_caller,
-                                 &drive_->wakeups,        &drive_->passes,      &drive_->rt_refused,
-                                 &drive_->boosts,         &drive_->boost_ns,    &drive_->boost_refused,
-                                 &drive_->boost_given_up, &drive_->krcud_given, &drive_->fence_refused};
+    counter *const counters[] = {&turning.slept,
+                                 &turning.unfenced,
+                                 &turning.by_caller,
+                                 &drive_->work.wakeups,
+                                 &drive_->driver.passes,
+                                 &drive_->work.rt_refused,
+                                 &drive_->turn.boosts,
+                                 &drive_->turn.boost_ns,
+                                 &drive_->turn.boost_refused,
+                                 &drive_->turn.boost_given_up,
+                                 &drive_->serve.krcud_given,
+                                 &drive_->turn.fence_refused};
     for (counter *one : counters)
         one->count = ++number;
-    drive_->boost_ns_max = ++number;
+    drive_->turn.boost_ns_max = ++number;
     struct rtrcu_stats stats = {};
-    drive_stats(drive_, &stats);
+    api_drive_stats(drive_, &stats);
     const uint64_t told[] = {stats.gp_slept,      stats.gp_unfenced,    stats.gp_by_caller, stats.driver_wakeups,
                              stats.driver_passes, stats.rt_refused,     stats.boosts,       stats.boost_ns,
                              stats.boost_refused, stats.boost_given_up, stats.krcud_given,  stats.fence_refused,

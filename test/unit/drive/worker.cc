@@ -24,7 +24,7 @@ int priority_of(pid_t thread)
 
 int wanted_priority;
 
-int wanted(struct drive *)
+int wanted(void *)
 {
     return wanted_priority;
 }
@@ -33,7 +33,7 @@ TEST_F(Worker, SettlesAtWhatIsWantedAndIsOrdinaryAgain)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_BOOST];
     test::Worker thread;
     thread.run([&] {
         wanted_priority = 2;
@@ -46,25 +46,25 @@ TEST_F(Worker, SettlesAtWhatIsWantedAndIsOrdinaryAgain)
         EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 0);
         EXPECT_EQ(worker->priority, 0);
     });
-    EXPECT_EQ(drive_->rt_refused.count, 0u);
+    EXPECT_EQ(drive_->work.rt_refused.count, 0u);
 }
 
 TEST_F(Worker, ARefusalIsCountedAndBelievedForAWhile)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_BOOST];
     test::Worker thread;
     thread.run([&] {
         wanted_priority = 1000; /* there is none of that number */
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused.count, 1u);
+        EXPECT_EQ(drive_->work.rt_refused.count, 1u);
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused.count, 1u) << "just refused";
+        EXPECT_EQ(drive_->work.rt_refused.count, 1u) << "just refused";
         worker->refused_ns -= 2000000000;
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused.count, 2u) << "long ago";
+        EXPECT_EQ(drive_->work.rt_refused.count, 2u) << "long ago";
         wanted_priority = 1001;
         drive_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->rt_refused.count, 3u) << "another one";
+        EXPECT_EQ(drive_->work.rt_refused.count, 3u) << "another one";
     });
     EXPECT_EQ(worker->priority, 0);
     EXPECT_EQ(worker->refused, 1001);
@@ -74,22 +74,22 @@ TEST_F(Worker, IsLiftedAndNeverLowered)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     test::Worker thread;
     pid_t id = 0;
     thread.run([&] { id = static_cast<pid_t>(lock_thread_number()); });
-    drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 3);
+    drive_worker_lift(drive_worker(&drive_->work, DRIVE_WORKER_EXPEDITED), 3);
     EXPECT_EQ(worker->priority, 0) << "it does not run yet";
     worker->thread_id = static_cast<uint32_t>(id);
-    drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 3);
+    drive_worker_lift(drive_worker(&drive_->work, DRIVE_WORKER_EXPEDITED), 3);
     EXPECT_EQ(worker->priority, 3);
     EXPECT_EQ(priority_of(id), 3);
-    drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 2);
+    drive_worker_lift(drive_worker(&drive_->work, DRIVE_WORKER_EXPEDITED), 2);
     EXPECT_EQ(worker->priority, 3);
     EXPECT_EQ(priority_of(id), 3);
 }
 
-std::string state_of(const drive_worker &worker)
+std::string state_of(const struct drive_worker &worker)
 {
     if (!drive_worker_has_appeared(&worker))
         return "ABSENT";
@@ -102,7 +102,7 @@ TEST_F(Worker, PrioritiesChangeAsTheTableTells)
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     test::Transitions table("src/drive/work/work.h", "before");
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_BOOST];
     test::Worker itself;
     auto saw = [&](const std::string &before, const char *transition, bool by_itself, auto change) {
         itself.run([&] {
@@ -129,7 +129,7 @@ TEST_F(Worker, PrioritiesChangeAsTheTableTells)
             });
             saw(before, "drive_worker_lift()", false, [&] {
                 int was = drive_worker_priority(worker);
-                drive_worker_lift(drive_, DRIVE_WORKER_BOOST, priority);
+                drive_worker_lift(drive_worker(&drive_->work, DRIVE_WORKER_BOOST), priority);
                 EXPECT_GE(drive_worker_priority(worker), was);
             });
         }
@@ -146,7 +146,7 @@ TEST_F(Worker, PrioritiesChangeAsTheTableTells)
 /* A look at who waits and the change that follows are one: who lifts meanwhile comes behind, or it would be undone. */
 TEST_F(Worker, OneAtATimeChangesThePriority)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     test::Worker holder, settler, lifter;
     std::atomic<pid_t> settles{0}, lifts{0};
     worker->thread_id = lock_thread_number(); /* it runs */
@@ -155,7 +155,7 @@ TEST_F(Worker, OneAtATimeChangesThePriority)
     settler.run([&] { settles = pid_t(lock_thread_number()); });
     lifter.run([&] { lifts = pid_t(lock_thread_number()); });
     settler.start([&] { drive_worker_settle(worker, wanted); });
-    lifter.start([&] { drive_worker_lift(drive_, DRIVE_WORKER_EXPEDITED, 0); });
+    lifter.start([&] { drive_worker_lift(drive_worker(&drive_->work, DRIVE_WORKER_EXPEDITED), 0); });
     EXPECT_TRUE(test::eventually([&] { return settler.is_done() || test::is_asleep(settles); }));
     EXPECT_TRUE(test::eventually([&] { return lifter.is_done() || test::is_asleep(lifts); }));
     EXPECT_FALSE(settler.is_done());
@@ -169,11 +169,11 @@ TEST_F(Worker, OneAtATimeChangesThePriority)
 /* Who lifts it between a look from before and the change would be undone. */
 TEST_F(Worker, IsLockedWhileItLooksAtWhatIsWanted)
 {
-    static drive_worker *worker;
+    static struct drive_worker *worker;
     static bool locked;
-    worker = &drive_->worker[DRIVE_WORKER_EXPEDITED];
+    worker = &drive_->work.worker[DRIVE_WORKER_EXPEDITED];
     locked = false;
-    drive_worker_settle(worker, [](struct drive *) {
+    drive_worker_settle(worker, [](void *) {
         locked = lock_is_mine(&worker->lock);
         return 0;
     });
@@ -183,9 +183,9 @@ TEST_F(Worker, IsLockedWhileItLooksAtWhatIsWanted)
 /* Who is at it makes it; the other only says that it is needed. */
 TEST_F(Worker, IsMadeByOneAtATime)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_TELL];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_TELL];
     ASSERT_TRUE(drive_thread_hold(&worker->thread));
-    EXPECT_EQ(drive_worker_start(drive_, DRIVE_WORKER_TELL), 0);
+    EXPECT_EQ(drive_worker_start(drive_worker(&drive_->work, DRIVE_WORKER_TELL)), 0);
     EXPECT_EQ(worker->thread.plat.body, nullptr);
     EXPECT_EQ(worker->thread.state, static_cast<uint32_t>(DRIVE_STARTING | DRIVE_ASKED));
     EXPECT_TRUE(drive_thread_let(&worker->thread));
@@ -199,12 +199,12 @@ TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
     int own = config_.kthread_prio;
     const int priorities[] = {own, own, own ? own + 1 : 0, own, 0};
     for (int i = 0; i < DRIVE_WORKERS; i++) {
-        ASSERT_EQ(drive_worker_start(drive_, i), 0);
-        EXPECT_TRUE(test::eventually([&] { return drive_thread_runs(&drive_->worker[i].thread); }));
-        EXPECT_STREQ(drive_->worker[i].thread.plat.name, names[i]);
-        EXPECT_EQ(drive_->worker[i].thread.plat.priority, priorities[i]) << names[i];
+        ASSERT_EQ(drive_worker_start(drive_worker(&drive_->work, i)), 0);
+        EXPECT_TRUE(test::eventually([&] { return drive_thread_runs(&drive_->work.worker[i].thread); }));
+        EXPECT_STREQ(drive_->work.worker[i].thread.plat.name, names[i]);
+        EXPECT_EQ(drive_->work.worker[i].thread.plat.priority, priorities[i]) << names[i];
     }
-    EXPECT_EQ(drive_->threads & UINT32_MAX, static_cast<uint64_t>(DRIVE_WORKERS));
+    EXPECT_EQ(drive_->work.threads & UINT32_MAX, static_cast<uint64_t>(DRIVE_WORKERS));
 }
 
 /* What the report is to be said by is woken for it; where it cannot be made the report is said at once. */
@@ -213,20 +213,20 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     keep();
     static std::atomic<int> told;
     told = 0;
-    drive_set_blocking_handler(drive_, [] { told++; });
-    EXPECT_TRUE(test::eventually([&] { return drive_tell_handler(drive_); }));
+    drive_set_blocking_handler(&drive_->work, [] { told++; });
+    EXPECT_TRUE(test::eventually([&] { return drive_tell_handler(&drive_->work); }));
     EXPECT_TRUE(test::eventually([] { return told.load() > 0; }));
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_TELL];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_TELL];
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
     int before = told;
-    EXPECT_TRUE(drive_tell_handler(drive_));
+    EXPECT_TRUE(drive_tell_handler(&drive_->work));
     EXPECT_TRUE(test::eventually([&] { return told.load() > before; }));
     /* A wake-up alone is nothing to tell of. */
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
     before = told;
     for (int i = 0; i < 100; i++)
-        drive_worker_wake(drive_, DRIVE_WORKER_TELL);
-    EXPECT_TRUE(drive_tell_handler(drive_));
+        drive_worker_wake(drive_worker(&drive_->work, DRIVE_WORKER_TELL));
+    EXPECT_TRUE(drive_tell_handler(&drive_->work));
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0 && told.load() > before; }));
     EXPECT_EQ(told.load(), before + 1);
 }
@@ -234,10 +234,10 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
 /* The thread is being made by another, who may yet be refused: so nobody relies on it. */
 TEST_F(Worker, ThatTellsIsNotReliedOnBeforeItIsThere)
 {
-    drive_->worker[DRIVE_WORKER_TELL].thread.state = DRIVE_STARTING;
-    EXPECT_FALSE(drive_tell_handler(drive_));
-    drive_->worker[DRIVE_WORKER_TELL].thread.state = DRIVE_RUNNING;
-    EXPECT_TRUE(drive_tell_handler(drive_));
+    drive_->work.worker[DRIVE_WORKER_TELL].thread.state = DRIVE_STARTING;
+    EXPECT_FALSE(drive_tell_handler(&drive_->work));
+    drive_->work.worker[DRIVE_WORKER_TELL].thread.state = DRIVE_RUNNING;
+    EXPECT_TRUE(drive_tell_handler(&drive_->work));
 }
 
 /* Whoever has something to tell then has another one made. */
@@ -247,8 +247,8 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
     static std::atomic<int> told;
     static std::atomic<bool> may_end;
     told = 0;
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_TELL];
-    drive_set_blocking_handler(drive_, [] {
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_TELL];
+    drive_set_blocking_handler(&drive_->work, [] {
         told++;
         may_end.wait(false); /* nobody asks for another one any more */
         pthread_exit(nullptr);
@@ -256,7 +256,7 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
     for (int i = 1; i <= 2; i++) {
         may_end = false;
         ASSERT_TRUE(test::eventually([&] {
-            (void)drive_tell_handler(drive_);
+            (void)drive_tell_handler(&drive_->work);
             return told.load() == i;
         }));
         may_end = true;
@@ -264,12 +264,12 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
         ASSERT_TRUE(
             test::eventually([&] { return rtrcu_load_acquire(&worker->thread.state) == uint32_t{DRIVE_NONE}; }));
     }
-    drive_set_blocking_handler(drive_, nullptr);
+    drive_set_blocking_handler(&drive_->work, nullptr);
 }
 
 TEST_F(Worker, TheFirstRefusalIsSaid)
 {
-    struct drive_worker *worker = &drive_->worker[DRIVE_WORKER_BOOST];
+    struct drive_worker *worker = &drive_->work.worker[DRIVE_WORKER_BOOST];
     const auto says = [&](int priority) {
         test::CapturedErrors errors;
         wanted_priority = priority; /* there is none of that number */
@@ -282,7 +282,7 @@ TEST_F(Worker, TheFirstRefusalIsSaid)
         EXPECT_FALSE(says(1001));
         EXPECT_FALSE(says(1002));
     });
-    EXPECT_EQ(drive_->rt_refused.count, 3u);
+    EXPECT_EQ(drive_->work.rt_refused.count, 3u);
 }
 
 /* One that is made for an ordinary booster asks for nothing that may be refused. */

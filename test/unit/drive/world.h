@@ -19,7 +19,7 @@ class DriveWorld : public testing::Test
         test::World world;
         config room = {};
         std::unique_ptr<callback, test::Freer> callbacks = test::zeroed<callback>();
-        std::unique_ptr<struct drive, test::Freer> drive = test::zeroed<struct drive>();
+        std::unique_ptr<struct domain_drive, test::Freer> drive = test::zeroed<struct domain_drive>();
         struct watch watch = {};
         std::deque<rcu_head> heads;
         rtrcu_config others[2] = {};
@@ -34,9 +34,9 @@ class DriveWorld : public testing::Test
     rtrcu_config &config_ = room_.first;
     rtrcu_config (&others_)[2] = apart_->others; /* that a test may put into force */
     callback *cb_ = apart_->callbacks.get();
-    struct drive *drive_ = apart_->drive.get();
-    drive_turning *normal_ = drive_turning_of(drive_, GP_NORMAL);
-    drive_turning *expedited_ = drive_turning_of(drive_, GP_EXPEDITED);
+    struct domain_drive *drive_ = apart_->drive.get();
+    struct turning *normal_ = drive_turning_of(&drive_->turn, GP_NORMAL);
+    struct turning *expedited_ = drive_turning_of(&drive_->turn, GP_EXPEDITED);
 
     ~DriveWorld() override
     {
@@ -52,7 +52,7 @@ class DriveWorld : public testing::Test
         room_.in_force = &config_;
         callback_init(cb_, &room_, world_.gp());
         watch_init(&apart_->watch, &room_, world_.gp(), cb_);
-        drive_init(drive_, &room_, world_.gp(), cb_, &apart_->watch);
+        api_drive_init(drive_, &room_, world_.gp(), cb_, &apart_->watch);
     }
     /* Its threads go on behind the test. */
     void keep()
@@ -96,11 +96,12 @@ class DriveWorld : public testing::Test
     /* Daemon 0 is given the queue of @record, whose callback says when it has begun, waits, and ends the thread. */
     void give_until_the_daemon_ends(reader_record *record, std::atomic<bool> &began, std::atomic<bool> &may_end)
     {
-        EXPECT_TRUE(test::eventually([&] { return drive_krcud_give(drive_, record, 0, false) && began.load(); }));
+        EXPECT_TRUE(
+            test::eventually([&] { return drive_krcud_give(&drive_->serve, record, 0, false) && began.load(); }));
         may_end = true;
         may_end.notify_all();
         EXPECT_TRUE(test::eventually(
-            [&] { return rtrcu_load_acquire(&drive_->krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
+            [&] { return rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state) == uint32_t(DRIVE_NONE); }));
     }
     uint64_t left(const reader_record *record)
     {
@@ -108,7 +109,7 @@ class DriveWorld : public testing::Test
     }
     void after_fork_child(plat_tid old_thread_id)
     {
-        drive_after_fork_child(drive_, old_thread_id);
+        api_drive_after_fork_child(drive_, old_thread_id);
     }
     /* A look at what a lock guards that the test must not take. */
     __attribute__((noinline, no_sanitize("thread"))) static uint32_t peek(const uint32_t *guarded)

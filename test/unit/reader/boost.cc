@@ -139,7 +139,7 @@ TEST_F(ReaderDeathTest, ASlotThatIsFreedWasUsed)
     reader_lock(record->leaf);
     reader_withdraw(registry_, record);
     reader_let_go(record, READER_PARKED);
-    reader_let_go(record, READER_DRIVE);
+    reader_let_go(record, READER_SERVE);
     reader_slot_return(record);
     reader_unlock(record->leaf);
     EXPECT_DEATH((reader_lock(record->leaf), reader_let_go(record, READER_CALLBACK)), "INV-RD1");
@@ -159,12 +159,12 @@ class Slots : public test::Records
 
 TEST_F(Slots, AreFreeBehindTheLastRoomWhicheverThatIs)
 {
-    for (reader_room last : {READER_PARKED, READER_CALLBACK, READER_DRIVE}) {
+    for (reader_room last : {READER_PARKED, READER_CALLBACK, READER_SERVE}) {
         reader_record *record = world_.craft(0);
         reader_lock(record->leaf);
         reader_withdraw(registry_, record);
         EXPECT_TRUE(reader_is_draining(record));
-        for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_DRIVE}) {
+        for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_SERVE}) {
             if (room != last)
                 reader_let_go(record, room);
         }
@@ -186,7 +186,7 @@ TEST_F(Slots, DrainBesideOthersOfTheirLeaf)
     reader_withdraw(registry_, two);
     for (reader_record *record : {one, two}) {
         EXPECT_TRUE(reader_is_draining(record));
-        for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_DRIVE})
+        for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_SERVE})
             reader_let_go(record, room);
         EXPECT_FALSE(reader_used(record->leaf) & reader_bit(record));
     }

@@ -28,7 +28,7 @@ class Reader : public test::Records
     }
     static void free_slot(reader_record *record)
     {
-        for (int room = 0; room < READER_ROOMS; room++)
+        for (int room = 0; room < READER_HOLDERS; room++)
             let_go(record, static_cast<reader_room>(room));
     }
 };
@@ -246,7 +246,7 @@ TEST_F(Reader, ASlotIsKeptUntilEveryRoomHasLetGo)
     reader_lock(record->leaf);
     reader_withdraw(registry_, record);
     reader_unlock(record->leaf);
-    for (reader_room room : {READER_DRIVE, READER_PARKED, READER_CALLBACK}) {
+    for (reader_room room : {READER_SERVE, READER_PARKED, READER_CALLBACK}) {
         EXPECT_NE(reader_slot_take(registry_), record);
         let_go(record, room);
     }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The rooms that wait: their beginning, what a fork does to them, and what they tell.
+ *
+ * tested by: test/api/fork.cc
+ */
+#include "api/api.h"
+
+void api_drive_init(struct domain_drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
+                    struct watch *watch)
+{
+    const struct drive_driver *row = drive_driver_of(config_now(config)->driver);
+    drive_work_init(&drive->work, config, gp_registry(gp), cb, watch, row, &drive->driver);
+    drive_turn_init(&drive->turn, config, gp, watch, &drive->work, &drive->serve);
+    drive_serve_init(&drive->serve, config, cb, watch, &drive->work, &drive->turn);
+    drive_driver_init(&drive->driver, cb, &drive->work, &drive->turn, &drive->serve);
+}
+
+void api_drive_after_fork_child(struct domain_drive *drive, struct plat_tid old_thread_id)
+{
+    drive_work_after_fork_child(&drive->work, old_thread_id);
+    drive_turn_after_fork_child(&drive->turn);
+    drive_serve_after_fork_child(&drive->serve, old_thread_id);
+}
+
+void api_drive_stats(const struct domain_drive *drive, struct rtrcu_stats *stats)
+{
+    drive_work_stats(&drive->work, stats);
+    drive_turn_stats(&drive->turn, stats);
+    drive_serve_stats(&drive->serve, stats);
+    drive_driver_stats(&drive->driver, stats);
+}
+
+static const struct inside_field fields[] = {
+    TURN_INSIDE(struct domain_drive, turn),
+    WORK_INSIDE(struct domain_drive, work),
+    SERVE_INSIDE(struct domain_drive, serve),
+    DRIVER_INSIDE(struct domain_drive, driver),
+};
+
+const struct inside_table api_drive_table = INSIDE_TABLE(fields);
