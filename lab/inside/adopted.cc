@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Flavours of liburcu: domains whose readers' words lie in the program.
+#include <algorithm>
+
 #include "inside/look.h"
 
 namespace lab::inside
@@ -40,8 +42,11 @@ class Flavour
   private:
     uint64_t value(uint64_t base, const char *name) const
     {
+        const Field *field = block_.find(name);
         const uint64_t at = base != 0 ? block_.at(base, name) : 0;
-        return at != 0 ? memory_.value<uint64_t>(at).value_or(0) : 0;
+        if (at == 0 || field == nullptr)
+            return 0;
+        return field->bytes == 4 ? memory_.value<uint32_t>(at).value_or(0) : memory_.value<uint64_t>(at).value_or(0);
     }
     const uint64_t &ask(Batch &batch, uint64_t base, const char *name) const
     {
@@ -70,6 +75,8 @@ class Flavour
     void read_counters()
     {
         domain_.counters["watch.stall_reports"] = value(at_, "adopted.stalls");
+        domain_.counters["callbacks.barriers"] = value(at_, "adopted.barriers");
+        domain_.counters["drive.threads_refused"] = value(at_, "adopted.threads_refused");
         domain_.counters["callbacks.over_qmax"] = value(at_, "adopted.over_qmax");
         domain_.counters["callbacks.blocked_at_qmax"] = value(at_, "adopted.blocked");
         // Of those whose word counts sections, mb has no word that says so; of the others it is 0.
@@ -120,13 +127,39 @@ class Flavour
         domain_.threads.push_back(thread);
     }
 
+    // Its thread is a reader too, once it has been made.
+    void read_server(uint64_t server)
+    {
+        const uint64_t invoked = value(server, "server.invoked"); // first: never more than what was queued
+        const uint64_t queued = value(block_.at(server, "server.queue"), "queue.queued");
+        const uint64_t batch_ns = value(server, "server.batch_ns");
+        const uint64_t oldest_ns = batch_ns != 0 ? batch_ns : value(server, "server.inbox_ns");
+        const int id = static_cast<int>(value(server, "server.thread_id"));
+        domain_.invoked += invoked;
+        domain_.queued += queued;
+
+        const auto found = std::find_if(domain_.threads.begin(), domain_.threads.end(),
+                                        [id](const Thread &thread) { return thread.id == id; });
+        if (queued == invoked)
+            return;
+        if (found == domain_.threads.end()) {
+            if (domain_.oldest_ns == 0 || static_cast<int64_t>(oldest_ns) < domain_.oldest_ns)
+                domain_.oldest_ns = static_cast<int64_t>(oldest_ns);
+            return;
+        }
+        found->queued = queued;
+        found->invoked = invoked;
+        found->oldest_ns = static_cast<int64_t>(oldest_ns);
+        found->invoker = value(server, "server.serving") != 0 ? id : 0;
+        found->function = value(server, "server.function");
+    }
+
     void read_servers()
     {
         uint64_t server = value(at_, "adopted.servers");
         domain_.queued = domain_.invoked = value(at_, "adopted.invoked_by_gone");
         for (int count = 0; server != 0 && count < most_servers; count++) {
-            domain_.invoked += value(server, "server.invoked"); // first: never more than what was queued
-            domain_.queued += value(block_.at(server, "server.queue"), "queue.queued");
+            read_server(server);
             server = value(server, "server.next");
         }
         uint64_t ring = value(at_, "adopted.rings");

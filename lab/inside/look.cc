@@ -456,7 +456,7 @@ std::size_t Domain::waited_for() const
 
 int64_t Domain::oldest_age_ns() const
 {
-    int64_t age = 0;
+    int64_t age = oldest_ns != 0 ? at_ns - oldest_ns : 0;
     for (const Thread &thread : threads)
         if (thread.oldest_ns != 0)
             age = std::max(age, at_ns - thread.oldest_ns);

@@ -71,7 +71,8 @@ struct Domain {
     std::vector<uint64_t> waits;              // callback.wait_us_log2 of all leaves
     std::vector<Thread> threads;
     std::vector<Task> tasks;
-    int64_t at_ns = 0; // behind the look: nothing that was found has happened later
+    int64_t oldest_ns = 0; // when the oldest callback was queued that is no thread's of the above; 0: there is none
+    int64_t at_ns = 0;     // behind the look: nothing that was found has happened later
 
     // Since the process began, of threads that have gone too.
     uint64_t queued = 0, invoked = 0, slow_calls = 0;

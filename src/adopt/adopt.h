@@ -99,6 +99,11 @@ struct adopt_server {
     bool lifted;         /* of its thread */
     int64_t held_off_ns; /* of its thread: since when forks keep it from its next batch, 0 = they do not */
     uint64_t invoked;    /* atomic counter */
+    uintptr_t function;  /* atomic: that its thread runs, or has run last */
+    int64_t inbox_ns;    /* atomic: when the inbox went from empty to not empty, 0 = its thread has taken it since */
+    int64_t batch_ns;    /* atomic: the same of the batch, 0 = it is empty; by its thread */
+    uint32_t thread_id;  /* atomic: of its thread, for other processes; 0 = it has none */
+    int32_t refused;     /* atomic: why no thread could be made at the last attempt, 0 = one could */
     uint64_t started;    /* atomic: by its thread, or who frees it; invoked + 1: @running has begun, or is about to */
     const struct rcu_head *running; /* atomic: likewise */
     struct cb_chain batch;
@@ -120,9 +125,12 @@ struct rtrcu_adopted {
     int64_t report_ns;
     uint32_t nap;                  /* futex that nobody wakes */
     uint64_t completed, busy;      /* atomic counters; of the crank */
-    uint64_t stalls;               /* atomic counter; of the crank: reports */
+    uint64_t stalls;               /* atomic: reports */
     int64_t longest_ns;            /* atomic; of the crank */
     struct complaint waits_inside; /* synchronize_rcu(), rcu_barrier() inside a section */
+    struct complaint unturned;     /* cookies that are polled for, and no thread can be made */
+    struct tally barriers;         /* calls of rcu_barrier() under way */
+    uint64_t threads_refused;      /* atomic */
     /* Readers. */
     struct lock words_lock;
     uint32_t owing; /* how many records owe; under the words lock */
@@ -230,6 +238,17 @@ void adopt_synchronize(struct rtrcu_adopted *adopted, const char *call);
 
 /* Under the crank. */
 void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced);
+/* Value: a call that waits for callbacks, and the age at which it is reported next. */
+struct adopt_late {
+    const char *call;
+    int64_t began_ns, report_ns;
+};
+struct adopt_late adopt_late_begin(const struct rtrcu_adopted *adopted, const char *call);
+/* Report a call that has waited for too long, and the servers that it may wait for: @only, or NULL: all that have
+ * callbacks.  The caller holds no lock. */
+void adopt_report_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, const struct adopt_server *only);
+/* The same of a call that waits for the thread that drains rings. */
+void adopt_report_drainer_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, struct plat_tid drainer);
 /* Fills in what this room counts. */
 void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
 void adopt_say(struct rtrcu_adopted *adopted);
@@ -238,6 +257,8 @@ extern const struct inside_table adopt_inside_table;
 
 /* ---- servers: server.c, choice.c ---- */
 
+/* List it; it has no thread yet. */
+void adopt_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
 struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
 void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
 /* The caller is in a section: the server may be a CPU's, which is freed behind a grace period. */
@@ -270,6 +291,8 @@ void adopt_barrier(struct rtrcu_adopted *adopted);
 
 /* Have a grace period happen: its cookie. */
 uint64_t adopt_start_poll(struct rtrcu_adopted *adopted);
+/* As adopt_reached(); makes the thread that turns it, where that was refused before. */
+bool adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 
 /* ---- deferred functions: ring.c ---- */
 

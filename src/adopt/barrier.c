@@ -96,11 +96,13 @@ static bool urge_all(struct rtrcu_adopted *adopted)
 
 static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 {
+    struct adopt_late late = adopt_late_begin(adopted, "rcu_barrier");
     uint32_t left;
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
         bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
         adopt_rest(adopted, &waiting->left, left, all_run ? DRIVE_PATIENCE_NS : adopt_tick_ns(adopted));
+        adopt_report_if_late(adopted, &late, NULL);
     }
 }
 
@@ -110,8 +112,10 @@ void adopt_barrier(struct rtrcu_adopted *adopted)
         return;
 
     bool was_online = adopt_wait_begin(adopted, "rcu_barrier");
+    tally_raise(&adopted->barriers);
     struct waiting *waiting = mark_all(adopted);
     wait_for(adopted, waiting);
+    tally_lower_if_raised(&adopted->barriers); /* a fork's child has none */
     let_go(waiting);
     adopt_wait_end(adopted, was_online);
 }
@@ -127,4 +131,16 @@ uint64_t adopt_start_poll(struct rtrcu_adopted *adopted)
 
     (void)adopt_server_urge(&adopted->ordinary);
     return cookie;
+}
+
+bool adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
+{
+    if (adopt_reached(adopted, cookie))
+        return true;
+    if (rtrcu_load_relaxed(&adopted->ordinary.state) == DRIVE_NONE && !adopt_server_start(&adopted->ordinary))
+        complain(&adopted->unturned,
+                 "rtrcu: %s: thread %u: poll_state_synchronize_rcu(): no thread can be made that turns the grace period"
+                 " (error %d); raise RLIMIT_NPROC, or the limit of memory",
+                 adopted->flavour.name, lock_thread_number(), -rtrcu_load_relaxed(&adopted->ordinary.refused));
+    return false;
 }

@@ -15,13 +15,18 @@ static bool drains_here(const struct rtrcu_adopted *adopted)
 }
 
 /* [O10] As turn_until(); adopt_drain_release() is the other half. */
-static void claim(struct rtrcu_adopted *adopted)
+static void claim(struct rtrcu_adopted *adopted, const char *call)
 {
     uint32_t drainer;
+    if (adopt_drain_claim(adopted, &drainer))
+        return;
+
+    struct adopt_late late = adopt_late_begin(adopted, call);
     while (!adopt_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
         tally_raise(&adopted->drain_waiters);
         adopt_rest(adopted, &adopted->drainer, drainer, DRIVE_PATIENCE_NS);
         (void)tally_lower(&adopted->drain_waiters);
+        adopt_report_drainer_if_late(adopted, &late, (struct plat_tid){drainer});
     }
 }
 
@@ -44,7 +49,7 @@ static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struc
                   const char *call)
 {
     bool was_online = adopt_wait_begin(adopted, call);
-    claim(adopted);
+    claim(adopted, call);
     bool has_room = if_full && !adopt_ring_is_full(first);
     if (adopt_drain_note(adopted, has_room ? end : first, end))
         adopt_wait(adopted, adopt_snap(adopted));

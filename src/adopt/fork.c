@@ -113,6 +113,7 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
                     plat_tid_is(plat_thread_tid(&server->thread), old_thread_id) && !rtrcu_load_relaxed(&server->ended);
 
     plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
+    rtrcu_store_relaxed(&server->thread_id, survives ? lock_thread_number() : 0);
     rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
 
     if (!survives) {
@@ -142,6 +143,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     /* The grace period under way begins again: its cookie is still ahead. */
     rtrcu_fetch_and(&adopted->seq, ~SEQ_STATE_MASK);
     tally_reset(&adopted->waiters);
+    tally_reset(&adopted->barriers);
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
 
     forget_readers(adopted);

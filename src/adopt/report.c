@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An adopted flavour's grace period that does not end: who is in its way.
+/* An adopted flavour's grace period that does not end, the readers in its way; calls that wait for callbacks.
  *
- * tested by: test/dropin/stopped.c
+ * tested by: test/dropin/stopped.c, test/dropin/late.c
  */
 #include "adopt/adopt.h"
 
@@ -58,7 +58,7 @@ void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
         return;
 
     adopted->report_ns = watch_next_report(adopted->all->watch, adopted->report_ns);
-    rtrcu_count_add(&adopted->stalls, 1);
+    rtrcu_fetch_add(&adopted->stalls, 1);
 
     if (!fenced) {
         plat_print("rtrcu: %s: grace periods stand still: the kernel refuses membarrier() and visits to other CPUs\n",
@@ -73,7 +73,131 @@ void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
         say(adopted, &named[i]);
 }
 
+/* ---- calls that wait for callbacks ---- */
+
+/* Value: what is said of one server. */
+struct named_server {
+    uint64_t left;          /* callbacks that have not returned */
+    struct plat_tid thread; /* nobody = it has none */
+    int32_t refused;
+    uintptr_t function; /* 0 = it runs none */
+};
+
+/* Under the lock. */
+static bool look_at(const struct adopt_server *server, bool always, struct named_server *named)
+{
+    const struct rtrcu_adopted *adopted = server->adopted;
+    struct plat_tid thread = plat_thread_tid(&server->thread);
+    bool has_thread = rtrcu_load_acquire(&server->state) != DRIVE_NONE;
+    bool drains = has_thread && rtrcu_load_relaxed(&adopted->drainer) == thread.number;
+    uint64_t invoked = rtrcu_load_relaxed(&server->invoked);
+
+    *named = (struct named_server){.left = cbqueue_enqueued(&server->queue) - invoked,
+                                   .thread = has_thread ? thread : PLAT_NOBODY,
+                                   .refused = rtrcu_load_relaxed(&server->refused)};
+    if (drains)
+        named->function = rtrcu_load_relaxed(&adopted->running_deferred);
+    else if (rtrcu_load_relaxed(&server->serving))
+        named->function = rtrcu_load_relaxed(&server->function);
+    return always || named->left != 0;
+}
+
+static uint32_t gather_servers(struct rtrcu_adopted *adopted, const struct adopt_server *only,
+                               struct named_server *named)
+{
+    uint32_t count = 0;
+    lock_acquire(&adopted->servers_lock);
+    for (const struct adopt_server *server = adopted->servers; server; server = server->next) {
+        struct named_server one;
+        if ((only && server != only) || !look_at(server, server == only, &one))
+            continue;
+        if (count < NAMED)
+            named[count] = one;
+        count++;
+    }
+    lock_release(&adopted->servers_lock);
+    return count;
+}
+
+static void say_server(const struct named_server *named)
+{
+    char name[PLAT_THREAD_NAME], function[160] = "none now";
+    struct plat_thread_look look;
+
+    if (plat_tid_is_nobody(named->thread)) {
+        plat_print("rtrcu:   for %llu callbacks of a handle without a thread: %s (error %d)%s\n",
+                   (unsigned long long)named->left, named->refused ? "no thread can be made" : "none is made yet",
+                   -named->refused, named->refused ? "; raise RLIMIT_NPROC, or the limit of memory" : "");
+        return;
+    }
+
+    plat_thread_name(named->thread, name, sizeof(name));
+    plat_thread_look(named->thread, &look);
+    if (named->function)
+        (void)plat_code(named->function, function, sizeof(function));
+    plat_print("rtrcu:   for %llu callbacks of thread %u (%s), which runs %s%s; state %c\n",
+               (unsigned long long)named->left, named->thread.number, name,
+               named->function ? "or has just run the function at " : "", function, look.state);
+}
+
+struct adopt_late adopt_late_begin(const struct rtrcu_adopted *adopted, const char *call)
+{
+    return (struct adopt_late){
+        .call = call, .began_ns = plat_clock_now(), .report_ns = watch_next_report(adopted->all->watch, 0)};
+}
+
+/* Its age in milliseconds, if it is to be reported now; else -1. */
+static long long late_ms(struct rtrcu_adopted *adopted, struct adopt_late *late)
+{
+    int64_t age_ns = plat_clock_now() - late->began_ns;
+    if (age_ns < late->report_ns)
+        return -1;
+    late->report_ns = watch_next_report(adopted->all->watch, late->report_ns);
+    rtrcu_fetch_add(&adopted->stalls, 1);
+    return age_ns / 1000000;
+}
+
+void adopt_report_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, const struct adopt_server *only)
+{
+    struct named_server named[NAMED];
+    long long age_ms = late_ms(adopted, late);
+    if (age_ms < 0)
+        return;
+
+    uint32_t count = gather_servers(adopted, only, named);
+    plat_print("rtrcu: %s: %s() has waited for %lld ms:\n", adopted->flavour.name, late->call, age_ms);
+    for (uint32_t i = 0; i < count && i < NAMED; i++)
+        say_server(&named[i]);
+    if (count > NAMED)
+        plat_print("rtrcu:   and for those of %u handles more\n", count - NAMED);
+}
+
+void adopt_report_drainer_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, struct plat_tid drainer)
+{
+    char name[PLAT_THREAD_NAME], function[160] = "none now";
+    uintptr_t running = rtrcu_load_relaxed(&adopted->running_deferred);
+    long long age_ms = late_ms(adopted, late);
+    if (age_ms < 0)
+        return;
+
+    plat_thread_name(drainer, name, sizeof(name));
+    if (running)
+        (void)plat_code(running, function, sizeof(function));
+    plat_print("rtrcu: %s: %s() has waited for %lld ms for the deferred functions of thread %u (%s), which runs %s%s\n",
+               adopted->flavour.name, late->call, age_ms, drainer.number, name,
+               running ? "or has just run the function at " : "", function);
+}
+
 /* ---- counters ---- */
+
+/* When the oldest callback that has not returned was queued; 0: not known, or there is none. */
+static int64_t oldest_of(const struct adopt_server *server)
+{
+    int64_t batch_ns = rtrcu_load_relaxed(&server->batch_ns);
+    if (rtrcu_load_relaxed(&server->invoked) == cbqueue_enqueued(&server->queue))
+        return 0;
+    return batch_ns ? batch_ns : rtrcu_load_relaxed(&server->inbox_ns);
+}
 
 static void count_callbacks(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
 {
@@ -82,6 +206,9 @@ static void count_callbacks(struct rtrcu_adopted *adopted, struct rtrcu_stats *s
     for (const struct adopt_server *server = adopted->servers; server; server = server->next) {
         stats->callbacks_invoked += rtrcu_load_relaxed(&server->invoked);
         stats->callbacks_queued += cbqueue_enqueued(&server->queue);
+        uint64_t oldest_ns = (uint64_t)oldest_of(server);
+        if (oldest_ns && (!stats->callback_oldest_ns || oldest_ns < stats->callback_oldest_ns))
+            stats->callback_oldest_ns = oldest_ns;
     }
     lock_release(&adopted->servers_lock);
 
@@ -146,6 +273,8 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("adopted.stalls", struct rtrcu_adopted, stalls),
     INSIDE_FIELD("adopted.over_qmax", struct rtrcu_adopted, over_qmax),
     INSIDE_FIELD("adopted.blocked", struct rtrcu_adopted, blocked),
+    INSIDE_FIELD("adopted.barriers", struct rtrcu_adopted, barriers),
+    INSIDE_FIELD("adopted.threads_refused", struct rtrcu_adopted, threads_refused),
     INSIDE_FIELD("adopted.invoked_by_gone", struct rtrcu_adopted, invoked_by_gone),
     INSIDE_FIELD("adopted.chunk", struct rtrcu_adopted, first),
     INSIDE_FIELD("adopted.servers", struct rtrcu_adopted, servers),
@@ -164,6 +293,11 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("server.next", struct adopt_server, next),
     INSIDE_FIELD("server.queue", struct adopt_server, queue),
     INSIDE_FIELD("server.invoked", struct adopt_server, invoked),
+    INSIDE_FIELD("server.thread_id", struct adopt_server, thread_id),
+    INSIDE_FIELD("server.serving", struct adopt_server, serving),
+    INSIDE_FIELD("server.function", struct adopt_server, function),
+    INSIDE_FIELD("server.batch_ns", struct adopt_server, batch_ns),
+    INSIDE_FIELD("server.inbox_ns", struct adopt_server, inbox_ns),
 };
 
 const struct inside_table adopt_inside_table = INSIDE_TABLE(fields);

@@ -5,8 +5,6 @@
  * quiescent-state discipline it is online while it runs them.
  * tested by: test/dropin/servers.c
  */
-#include <string.h>
-
 #include "adopt/adopt.h"
 
 /* liburcu's URCU_CALL_RCU_RT. */
@@ -58,7 +56,14 @@ static bool take(struct adopt_server *server)
 {
     struct cb_chain chain = cbqueue_take_inbox(&server->queue);
     cbqueue_join(&server->batch, chain);
-    return !cbchain_is_empty(&chain);
+    if (cbchain_is_empty(&chain))
+        return false;
+
+    /* A producer that comes late with its time leaves it to the next batch. */
+    int64_t oldest_ns = rtrcu_exchange(&server->inbox_ns, 0);
+    if (!rtrcu_load_relaxed(&server->batch_ns))
+        rtrcu_store_relaxed(&server->batch_ns, oldest_ns ? oldest_ns : plat_clock_now());
+    return true;
 }
 
 static bool is_polled_for(const struct adopt_server *server)
@@ -207,6 +212,7 @@ static bool run_callback(struct adopt_server *server)
     if (!head)
         return false;
     invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
+    rtrcu_store_relaxed(&server->function, (uintptr_t)head->func);
     run(head);
     rtrcu_count_add(&server->invoked, 1);
     return true;
@@ -284,6 +290,7 @@ static bool serve(struct adopt_server *server)
         (void)adopt_drain_release(server->adopted); /* serve() looks again */
     }
     run_all(server, &callbacks);
+    rtrcu_store_relaxed(&server->batch_ns, 0);
     return true;
 }
 
@@ -293,6 +300,7 @@ static void *server_body(void *argument)
     struct rtrcu_adopted *adopted = server->adopted;
 
     reader_self_set(READER_STATE_OURS);
+    rtrcu_store_relaxed(&server->thread_id, lock_thread_number());
     call_begin(); /* a handler that forks here leaves a child without this thread's other half */
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
@@ -338,6 +346,9 @@ static bool make_thread(struct adopt_server *server)
     plat_thread_prepare(&server->thread, server->adopted->flavour.name, server_body, server, 0);
     plat_thread_prepare_joinable(&server->thread);
     int error = plat_thread_create(&server->thread, drive_home(server->adopted->all->work));
+    rtrcu_store_relaxed(&server->refused, error);
+    if (error)
+        rtrcu_fetch_add(&server->adopted->threads_refused, 1);
     rtrcu_store_release(&server->state, error ? DRIVE_NONE : DRIVE_RUNNING);
     return !error;
 }
@@ -431,13 +442,15 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
     bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;
 
+    if (first)
+        rtrcu_store_relaxed(&server->inbox_ns, plat_clock_now());
     if (first || looks || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
         call_slow(server, looks);
 }
 
 /* ---- beginning and end ---- */
 
-static void server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
+void adopt_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
 {
     cbqueue_init(&server->queue);
     server->adopted = adopted;
@@ -456,7 +469,7 @@ struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned
     if (!server)
         return NULL;
 
-    server_init(server, adopted, flags, cpu);
+    adopt_server_init(server, adopted, flags, cpu);
     (void)adopt_server_start(server);
     return server;
 }
@@ -511,8 +524,11 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
         return;
 
     int cancel = plat_cancel_hold();
-    while (!has_stopped(server)) /* ends when its thread has run its batch */
+    struct adopt_late late = adopt_late_begin(adopted, "call_rcu_data_free");
+    while (!has_stopped(server)) { /* ends when its thread has run its batch */
         adopt_rest(adopted, &server->ended, 0, DRIVE_PATIENCE_NS);
+        adopt_report_if_late(adopted, &late, server);
+    }
 
     hand_over(adopted, server);
     if (rtrcu_load_acquire(&server->ended) && !server->joined_by_program)
@@ -523,69 +539,11 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
 
 unsigned long adopt_server_thread(struct adopt_server *server)
 {
-    while (!adopt_server_start(server) || plat_tid_is_nobody(plat_thread_tid(&server->thread))) /* ends when it runs */
+    struct adopt_late late = adopt_late_begin(server->adopted, "get_call_rcu_thread");
+    while (!adopt_server_start(server) || plat_tid_is_nobody(plat_thread_tid(&server->thread))) { /* until it runs */
         adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+        adopt_report_if_late(server->adopted, &late, server);
+    }
     server->joined_by_program = true;
     return plat_thread_handle(&server->thread);
-}
-
-/* ---- flavours ---- */
-
-struct rtrcu_adopted *adopt_named(struct adopt *all, const char *name)
-{
-    struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first);
-    while (adopted && strcmp(adopted->flavour.name, name) != 0)
-        adopted = adopted->next;
-    return adopted;
-}
-
-struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour)
-{
-    for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
-        if (adopted->flavour.kind == flavour->kind)
-            return adopted;
-    }
-
-    struct rtrcu_adopted *adopted = plat_mem_pages(sizeof(*adopted));
-    if (!adopted)
-        return NULL;
-
-    adopted->flavour = *flavour;
-    adopted->kind = &adopt_kinds[flavour->kind];
-    adopted->all = all;
-    if (!adopt_give_blocks(adopted, &adopted->first)) {
-        plat_mem_release(adopted, sizeof(*adopted));
-        return NULL;
-    }
-
-    rtrcu_store_relaxed(&adopted->seq, SEQ_FIRST);
-    rtrcu_store_relaxed(&adopted->wanted, SEQ_FIRST);
-    lock_init(&adopted->crank, LOCK_RANK_CRANK);
-    lock_init(&adopted->words_lock, LOCK_RANK_WORDS);
-    lock_init(&adopted->servers_lock, LOCK_RANK_SERVERS);
-    server_init(&adopted->ordinary, adopted, 0, -1);
-
-    bool may_interrupt = config_now(all->config)->membarrier != RTRCU_MEMBARRIER_OFF;
-    if (flavour->light && may_interrupt && plat_fence_prepare() == 0)
-        rtrcu_store_relaxed(flavour->light, 1);
-
-    adopted->next = rtrcu_load_relaxed(&all->first);
-    rtrcu_store_release(&all->first, adopted);
-    return adopted;
-}
-
-void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
-                struct work *work)
-{
-    all->config = config;
-    all->registry = registry;
-    all->watch = watch;
-    all->work = work;
-    all->exit_error = -ENOSYS;
-}
-
-void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *))
-{
-    if (all->exit_error)
-        all->exit_error = plat_thread_exit_prepare(&all->exit_key, on_exit);
 }

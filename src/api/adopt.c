@@ -67,7 +67,8 @@ uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted)
 
 bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
-    return adopt_reached(adopted, cookie);
+    CALL_SCOPE();
+    return adopt_poll_state(adopted, cookie);
 }
 
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)

@@ -26,6 +26,13 @@ static void *read_for_long(void *unused)
     return unused;
 }
 
+static struct rcu_head head;
+
+static void nothing(struct rcu_head *unused)
+{
+    (void)unused;
+}
+
 static void *update(void *unused)
 {
     synchronize_rcu();
@@ -41,6 +48,7 @@ int main(void)
     pthread_create(&reader, NULL, read_for_long, NULL);
     pthread_barrier_wait(&begun);
     pthread_create(&updater, NULL, update, NULL);
+    call_rcu(&head, nothing);
     puts("ready");
     fflush(stdout);
     while (read(0, &byte, 1) > 0) /* as long as somebody writes */

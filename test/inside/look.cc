@@ -233,6 +233,13 @@ TEST(InsideAdopted, HasItsReadersAndWhoIsInTheWay)
     EXPECT_EQ(nested.queued, 7u) << "a deferred function too";
     EXPECT_EQ(nested.invoked, 3u) << "two of them, of which a barrier has one, by a server that is no more";
     EXPECT_EQ(online.queued, 0u);
+    EXPECT_GT(nested.oldest_age_ns(), 0) << "the age of the oldest callback";
+    EXPECT_EQ(online.oldest_age_ns(), 0);
+    EXPECT_EQ(nested.pending(), 4u);
+    const auto server = std::find_if(nested.threads.begin(), nested.threads.end(),
+                                     [](const auto &thread) { return thread.pending() != 0; });
+    ASSERT_NE(server, nested.threads.end()) << "its thread has the callbacks";
+    EXPECT_EQ(server->pending(), 3u);
     EXPECT_EQ(nested.counter("registry.fence_mode"), 1u);
     EXPECT_EQ(online.counter("registry.fence_mode"), 0u);
     EXPECT_EQ(subject.end(), 0);

@@ -334,8 +334,15 @@ def check_dropin(rtrcu, path, libraries):
 
     domains = until(waits, "drop-in: the reader is waited for")
     expect(domains == ["urcu-memb"], "drop-in: the flavour", domains)
+    domain = next(row for row in rows_of(rtrcu, subject.pid) if row["domain"] == "urcu-memb" and row["row"] == "domain")
+    expect(domain["oldest_callback_ms"] > 0, "drop-in: the age of the oldest callback", domain)
     text = run(rtrcu, "who", str(subject.pid))
-    for pattern in (r"domain urcu-memb ", rf'thread {reader} "a-reader", inside a section', r"\bread_for_long\+"):
+    for pattern in (
+        r"domain urcu-memb ",
+        rf'thread {reader} "a-reader", inside a section',
+        r"\bread_for_long\+",
+        r"1 callbacks are pending, the oldest for [0-9]",
+    ):
         expect(re.search(pattern, text), f"who, drop-in: /{pattern}/", text)
     subject.end()
 
