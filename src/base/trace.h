@@ -1,45 +1,67 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Trace points: places that a tracer may look at while the program runs, as USDT probes of the provider `rtrcu`.
  *
- * Each is one no-op instruction, and a note of the object that says where its arguments are.  Where <sys/sdt.h> was not
- * there when the library was built, in a private copy and in C++, there are none.  docs/probes.md says what each is.
+ * Each is one no-op instruction, and a note in a section that is not loaded.  It says where the instruction is, what it
+ * is called and where its arguments are: SIZE@PLACE for each, SIZE in bytes, PLACE as the assembler spells it.  All are
+ * unsigned.  A private copy has none, nor has C++.  docs/probes.md says what each is.
  */
 #ifndef RTRCU_BASE_TRACE_H
 #define RTRCU_BASE_TRACE_H
 
-#if defined(__has_include) && !defined(__cplusplus) && !defined(RTRCU_NOTE_TYPE)
-#if __has_include(<sys/sdt.h>)
-#define TRACE_HAS_SDT 1
-#endif
+#if !defined(__cplusplus) && !defined(RTRCU_NOTE_TYPE)
+
+#if defined(__x86_64__)
+#define TRACE_PLACE "nr"
+#else
+#define TRACE_PLACE "r"
 #endif
 
-#ifdef TRACE_HAS_SDT
-#include <sys/sdt.h>
-#define trace1(name, a) DTRACE_PROBE1(rtrcu, name, a)
-#define trace2(name, a, b) DTRACE_PROBE2(rtrcu, name, a, b)
-#define trace3(name, a, b, c) DTRACE_PROBE3(rtrcu, name, a, b, c)
-#define trace4(name, a, b, c, d) DTRACE_PROBE4(rtrcu, name, a, b, c, d)
+/* The note has the form that tracers know: name "stapsdt", type 3; then the addresses of the instruction, of the byte
+ * that all notes of a file share, by which a tracer sees that the file was moved, and of a count of tracers, which does
+ * not exist; then three strings.
+ */
+#define TRACE_NOTE(name, arguments)                                                                                    \
+    "771:\tnop\n"                                                                                                      \
+    "\t.pushsection .note.stapsdt, \"\", @note\n"                                                                      \
+    "\t.balign 4\n"                                                                                                    \
+    "\t.4byte 8, 773f - 772f, 3\n"                                                                                     \
+    "\t.asciz \"stapsdt\"\n"                                                                                           \
+    "772:\t.8byte 771b, _.stapsdt.base, 0\n"                                                                           \
+    "\t.asciz \"rtrcu\"\n"                                                                                             \
+    "\t.asciz \"" #name "\"\n"                                                                                         \
+    "\t.asciz \"" arguments "\"\n"                                                                                     \
+    "773:\t.balign 4\n"                                                                                                \
+    "\t.popsection\n"                                                                                                  \
+    "\t.ifndef _.stapsdt.base\n"                                                                                       \
+    "\t.pushsection .stapsdt.base, \"aG\", @progbits, .stapsdt.base, comdat\n"                                         \
+    "\t.weak _.stapsdt.base\n"                                                                                         \
+    "\t.hidden _.stapsdt.base\n"                                                                                       \
+    "_.stapsdt.base:\n"                                                                                                \
+    "\t.byte 0\n"                                                                                                      \
+    "\t.popsection\n"                                                                                                  \
+    "\t.endif\n"
+
+#define TRACE_ARGUMENT(number) "%c[size" #number "]@%[argument" #number "]"
+#define TRACE_OPERANDS(number, a) [size##number] "n"(sizeof(a)), [argument##number] TRACE_PLACE(a)
+
+#define TRACE_PROBE(note, ...) __asm__ __volatile__(note : : __VA_ARGS__)
+
+#define trace1(name, a) TRACE_PROBE(TRACE_NOTE(name, TRACE_ARGUMENT(1)), TRACE_OPERANDS(1, a))
+#define trace2(name, a, b)                                                                                             \
+    TRACE_PROBE(TRACE_NOTE(name, TRACE_ARGUMENT(1) " " TRACE_ARGUMENT(2)), TRACE_OPERANDS(1, a), TRACE_OPERANDS(2, b))
+#define trace3(name, a, b, c)                                                                                          \
+    TRACE_PROBE(TRACE_NOTE(name, TRACE_ARGUMENT(1) " " TRACE_ARGUMENT(2) " " TRACE_ARGUMENT(3)), TRACE_OPERANDS(1, a), \
+                TRACE_OPERANDS(2, b), TRACE_OPERANDS(3, c))
+#define trace4(name, a, b, c, d)                                                                                       \
+    TRACE_PROBE(TRACE_NOTE(name, TRACE_ARGUMENT(1) " " TRACE_ARGUMENT(2) " " TRACE_ARGUMENT(3) " " TRACE_ARGUMENT(4)), \
+                TRACE_OPERANDS(1, a), TRACE_OPERANDS(2, b), TRACE_OPERANDS(3, c), TRACE_OPERANDS(4, d))
+
 #else
 /* The arguments are looked at by the compiler, and cost nothing. */
-#define trace1(name, a)                                                                                                \
-    do {                                                                                                               \
-        (void)sizeof(a);                                                                                               \
-    } while (0)
-#define trace2(name, a, b)                                                                                             \
-    do {                                                                                                               \
-        trace1(name, a);                                                                                               \
-        trace1(name, b);                                                                                               \
-    } while (0)
-#define trace3(name, a, b, c)                                                                                          \
-    do {                                                                                                               \
-        trace2(name, a, b);                                                                                            \
-        trace1(name, c);                                                                                               \
-    } while (0)
-#define trace4(name, a, b, c, d)                                                                                       \
-    do {                                                                                                               \
-        trace3(name, a, b, c);                                                                                         \
-        trace1(name, d);                                                                                               \
-    } while (0)
+#define trace1(name, a) ((void)sizeof(a))
+#define trace2(name, a, b) ((void)sizeof(a), (void)sizeof(b))
+#define trace3(name, a, b, c) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c))
+#define trace4(name, a, b, c, d) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c), (void)sizeof(d))
 #endif
 
 #endif

@@ -274,19 +274,19 @@ TEST(Base, Paragraph9MovesTheDeleterAndGivesTheObject)
 }
 
 // 9: the deleter lies in the object, and may use its own state behind the deletion all the same.
-struct ReturnedToPool;
+struct Pooled;
 struct PoolDeleter {
     std::atomic<int> *returned;
-    void operator()(ReturnedToPool *object) const;
+    void operator()(Pooled *object) const;
 };
-struct ReturnedToPool : std::rcu_obj_base<ReturnedToPool, PoolDeleter> {
+struct Pooled : std::rcu_obj_base<Pooled, PoolDeleter> {
     static void operator delete(void *memory)
     {
-        memset(memory, 0xee, sizeof(ReturnedToPool)); // what lies in it is gone
+        memset(memory, 0xee, sizeof(Pooled)); // what lies in it is gone
         ::operator delete(memory);
     }
 };
-void PoolDeleter::operator()(ReturnedToPool *object) const
+void PoolDeleter::operator()(Pooled *object) const
 {
     delete object;
     ++*returned;
@@ -294,18 +294,18 @@ void PoolDeleter::operator()(ReturnedToPool *object) const
 TEST(Base, Paragraph9ADeleterOutlivesItsObject)
 {
     std::atomic<int> returned{0};
-    (new ReturnedToPool)->retire(PoolDeleter{&returned});
+    (new Pooled)->retire(PoolDeleter{&returned});
     std::rcu_barrier();
     EXPECT_EQ(returned, 1);
 }
 
 // 9: so may a deleter that owns what it deletes with, here a share of a pool that ends with its last share.
-struct EventPool {
+struct Pool {
     std::vector<std::string> events;
 };
 struct OfAPool;
 struct PoolOwner {
-    std::shared_ptr<EventPool> pool;
+    std::shared_ptr<Pool> pool;
     void operator()(OfAPool *object) const;
 };
 struct OfAPool : std::rcu_obj_base<OfAPool, PoolOwner> {
@@ -320,9 +320,9 @@ void PoolOwner::operator()(OfAPool *object) const
 }
 TEST(Base, Paragraph9ADeleterMayOwnAPool)
 {
-    EventPool pool;
-    auto end = [](EventPool *ending) { ending->events.push_back("pool ends"); };
-    (new (::operator new(sizeof(OfAPool))) OfAPool)->retire(PoolOwner{std::shared_ptr<EventPool>(&pool, end)});
+    Pool pool;
+    auto end = [](Pool *ending) { ending->events.push_back("pool ends"); };
+    (new (::operator new(sizeof(OfAPool))) OfAPool)->retire(PoolOwner{std::shared_ptr<Pool>(&pool, end)});
     std::rcu_barrier();
     EXPECT_EQ(pool.events, (std::vector<std::string>{"memory returned", "pool ends"}));
 }

@@ -73,11 +73,12 @@ def run_gdb(path, root):
 
 
 def check_page(root, probes):
-    """It names each probe, and no other."""
+    """It names each probe, and no other.  Returns how many arguments it says that each has."""
     with open(os.path.join(root, "docs/probes.md"), encoding="utf-8") as file:
-        page = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.M))
-    if page != probes:
-        fail("docs/probes.md and the library have other probes", sorted(page ^ probes))
+        page = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", file.read(), re.M))
+    if set(page) != probes:
+        fail("docs/probes.md and the library have other probes", sorted(set(page) ^ probes))
+    return {name: len(arguments.split(", ")) for name, arguments in page.items()}
 
 
 # ---- bpftrace ----
@@ -144,7 +145,7 @@ def run_bpftrace(path, root):
         return SKIPPED
     listed = subprocess.run(["bpftrace", "-l", f"usdt:{path}:*"], capture_output=True, text=True, timeout=60)
     if "rtrcu:gp_end" not in listed.stdout:
-        return SKIPPED  # built without <sys/sdt.h>
+        fail("bpftrace finds no probes", listed.stdout + listed.stderr)
     folder = os.path.join(root, "tools/bpftrace")
     with tempfile.TemporaryDirectory() as temporary:
         for script in sorted(os.listdir(folder)):
@@ -163,21 +164,24 @@ FAST = ("rtrcu_read_lock", "rtrcu_read_unlock", "rtrcu_quiescent_state", "rtrcu_
 
 
 def run_costs(library, root):
-    """No probe stands on a fast path, and all that the page names are there."""
+    """No probe stands on a fast path, and all that the page names are there, with so many arguments."""
     if not shutil.which("readelf") or not shutil.which("nm"):
         return SKIPPED
     notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, timeout=60, check=True).stdout
-    probes = re.findall(r"Provider: rtrcu\s+Name: (\w+)\s+Location: 0x([0-9a-f]+)", notes)
+    probes = re.findall(r"Provider: rtrcu\s+Name: (\w+)\s+Location: 0x([0-9a-f]+),.*\s+Arguments: (.*)", notes)
     if not probes:
-        return SKIPPED  # built without <sys/sdt.h>
-    check_page(root, {name for name, _ in probes})
+        fail("the library has no probes", notes)
+    lengths = check_page(root, {name for name, _, _ in probes})
+    for name, _, arguments in probes:
+        if not re.fullmatch(r"[1248]@\S+( [1248]@\S+)*", arguments) or len(arguments.split()) != lengths[name]:
+            fail(f"{name}: docs/probes.md says {lengths[name]} arguments", arguments)
     symbols = subprocess.run(["nm", "-S", library], capture_output=True, text=True, timeout=60, check=True).stdout
     for function in FAST:
         found = re.search(rf"^([0-9a-f]+) ([0-9a-f]+) [Tt] {function}(@.*)?$", symbols, re.M)
         if not found:
             fail(f"{function}: not in the library", symbols)
         begin, size = (int(number, 16) for number in found.groups()[:2])
-        for name, place in probes:
+        for name, place, _ in probes:
             if begin <= int(place, 16) < begin + size:
                 fail(f"{function}: a probe stands in it", name)
     return 0

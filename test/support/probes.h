@@ -13,7 +13,7 @@
 namespace test
 {
 
-/* The provider and the name are followed by the arguments, each as `-4@%eax`. */
+/* The provider and the name are followed by the arguments, each as `4@%eax`. */
 inline bool has_probe(const std::string &file, const char *name)
 {
     using namespace std::string_literals;
@@ -26,7 +26,7 @@ inline bool has_probe(const std::string &file, const char *name)
     return false;
 }
 
-/* Those of @names that it has not; none where the library was built without probes. */
+/* Those of @names that it has not. */
 inline std::vector<std::string> missing_probes(std::initializer_list<const char *> names)
 {
     std::ifstream stream("/proc/self/exe", std::ios::binary);
@@ -36,7 +36,7 @@ inline std::vector<std::string> missing_probes(std::initializer_list<const char 
         if (!has_probe(file, name))
             missing.emplace_back(name);
     }
-    return missing.size() == names.size() ? std::vector<std::string>{} : missing;
+    return missing;
 }
 
 } // namespace test
