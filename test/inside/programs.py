@@ -311,7 +311,7 @@ def check_adopted(rtrcu, path):
     expect(rows["thread", "nested", reader]["nesting"] == 3, "adopted: nesting", rows)
     expect(rows["thread", "online", loop]["online"], "adopted: online", rows)
     row = rows["domain", "nested", None]
-    expect(row["callbacks_backlog"] == 3 and row["callbacks_invoked"] == 3, "adopted: callbacks", rows)
+    expect(row["callbacks_backlog"] == 4 and row["callbacks_invoked"] == 3, "adopted: callbacks, one deferred", rows)
     expect(row["full_fences"] == 1 and rows["domain", "online", None]["full_fences"] == 0, "adopted: fences", rows)
     text = run(rtrcu, "who", "--no-stacks", str(subject.pid))
     for pattern in (
