@@ -8,7 +8,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 ARGS ?=
 RTRCU := build/program/lab/rtrcu
-MUTATED := gp reader section callback parked drive
+MUTATED := gp reader section callback parked work turn serve driver
 
 help: ## list the commands
 	@echo "usage: make COMMAND [ARGS='...']"

@@ -50,7 +50,7 @@ void queue(void *memory)
 void serve()
 {
     static const struct turn_options options = {};
-    (void)drive_pass(&rtrcu_domain.drive.driver, &options);
+    (void)driver_pass(&rtrcu_domain.drive.driver, &options);
 }
 
 void run()

@@ -58,8 +58,8 @@ const Prefixes switches = {"sched_yield", "plat_futex_wait", "plat_clock_sleep",
 
 // The first that fits decides, so a room's name stands after its exceptions.
 const std::vector<std::pair<Step, Prefixes>> rcu_steps = {
-    {Step::wake, {"plat_futex_wake", "drive_wake", "drive_thread_wake", "drive_worker_wake"}},
-    {Step::ask, {"plat_fence", "drive_fence", "reader_arm", "reader_fences"}},
+    {Step::wake, {"plat_futex_wake", "work_driver_wake", "work_thread_wake", "work_worker_wake"}},
+    {Step::ask, {"plat_fence", "turn_fence", "reader_arm", "reader_fences"}},
     {Step::queue,
      {"retire_", "GlobalQueue::enqueue", "GlobalQueue::lock", "GlobalQueue::send", "GlobalQueue::cut_batch",
       "rtrcu_call", "call_rcu", "call_slow", "call_later", "callback_enqueue", "callback_look", "look_after",
@@ -67,13 +67,16 @@ const std::vector<std::pair<Step, Prefixes>> rcu_steps = {
     {Step::invoke,
      {"callback_invoke", "callback_may_begin", "callback_want", "counted_reclaim", "probe_starts",
       "GlobalQueue::", "owner_", "learn", "look_at_time", "refill", "let_go", "rtrcu_process_callbacks"}},
-    {Step::check, {"callback_anything_new", "gp_is_needed", "gp_next_needed", "drive_anything_new", "work_is_left"}},
-    {Step::collect, {"callback_", "cb", "note_ready", "drive_dispatch", "dispatch_leaf"}},
+    {Step::check,
+     {"callback_anything_new", "gp_is_needed", "gp_next_needed", "driver_anything_new", "driver_work_is_left",
+      "turn_is_needed"}},
+    {Step::collect, {"callback_", "cb", "note_ready", "serve_dispatch", "dispatch_leaf"}},
     {Step::quiescent, {"rtrcu_quiescent", "section_"}},
     {Step::begin, {"gp_begin", "begin_again", "gp_request", "gp_nobody_reads", "gp_needs_fence", "gp_snap"}},
-    {Step::end, {"gp_end", "gp_reached", "gp_carry", "gp_settle"}},
+    {Step::end, {"gp_end", "gp_reached", "turn_has_reached", "gp_carry", "gp_settle"}},
     {Step::scan, {"gp_", "scan_below", "poll_below", "reader_", "spin", "try_to_scan"}},
-    {Step::schedule, {"drive_", "body", "turn_until", "notify", "online", "arm_online", "leave", "look_at_asked"}},
+    {Step::schedule,
+     {"work_", "turn_", "serve_", "driver_", "body", "notify", "online", "arm_online", "leave", "look_at_asked"}},
 };
 
 constexpr const char *no_counterpart = "(no counterpart)";

@@ -2,7 +2,7 @@
 /* Adopted flavours: domains whose readers' words are the program's, in the protocol of liburcu's ABI.
  *
  * Knows: everything below, of which it uses the ranked lock, sequence numbers, callback queues, settings, fences.  Must
- * not know: the native domain's readers.  Waits, wakes and makes threads, as drive/ does.
+ * not know: the native domain's readers.  Waits, wakes and makes threads, as the rooms from work/ on do.
  *
  *  flavour  inside               another section      step     a reader's fence
  *  memb bp  low 32 bits not 0    high 32 bits differ  1 << 32  light while *light is not 0, else full
@@ -32,7 +32,7 @@
 
 #include <rtrcu/detail/adopt.h>
 
-#include "drive/drive.h"
+#include "serve/serve.h"
 
 /* What a word of one kind means. */
 struct adopt_kind {
@@ -92,7 +92,7 @@ struct adopt_server {
     uint32_t serving;                                            /* atomic: inside a callback */
     uint32_t stop;                                               /* atomic */
     uint32_t ended;     /* atomic: futex: its thread does not look at it any more */
-    uint32_t state;     /* atomic: enum drive_state */
+    uint32_t state;     /* atomic: enum work_state */
     uint32_t real_time; /* callers never wake it */
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
@@ -214,13 +214,13 @@ bool adopt_reached(const struct rtrcu_adopted *adopted, uint64_t cookie);
 void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie);
 static inline int64_t adopt_tick_ns(const struct rtrcu_adopted *adopted)
 {
-    return drive_tick_ns(adopted->all->work);
+    return work_tick_ns(adopted->all->work);
 }
-/* As drive_sleep(). */
+/* As work_sleep(). */
 static inline void adopt_rest(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected,
                               int64_t timeout_ns)
 {
-    drive_sleep(adopted->all->work, word, expected, timeout_ns);
+    work_sleep(adopted->all->work, word, expected, timeout_ns);
 }
 /* Is the calling thread inside a section?  Being online is none. */
 bool adopt_in_section(const struct rtrcu_adopted *adopted);

@@ -101,7 +101,7 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
         bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
-        adopt_rest(adopted, &waiting->left, left, all_run ? DRIVE_PATIENCE_NS : adopt_tick_ns(adopted));
+        adopt_rest(adopted, &waiting->left, left, all_run ? SERVE_PATIENCE_NS : adopt_tick_ns(adopted));
         adopt_report_if_late(adopted, &late, NULL);
     }
 }
@@ -137,7 +137,7 @@ bool adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
     if (adopt_reached(adopted, cookie))
         return true;
-    if (rtrcu_load_relaxed(&adopted->ordinary.state) == DRIVE_NONE && !adopt_server_start(&adopted->ordinary))
+    if (rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE && !adopt_server_start(&adopted->ordinary))
         complain(&adopted->unturned,
                  "rtrcu: %s: thread %u: poll_state_synchronize_rcu(): no thread can be made that turns the grace period"
                  " (error %d); raise RLIMIT_NPROC, or the limit of memory",

@@ -24,7 +24,7 @@ static void claim(struct rtrcu_adopted *adopted, const char *call)
     struct adopt_late late = adopt_late_begin(adopted, call);
     while (!adopt_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
         tally_raise(&adopted->drain_waiters);
-        adopt_rest(adopted, &adopted->drainer, drainer, DRIVE_PATIENCE_NS);
+        adopt_rest(adopted, &adopted->drainer, drainer, SERVE_PATIENCE_NS);
         (void)tally_lower(&adopted->drain_waiters);
         adopt_report_drainer_if_late(adopted, &late, (struct plat_tid){drainer});
     }
@@ -65,7 +65,7 @@ static void tell_server(struct rtrcu_adopted *adopted)
     bool is_told = rtrcu_load_relaxed(&adopted->defers);
     if (!is_told)
         rtrcu_exchange(&adopted->defers, 1);
-    if (!is_told || rtrcu_load_relaxed(&adopted->ordinary.state) == DRIVE_NONE)
+    if (!is_told || rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE)
         adopt_server_tell(&adopted->ordinary);
 }
 

@@ -114,7 +114,7 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
 
     plat_thread_renumber(&server->thread, survives ? lock_thread_id() : PLAT_NOBODY);
     rtrcu_store_relaxed(&server->thread_id, survives ? lock_thread_number() : 0);
-    rtrcu_store_relaxed(&server->state, survives ? DRIVE_RUNNING : DRIVE_NONE);
+    rtrcu_store_relaxed(&server->state, survives ? WORK_RUNNING : WORK_NONE);
 
     if (!survives) {
         rtrcu_store_relaxed(&server->serving, 0);

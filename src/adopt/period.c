@@ -262,7 +262,7 @@ static void turn(struct rtrcu_adopted *adopted)
     adopt_end(adopted);
 }
 
-/* [O10] As drive_release_crank(). */
+/* [O10] As turn_release_crank(). */
 static void release(struct rtrcu_adopted *adopted)
 {
     lock_release(&adopted->crank);
@@ -278,7 +278,7 @@ static bool take_crank(struct rtrcu_adopted *adopted)
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
-    drive_take_long(adopted->all->work, &adopted->crank);
+    work_take_long(adopted->all->work, &adopted->crank);
     return true;
 }
 

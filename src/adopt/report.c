@@ -88,7 +88,7 @@ static bool look_at(const struct adopt_server *server, bool always, struct named
 {
     const struct rtrcu_adopted *adopted = server->adopted;
     struct plat_tid thread = plat_thread_tid(&server->thread);
-    bool has_thread = rtrcu_load_acquire(&server->state) != DRIVE_NONE;
+    bool has_thread = rtrcu_load_acquire(&server->state) != WORK_NONE;
     bool drains = has_thread && rtrcu_load_relaxed(&adopted->drainer) == thread.number;
     uint64_t invoked = rtrcu_load_relaxed(&server->invoked);
 

@@ -83,7 +83,7 @@ static bool has_work(const struct adopt_server *server)
            rtrcu_load_acquire(&server->stop);
 }
 
-/* [O8] The server's half, as drive_sleep_idle(); a thread that queues has exchanged the inbox's tail, then looks at
+/* [O8] The server's half, as driver_sleep_idle(); a thread that queues has exchanged the inbox's tail, then looks at
  * the flag. */
 static void sleep_idle(struct adopt_server *server, uint32_t event)
 {
@@ -185,8 +185,8 @@ static void lift(struct adopt_server *server)
     if (flood)
         rtrcu_fetch_add(&server->adopted->lifts, 1);
 
-    int nice = drive_home(server->adopted->all->work)->nice;
-    (void)plat_sched_set(0, flood ? DRIVE_LIFTED_NICE : nice);
+    int nice = work_home(server->adopted->all->work)->nice;
+    (void)plat_sched_set(0, flood ? SERVE_LIFTED_NICE : nice);
 }
 
 static void run(struct rcu_head *head)
@@ -336,20 +336,20 @@ static void *server_body(void *argument)
 /* False: no thread is to be had. */
 static bool make_thread(struct adopt_server *server)
 {
-    uint32_t none = DRIVE_NONE;
-    if (!rtrcu_compare_exchange(&server->state, &none, DRIVE_STARTING))
+    uint32_t none = WORK_NONE;
+    if (!rtrcu_compare_exchange(&server->state, &none, WORK_STARTING))
         return true;
     if (rtrcu_load_acquire(&server->stop)) { /* who frees it has what it has left, and needs no thread */
-        rtrcu_store_release(&server->state, DRIVE_NONE);
+        rtrcu_store_release(&server->state, WORK_NONE);
         return true;
     }
     plat_thread_prepare(&server->thread, server->adopted->flavour.name, server_body, server, 0);
     plat_thread_prepare_joinable(&server->thread);
-    int error = plat_thread_create(&server->thread, drive_home(server->adopted->all->work));
+    int error = plat_thread_create(&server->thread, work_home(server->adopted->all->work));
     rtrcu_store_relaxed(&server->refused, error);
     if (error)
         rtrcu_fetch_add(&server->adopted->threads_refused, 1);
-    rtrcu_store_release(&server->state, error ? DRIVE_NONE : DRIVE_RUNNING);
+    rtrcu_store_release(&server->state, error ? WORK_NONE : WORK_RUNNING);
     return !error;
 }
 
@@ -357,7 +357,7 @@ static bool make_thread(struct adopt_server *server)
 bool adopt_server_start(struct adopt_server *server)
 {
     sigset_t saved;
-    if (rtrcu_load_acquire(&server->state) != DRIVE_NONE)
+    if (rtrcu_load_acquire(&server->state) != WORK_NONE)
         return true;
     plat_signals_block(&saved);
     bool runs = make_thread(server);
@@ -386,7 +386,7 @@ static bool wait_below_qmax(struct adopt_server *server)
     int64_t moved_ns = plat_clock_now();
 
     while (is_full(server)) { /* ends when the server has caught up, or stands still */
-        if (plat_clock_now() - moved_ns > DRIVE_PATIENCE_NS)
+        if (plat_clock_now() - moved_ns > SERVE_PATIENCE_NS)
             return false;
 
         (void)adopt_server_urge(server);
@@ -444,7 +444,7 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
 
     if (first)
         rtrcu_store_relaxed(&server->inbox_ns, plat_clock_now());
-    if (first || looks || rtrcu_load_relaxed(&server->state) == DRIVE_NONE)
+    if (first || looks || rtrcu_load_relaxed(&server->state) == WORK_NONE)
         call_slow(server, looks);
 }
 
@@ -513,7 +513,7 @@ static bool has_stopped(struct adopt_server *server)
 {
     rtrcu_exchange(&server->stop, 1);
     wake(server);
-    return rtrcu_load_acquire(&server->state) == DRIVE_NONE || rtrcu_load_acquire(&server->ended);
+    return rtrcu_load_acquire(&server->state) == WORK_NONE || rtrcu_load_acquire(&server->ended);
 }
 
 /* Its thread is waited for last: a destructor there may wait for callbacks,
@@ -526,7 +526,7 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
     int cancel = plat_cancel_hold();
     struct adopt_late late = adopt_late_begin(adopted, "call_rcu_data_free");
     while (!has_stopped(server)) { /* ends when its thread has run its batch */
-        adopt_rest(adopted, &server->ended, 0, DRIVE_PATIENCE_NS);
+        adopt_rest(adopted, &server->ended, 0, SERVE_PATIENCE_NS);
         adopt_report_if_late(adopted, &late, server);
     }
 

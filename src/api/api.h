@@ -8,7 +8,7 @@
 #define RTRCU_API_API_H
 
 #include "adopt/adopt.h"
-#include "drive/drive.h"
+#include "driver/driver.h"
 
 /* How a leaf is laid out: what each room keeps of it, in one piece. */
 struct domain_leaf {

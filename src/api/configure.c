@@ -24,7 +24,7 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
 
     if (wanted == RTRCU_MEMBARRIER_OFF && !full) {
         reader_fences_switch(registry);
-        (void)drive_fence(&domain->drive.turn); /* confirms now, or the next grace period does */
+        (void)turn_fence(&domain->drive.turn); /* confirms now, or the next grace period does */
     }
 
     if (wanted != RTRCU_MEMBARRIER_OFF && full) {
@@ -49,7 +49,7 @@ static int start_daemons(struct domain *domain, const struct rtrcu_config *confi
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
 
-    int error = drive_krcud_start_all(&domain->drive.serve, config, home);
+    int error = serve_krcud_start_all(&domain->drive.serve, config, home);
     if (error)
         snprintf(why->text, sizeof(why->text),
                  "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",
@@ -61,7 +61,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 {
     struct domain_drive *drive = &domain->drive;
     const struct rtrcu_config *copy = config_copy(&domain->config, config);
-    const struct plat_home *home = drive_home_on(&drive->work, config);
+    const struct plat_home *home = work_home_on(&drive->work, config);
 
     if (!copy || !home) {
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
@@ -72,28 +72,28 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     if (error)
         return error;
 
-    drive_take_crank(drive_turning_of(&drive->turn, GP_NORMAL));
-    drive_take_crank(drive_turning_of(&drive->turn, GP_EXPEDITED));
+    turn_take_crank(turn_kind(&drive->turn, GP_NORMAL));
+    turn_take_crank(turn_kind(&drive->turn, GP_EXPEDITED));
 
     /* Held for a moment only, behind the wait for the cranks: a thread that registers waits for it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
-    bool may = !changes_driver || drive_hold(&drive->work);
+    bool may = !changes_driver || work_driver_hold(&drive->work);
     error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
 
     if (!error) {
         config_change(&domain->config, copy);
         callback_look_again_all(&domain->cb); /* owners look at their limits now and then, after a change at once */
-        drive_change(&drive->work, drive_driver_of(config->driver), home);
+        work_driver_change(&drive->work, driver_of(config->driver), home);
     } else if (!may) {
         snprintf(why->text, sizeof(why->text),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
     }
 
-    drive_release_crank(drive_turning_of(&drive->turn, GP_EXPEDITED));
-    drive_release_crank(drive_turning_of(&drive->turn, GP_NORMAL));
+    turn_release_crank(turn_kind(&drive->turn, GP_EXPEDITED));
+    turn_release_crank(turn_kind(&drive->turn, GP_NORMAL));
 
     if (changes_driver && may)
-        drive_changed(&drive->work);
+        work_driver_changed(&drive->work);
     return error;
 }
 
@@ -118,7 +118,7 @@ int rtrcu_configure(const struct rtrcu_config *config)
     struct config_message why;
     bool was_online = api_wait_begin(API_CALL("rtrcu_configure"));
 
-    drive_take_long(&domain->drive.work, &domain->config_lock);
+    work_take_long(&domain->drive.work, &domain->config_lock);
 
     struct rtrcu_config whole = *config_now(&domain->config);
     int error = take(config, &whole, &why);

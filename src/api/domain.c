@@ -26,11 +26,11 @@ void api_leave(bool exiting)
 {
     struct reader_record *record = reader_self();
     callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
-    drive_perform(&rtrcu_domain.drive.turn, section_leave(&rtrcu_domain.gp, exiting));
+    turn_perform(&rtrcu_domain.drive.turn, section_leave(&rtrcu_domain.gp, exiting));
 
     if (record)
-        drive_let_go(record);
-    drive_leave(&rtrcu_domain.drive.work);
+        serve_let_go(record);
+    work_driver_leave(&rtrcu_domain.drive.work);
 }
 
 static void on_thread_exit(void *self)
@@ -45,7 +45,7 @@ static void on_thread_exit(void *self)
     api_leave(true);
 
     if (plat_thread_is_main())
-        drive_main_ends(&rtrcu_domain.drive.work);
+        work_main_ends(&rtrcu_domain.drive.work);
 }
 
 /* The main thread has the hook whether it reads or not: when it ends, its process may go on. */
@@ -66,7 +66,7 @@ static void on_fork_prepare(void)
 
     CALL_SCOPE();
     adopt_pause(&rtrcu_domain.adopt);
-    drive_before_fork(&rtrcu_domain.drive.serve);
+    serve_before_fork(&rtrcu_domain.drive.serve);
     adopt_before_fork(&rtrcu_domain.adopt);
 }
 
@@ -74,7 +74,7 @@ static void on_fork_parent(void)
 {
     CALL_SCOPE();
     adopt_after_fork_parent(&rtrcu_domain.adopt);
-    drive_after_fork_parent(&rtrcu_domain.drive.serve);
+    serve_after_fork_parent(&rtrcu_domain.drive.serve);
     adopt_resume(&rtrcu_domain.adopt);
 }
 
@@ -82,8 +82,8 @@ static void on_fork_parent(void)
 static void end_waits(struct domain *domain)
 {
     lock_reset(&domain->config_lock);
-    drive_turn_end_waits(&domain->drive.turn);
-    drive_serve_end_waits(&domain->drive.serve);
+    turn_end_waits(&domain->drive.turn);
+    serve_end_waits(&domain->drive.serve);
     adopt_end_waits(&domain->adopt);
 }
 
@@ -100,7 +100,7 @@ static void on_fork_child(void)
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
     if (reader_self_is(READER_STATE_OURS)) /* what it starts, and its own children, have the mask of the program */
-        blocked = drive_home(&domain->drive.work)->signals;
+        blocked = work_home(&domain->drive.work)->signals;
     reader_self_clear(READER_STATE_OURS);
 
     lock_reset(&domain->config_lock);
@@ -137,8 +137,8 @@ static struct reader_leaf *lay_out(void *memory)
     reader_leaf_init(&leaf->reader);
     parked_leaf_init(&leaf->parked, &leaf->reader);
     callback_leaf_init(&leaf->callback, &leaf->reader);
-    drive_serve_leaf_init(&leaf->serve, &leaf->reader);
-    drive_turn_leaf_init(&leaf->turn, &leaf->reader);
+    serve_leaf_init(&leaf->serve, &leaf->reader);
+    turn_leaf_init(&leaf->turn, &leaf->reader);
     return &leaf->reader;
 }
 

@@ -8,26 +8,26 @@
 void api_drive_init(struct domain_drive *drive, const struct config *config, struct gp *gp, struct callback *cb,
                     struct watch *watch)
 {
-    const struct drive_driver *row = drive_driver_of(config_now(config)->driver);
-    drive_work_init(&drive->work, config, gp_registry(gp), cb, watch, row, &drive->driver);
-    drive_turn_init(&drive->turn, config, gp, watch, &drive->work, &drive->serve);
-    drive_serve_init(&drive->serve, config, cb, watch, &drive->work, &drive->turn);
-    drive_driver_init(&drive->driver, cb, &drive->work, &drive->turn, &drive->serve);
+    const struct work_driver *row = driver_of(config_now(config)->driver);
+    work_init(&drive->work, config, gp_registry(gp), cb, watch, row, &drive->driver);
+    turn_init(&drive->turn, config, gp, watch, &drive->work, &drive->serve);
+    serve_init(&drive->serve, config, cb, watch, &drive->work, &drive->turn);
+    driver_init(&drive->driver, cb, &drive->work, &drive->turn, &drive->serve);
 }
 
 void api_drive_after_fork_child(struct domain_drive *drive, struct plat_tid old_thread_id)
 {
-    drive_work_after_fork_child(&drive->work, old_thread_id);
-    drive_turn_after_fork_child(&drive->turn);
-    drive_serve_after_fork_child(&drive->serve, old_thread_id);
+    work_after_fork_child(&drive->work, old_thread_id);
+    turn_after_fork_child(&drive->turn);
+    serve_after_fork_child(&drive->serve, old_thread_id);
 }
 
 void api_drive_stats(const struct domain_drive *drive, struct rtrcu_stats *stats)
 {
-    drive_work_stats(&drive->work, stats);
-    drive_turn_stats(&drive->turn, stats);
-    drive_serve_stats(&drive->serve, stats);
-    drive_driver_stats(&drive->driver, stats);
+    work_stats(&drive->work, stats);
+    turn_stats(&drive->turn, stats);
+    serve_stats(&drive->serve, stats);
+    driver_stats(&drive->driver, stats);
 }
 
 static const struct inside_field fields[] = {

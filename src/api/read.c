@@ -19,7 +19,7 @@ static bool step(struct serve_share *share, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
     if (may_work)
-        drive_step_here(&rtrcu_domain.drive.driver, share, asked);
+        driver_step_here(&rtrcu_domain.drive.driver, share, asked);
     return may_work;
 }
 
@@ -42,7 +42,7 @@ static int64_t step_within(int64_t budget_ns, bool asked)
 void rtrcu_read_unlock_slow(void)
 {
     CALL_SCOPE();
-    drive_perform(&rtrcu_domain.drive.turn, section_unlock_slow(&rtrcu_domain.gp));
+    turn_perform(&rtrcu_domain.drive.turn, section_unlock_slow(&rtrcu_domain.gp));
 }
 
 void rtrcu_read_lock_bh(void)
@@ -67,23 +67,23 @@ static uint64_t invoke_own(int64_t budget_ns)
     bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
 
     if (own.punted && !deadline_thread)
-        (void)drive_krcud_give(&drive->serve, record, drive_cpu_of(&drive->serve, record), true);
+        (void)serve_krcud_give(&drive->serve, record, serve_cpu_of(&drive->serve, record), true);
 
     if (own.wanted) /* a daemon had come for what is left; a deadline thread leaves that to the tick */
-        drive_wake(&drive->work, true);
+        work_driver_wake(&drive->work, true);
 
     if (record != reader_self())
-        drive_let_go(record); /* a callback has unregistered the thread, which had the queue in its hands then */
+        serve_let_go(record); /* a callback has unregistered the thread, which had the queue in its hands then */
 
     if (own.done && !deadline_thread)
-        drive_progress(&drive->serve);
+        serve_progress(&drive->serve);
     return own.done;
 }
 
 void rtrcu_quiescent_state_slow(void)
 {
     CALL_SCOPE();
-    drive_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(&rtrcu_domain.gp));
+    turn_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(&rtrcu_domain.gp));
     invoke_own(step_within(0, false));
     callback_ask_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
 }
@@ -97,7 +97,7 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 /* By a thread that has come online. */
 static void look_for_what_is_left(void)
 {
-    drive_online(&rtrcu_domain.drive.work);
+    work_driver_online(&rtrcu_domain.drive.work);
     callback_ask_owner(&rtrcu_domain.cb);
 }
 
@@ -111,11 +111,11 @@ int rtrcu_register_thread(unsigned int flags)
     if (section_nesting() != 0)
         return -EBUSY;
 
-    if (drive_start_surely(&rtrcu_domain.drive.work) != 0)
+    if (work_driver_start_surely(&rtrcu_domain.drive.work) != 0)
         return -EAGAIN; /* nobody would turn grace periods for a thread that makes no driver itself */
 
     if (!(flags & RTRCU_QSBR) && section_may_go_offline(&rtrcu_domain.gp))
-        drive_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
+        turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
 
     int error = section_register(&rtrcu_domain.gp, flags);
     if (error)
@@ -125,7 +125,7 @@ int rtrcu_register_thread(unsigned int flags)
         look_for_what_is_left();
 
     if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
-        drive_wake_always(&rtrcu_domain.drive.work);
+        work_driver_wake_always(&rtrcu_domain.drive.work);
     return 0;
 }
 
@@ -149,9 +149,9 @@ void rtrcu_thread_offline(void)
 {
     CALL_SCOPE();
     struct serve_share none = {.ns = 0};
-    drive_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
+    turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
     if (step(&none, false))
-        drive_leave(&rtrcu_domain.drive.work);
+        work_driver_leave(&rtrcu_domain.drive.work);
 }
 
 /* It holds until the thread ends, of which a thread that does not read must be told too. */

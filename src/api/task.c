@@ -15,7 +15,7 @@ void rtrcu_task_park(struct rcu_task *task)
     CALL_SCOPE();
     struct domain *domain = &rtrcu_domain;
     bool own_list = config_now(&domain->config)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
-    drive_perform(&domain->drive.turn, section_task_park(&domain->gp, task, own_list));
+    turn_perform(&domain->drive.turn, section_task_park(&domain->gp, task, own_list));
 }
 
 void rtrcu_task_resume(struct rcu_task *task)
@@ -29,19 +29,19 @@ void rtrcu_task_list(struct rcu_task *task)
     CALL_SCOPE();
     struct domain *domain = &rtrcu_domain;
     bool own_list = config_now(&domain->config)->blocked_lists == RTRCU_BLOCKED_LISTS_PERCPU;
-    drive_perform(&domain->drive.turn, section_task_list(&domain->gp, task, own_list));
+    turn_perform(&domain->drive.turn, section_task_list(&domain->gp, task, own_list));
 }
 
 void rtrcu_task_unlist(struct rcu_task *task)
 {
     CALL_SCOPE();
-    drive_perform(&rtrcu_domain.drive.turn, section_task_unlist(&rtrcu_domain.gp, task));
+    turn_perform(&rtrcu_domain.drive.turn, section_task_unlist(&rtrcu_domain.gp, task));
 }
 
 void rtrcu_task_exit(struct rcu_task *task)
 {
     CALL_SCOPE();
-    drive_perform(&rtrcu_domain.drive.turn, section_task_exit(&rtrcu_domain.gp, task));
+    turn_perform(&rtrcu_domain.drive.turn, section_task_exit(&rtrcu_domain.gp, task));
 }
 
 bool rtrcu_task_blocking(const struct rcu_task *task)
@@ -51,5 +51,5 @@ bool rtrcu_task_blocking(const struct rcu_task *task)
 
 void rtrcu_task_set_blocking_handler(void (*handler)(void))
 {
-    drive_set_blocking_handler(&rtrcu_domain.drive.work, handler);
+    work_set_blocking_handler(&rtrcu_domain.drive.work, handler);
 }

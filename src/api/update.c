@@ -27,7 +27,7 @@ bool api_wait_begin(struct reader_call call)
 
     if (!section_may_go_offline(&rtrcu_domain.gp))
         return false;
-    drive_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
+    turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
     return true;
 }
 
@@ -38,7 +38,7 @@ void api_wait_end(bool was_online)
         return;
 
     section_online(&rtrcu_domain.gp);
-    drive_online(&rtrcu_domain.drive.work);
+    work_driver_online(&rtrcu_domain.drive.work);
 }
 
 /* The switches `normal` and `expedited` turn one kind into the other; normal wins, as in the kernel. */
@@ -59,9 +59,9 @@ static void synchronize(enum gp_kind asked, struct reader_call call)
     uint64_t cookie = gp_snap(&rtrcu_domain.gp, kind);
 
     if (kind == GP_EXPEDITED)
-        drive_synchronize_expedited(&drive->turn, cookie);
+        turn_synchronize_expedited(&drive->turn, cookie);
     else
-        drive_synchronize(drive_turning_of(&drive->turn, GP_NORMAL), cookie);
+        turn_synchronize(turn_kind(&drive->turn, GP_NORMAL), cookie);
 
     api_wait_end(was_online);
 }
@@ -86,7 +86,7 @@ uint64_t rtrcu_start_poll_expedited(void)
 {
     CALL_SCOPE();
     uint64_t cookie = rtrcu_get_state_expedited();
-    drive_start_expedited(&rtrcu_domain.drive.turn, cookie);
+    turn_start_expedited(&rtrcu_domain.drive.turn, cookie);
     return cookie;
 }
 
@@ -107,9 +107,9 @@ static bool may_wait(void)
 static void step_polled(enum gp_kind kind)
 {
     if (may_wait() && kind == GP_NORMAL)
-        (void)drive_step(drive_turning_of(&rtrcu_domain.drive.turn, kind));
+        (void)turn_step(turn_kind(&rtrcu_domain.drive.turn, kind));
     else if (may_wait())
-        drive_expedited_serve(&rtrcu_domain.drive.turn, NULL);
+        turn_expedited_serve(&rtrcu_domain.drive.turn, NULL);
     else if (may_lock())
         complain(&rtrcu_domain.unturned,
                  "rtrcu: thread %u: poll_state_synchronize_rcu() inside a section turns no grace period, and no thread"
@@ -126,13 +126,13 @@ static bool poll_state(enum gp_kind kind, uint64_t cookie)
         return true;
 
     CALL_SCOPE();
-    bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : drive_expedited_is_left(&drive->turn);
-    if (!left || drive_runs(&drive->work))
+    bool left = kind == GP_NORMAL ? gp_is_needed(&rtrcu_domain.gp, kind) : turn_expedited_is_left(&drive->turn);
+    if (!left || work_driver_runs(&drive->work))
         return false;
 
-    drive_start_in_call(&drive->work);
-    drive_wake(&drive->work, true);
-    if (drive_is_refused(&drive->work))
+    work_driver_start_in_call(&drive->work);
+    work_driver_wake(&drive->work, true);
+    if (work_driver_is_refused(&drive->work))
         step_polled(kind);
     return gp_reached(&rtrcu_domain.gp, kind, cookie);
 }
@@ -149,7 +149,7 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie)
 
     CALL_SCOPE();
     bool was_online = api_wait_begin(API_CALL("cond_synchronize_rcu_expedited"));
-    drive_synchronize_expedited(&rtrcu_domain.drive.turn, cookie);
+    turn_synchronize_expedited(&rtrcu_domain.drive.turn, cookie);
     api_wait_end(was_online);
 }
 
@@ -165,8 +165,8 @@ uint64_t rtrcu_start_poll(void)
     struct work *work = &rtrcu_domain.drive.work;
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
-    drive_start_in_call(work); /* a fork's child may have none, for what the parent asked for already */
-    drive_wake(work, true);    /* also if callbacks asked for it, whose driver is not in a hurry */
+    work_driver_start_in_call(work); /* a fork's child may have none, for what the parent asked for already */
+    work_driver_wake(work, true);    /* also if callbacks asked for it, whose driver is not in a hurry */
     return cookie;
 }
 
@@ -182,7 +182,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 
     CALL_SCOPE();
     bool was_online = api_wait_begin(API_CALL("cond_synchronize_rcu"));
-    drive_synchronize(drive_turning_of(&rtrcu_domain.drive.turn, GP_NORMAL), cookie);
+    turn_synchronize(turn_kind(&rtrcu_domain.drive.turn, GP_NORMAL), cookie);
     api_wait_end(was_online);
 }
 
@@ -206,9 +206,9 @@ static bool may_block(const struct domain *domain, bool may_wait)
 static void push(struct domain *domain, const struct reader_record *record, enum callback_pressure pressure)
 {
     /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
-    drive_wake(&domain->drive.work, !callback_has_ready(record));
+    work_driver_wake(&domain->drive.work, !callback_has_ready(record));
     if (pressure >= CALLBACK_FULL)
-        drive_mark_flooded(&domain->drive.work);
+        work_mark_flooded(&domain->drive.work);
 }
 
 static void press(struct domain *domain, struct reader_record *record, enum callback_pressure pressure, bool may_wait)
@@ -218,7 +218,7 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 
     push(domain, record, pressure);
     if (pressure < CALLBACK_FULL ||
-        (may_block(domain, may_wait) && drive_wait_below_qmax(&domain->drive.serve, record)))
+        (may_block(domain, may_wait) && serve_wait_below_qmax(&domain->drive.serve, record)))
         return;
 
     if (pressure == CALLBACK_OVER)
@@ -238,15 +238,15 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
     struct reader_record *record = queue_of(own);
 
     CALL_SCOPE();
-    drive_start_in_call(&domain->drive.work);
+    work_driver_start_in_call(&domain->drive.work);
 
     if (seen & CALLBACK_FIRST)
-        drive_wake(&domain->drive.work, false);
+        work_driver_wake(&domain->drive.work, false);
     if (seen & CALLBACK_LOOK)
         press(domain, record, callback_look(&domain->cb, record), may_wait);
 
     rtrcu_fence_full(); /* behind a look at the limits; see gone() in driver.c */
-    if (!drive_runs(&domain->drive.work))
+    if (!work_driver_runs(&domain->drive.work))
         callback_look_again(record); /* no thread is to be had now: the next call tries again */
 }
 
@@ -287,7 +287,7 @@ void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 static __attribute__((noinline)) int call_later(struct reader_record *record)
 {
     CALL_SCOPE();
-    drive_start_in_call(&rtrcu_domain.drive.work);
+    work_driver_start_in_call(&rtrcu_domain.drive.work);
     push(&rtrcu_domain, record, CALLBACK_FULL);
     return -EAGAIN;
 }
@@ -325,7 +325,7 @@ void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
     rtrcu_call(head, func);
 
     CALL_SCOPE();
-    drive_wake(&rtrcu_domain.drive.work, true);
+    work_driver_wake(&rtrcu_domain.drive.work, true);
 }
 
 /* 0, or -ENOMEM with nothing noted. */
@@ -395,7 +395,7 @@ static __attribute__((noinline)) void wait_for_backlog(const struct reader_recor
 
     CALL_SCOPE();
     bool was_online = api_wait_begin(API_CALL("defer_rcu"));
-    drive_wait_for_backlog(&rtrcu_domain.drive.serve, record, DEFERRED_MAX);
+    serve_wait_for_backlog(&rtrcu_domain.drive.serve, record, DEFERRED_MAX);
     api_wait_end(was_online);
 }
 
@@ -417,5 +417,5 @@ void rtrcu_barrier(void)
     bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin(API_CALL("rcu_barrier"));
     if (reader_self_is(READER_STATE_CALLBACK))
         plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
-    drive_barrier(&rtrcu_domain.drive.serve);
+    serve_barrier(&rtrcu_domain.drive.serve);
 }

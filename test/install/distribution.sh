@@ -26,7 +26,7 @@ export CFLAGS="-O2 -g -flto=auto -ffat-lto-objects -I$work/include" LDFLAGS="-fl
 archive=$work/build/librtrcu.a
 readelf -sW "$archive" >"$work/symbols"
 grep -q ' FUNC  *GLOBAL .* rtrcu_synchronize$' "$work/symbols" || fail "librtrcu.a has no machine code"
-! grep -q ' FUNC  *GLOBAL .* drive_' "$work/symbols" || fail "librtrcu.a shows the names of its rooms"
+! grep -q ' FUNC  *GLOBAL .* turn_' "$work/symbols" || fail "librtrcu.a shows the names of its rooms"
 readelf -SW "$archive" >"$work/sections"
 ! grep -qE '[.]gnu[.](debug)?lto_|[.]llvm[.]lto' "$work/sections" || fail "a compiler's own code is in librtrcu.a"
 cc -fno-lto -Wall -Werror -o "$work/program" "$here/consumer/program.c" "-I$source/include" "$archive" -pthread

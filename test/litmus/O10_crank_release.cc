@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O10] The release of the crank against one who waits for it: drive_release_crank() and turn_until().
+// [O10] The release of the crank against one who waits for it: turn_release_crank() and turn_until().
 #include "litmus.h"
 
 namespace litmus::O10

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O11] An invoked batch against one who waits for it: drive_progress() and wait_once().
+// [O11] An invoked batch against one who waits for it: serve_progress() and wait_once().
 #include "litmus.h"
 
 namespace litmus::O11

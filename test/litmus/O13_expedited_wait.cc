@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O13] The end of an expedited grace period against its waiters: drive_expedited_done() and
-// drive_synchronize_expedited().
+// [O13] The end of an expedited grace period against its waiters: turn_expedited_done() and
+// turn_synchronize_expedited().
 #include "litmus.h"
 
 namespace litmus::O13

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O8] Whoever brings something new against the driver that goes to sleep: drive_wake() and drive_sleep_idle().
+// [O8] Whoever brings something new against the driver that goes to sleep: work_driver_wake() and driver_sleep_idle().
 #include "litmus.h"
 
 namespace litmus::O8

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O9] The last report against the crank that goes to sleep: drive_perform() and look_before_sleep().
+// [O9] The last report against the crank that goes to sleep: turn_perform() and look_before_sleep().
 #include "litmus.h"
 
 namespace litmus::O9

@@ -107,7 +107,7 @@ inline unlock_pi(me)
 
 /* ---- the owner ---- */
 
-/* reader_boost_release() and what drive_perform() does behind it */
+/* reader_boost_release() and what turn_perform() does behind it */
 inline boost_release(me)
 {
     if
@@ -269,7 +269,7 @@ inline choose(l)
     leaf_lock = false
 }
 
-/* drive_fence(), confirm(): again until the flag is seen behind a fence */
+/* turn_fence(), confirm(): again until the flag is seen behind a fence */
 inline confirm(l)
 {
     do

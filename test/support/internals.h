@@ -49,7 +49,7 @@ inline void withdraw(reader_registry *registry, reader_record *record)
     reader_withdraw(registry, record);
     reader_let_go(record, READER_PARKED);
     reader_unlock(record->leaf);
-    drive_let_go(record);
+    serve_let_go(record);
 }
 
 /* @room lets every slot go whose thread is gone, as in a fork's child. */

@@ -14,7 +14,8 @@ NO_SUBJECT = re.compile(r"^\s*(?:else\s+)?(?:\(void\)\w+;|must_hold|invariant|pl
                         r"rtrcu_tsan|_Static_assert|\w+:)")
 # What others may see between two statements: only there does their order mean something.
 SEEN_BY_OTHERS = re.compile(r"\b(?:rtrcu_(?:store|exchange|fetch|compare|fence|word)\w*|"
-                            r"(?:lock|config|reader|gp|parked|cbqueue|callback|drive|plat|section)_\w+)\(")
+                            r"(?:lock|config|reader|gp|parked|cbqueue|callback|work|turn|serve|driver|plat"
+                            r"|section)_\w+)\(")
 KEYWORDS = ("return", "goto", "break", "continue", "case", "default", "else", "if", "for", "while", "do", "switch")
 
 

@@ -69,7 +69,7 @@ struct rtrcu_thread {
     uint32_t locks_held;   /* atomic for others: ranks of locks that it holds or is taking, as bits.  @room base */
     uint32_t
         slow; /* atomic for others: slow paths under way; for the thread that confirms full fences.  @room reader */
-    uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room drive */
+    uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room work */
     uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
     struct rcu_task *bare; /* runs here without a section, the innermost; compared, never looked into.  @room section */
     uint32_t bare_base;    /* what lies beneath it still.  @room section */

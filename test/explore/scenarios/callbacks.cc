@@ -437,7 +437,7 @@ void fill_and_start_driver()
     call_rcu(&queued[1]->head, free_callback);
     (void)callback_collect(&rtrcu_domain.cb);
     rtrcu_synchronize();
-    (void)drive_dispatch(&rtrcu_domain.drive.serve);
+    (void)serve_dispatch(&rtrcu_domain.drive.serve);
 }
 
 void run_one_and_rest()
@@ -474,7 +474,7 @@ void fill_with_thrower()
     call_rcu(&queued[0]->head, write_and_throw);
     (void)callback_collect(&rtrcu_domain.cb);
     rtrcu_synchronize();
-    (void)drive_dispatch(&rtrcu_domain.drive.serve);
+    (void)serve_dispatch(&rtrcu_domain.drive.serve);
     callback_barrier_set(&rtrcu_domain.cb);
 }
 

@@ -47,7 +47,7 @@ struct rtrcu_config *configure()
 void use_driver(int32_t driver)
 {
     rtrcu_domain.config.first.driver = driver;
-    rtrcu_domain.drive.work.row = drive_driver_of(driver);
+    rtrcu_domain.drive.work.row = driver_of(driver);
 }
 
 void register_reader()
@@ -59,7 +59,7 @@ void register_reader()
 void register_and_start_driver()
 {
     register_reader();
-    (void)drive_start(&rtrcu_domain.drive.work);
+    (void)work_driver_start(&rtrcu_domain.drive.work);
 }
 
 void register_qsbr()

@@ -35,7 +35,7 @@ void call_offline()
 
 void start_driver_and_go_offline()
 {
-    (void)drive_start(&rtrcu_domain.drive.work);
+    (void)work_driver_start(&rtrcu_domain.drive.work);
     (void)section_register(&rtrcu_domain.gp, RTRCU_DEADLINE | RTRCU_QSBR);
     rcu_thread_offline();
 }

@@ -37,7 +37,7 @@ void ltimer_setup()
 // Once nothing is left the driver sleeps until it is woken.
 bool driver_is_idle()
 {
-    return drive_thread_sleeps(&rtrcu_domain.drive.work.thread) == DRIVE_IDLE;
+    return work_thread_sleeps(&rtrcu_domain.drive.work.thread) == WORK_IDLE;
 }
 
 void call_and_see_it_idle()
@@ -118,12 +118,12 @@ struct plat_home other_home;
 void change_home()
 {
     other_home.nice = 5;
-    drive_change(&rtrcu_domain.drive.work, rtrcu_domain.drive.work.row, &other_home);
+    work_driver_change(&rtrcu_domain.drive.work, rtrcu_domain.drive.work.row, &other_home);
 }
 
 void look_it_up()
 {
-    const struct plat_home *home = drive_home(&rtrcu_domain.drive.work);
+    const struct plat_home *home = work_home(&rtrcu_domain.drive.work);
     sim::expect(home->nice == (home == &other_home ? 5 : 0), "who finds it finds all of it");
 }
 
@@ -262,8 +262,8 @@ void poll_and_free(enum gp_kind kind)
     for (int polls = 0; !ended && polls < 4; polls++)
         ended = polled(kind, polled_for);
     const struct domain_drive *drive = &rtrcu_domain.drive;
-    bool worker = kind == GP_EXPEDITED && drive_thread_runs(&drive->work.worker[DRIVE_WORKER_EXPEDITED].thread);
-    sim::expect(ended || worker || !drive_is_refused(&drive->work), "a polled cookie ends without a driver");
+    bool worker = kind == GP_EXPEDITED && work_thread_runs(&drive->work.worker[WORK_WORKER_EXPEDITED].thread);
+    sim::expect(ended || worker || !work_driver_is_refused(&drive->work), "a polled cookie ends without a driver");
     if (ended)
         free_object(old);
 }

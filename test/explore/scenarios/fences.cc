@@ -183,7 +183,7 @@ void park_and_read()
 void switch_end_and_wait()
 {
     reader_fences_switch(&rtrcu_domain.registry);
-    (void)drive_fence(&rtrcu_domain.drive.turn);
+    (void)turn_fence(&rtrcu_domain.drive.turn);
     sim::until(is_parked);
     (void)rtrcu_load_acquire(&parked);
     rtrcu_task_resume(&task);

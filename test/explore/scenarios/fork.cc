@@ -151,7 +151,7 @@ void fill_for_daemons()
 
 void serve_once()
 {
-    (void)drive_dispatch(&rtrcu_domain.drive.serve);
+    (void)serve_dispatch(&rtrcu_domain.drive.serve);
 }
 
 // Whoever forks waits for the callback that is under way, and is told of its end.

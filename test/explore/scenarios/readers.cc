@@ -229,7 +229,7 @@ void gives_up_setup()
     configure();
     shared = make_object();
     sim::no_timeouts();
-    rtrcu_domain.drive.work.thread.state = DRIVE_RUNNING; /* no driver is needed */
+    rtrcu_domain.drive.work.thread.state = WORK_RUNNING; /* no driver is needed */
     sim::as_thread(sim::thread("reader", gives_up), register_qsbr);
     sim::thread("updater", replace_and_wait);
 }

@@ -185,7 +185,7 @@ void poll_setup()
 void make_worker()
 {
     register_reader();
-    (void)drive_worker_start(drive_worker(&rtrcu_domain.drive.work, DRIVE_WORKER_EXPEDITED));
+    (void)work_worker_start(work_worker(&rtrcu_domain.drive.work, WORK_WORKER_EXPEDITED));
 }
 
 void expedited_setup()
@@ -212,7 +212,7 @@ void check_tellings()
     check_invariants();
     tellings += told_of != drive->turn.numbers.told;
     told_of = drive->turn.numbers.told;
-    sim::expect(drive->work.worker[DRIVE_WORKER_EXPEDITED].thread.event >= tellings,
+    sim::expect(drive->work.worker[WORK_WORKER_EXPEDITED].thread.event >= tellings,
                 "the worker was woken before it is told");
 }
 
@@ -323,8 +323,8 @@ void boost_setup()
 bool helpers_are_there()
 {
     const struct domain_drive *drive = &rtrcu_domain.drive;
-    return rtrcu_load_acquire(&drive->work.worker[DRIVE_WORKER_EXPEDITED].thread_id) != 0 &&
-           rtrcu_load_acquire(&drive->work.worker[DRIVE_WORKER_NUDGE].thread_id) != 0;
+    return rtrcu_load_acquire(&drive->work.worker[WORK_WORKER_EXPEDITED].thread_id) != 0 &&
+           rtrcu_load_acquire(&drive->work.worker[WORK_WORKER_NUDGE].thread_id) != 0;
 }
 
 void urgent_updater()

@@ -28,7 +28,7 @@ class Defer : public AdoptWorld
         ran = 0;
         adopted = adopt(RTRCU_ADOPT_MEMB);
         /* No thread runs them but the callers: a server that is being made is left alone. */
-        rtrcu_store_relaxed(&adopted->ordinary.state, DRIVE_STARTING);
+        rtrcu_store_relaxed(&adopted->ordinary.state, WORK_STARTING);
     }
     int rings() const
     {
@@ -158,7 +158,7 @@ TEST_F(Defer, AReaderIsNotHeldBack)
     ASSERT_TRUE(adopt_register(adopted));
     test::CapturedErrors errors;
     block()->word = 1 | generation_ << 32;
-    rtrcu_store_relaxed(&adopted->ordinary.state, DRIVE_NONE); /* it runs what has no room */
+    rtrcu_store_relaxed(&adopted->ordinary.state, WORK_NONE); /* it runs what has no room */
     defer(ADOPT_RING + 3);
     adopt_defer_barrier(adopted);
     block()->word = 0;

@@ -39,7 +39,7 @@ TEST_F(Fork, HooksAreCounted)
     EXPECT_EQ(fork(), 2);
     adopt_hooks(adopted, &hooks, false);
     EXPECT_EQ(fork(), 0);
-    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(DRIVE_NONE)) << "the parent's servers are as they were";
+    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(WORK_NONE)) << "the parent's servers are as they were";
 }
 
 /* And servers have threads again. */
@@ -61,7 +61,7 @@ TEST_F(Fork, TheChildHasAHookOfItsOwn)
     EXPECT_EQ(before, 2);
     EXPECT_EQ(parents, 1);
     EXPECT_EQ(childs, 1);
-    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(DRIVE_RUNNING));
+    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(WORK_RUNNING));
     end_ordinary(adopted);
 }
 
@@ -318,7 +318,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
     for (uint32_t forked_by : {parents, parents + 1}) {
         bool survives = forked_by == parents;
         plat_thread_renumber(&server->thread, {parents});
-        server->state = DRIVE_RUNNING;
+        server->state = WORK_RUNNING;
         server->serving = 1;
         server->joined_by_program = true;
         server->urgent = 1;
@@ -330,7 +330,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
         adopt_after_fork_child(&all_, {forked_by});
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
-        EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? DRIVE_RUNNING : DRIVE_NONE));
+        EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? WORK_RUNNING : WORK_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_EQ(server->started, survives ? 6u : 5u);
         EXPECT_FALSE(server->joined_by_program);
@@ -379,10 +379,10 @@ TEST_F(Fork, AServersThreadThatHasEndedIsNoneInTheChild)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
     plat_thread_renumber(&server->thread, {parents});
-    server->state = DRIVE_RUNNING;
+    server->state = WORK_RUNNING;
     server->ended = server->stop = 1;
     adopt_after_fork_child(&all_, {parents});
-    EXPECT_EQ(server->state, static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(server->state, static_cast<uint32_t>(WORK_NONE));
     EXPECT_EQ(plat_thread_tid(&server->thread).number, 0u);
     EXPECT_EQ(server->ended, 0u);
     struct rtrcu_stats stats = {};

@@ -73,7 +73,7 @@ TEST_F(Server, WhoIsStoppedGetsNoThread)
     adopt_server *server = &adopted->ordinary;
     server->stop = 1;
     EXPECT_TRUE(adopt_server_start(server));
-    EXPECT_EQ(rtrcu_load_acquire(&server->state), static_cast<uint32_t>(DRIVE_NONE));
+    EXPECT_EQ(rtrcu_load_acquire(&server->state), static_cast<uint32_t>(WORK_NONE));
     server->stop = 0;
 }
 
@@ -113,7 +113,7 @@ TEST_F(Server, ARealTimeOneIsNotWokenByWhoQueues)
 {
     for (bool real_time : {true, false}) {
         adopt_server *server = &adopt(RTRCU_ADOPT_MEMB)->ordinary;
-        server->state = DRIVE_RUNNING; /* its thread is the test */
+        server->state = WORK_RUNNING; /* its thread is the test */
         server->sleeping = ADOPT_ASLEEP;
         server->real_time = real_time;
         uint32_t event = server->event;
@@ -181,7 +181,7 @@ class Blocked : public AdoptWorld
         config_.backpressure = RTRCU_BACKPRESSURE_BLOCK;
         adopted_ = adopt(RTRCU_ADOPT_MEMB);
         server_ = &adopted_->ordinary;
-        server_->state = DRIVE_RUNNING;
+        server_->state = WORK_RUNNING;
         heads_.resize(limit_ + 1);
     }
     /* The last one looks at the limits. */
@@ -267,7 +267,7 @@ TEST_F(Blocked, WhoMovesIsWaitedForAnew)
         int64_t began_ns = plat_clock_now();
         for (uint64_t move = 0; !caller_.is_done() && !waited; move++) {
             rtrcu_store_release(&server_invoked(), move & 1);
-            waited = plat_clock_now() - began_ns > int64_t{3} * DRIVE_PATIENCE_NS;
+            waited = plat_clock_now() - began_ns > int64_t{3} * SERVE_PATIENCE_NS;
         }
         waited &= !caller_.is_done();
         catch_up();
@@ -289,7 +289,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
 {
     constexpr size_t count = 200;
     bool may_lift = false;
-    std::thread([&] { may_lift = plat_sched_set(0, DRIVE_LIFTED_NICE) == 0; }).join();
+    std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
     config_.qmax = 100;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = adopt_server_create(adopted, 0, -1);
@@ -310,7 +310,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     EXPECT_TRUE(test::eventually([&] { return ran_ == int{count}; }));
     adopt_server_free(adopted, server_);
     ASSERT_EQ(nices.size(), count);
-    EXPECT_EQ(nices.front(), may_lift ? DRIVE_LIFTED_NICE : nice_now());
+    EXPECT_EQ(nices.front(), may_lift ? SERVE_LIFTED_NICE : nice_now());
     EXPECT_EQ(nices.back(), nice_now());
     EXPECT_EQ(lifts.front(), 1u);
     EXPECT_EQ(lifts.back(), 1u);

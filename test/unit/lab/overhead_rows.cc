@@ -60,7 +60,7 @@ TEST(OverheadPublished, OurFunctionsHaveCounterparts)
     EXPECT_EQ(name("callback_advance", Work::rcu), "rcu_process_callbacks");
     EXPECT_EQ(name("gp_scan", Work::rcu), "rcu_check_quiescent_state");
     EXPECT_EQ(name("gp_scan", Work::rcu, true), "rcu_polling");
-    EXPECT_EQ(name("drive_pass", Work::rcu), "schedule");
+    EXPECT_EQ(name("driver_pass", Work::rcu), "schedule");
     EXPECT_EQ(name("sched_yield", Work::update), "schedule") << "a switch, whatever it waits for";
     EXPECT_EQ(name("lock_acquire", Work::rcu), "(no counterpart)");
     EXPECT_EQ(name("RouteCache::miss", Work::update), "");
@@ -104,7 +104,7 @@ static RoundResult usual_result()
     RoundResult result = result_of(1'000'000, 100'000'000);
     add_function(result, "route_packet", Work::lookup, 600);
     add_function(result, "rtrcu_call", Work::rcu, 250);
-    add_function(result, "drive_pass", Work::rcu, 50);
+    add_function(result, "driver_pass", Work::rcu, 50);
     add_function(result, "sched_yield", Work::update, 100);
     return result;
 }

@@ -99,7 +99,7 @@ TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
         EXPECT_TRUE(crank.begin_and_scan());
         reader.run([] {
             rtrcu_word_add(&rtrcu_self, UINT32_MAX);
-            drive_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(gp_));
+            turn_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(gp_));
         });
         EXPECT_TRUE(crank.is_clear());
         reader.run([] { rcu_thread_offline(); });

@@ -360,7 +360,7 @@ TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
         gp_actions actions = section_task_exit(gp_, &inner_);
         EXPECT_EQ(section_nesting(), 1u);
         EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
-        drive_perform(&rtrcu_domain.drive.turn, actions);
+        turn_perform(&rtrcu_domain.drive.turn, actions);
         rcu_read_unlock();
     });
     EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
@@ -382,7 +382,7 @@ TEST_F(Task, WhoExitsLeavesNoTaskBehind)
     second_.run([&] {
         rcu_task_resume(&outer_);
         rcu_task_resume(&inner_);
-        drive_perform(&rtrcu_domain.drive.turn, section_task_abandon(gp_));
+        turn_perform(&rtrcu_domain.drive.turn, section_task_abandon(gp_));
         EXPECT_EQ(rtrcu_self.task, nullptr);
         while (section_nesting() != 0)
             rcu_read_unlock();
@@ -425,7 +425,7 @@ TEST_F(Task, AListedSectionIsEndedByTwoAtOnce)
     std::atomic<pid_t> id = 0;
     first_.run([&] {
         rcu_read_lock();
-        drive_perform(&rtrcu_domain.drive.turn, section_task_list(gp_, &inner_, false));
+        turn_perform(&rtrcu_domain.drive.turn, section_task_list(gp_, &inner_, false));
     });
     ASSERT_EQ(inner_.where, static_cast<uint32_t>(PARKED_ON_LEAF));
     struct reader_leaf *leaf = inner_.leaf;

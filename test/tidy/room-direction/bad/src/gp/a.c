@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A sample for one rule of tidy. */
 #include "gp/gp.h"
-#include "drive/drive.h"
+#include "serve/serve.h"
 #include "reader/registry.h"
 #include "kitchen/kitchen.h"

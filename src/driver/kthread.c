@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Driver kthread: a thread of its own, asleep on a futex while there is nothing to do.
+ *
+ * Grace periods that only callbacks wait for begin at most once a tick, so that they share one; a flood, a barrier or a
+ * polled cookie is in a hurry and does not wait for it.
+ * tested by: test/api/drivers.cc
+ */
+#include "driver/driver.h"
+
+static void body(struct driver *driver)
+{
+    static const struct turn_options options = {.serve = driver_serve_meanwhile};
+    int64_t turned_ns = plat_clock_now() - work_tick_ns(driver->work);
+
+    for (;;) { /* for the life of the process */
+        counter_add(&driver->passes, 1);
+        uint32_t event = work_thread_event(driver->thread);
+        bool urgent = work_may_be_urgent(driver->work) && work_take_urgent(driver->work);
+        int64_t now = plat_clock_now(), due = turned_ns + work_tick_ns(driver->work);
+
+        callback_collect(driver->cb);
+        turn_expedited_serve(driver->turn, driver_serve_meanwhile);
+
+        if (turn_is_needed(driver_normal(driver))) {
+            if (!urgent && now < due) {
+                driver_sleep_pacing(driver, event, due - now);
+                continue;
+            }
+            turned_ns = now;
+            turn_if_needed(driver_normal(driver), &options);
+        }
+
+        bool ready = serve_dispatch(driver->serve);
+        if (turn_is_needed(driver_normal(driver)))
+            continue;
+        driver_sleep_idle(driver, event, ready);
+    }
+}
+
+const struct work_driver driver_kthread = {.name = "kthread", .body = body};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Waiting for callbacks: rcu_barrier(), producers above qmax that chose to block, and defer_rcu().
+ *
+ * tested by: test/api/callbacks.cc
+ */
+#include "serve/serve.h"
+
+/* Once a tick while the calling thread turns: ready callbacks may lose their owner, or their daemon, or be more than
+ * one turn runs.  True: it waits no longer. */
+static bool serve_until_reached(struct serve *serve)
+{
+    (void)serve_dispatch(serve);
+    return callback_barrier_reached(serve->cb);
+}
+
+/* No thread could be made, or the driver has none: do a pass here.  What is ready comes first, and goes on beside the
+ * wait for readers: perhaps only what was queued later waits for them. */
+static void help(struct serve *serve)
+{
+    static const struct turn_options options = {.by_caller = true, .serve = serve_until_reached};
+
+    callback_collect(serve->cb);
+    serve_dispatch(serve);
+    if (callback_barrier_reached(serve->cb))
+        return;
+
+    turn_if_needed(turn_kind(serve->turn, GP_NORMAL), &options);
+    serve_dispatch(serve);
+}
+
+static bool barrier_reached(struct serve *serve, void *unused)
+{
+    (void)unused;
+    return callback_barrier_reached(serve->cb);
+}
+
+struct barrier {
+    struct serve *serve;
+    struct reader_record *own;
+    int64_t began_ns, report_ns;
+    uint32_t generation; /* of the process in which it is counted */
+    int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
+};
+
+/* As a grace period that does not end: after stall_timeout_ms, then at growing ages. */
+static void report_if_old(struct barrier *barrier)
+{
+    int64_t age_ns = plat_clock_now() - barrier->began_ns;
+    if (age_ns < barrier->report_ns)
+        return;
+
+    watch_barrier_gather(barrier->serve->watch, age_ns);
+    work_report(barrier->serve->work);
+    work_report_left(barrier->serve->work); /* the barrier lock is needed by no reader and no grace period */
+    barrier->report_ns = watch_next_report(barrier->serve->watch, barrier->report_ns);
+}
+
+/* In a fork's child no barrier is counted, and the lock is free: a callback that the caller runs may have forked. */
+static void count_in_this_process(struct barrier *barrier)
+{
+    if (barrier->generation == barrier->serve->fork.generation)
+        return;
+    barrier->generation = barrier->serve->fork.generation;
+    callback_barrier_begin(barrier->serve->cb);
+}
+
+/* Also where a callback throws that the caller runs.  One that unregisters the caller leaves the slot to another
+ * thread. */
+static void end_barrier(struct barrier *barrier)
+{
+    if (barrier->own && barrier->own == reader_self())
+        callback_set_deadline(barrier->own, barrier->deadline_ns);
+    if (barrier->generation == barrier->serve->fork.generation)
+        callback_barrier_end(barrier->serve->cb);
+    lock_release_if_mine(&barrier->serve->barrier_lock);
+}
+
+void serve_barrier(struct serve *serve)
+{
+    work_take_long(serve->work, &serve->barrier_lock);
+    struct barrier barrier __attribute__((cleanup(end_barrier))) = {.serve = serve, .own = reader_self()};
+
+    barrier.generation = serve->fork.generation;
+    callback_barrier_begin(serve->cb);
+    barrier.began_ns = plat_clock_now();
+    barrier.report_ns = watch_next_report(serve->watch, 0);
+
+    if (barrier.own) {
+        barrier.deadline_ns = callback_deadline(barrier.own);
+        callback_set_deadline(barrier.own, 0);
+    }
+
+    callback_barrier_set(serve->cb);
+    while (!barrier_reached(serve, NULL)) { /* ends when the callbacks queued before have returned */
+        count_in_this_process(&barrier);
+        if (work_driver_start(serve->work) != 0 || !work_driver_has_thread(serve->work))
+            help(serve);
+        serve_progress_wait(serve, barrier_reached, NULL, PLAT_FOREVER);
+        report_if_old(&barrier);
+    }
+}
+
+static bool is_below_qmax(struct serve *serve, void *record)
+{
+    return callback_pending(record) < (uint64_t)config_now(serve->config)->qmax;
+}
+
+/* The backlog needs a grace period, which a parked or listed section of a task may hold up.  The calling thread may be
+ * inside that section, or the one that runs the task next: a listed section leaves no trace on threads. */
+static bool may_wait_for_itself(const struct serve *serve, const struct reader_record *record)
+{
+    return !callback_has_ready(record) && parked_anywhere(serve->registry);
+}
+
+/* Does a thread turn grace periods and run callbacks? */
+static bool is_served(struct serve *serve)
+{
+    return work_driver_has_thread(serve->work) && work_driver_runs(serve->work);
+}
+
+/* A backlog that stands still may wait for this very thread: for a lock that the caller holds, or for the allocator's,
+ * if the caller is a signal handler that interrupted it; nothing tells the library.  So patience ends. */
+bool serve_wait_below_qmax(struct serve *serve, struct reader_record *record)
+{
+    uint64_t returned = callback_returned(record);
+    int64_t moved_ns = plat_clock_now();
+    bool waited = false;
+
+    while (!is_below_qmax(serve, record)) { /* ends when daemons have caught up, or stand still */
+        int64_t left_ns = moved_ns + SERVE_PATIENCE_NS - plat_clock_now();
+        if (!is_served(serve) || left_ns < 0 || may_wait_for_itself(serve, record))
+            return false;
+
+        if (!waited)
+            callback_count_blocked(serve->cb);
+        waited = true;
+        serve_progress_wait(serve, is_below_qmax, record, left_ns);
+
+        if (callback_returned(record) == returned)
+            continue;
+        returned = callback_returned(record);
+        moved_ns = plat_clock_now();
+    }
+
+    return true;
+}
+
+/* Value: so many of a record's callbacks may be pending. */
+struct backlog {
+    const struct reader_record *record;
+    uint64_t limit;
+};
+
+static bool is_below(struct serve *serve, void *argument)
+{
+    const struct backlog *backlog = argument;
+    (void)serve;
+    return callback_pending(backlog->record) < backlog->limit;
+}
+
+void serve_wait_for_backlog(struct serve *serve, const struct reader_record *record, uint64_t limit)
+{
+    struct backlog backlog = {record, limit};
+    int64_t until = plat_clock_now() + SERVE_PATIENCE_NS, left_ns;
+
+    while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* until then */
+        if (!is_served(serve) || may_wait_for_itself(serve, record))
+            return;
+        serve_progress_wait(serve, is_below, &backlog, left_ns);
+    }
+}

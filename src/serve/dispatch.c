@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Ready callbacks: to whom they go.
+ *
+ * tested by: test/unit/serve/dispatch.cc
+ */
+#include "serve/serve.h"
+
+/* Where its owner runs, whose caches may still hold what its callbacks touch.  A slot whose callbacks have all returned
+ * meanwhile may be another thread's, which is just coming. */
+uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *record)
+{
+    uint32_t cpu = reader_is_registered(record) ? reader_cpu(record) : UINT32_MAX;
+    return plat_cpus_pick(&work_home(serve->work)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
+}
+
+static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_share *share)
+{
+    struct reader_record *give[READER_FANOUT];
+    uint32_t cpu[READER_FANOUT], count = 0;
+    bool punts = callback_punts(serve->cb);
+
+    callback_queues_lock(leaf);
+    reader_lock(leaf);
+    struct reader_record *record;
+    for (uint32_t left = callback_at_work(leaf); (record = reader_next(leaf, &left));) {
+        if (callback_advance(serve->cb, record, now) != CALLBACK_DAEMON)
+            continue;
+        give[count] = record;
+        cpu[count++] = serve_cpu_of(serve, record);
+    }
+
+    bool ready = callback_ready(leaf) != 0;
+    callback_rest(serve->cb, leaf);
+    reader_unlock(leaf);
+    callback_queues_unlock(leaf);
+
+    /* The queues are given once no lock is held: a daemon may have to be made, or the callbacks run here. */
+    for (uint32_t i = 0; i < count; i++) {
+        /* Where no daemon may be, or none can, the next pass tries again. */
+        if (!work_driver_has_thread(serve->work) || !serve_krcud_give(serve, give[i], cpu[i], punts))
+            serve_krcud_serve_here(serve, give[i], share);
+    }
+
+    return ready;
+}
+
+bool serve_dispatch_within(struct serve *serve, struct serve_share *share)
+{
+    bool ready = false;
+    int64_t now = plat_clock_now();
+    work_message(serve->work);
+    /* The collector asks for a grace period behind the mark: a thread that finds it asked for finds the mark. */
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(serve->cb, leaf));)
+        ready |= dispatch_leaf(serve, leaf, now, share);
+    return ready;
+}
+
+bool serve_dispatch(struct serve *serve)
+{
+    return serve_dispatch_within(serve, &(struct serve_share){.ns = PLAT_FOREVER});
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fork: invokers pause, queues are held across it, and the child forgets daemons and their lists.
+ *
+ * tested by: test/api/fork.cc
+ */
+#include "serve/serve.h"
+
+static bool is_at_work(struct krcud *krcud)
+{
+    lock_acquire(&krcud->lock);
+    bool serving = krcud->serving != 0;
+    lock_release(&krcud->lock);
+    return serving;
+}
+
+bool serve_anybody_at_work(struct serve *serve)
+{
+    bool found = is_at_work(&serve->aside);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
+        found = work_thread_exists(&serve->krcud[cpu].thread) && is_at_work(&serve->krcud[cpu]);
+    return found;
+}
+
+/* From here on no invoker begins a batch, unless forks have held it off for too long, and those inside a callback stop
+ * after it: a lock that it holds would never be released in the child.  The flag is raised before their locks are
+ * taken, and they look at it under them. */
+static void hold_off(struct serve *serve, int64_t wait_ns)
+{
+    int64_t now = plat_clock_now(), until = now + wait_ns;
+    tally_raise(&serve->fork.forking);
+
+    for (; now < until; now = plat_clock_now()) {
+        uint32_t event = rtrcu_load_acquire(&serve->fork.event);
+        if (!serve_anybody_at_work(serve))
+            return;
+        work_sleep(serve->work, &serve->fork.event, event, until - now);
+    }
+
+    if (wait_ns && serve_anybody_at_work(serve) && counter_add(&serve->fork.given_up, 1) == 0)
+        plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
+                   " (said once)\n");
+}
+
+void serve_before_fork(struct serve *serve)
+{
+    bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
+    hold_off(serve, may_wait ? config_now(serve->config)->fork_wait_us * 1000 : 0);
+    callback_before_fork(serve->cb); /* no thread moves callbacks between stages while the forker holds these locks */
+}
+
+void serve_after_fork_parent(struct serve *serve)
+{
+    callback_after_fork_parent(serve->cb);
+    (void)tally_lower(&serve->fork.forking);
+
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        if (work_thread_exists(&serve->krcud[cpu].thread))
+            work_thread_wake(&serve->krcud[cpu].thread); /* it read the count before it saw the flag */
+    }
+}
+
+/* Program threads wait without a timeout for this lock.  The kernel goes on with such a wait after the handler, and
+ * looks at the word first. */
+void serve_end_waits(struct serve *serve)
+{
+    lock_reset(&serve->barrier_lock);
+}
+
+/* No daemon of the child has a queue. */
+static void forget_leaf(struct reader_leaf *leaf)
+{
+    struct reader_record *record;
+
+    reader_lock(leaf);
+    for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
+        *serve_slot(record) = (struct serve_slot){0};
+        reader_let_go(record, READER_SERVE);
+    }
+    reader_unlock(leaf);
+}
+
+/* A daemon that forked goes on in the child; the others are made again when they are needed. */
+static void forget_daemons(struct serve *serve, struct plat_tid old_thread_id)
+{
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        struct krcud *krcud = &serve->krcud[cpu];
+        lock_reset(&krcud->lock);
+        rtrcu_store_relaxed(&krcud->first, NULL);
+        krcud->last = NULL;
+        krcud->serving = 0;
+        krcud->held_off_ns = 0;
+        (void)work_thread_after_fork(serve->work, &krcud->thread, old_thread_id);
+    }
+}
+
+void serve_after_fork_child(struct serve *serve, struct plat_tid old_thread_id)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(serve->registry, leaf));)
+        forget_leaf(leaf);
+    forget_daemons(serve, old_thread_id);
+
+    lock_reset(&serve->barrier_lock);
+    lock_reset(&serve->aside.lock);
+    serve->aside.serving = 0;
+    serve->aside.held_off_ns = 0;
+    tally_reset(&serve->progress_waiters);
+    tally_reset(&serve->fork.forking);
+    serve->fork.generation++;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The room's beginning, and what it counts.
+ *
+ * tested by: test/unit/serve/krcud.cc
+ */
+#include "serve/serve.h"
+
+void serve_leaf_init(struct serve_leaf *part, struct reader_leaf *leaf)
+{
+    reader_leaf_join(leaf, READER_SERVE, part);
+}
+
+void serve_init(struct serve *serve, const struct config *config, struct callback *cb, struct watch *watch,
+                struct work *work, struct turn *turn)
+{
+    serve->config = config;
+    serve->registry = callback_registry(cb);
+    serve->cb = cb;
+    serve->watch = watch;
+    serve->work = work;
+    serve->turn = turn;
+    work_end_after(work, serve_anybody_at_work, serve);
+
+    lock_init(&serve->barrier_lock, LOCK_RANK_BARRIER);
+    lock_init(&serve->aside.lock, LOCK_RANK_DAEMON);
+    serve->aside.serve = serve;
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+        lock_init(&serve->krcud[cpu].lock, LOCK_RANK_DAEMON);
+        serve->krcud[cpu].cpu = cpu;
+        serve->krcud[cpu].serve = serve;
+    }
+}
+
+void serve_stats(const struct serve *serve, struct rtrcu_stats *stats)
+{
+    stats->krcud_given = counter_read(&serve->krcud_given);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* krcud/N: a daemon a CPU that invokes callbacks preemptibly, queue by queue.
+ *
+ * tested by: test/api/callbacks.cc
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "serve/serve.h"
+
+/* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
+#define TURN_CALLBACKS 4096
+/* The batch that runs although a thread forks: the forker waits for it. */
+#define ANYWAY_CALLBACKS 64
+
+/* Under the lock: may a batch begin?  Not while a thread forks, unless forks have held it off for longer than
+ * fork_wait_us: @anyway.  So threads that fork all the time do not keep callbacks from running. */
+static bool may_begin(struct krcud *krcud, bool *anyway)
+{
+    bool forks = tally_read(&krcud->serve->fork.forking) != 0;
+    int64_t now = forks ? plat_clock_now() : 0, since = krcud->held_off_ns ? krcud->held_off_ns : now;
+    *anyway = forks && now - since > config_now(krcud->serve->config)->fork_wait_us * 1000;
+
+    bool may = *anyway || !forks;
+    krcud->held_off_ns = may ? 0 : since;
+    return may;
+}
+
+/* A queue to serve.  NULL: there is none, or a thread forks. */
+static struct reader_record *take(struct krcud *krcud, bool *anyway)
+{
+    lock_acquire(&krcud->lock);
+    struct reader_record *record = rtrcu_load_relaxed(&krcud->first);
+    if (record && !may_begin(krcud, anyway))
+        record = NULL;
+
+    if (record) {
+        rtrcu_store_relaxed(&krcud->first, serve_slot(record)->next_ready);
+        if (!serve_slot(record)->next_ready)
+            krcud->last = NULL;
+        serve_slot(record)->next_ready = NULL;
+        krcud->serving++;
+    }
+
+    lock_release(&krcud->lock);
+    return record;
+}
+
+static bool begin_aside(struct krcud *aside, bool *anyway)
+{
+    lock_acquire(&aside->lock);
+    bool may = may_begin(aside, anyway);
+    aside->serving += may;
+    lock_release(&aside->lock);
+    return may;
+}
+
+/* What one batch may run: a fork stops it, unless forks have held it off for too long. */
+static struct callback_budget batch_budget(struct serve *serve, bool anyway)
+{
+    return (struct callback_budget){.count_max = anyway ? ANYWAY_CALLBACKS : TURN_CALLBACKS,
+                                    .may_wait = true,
+                                    .stop = anyway ? NULL : &serve->fork.forking};
+}
+
+/* Between callbacks again.  After a fork inside one the child has begun to count anew. */
+static void rest(struct krcud *krcud, uint32_t generation)
+{
+    struct serve *serve = krcud->serve;
+    if (generation != serve->fork.generation)
+        return;
+
+    lock_acquire(&krcud->lock);
+    krcud->serving--;
+    lock_release(&krcud->lock);
+
+    if (!tally_read(&serve->fork.forking))
+        return; /* a forker that saw this thread at work had raised the flag before it took the lock */
+
+    rtrcu_fetch_add(&serve->fork.event, 1);
+    plat_futex_wake(&serve->fork.event, INT32_MAX);
+}
+
+static void insert(struct krcud *krcud, struct reader_record *record, bool in_front)
+{
+    must_hold(&krcud->lock);
+    invariant("INV-DR1", serve_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&serve_slot(record)->listed));
+
+    struct reader_record *first = rtrcu_load_relaxed(&krcud->first);
+    if (in_front && first) {
+        serve_slot(record)->next_ready = first;
+        rtrcu_store_relaxed(&krcud->first, record);
+        return;
+    }
+
+    if (krcud->last)
+        serve_slot(krcud->last)->next_ready = record;
+    else
+        rtrcu_store_relaxed(&krcud->first, record);
+    krcud->last = record;
+}
+
+/* False: the daemon's thread has ended, and the queue is on no list. */
+static bool append(struct krcud *krcud, struct reader_record *record, bool in_front)
+{
+    lock_acquire(&krcud->lock);
+    bool runs = work_thread_runs(&krcud->thread);
+    if (runs)
+        insert(krcud, record, in_front);
+    lock_release(&krcud->lock);
+    return runs;
+}
+
+/* Nobody serves the queue any more. */
+static void unlist(struct reader_record *record)
+{
+    rtrcu_exchange(&serve_slot(record)->listed, 0);
+    serve_let_go(record);
+}
+
+void serve_let_go(struct reader_record *record)
+{
+    if (reader_is_registered(record))
+        return;
+
+    reader_lock(reader_leaf_of(record));
+    callback_let_go(record);
+    if (!rtrcu_load_acquire(&serve_slot(record)->listed))
+        reader_let_go(record, READER_SERVE);
+    reader_unlock(reader_leaf_of(record));
+}
+
+/* The setting counts from where the process began. */
+static int wanted_nice(const struct krcud *krcud)
+{
+    return work_thread_nice(&krcud->thread) + krcud->settings->krcud_nice;
+}
+
+/* Above ordinary threads while a backlog is at qmax, as far as we may be. */
+static void lift(struct krcud *krcud)
+{
+    bool flood = work_is_flooded(krcud->serve->work, plat_clock_now());
+    if (krcud->settings->krcud_rtprio > 0 || flood == krcud->lifted)
+        return;
+    krcud->lifted = flood;
+    (void)plat_sched_set(0, flood ? SERVE_LIFTED_NICE : wanted_nice(krcud));
+}
+
+/* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
+static void serve(struct krcud *krcud, struct reader_record *record, bool anyway)
+{
+    struct serve *serve = krcud->serve;
+    uint32_t generation = krcud->generation;
+    struct callback_budget budget = batch_budget(serve, anyway);
+    uint32_t made_ready = callback_times_ready(record);
+
+    lift(krcud);
+
+    struct callback_run run = callback_invoke(serve->cb, record, &budget);
+    serve_progress(serve);
+
+    if (generation != serve->fork.generation)
+        return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
+
+    if (run.done && callback_has_ready(record)) {
+        (void)append(krcud, record, false);
+        return;
+    }
+
+    /* Empty, or a link is unfinished: then the driver's next tick gives it again; but this daemon runs what has become
+     * ready since.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
+     * lock_release() fences, then serve_krcud_give() reads the word.
+     * Or its owner has the claim, and has the driver give it again. [O23] */
+    rtrcu_exchange(&serve_slot(record)->listed, 0);
+    bool more = run.done || callback_times_ready(record) != made_ready;
+    if (run.claimed)
+        more = !callback_want(record);
+
+    if (more && callback_has_ready(record) && !rtrcu_exchange(&serve_slot(record)->listed, 1))
+        (void)append(krcud, record, false);
+    else
+        serve_let_go(record);
+}
+
+static void set_scheduling(struct krcud *krcud)
+{
+    const struct rtrcu_config *config = krcud->settings;
+    if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
+        return; /* as it was made */
+    if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud)) != 0)
+        (void)work_count_rt_refused(krcud->serve->work);
+}
+
+static void serve_one(struct krcud *krcud)
+{
+    bool anyway;
+    uint32_t event = work_thread_event(&krcud->thread);
+    struct reader_record *record = take(krcud, &anyway);
+
+    if (record) {
+        krcud->generation = krcud->serve->fork.generation;
+        krcud->served = record;
+        serve(krcud, record, anyway);
+        krcud->served = NULL;
+        rest(krcud, krcud->generation);
+        return;
+    }
+
+    work_thread_lies_down(&krcud->thread, WORK_IDLE);
+    if (!rtrcu_load_acquire(&krcud->first))
+        work_thread_sleep(krcud->serve->work, &krcud->thread, event, PLAT_FOREVER);
+    else if (tally_read(&krcud->serve->fork.forking)) /* the end of the fork wakes it, or its turn has come */
+        work_thread_sleep(krcud->serve->work, &krcud->thread, event, work_tick_ns(krcud->serve->work));
+    work_thread_gets_up(&krcud->thread);
+}
+
+/* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives
+ * it to a daemon, which is made anew. */
+static void gone(void *argument)
+{
+    struct krcud *krcud = argument;
+    struct reader_record *served = krcud->served;
+    krcud->served = NULL;
+
+    serve_progress(krcud->serve);
+    if (served && krcud->generation == krcud->serve->fork.generation)
+        unlist(served); /* in a fork's child the queue is on no list */
+    if (served)
+        rest(krcud, krcud->generation);
+
+    lock_acquire(&krcud->lock);
+    work_thread_ended(krcud->serve->work, &krcud->thread);
+    struct reader_record *left = rtrcu_load_relaxed(&krcud->first);
+    rtrcu_store_relaxed(&krcud->first, NULL);
+    krcud->last = NULL;
+    lock_release(&krcud->lock);
+
+    while (left) { /* as many as were on the list; nobody else has it */
+        struct reader_record *record = left;
+        left = serve_slot(record)->next_ready;
+        serve_slot(record)->next_ready = NULL;
+        unlist(record);
+    }
+}
+
+static void *body(void *argument)
+{
+    struct krcud *krcud = argument;
+    krcud->lifted = false;
+    set_scheduling(krcud);
+    pthread_cleanup_push(gone, krcud);
+    for (;;) /* for the life of the process, or until a callback ends it */
+        serve_one(krcud);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
+{
+    struct work *work = krcud->serve->work;
+    char name[16];
+    sigset_t saved;
+
+    int claimed = work_thread_claim(work, &krcud->thread, &saved);
+    if (claimed <= 0)
+        return claimed;
+
+    snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
+    krcud->settings = settings;
+    struct work_thread_spec start = {.name = name, .body = body, .argument = krcud, .home = home};
+    return work_thread_make(work, &krcud->thread, &start, &saved);
+}
+
+/* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
+static struct krcud *daemon_for(struct serve *serve, uint32_t cpu)
+{
+    struct krcud *krcud = &serve->krcud[cpu % PLAT_CPU_MAX];
+    int error = start(krcud, config_now(serve->config), work_home(serve->work));
+
+    for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
+        krcud = &serve->krcud[other];
+        if (work_thread_runs(&krcud->thread))
+            error = 0;
+    }
+
+    return error ? NULL : krcud;
+}
+
+/* A turn outside the daemons; also its end where a callback throws. */
+struct service {
+    struct serve *serve;
+    struct reader_record *record; /* NULL: somebody else has it */
+    uint32_t generation;
+};
+
+static void end_service(struct service *service)
+{
+    if (service->record && service->generation == service->serve->fork.generation)
+        unlist(service->record); /* in a fork's child the queue is on no list */
+    rest(&service->serve->aside, service->generation);
+}
+
+/* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
+ * either. */
+static struct callback_budget turn_of(struct serve *serve, struct reader_record *record,
+                                      const struct serve_share *share, bool anyway)
+{
+    const struct reader_record *own = reader_self();
+    struct callback_budget budget = batch_budget(serve, anyway);
+
+    if (own)
+        budget.deadline_ns = callback_deadline(own);
+
+    if (share->ns != PLAT_FOREVER) {
+        budget.count_max = anyway ? ANYWAY_CALLBACKS : callback_count_limit(serve->cb, record);
+        budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
+    }
+
+    return budget;
+}
+
+/* A call of the program's has a share of its time for it, or none any more. */
+static void serve_within(struct serve *serve, struct reader_record *record, struct serve_share *share, bool anyway)
+{
+    struct callback_budget budget = turn_of(serve, record, share, anyway);
+    int64_t allowed_ns = share->ns - share->spent_ns;
+
+    callback_invoke(serve->cb, record, &budget);
+    if (budget.end_ns)
+        share->spent_ns += plat_clock_now() - (budget.end_ns - allowed_ns);
+    share->left |= callback_has_ready(record);
+}
+
+void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_share *share)
+{
+    uint32_t generation = serve->fork.generation;
+    bool anyway;
+
+    if (share->spent_ns >= share->ns) {
+        share->left = true;
+        return;
+    }
+
+    if (rtrcu_load_relaxed(&serve_slot(record)->listed) || !begin_aside(&serve->aside, &anyway))
+        return; /* a daemon has the queue, or a thread forks: the queue stays ready */
+
+    struct service service __attribute__((cleanup(end_service))) = {.serve = serve, .generation = generation};
+    if (rtrcu_exchange(&serve_slot(record)->listed, 1))
+        return;
+
+    service.record = record;
+    serve_within(serve, record, share, anyway);
+    serve_progress(serve);
+}
+
+bool serve_krcud_give(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent)
+{
+    if (rtrcu_load_relaxed(&serve_slot(record)->listed))
+        return true;
+
+    struct krcud *krcud = daemon_for(serve, cpu);
+    if (!krcud)
+        return false;
+
+    if (!work_thread_runs(&krcud->thread) || rtrcu_exchange(&serve_slot(record)->listed, 1))
+        return true; /* somebody makes the daemon, or has given the queue: if not, the driver's next tick does */
+
+    counter_add(&serve->krcud_given, 1);
+    if (!append(krcud, record, urgent)) {
+        rtrcu_exchange(&serve_slot(record)->listed, 0); /* the daemon has ended meanwhile */
+        return true;
+    }
+
+    rtrcu_fence_full();
+    if (work_thread_sleeps(&krcud->thread))
+        work_thread_wake(&krcud->thread);
+    return true;
+}
+
+int serve_krcud_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home)
+{
+    int error = 0;
+    work_retry(serve->work);
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
+        if (plat_cpus_has(&home->cpus, cpu))
+            error = start(&serve->krcud[cpu], settings, home);
+    }
+    return error;
+}

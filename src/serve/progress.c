@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Batches that have been invoked, and who waits for them.
+ *
+ * tested by: test/api/callbacks.cc
+ */
+#include "serve/serve.h"
+
+/* [O11] Invoker half: the batch's counters are stored, then the count of waiters is read.   litmus: O11 */
+void serve_progress(struct serve *serve)
+{
+    rtrcu_fence_full();
+    if (!tally_read(&serve->progress_waiters))
+        return;
+    rtrcu_fetch_add(&serve->progress, 1);
+    plat_futex_wake(&serve->progress, INT32_MAX);
+}
+
+/* [O11] Waiter half; serve_progress() is the other.  At most a tick: a deadline owner wakes nobody.
+ *  - our count first:      the invoker sees it and wakes us;
+ *  - its counters first:   we see the goal reached and do not sleep.
+ * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
+void serve_progress_wait(struct serve *serve, bool (*reached)(struct serve *, void *), void *argument,
+                         int64_t longest_ns)
+{
+    int64_t tick_ns = work_tick_ns(serve->work);
+    work_driver_wake_later(serve->work, true);
+    work_driver_wake_always(serve->work); /* a thread that waits may make a system call, a deadline thread too */
+
+    tally_raise(&serve->progress_waiters);
+    uint32_t progress = rtrcu_load_acquire(&serve->progress);
+    if (!reached(serve, argument))
+        work_sleep(serve->work, &serve->progress, progress, longest_ns < tick_ns ? longest_ns : tick_ns);
+    (void)tally_lower(&serve->progress_waiters);
+}

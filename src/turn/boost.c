@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Boosting readers that hold up a grace period: a round looks twice for those that stand still, puts
+ * each one's word in place, fences once, and then locks one word after the other, so that each reader in turn runs at
+ * the booster's priority until it unlocks.
+ *
+ * A worker boosts, or a real-time caller who would only have to wait for it; one thread at a time.  A reader that runs
+ * needs nothing.  One that sleeps delays the worker's next by one slice, and a caller stops there; one that never ends
+ * its section is boosted for a bounded share of time, in slices with rests, and is then left to the stall report.
+ * tested by: test/api/boost.cc
+ */
+#include "turn/turn.h"
+
+#define SLICE_NS 1000000 /* at most this long on one reader */
+#define ROOM_NS 100000   /* between the worker's two looks at a reader's CPU time */
+#define ROUNDS 10        /* of looks, each time that boosting is asked for */
+#define BOOSTER_MAX 98   /* priority of the booster */
+#define NUDGE_NS                                                                                                       \
+    200000 /* at most this long the kernel spins for a reader that runs, and was boosted for a slice before */
+#define NET_NS 10000000  /* likewise for any other: rare, and most sections end sooner */
+#define NETS_IDLE 2      /* the thread that ends the spinning looks so often in vain before it sleeps */
+#define NUDGER_LOOKS 100 /* for that thread, in one round */
+
+bool turn_boost_is_due(struct turning *turning)
+{
+    const struct rtrcu_config *config = config_now(turning->turn->config);
+    if (!config->boost)
+        return false;
+    if (turning->kind == GP_EXPEDITED)
+        return true;
+
+    int64_t now = plat_clock_now();
+    bool flood = work_is_flooded(turning->turn->work, now);
+    return flood || now - turn_began_ns(turning) >= config->boost_delay_us * 1000;
+}
+
+/* Readers of one leaf that the round boosts. */
+struct round {
+    struct reader_leaf *leaf;
+    uint32_t chosen; /* their bits */
+    struct plat_tid owner[READER_FANOUT];
+    uint32_t armed[READER_FANOUT]; /* of each record at the last look */
+    int64_t looked_cpu_ns[READER_FANOUT];
+};
+
+/* The next leaf where readers are in the way, and which they are. */
+static struct reader_leaf *next_owing(struct turning *turning, struct reader_leaf *leaf)
+{
+    return gp_next_owing(turning->gp, turning->kind, leaf);
+}
+
+static uint32_t owing(const struct turning *turning, const struct reader_leaf *leaf)
+{
+    return gp_owing(turning->gp, turning->kind, leaf);
+}
+
+/* Has it not run since it had used so much CPU time? */
+static bool stands_still(struct plat_tid thread, int64_t looked_cpu_ns)
+{
+    return plat_clock_of_thread(thread) == looked_cpu_ns;
+}
+
+/* In the grace period of @seq? */
+static bool has_had_its_share(const struct turn *turn, const struct turn_slot *slot, uint64_t seq)
+{
+    return rtrcu_load_acquire(&slot->boosted_gp) == seq && rtrcu_load_relaxed(&slot->boosted_ns) >= turn->share_ns;
+}
+
+/* May the calling thread boost @record in this grace period? */
+static bool may_boost(struct turning *turning, struct reader_record *record, uint32_t *armed)
+{
+    uint64_t seq = turn_seq(turning);
+    uint32_t nobody = 0;
+
+    if (plat_tid_is(reader_thread_id(record), lock_thread_id()) || !reader_inside(record))
+        return false;
+    if (!stands_still(reader_thread_id(record), turn_slot(record)->looked_cpu_ns))
+        return false;
+    if (turning->kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(turning->turn->config)->qmax)
+        return false; /* the reader makes the flood: what it needs is daemons, not time */
+
+    if (!rtrcu_compare_exchange(&turn_slot(record)->booster, &nobody, lock_thread_number()))
+        return false;
+
+    if (rtrcu_load_relaxed(&turn_slot(record)->boosted_gp) != seq) {
+        rtrcu_store_relaxed(&turn_slot(record)->boosted_ns, 0);
+        rtrcu_store_release(&turn_slot(record)->boosted_gp, seq);
+    }
+
+    bool allowed = !has_had_its_share(turning->turn, turn_slot(record), seq) && reader_boost(record, armed);
+    if (!allowed)
+        rtrcu_store_release(&turn_slot(record)->booster, 0);
+    return allowed;
+}
+
+static void choose(struct turning *turning, struct round *round)
+{
+    struct reader_leaf *leaf = round->leaf;
+    round->chosen = 0;
+
+    reader_lock(leaf);
+    struct reader_record *record;
+    uint32_t left = owing(turning, leaf) & reader_registered(leaf);
+    while ((record = reader_next(leaf, &left))) {
+        uint32_t slot = reader_slot(record);
+        if (!may_boost(turning, record, &round->armed[slot]))
+            continue;
+        round->chosen |= reader_bit(record);
+        round->owner[slot] = reader_thread_id(record);
+        round->looked_cpu_ns[slot] = turn_slot(record)->looked_cpu_ns;
+    }
+    reader_unlock(leaf);
+}
+
+static void let_go(struct reader_record *record, struct plat_tid owner)
+{
+    reader_boost_withdraw(record, owner);
+    rtrcu_store_release(&turn_slot(record)->booster, 0);
+}
+
+/* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
+ * again, so that another fence is needed. */
+static bool confirm(struct turning *turning, struct round *round)
+{
+    struct reader_leaf *leaf = round->leaf;
+    bool again = false;
+
+    reader_lock(leaf);
+    uint32_t owes = owing(turning, leaf) & reader_registered(leaf);
+    struct reader_record *record;
+    for (uint32_t left = round->chosen; (record = reader_next(leaf, &left));) {
+        uint32_t slot = reader_slot(record);
+        bool same = (owes & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
+        if (same && reader_inside(record)) {
+            again |= !reader_boost_confirmed(record, &round->armed[slot]);
+        } else {
+            round->chosen &= ~reader_bit(record);
+            let_go(record, round->owner[slot]);
+        }
+    }
+    reader_unlock(leaf);
+
+    return again;
+}
+
+static void count(struct turn *turn, struct reader_record *record, struct plat_tid owner, int64_t boosted_ns)
+{
+    int64_t all_ns = rtrcu_load_relaxed(&turn_slot(record)->boosted_ns) + boosted_ns;
+    rtrcu_store_relaxed(&turn_slot(record)->boosted_ns, all_ns);
+
+    trace3(boost, turn->gp, owner.number, boosted_ns);
+    counter_add(&turn->boosts, 1);
+    counter_add(&turn->boost_ns, (uint64_t)boosted_ns);
+    if ((uint64_t)boosted_ns > rtrcu_load_relaxed(&turn->boost_ns_max))
+        rtrcu_store_relaxed(&turn->boost_ns_max, (uint64_t)boosted_ns);
+    if (all_ns >= turn->share_ns)
+        counter_add(&turn->boost_given_up, 1);
+}
+
+/* Its own, or what an expedited grace period is waited for at; one is left above it for the nudge. */
+static int booster_priority(void *owner)
+{
+    struct turn *turn = owner;
+    int own = config_now(turn->config)->kthread_prio, waits = own ? turn_expedited_priority(turn) : 0;
+    int highest = waits > own ? waits : own;
+    return highest < BOOSTER_MAX ? highest : BOOSTER_MAX;
+}
+
+/* ---- the nudge ----
+ * A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
+ * stops running, past its timeout too.  At real-time priority it would hold its CPU for the rest of the section.  What
+ * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should.  There is
+ * one such thread, so one thread boosts at a time.
+ *
+ * A reader that stood still just before is seen to spin for if it came to run within a microsecond, so this is rare;
+ * a wake-up for each boost would cost more than most boosts take, and preempt readers.  So there is a net below all
+ * boosts, and a tight one only below a reader that did not leave within its first slice. */
+
+static struct work_worker *nudger_of(const struct turn *turn)
+{
+    return work_worker(turn->work, WORK_WORKER_NUDGE);
+}
+
+static struct work_worker *booster_of(const struct turn *turn)
+{
+    return work_worker(turn->work, WORK_WORKER_BOOST);
+}
+
+/* Above who boosts, or has boosted since it awoke.  Under its lock, or as a floor. */
+static int nudger_priority(void *owner)
+{
+    struct turn *turn = owner;
+    int own = booster_priority(turn), boosts = rtrcu_load_relaxed(&turn->boosting.priority);
+    return (boosts > own ? boosts : own) + 1;
+}
+
+static void end_boosting(struct turn *turn)
+{
+    lock_acquire(work_worker_lock(nudger_of(turn)));
+    turn->boosting.booster = PLAT_NOBODY;
+    turn->boosting.cpu_at = NULL; /* the word may go with the calling thread */
+    lock_release(work_worker_lock(nudger_of(turn)));
+}
+
+/* False: another thread boosts. */
+static bool claim_boosting(struct turn *turn, int priority)
+{
+    struct turn_boosting *boosting = &turn->boosting;
+
+    lock_acquire(work_worker_lock(nudger_of(turn)));
+    bool free = plat_tid_is_nobody(boosting->booster);
+    if (free) {
+        boosting->booster = lock_thread_id();
+        if (priority > rtrcu_load_relaxed(&boosting->priority))
+            rtrcu_store_relaxed(&boosting->priority, priority);
+        boosting->cpu_at = plat_cpu_address() ? plat_cpu_address() : &boosting->cpu;
+    }
+    lock_release(work_worker_lock(nudger_of(turn)));
+
+    return free;
+}
+
+/* The calling thread boosts at @priority, its own.  False: another does, or the nudger is not there or not above it.
+ * The nudger lowers itself no further than the claim says, so it is lifted behind that. */
+static bool begin_boosting(struct turn *turn, int priority)
+{
+    const struct work_worker *nudger = nudger_of(turn);
+    if (!claim_boosting(turn, priority))
+        return false;
+
+    work_worker_lift(nudger_of(turn), priority + 1);
+    if (work_worker_has_appeared(nudger) && work_worker_priority(nudger) > priority)
+        return true;
+
+    end_boosting(turn);
+    return false;
+}
+
+/* Before the calling thread, who boosts, waits for a reader; @tightly: that had its first slice. */
+static void have_nudged(struct turn *turn, bool tightly)
+{
+    struct turn_boosting *boosting = &turn->boosting;
+    int64_t nap_ns = tightly ? NUDGE_NS : NET_NS;
+
+    lock_acquire(work_worker_lock(nudger_of(turn)));
+    bool too_late = boosting->nap_ns == 0 || boosting->nap_ns > nap_ns;
+    if (too_late)
+        boosting->nap_ns = nap_ns;
+    rtrcu_store_relaxed(&boosting->cpu, (uint32_t)plat_cpu_current());
+    lock_release(work_worker_lock(nudger_of(turn)));
+
+    if (too_late)
+        work_worker_wake(nudger_of(turn));
+}
+
+/* The nudger looks: where does whoever boosts run, UINT32_MAX = nobody boosts, and how long may it sleep?  Behind the
+ * longest sleep whoever boosts next wakes it. */
+static uint32_t look_at_booster(struct turn *turn, uint32_t *idle, int64_t *nap_ns)
+{
+    struct turn_boosting *boosting = &turn->boosting;
+    uint32_t cpu = UINT32_MAX;
+
+    lock_acquire(work_worker_lock(nudger_of(turn)));
+    if (!plat_tid_is_nobody(boosting->booster)) {
+        cpu = rtrcu_load_relaxed(boosting->cpu_at);
+        *idle = 0;
+    } else if (boosting->nap_ns != 0) {
+        boosting->nap_ns = *idle < NETS_IDLE ? NET_NS : 0;
+        ++*idle;
+    }
+
+    if (boosting->nap_ns == 0)
+        rtrcu_store_relaxed(&boosting->priority, 0);
+    *nap_ns = boosting->nap_ns ? boosting->nap_ns : PLAT_FOREVER;
+    lock_release(work_worker_lock(nudger_of(turn)));
+
+    return cpu;
+}
+
+static void *nudge_body(void *argument)
+{
+    struct work_worker *worker = argument;
+    struct turn *turn = work_worker_owner(worker);
+    uint32_t here = UINT32_MAX, idle = 0;
+    int64_t nap_ns;
+
+    for (;;) { /* for the life of the process */
+        uint32_t event = work_worker_event(worker);
+        work_worker_settle(worker, nudger_priority);
+        work_worker_appears(worker);
+
+        uint32_t there = look_at_booster(turn, &idle, &nap_ns);
+        if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
+            here = there;
+        work_worker_sleep(worker, event, nap_ns);
+    }
+    return NULL;
+}
+
+/* The worker waits for it: it would not get to run later. */
+static bool nudger_comes(struct turn *turn)
+{
+    for (int look = 0; !work_worker_has_appeared(nudger_of(turn)); look++) {
+        /* The thread that was at it may have been refused, so ask each time; the next round begins again. */
+        if (look == NUDGER_LOOKS || work_worker_start(nudger_of(turn)) != 0)
+            return false;
+        plat_clock_sleep(ROOM_NS);
+    }
+    return true;
+}
+
+/* ---- the boost of one reader ---- */
+
+/* Sleep on the reader's word: the kernel boosts the reader until it unlocks.  True if the slice ran out. */
+static bool boost_one(struct turn *turn, struct reader_record *record, struct plat_tid owner)
+{
+    have_nudged(turn, rtrcu_load_relaxed(&turn_slot(record)->boosted_ns) > 0);
+
+    int64_t began = plat_clock_now();
+    int error = plat_futex_lock_pi(reader_boost_word(record), SLICE_NS);
+
+    if (error == 0) {
+        uint32_t mine = lock_thread_number();
+        if (!rtrcu_compare_exchange(reader_boost_word(record), &mine, 0))
+            (void)plat_futex_unlock_pi(reader_boost_word(record));
+    } else if (error != -ETIMEDOUT && error != -ESRCH && error != -EAGAIN) {
+        counter_add(&turn->boost_refused, 1);
+    }
+
+    if (error == 0 || error == -ETIMEDOUT)
+        count(turn, record, owner, plat_clock_now() - began);
+    let_go(record, owner);
+    return error == -ETIMEDOUT;
+}
+
+/* One leaf.  True if a slice ran out; @goes_on: the others get theirs all the same. */
+static bool boost_leaf(struct turning *turning, struct reader_leaf *leaf, bool goes_on)
+{
+    struct round round = {.leaf = leaf};
+    bool slow = false;
+
+    choose(turning, &round);
+    bool fenced = round.chosen != 0;
+    while (round.chosen && (fenced = turn_fence(turning->turn)) && confirm(turning, &round))
+        ; /* a flag was lost in an update under way, once a reader at most for each instruction of this thread */
+
+    struct reader_record *record;
+    for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
+        uint32_t slot = reader_slot(record);
+        bool owes = owing(turning, leaf) & reader_bit(record);
+        if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.looked_cpu_ns[slot]))
+            slow |= boost_one(turning->turn, record, round.owner[slot]);
+        else
+            let_go(record, round.owner[slot]);
+    }
+
+    return slow;
+}
+
+/* The first look: how much CPU time has each reader in the way used? */
+static void look(struct turning *turning)
+{
+    for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
+        reader_lock(leaf);
+        struct reader_record *record;
+        for (uint32_t left = owing(turning, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
+            turn_slot(record)->looked_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
+        reader_unlock(leaf);
+    }
+}
+
+/* Is a reader in the way, and not only parked tasks, that has not had its share? */
+static bool may_help(struct turning *turning)
+{
+    uint64_t seq = turn_seq(turning);
+
+    for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
+        struct reader_record *record;
+        for (uint32_t left = owing(turning, leaf); (record = reader_next(leaf, &left));) {
+            if (!has_had_its_share(turning->turn, turn_slot(record), seq))
+                return true;
+        }
+    }
+
+    return false;
+}
+
+/* One round, behind the first look.  True if a slice ran out. */
+static bool boost_round(struct turning *turning, bool goes_on)
+{
+    bool slow = false;
+    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = next_owing(turning, leaf));)
+        slow |= boost_leaf(turning, leaf, goes_on);
+    return slow;
+}
+
+/* Look, leave room, look again, boost those that stood still. */
+static void boost(struct turning *turning)
+{
+    struct turn *turn = turning->turn;
+    for (int round = 0; round < ROUNDS && may_help(turning); round++) {
+        look(turning);
+        plat_clock_sleep(ROOM_NS);
+
+        if (!begin_boosting(turn, work_worker_priority(booster_of(turn))))
+            continue; /* a caller is at it */
+
+        bool slow = boost_round(turning, true);
+        end_boosting(turn);
+        if (slow) /* somebody is boosted for half the time at most: the rest of the program goes on */
+            plat_clock_sleep(SLICE_NS);
+    }
+}
+
+/* A thread that was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no
+ * room is left: it would be waited for, and the two looks tell who runs on another CPU. */
+bool turn_boost_here(struct turning *turning)
+{
+    struct turn *turn = turning->turn;
+    int own = plat_sched_rt_priority();
+    if (own == 0 || own > BOOSTER_MAX || config_now(turn->config)->kthread_prio == 0 || own < booster_priority(turn))
+        return false;
+
+    if (!turn_boost_is_due(turning) || !begin_boosting(turn, own))
+        return false;
+
+    look(turning);
+    bool slow = boost_round(turning, false);
+    end_boosting(turn);
+    return !slow;
+}
+
+void turn_boost(struct turning *turning)
+{
+    struct turn *turn = turning->turn;
+    if (!may_help(turning))
+        return;
+
+    work_worker_want(booster_of(turn), 1u << turning->kind);
+    if (work_worker_start(booster_of(turn)) != 0)
+        return; /* the next look tries again */
+
+    work_worker_lift(nudger_of(turn), nudger_priority(turn));
+    work_worker_lift(booster_of(turn), booster_priority(turn));
+    work_worker_wake(booster_of(turn));
+}
+
+/* May the worker boost?  A nudger that is not above it was refused. */
+static bool is_able(struct turn *turn)
+{
+    int own = work_worker_priority(booster_of(turn));
+    return plat_sched_rt_priority() > 0 && nudger_comes(turn) && work_worker_priority(nudger_of(turn)) > own;
+}
+
+static void *boost_body(void *argument)
+{
+    struct work_worker *worker = argument;
+    struct turn *turn = work_worker_owner(worker);
+    work_worker_appears(worker);
+
+    for (;;) { /* for the life of the process */
+        uint32_t event = work_worker_event(worker);
+        work_worker_settle(worker, booster_priority);
+        uint32_t wanted = work_worker_take_wanted(worker);
+
+        bool able = is_able(turn);
+        for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS && able; kind++) {
+            if (wanted & 1u << kind)
+                boost(turn_kind(turn, kind));
+        }
+
+        if (!able && wanted)
+            counter_add(&turn->boost_refused, 1);
+        work_worker_sleep(worker, event, PLAT_FOREVER);
+    }
+    return NULL;
+}
+
+static int first_booster_priority(const struct rtrcu_config *config)
+{
+    return config->kthread_prio;
+}
+
+static int first_nudger_priority(const struct rtrcu_config *config)
+{
+    return config->kthread_prio ? config->kthread_prio + 1 : 0;
+}
+
+const struct work_job turn_job_boost = {"rtrcu-boost", boost_body, first_booster_priority, NULL};
+const struct work_job turn_job_nudge = {"rtrcu-nudge", nudge_body, first_nudger_priority, NULL};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that wait for an expedited grace period: asleep until its number is reached, and at what priority.
+ *
+ * For each number that is waited for there is the highest priority that waits, so that nothing that is done for it
+ * falls below, nor stays above for ever.
+ * tested by: test/api/expedited.cc
+ */
+#include "turn/turn.h"
+
+static uint32_t word_of(uint64_t seq)
+{
+    return (uint32_t)(seq / SEQ_STEP % 4);
+}
+
+/* [O13] Turner half; the waiter's is turn_expedited_wait().
+ *  - the sequence first:     the waiter sees it and does not sleep;
+ *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
+ * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
+void turn_expedited_done(struct turn *turn)
+{
+    struct turn_numbers *numbers = &turn->numbers;
+    uint32_t index = word_of(gp_seq(turn->gp, GP_EXPEDITED));
+
+    rtrcu_store_relaxed(&numbers->priority[index], 0);
+    rtrcu_fetch_add(&numbers->ended[index], 1);
+    if (tally_read(&numbers->waiters[index]))
+        plat_futex_wake(&numbers->ended[index], INT32_MAX);
+}
+
+/* [O13] Waiter half. */
+void turn_expedited_wait(struct turn *turn, uint64_t cookie)
+{
+    struct turn_numbers *numbers = &turn->numbers;
+    uint32_t index = word_of(cookie);
+    tally_raise(&numbers->waiters[index]);
+
+    while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+        uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
+        if (!gp_reached(turn->gp, GP_EXPEDITED, cookie))
+            work_sleep(turn->work, &numbers->ended[index], done, PLAT_FOREVER);
+    }
+
+    (void)tally_lower(&numbers->waiters[index]);
+}
+
+int turn_expedited_priority(struct turn *turn)
+{
+    const struct rtrcu_config *config = config_now(turn->config);
+    int highest = config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? config->kthread_prio : 0;
+    bool follows = highest > 0 && gp_is_needed(turn->gp, GP_EXPEDITED);
+
+    for (int i = 0; i < 4 && follows; i++) {
+        int waits = (int)rtrcu_load_acquire(&turn->numbers.priority[i]);
+        highest = waits > highest ? waits : highest;
+    }
+    return highest;
+}
+
+void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
+{
+    uint32_t *word = &turn->numbers.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
+    while (waits < priority && !rtrcu_compare_exchange(word, &waits, priority))
+        ; /* each failure means that another waits for it */
+}
+
+void turn_numbers_init(struct turn *turn)
+{
+    for (int i = 0; i < 4; i++) {
+        tally_reset(&turn->numbers.waiters[i]);
+        rtrcu_store_relaxed(&turn->numbers.priority[i], 0);
+    }
+    rtrcu_store_relaxed(&turn->numbers.told, gp_seq(turn->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
+}

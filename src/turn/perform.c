@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* After a report, with no lock held: end the boost, wake the threads that wait for a grace period.  A deadline thread
+ * wakes nobody: a thread that waits looks at its next tick.
+ *
+ * tested by: test/api/deadline.cc
+ */
+#include "turn/turn.h"
+
+/* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
+void turn_perform(struct turn *turn, enum gp_actions actions)
+{
+    if (actions == GP_ACTION_NONE)
+        return;
+
+    bool may_wake = !reader_self_is(READER_STATE_DEADLINE);
+
+    for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS && may_wake; kind++) {
+        struct turning *turning = &turn->turning[kind];
+        if (!(actions & gp_action_wake(kind)) || !tally_read(&turning->sleeping))
+            continue;
+        rtrcu_fetch_add(&turning->event, 1);
+        plat_futex_wake(&turning->event, 1);
+    }
+
+    if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been boosted, which ends here */
+        (void)plat_futex_unlock_pi(reader_self_boost_word());
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One grace period from begin to end, step by step, by the driver and by every caller that waits.
+ *
+ * A step is begin, fence and scan, and a moment of watching; or a later look at who is still inside.  The crank is held
+ * over one step, never over a sleep, so whoever waits takes the next step itself where another is kept from its CPU.
+ *
+ *  waits for the end       finds the crank taken    between its steps
+ *  a real-time thread      boosts the holder        asleep on turning.event, at most a tick
+ *  the watcher             asleep on turning.event  the same
+ *  others                  the same                 the same, but longer and longer
+ *  one of low priority     has the driver do it     asleep on turn.turns
+ *
+ * The watcher is the first thread that has to wait for readers; it looks once a tick.
+ * tested by: test/api/synchronize.cc
+ */
+#include "turn/turn.h"
+
+/* Polls per clock reading while spinning. */
+#define SPIN_POLLS 8
+/* How long poll watches before it lets others have the crank. */
+#define POLL_NS 50000
+/* A thread that only helps, or has the driver turn, looks again after a tick, then later and later, at last after so
+ * long. */
+#define LONGEST_REST_NS 100000000
+
+/* Grace periods stand still without a fence, and say so. */
+static void report_fence_if_old(struct turning *turning)
+{
+    if (plat_clock_now() - turn_began_ns(turning) < turning->report_ns)
+        return;
+
+    watch_fence_gather(turning->turn->watch, turning->kind, -EPERM);
+    work_report(turning->turn->work);
+    turning->report_ns = watch_next_report(turning->turn->watch, turning->report_ns);
+}
+
+/* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
+ * fence is to be had now, and nothing is known of any reader yet. */
+static bool try_to_scan(struct turning *turning)
+{
+    struct gp *gp = turning->gp;
+    enum gp_kind kind = turning->kind;
+
+    if (!turning->unscanned)
+        return true;
+
+    turning->fenced = gp_needs_fence(gp);
+    if (turning->fenced && kind == GP_NORMAL)
+        gp_doze(gp, (uint32_t)config_now(turning->turn->config)->idle_scans);
+
+    if (turning->fenced && !turn_fence(turning->turn)) {
+        report_fence_if_old(turning);
+        return false;
+    }
+
+    counter_add_alone(&turning->unfenced, !turning->fenced);
+    trace3(gp_fence, gp, kind, turning->fenced);
+
+    if (kind == GP_NORMAL)
+        gp_settle(gp, turning->fenced);
+    gp_scan(gp, kind);
+    turning->unscanned = false;
+
+    return true;
+}
+
+/* Look at the readers; where that ends a wait for the other kind of grace period too, wake one who waits for it. */
+static uint32_t poll_readers(struct turning *turning, bool arm)
+{
+    enum gp_actions actions = GP_ACTION_NONE;
+    uint32_t asked = gp_poll(turning->gp, turning->kind, arm, &actions);
+    turn_perform(turning->turn, actions);
+    return asked;
+}
+
+/* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
+static enum gp_owing_where readers_where(struct turning *turning)
+{
+    return gp_owing_where(turning->gp, turning->kind, (uint32_t)plat_cpu_current());
+}
+
+/* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
+static bool keeps_a_reader_from_running(enum gp_owing_where where)
+{
+    return (where & GP_OWING_HERE) && plat_sched_rt_priority() > 0;
+}
+
+/* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
+ * meanwhile, so that looking without a rest would show nothing. */
+static bool spin(struct turning *turning, int64_t spin_ns, bool arm)
+{
+    int64_t until = plat_clock_now() + spin_ns;
+    enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(turning);
+    if (!(where & GP_OWING_ELSEWHERE) || keeps_a_reader_from_running(where))
+        return false;
+
+    do {
+        for (int i = 0; i < SPIN_POLLS && !turn_is_clear(turning); i++) {
+            rtrcu_cpu_relax();
+            poll_readers(turning, arm);
+        }
+    } while (!turn_is_clear(turning) && plat_clock_now() < until);
+
+    return true;
+}
+
+/* Under the crank: a grace period that has become too old is reported, at growing intervals. */
+static void report_if_old(struct turning *turning)
+{
+    int64_t now = plat_clock_now();
+    if (now - turn_began_ns(turning) < turning->report_ns || turn_is_clear(turning))
+        return;
+
+    watch_stall_gather(turning->turn->watch, turning->kind, now);
+    work_report(turning->turn->work);
+    turning->report_ns = watch_next_report(turning->turn->watch, turning->report_ns);
+}
+
+/* Ask those in the way.  A reader that was asked just now, by the scan, the other kind or for its callbacks as well,
+ * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
+ * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
+ * flag. */
+static void ask(struct turning *turning)
+{
+    poll_readers(turning, true);
+    while (turning->fenced && !turn_is_clear(turning)) {
+        if (!turn_fence(turning->turn) || poll_readers(turning, true) == 0)
+            return;
+    }
+}
+
+/* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
+ * holds nothing, whenever tasks have come that the grace period waits for. */
+static void tell_tasks(struct turning *turning)
+{
+    uint32_t came = gp_tasks_came(turning->gp, turning->kind);
+    if (came == turning->tasks_told || !work_has_blocking_handler(turning->turn->work))
+        return;
+
+    if (work_tell_handler(turning->turn->work))
+        turning->tasks_told = came;
+}
+
+/* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
+static void watch_and_ask(struct turning *turning, const struct turn_options *options)
+{
+    int64_t spin_ns = options->never_spins ? 0 : config_now(turning->turn->config)->spin_us * 1000;
+    spin(turning, spin_ns, options->never_sleeps);
+    if (turn_is_clear(turning))
+        return;
+
+    tell_tasks(turning);
+    ask(turning);
+
+    turning->asked = true;
+    if (!turn_is_clear(turning))
+        counter_add_alone(&turning->slept, !options->never_sleeps);
+}
+
+/* [O9] Sleeping half; the reporter's half is turn_perform().  The futex has been read before, by turn_until().
+ *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
+ *  - its clearing first:   we see the node clear and do not sleep.
+ * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
+ * litmus: O9 */
+static bool look_before_sleep(struct turning *turning)
+{
+    struct tally *sleeping = &turning->sleeping;
+    tally_raise(sleeping);
+    poll_readers(turning, true);
+    if (!turn_is_clear(turning))
+        return false;
+    (void)tally_lower(sleeping);
+    return true;
+}
+
+/* Begin a grace period; its scan is next.  Under the crank. */
+static void begin(struct turning *turning)
+{
+    turning->report_ns = watch_next_report(turning->turn->watch, 0);
+    gp_begin(turning->gp, turning->kind, plat_clock_now());
+    turning->unscanned = true;
+    turning->asked = false;
+    turning->watcher = PLAT_NOBODY;
+}
+
+static void end(struct turning *turning, bool by_caller)
+{
+    if (by_caller)
+        counter_add_alone(&turning->by_caller, 1);
+    gp_end(turning->gp, turning->kind, plat_clock_now());
+    if (turning->kind == GP_EXPEDITED)
+        turn_expedited_done(turning->turn);
+}
+
+/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
+enum outcome { ENDED, AGAIN, ASLEEP };
+
+/* Under the crank, readers are in the way: ask them, or look again. */
+static enum outcome look(struct turning *turning, const struct turn_options *options)
+{
+    if (turning->asked) {
+        poll_readers(turning, true);
+        tell_tasks(turning);
+        report_if_old(turning);
+    } else {
+        watch_and_ask(turning, options);
+    }
+
+    if (options->never_sleeps && spin(turning, POLL_NS, true))
+        return turn_is_clear(turning) ? ENDED : AGAIN;
+    if (turn_is_clear(turning))
+        return ENDED;
+
+    if (turn_boost_is_due(turning))
+        turn_boost(turning);
+    return look_before_sleep(turning) ? ENDED : ASLEEP;
+}
+
+/* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
+ * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
+static void ask_for_fence(struct turning *turning)
+{
+    (void)gp_request(turning->gp, turning->kind, seq_ended(turn_seq(turning)));
+    work_driver_wake(turning->turn->work, true);
+}
+
+/* Begin, or go on with what is under way, whoever began it. */
+static enum outcome go_on(struct turning *turning, const struct turn_options *options)
+{
+    enum outcome outcome = ENDED;
+
+    if (!turn_is_running(turning))
+        begin(turning);
+
+    if (!try_to_scan(turning)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
+        if (options->by_caller)
+            ask_for_fence(turning);
+        tally_raise(&turning->sleeping);
+        return ASLEEP;
+    }
+
+    if (!turn_is_clear(turning))
+        outcome = look(turning, options);
+    if (outcome == ENDED)
+        end(turning, options->by_caller);
+    return outcome;
+}
+
+/* Under the crank. */
+static enum outcome step(struct turning *turning, const struct turn_options *options)
+{
+    enum outcome outcome = go_on(turning, options);
+    invariant("INV-GP2", turn_is_running(turning) == (outcome != ENDED));
+    return outcome;
+}
+
+bool turn_pass_alone(struct turning *turning, uint64_t cookie)
+{
+    if (!gp_nobody_reads(turning->gp) || !lock_try(turn_crank(turning)))
+        return false;
+
+    bool passed = !turn_is_running(turning) && gp_pass_alone(turning->gp, turning->kind);
+    if (passed) {
+        counter_add_alone(&turning->by_caller, 1);
+        if (turning->kind == GP_EXPEDITED)
+            turn_expedited_done(turning->turn);
+    }
+
+    turn_release_crank(turning);
+    return passed && turn_has_reached(turning, cookie);
+}
+
+bool turn_first(struct turning *turning)
+{
+    bool fresh = !turn_is_running(turning);
+    if (fresh)
+        begin(turning);
+
+    if (!try_to_scan(turning))
+        return false;
+
+    if (!fresh)
+        poll_readers(turning, true);
+    else if (!turn_is_clear(turning))
+        spin(turning, config_now(turning->turn->config)->spin_us * 1000, true);
+
+    if (!turn_is_clear(turning))
+        return false;
+    end(turning, true);
+    return true;
+}
+
+void turn_take_crank(struct turning *turning)
+{
+    work_take_long(turning->turn->work, turn_crank(turning));
+}
+
+/* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
+void turn_release_crank(struct turning *turning)
+{
+    struct turn *turn = turning->turn;
+    lock_release(turn_crank(turning));
+
+    rtrcu_fetch_add(&turning->event, 1); /* [O10] */
+    if (tally_read(&turning->sleeping))
+        plat_futex_wake(&turning->event, INT32_MAX);
+
+    if (turning->kind == GP_NORMAL && tally_read(&turn->turn_waiters)) {
+        rtrcu_fetch_add(&turn->turns, 1);
+        plat_futex_wake(&turn->turns, INT32_MAX);
+    }
+    work_report_left(turn->work);
+}
+
+bool turn_step(struct turning *turning)
+{
+    bool ended = false;
+    if (!lock_try(turn_crank(turning)))
+        return false;
+
+    bool fresh = !turn_is_running(turning) && turn_is_needed(turning);
+    if (fresh)
+        begin(turning);
+
+    bool scanned = turn_is_running(turning) && try_to_scan(turning);
+    if (scanned && !fresh) {
+        poll_readers(turning, true);
+        tell_tasks(turning);
+        report_if_old(turning);
+    }
+
+    if (scanned && turn_is_clear(turning)) {
+        end(turning, false);
+        ended = true;
+    }
+
+    turn_release_crank(turning);
+    return ended;
+}
+
+/* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
+static int64_t next_pause(struct turn *turn, bool watches, int64_t previous_ns)
+{
+    int64_t tick_ns = work_tick_ns(turn->work);
+    if (watches || previous_ns == 0 || plat_sched_rt_priority() > 0)
+        return tick_ns;
+    return previous_ns < LONGEST_REST_NS ? 2 * previous_ns : previous_ns;
+}
+
+/* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
+static enum outcome step_and_release(struct turning *turning, const struct turn_options *options, bool *watches)
+{
+    enum outcome outcome = step(turning, options);
+    if (outcome == ENDED) {
+        turn_release_crank(turning);
+        return outcome;
+    }
+
+    if (plat_tid_is_nobody(turning->watcher))
+        turning->watcher = lock_thread_id();
+    *watches = plat_tid_is(turning->watcher, lock_thread_id());
+
+    lock_release(turn_crank(turning)); /* nobody is to be woken: this thread and the watcher look again */
+    work_report_left(turning->turn->work);
+    return outcome;
+}
+
+/* False: another has it, and an ordinary thread could not help him by waiting for it. */
+static bool take_for_step(struct turning *turning)
+{
+    if (lock_try(turn_crank(turning)))
+        return true;
+    if (plat_sched_rt_priority() == 0)
+        return false;
+
+    turn_take_crank(turning);
+    return true;
+}
+
+/* A thread that serves is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their
+ * daemon, or be more than one turn runs.  True: the calling thread need not wait for these readers any more. */
+static bool serve_meanwhile(struct turn *turn, const struct turn_options *options, int64_t *served_ns)
+{
+    int64_t now = options->serve ? plat_clock_now() : 0;
+    if (now - *served_ns < work_tick_ns(turn->work))
+        return false;
+
+    *served_ns = now;
+    return options->serve(turn->serve);
+}
+
+/* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
+static void stop_watching(struct turning *turning)
+{
+    turn_take_crank(turning);
+    if (plat_tid_is(turning->watcher, lock_thread_id()))
+        turning->watcher = PLAT_NOBODY;
+    turn_release_crank(turning);
+}
+
+/* Turn until the grace period of @cookie has passed, together with whoever else waits.
+ *
+ * [O10] Waiter half; turn_release_crank() is the other.  The count is read before the crank is tried.
+ *  - our attempt first:  the holder of the crank releases it later and counts, or sleeps and looks again itself; so our
+ *                        sleep ends or does not begin, or the grace period has who looks after it;
+ *  - its release first:  the attempt succeeds.
+ * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
+static void turn_until(struct turning *turning, uint64_t cookie, const struct turn_options *options)
+{
+    struct turn *turn = turning->turn;
+    int64_t pause_ns = 0, served_ns = options->serve ? plat_clock_now() : 0;
+
+    while (!turn_has_reached(turning, cookie)) { /* at most the gp under way and the next */
+        bool watches = false;
+        if (serve_meanwhile(turn, options, &served_ns))
+            return stop_watching(turning);
+
+        uint32_t event = rtrcu_load_acquire(&turning->event);
+        if (!take_for_step(turning)) {
+            tally_raise(&turning->sleeping);
+        } else if (turn_has_reached(turning, cookie)) {
+            turn_release_crank(turning);
+            return;
+        } else if (step_and_release(turning, options, &watches) != ASLEEP) {
+            continue;
+        }
+
+        pause_ns = next_pause(turn, watches, pause_ns);
+        work_sleep(turn->work, &turning->event, event, pause_ns);
+        (void)tally_lower(&turning->sleeping);
+    }
+}
+
+void turn_if_needed(struct turning *turning, const struct turn_options *options)
+{
+    uint64_t cookie;
+    if (gp_next_needed(turning->gp, turning->kind, &cookie))
+        turn_until(turning, cookie, options);
+}
+
+/* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
+ * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
+ * have come to be.
+ * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
+static void have_it_turned(struct turning *turning, uint64_t cookie)
+{
+    struct turn *turn = turning->turn;
+    int64_t patience_ns = work_tick_ns(turn->work);
+    gp_request(turning->gp, GP_NORMAL, cookie);
+
+    while (!turn_has_reached(turning, cookie) && work_driver_start(turn->work) == 0) { /* at most two grace periods */
+        work_driver_wake(turn->work, true);
+        tally_raise(&turn->turn_waiters);
+        uint32_t turns = rtrcu_load_acquire(&turn->turns);
+        bool reached = turn_has_reached(turning, cookie);
+        work_sleep(turn->work, &turn->turns, turns, reached ? 0 : patience_ns);
+        (void)tally_lower(&turn->turn_waiters);
+
+        patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
+    }
+}
+
+void turn_synchronize(struct turning *turning, uint64_t cookie)
+{
+    static const struct turn_options caller = {.by_caller = true};
+    const struct turn *turn = turning->turn;
+    bool deadline = reader_self_is(READER_STATE_DEADLINE);
+
+    if (turning->kind == GP_NORMAL && !deadline && work_driver_has_thread(turn->work) &&
+        work_caller_is_weak(turn->work))
+        have_it_turned(turning, cookie);
+
+    if (turn_pass_alone(turning, cookie))
+        return;
+    turn_until(turning, cookie, &caller);
+}
+
+void turn_kind_init(struct turning *turning, struct turn *turn, enum gp_kind kind)
+{
+    turning->turn = turn;
+    turning->gp = turn->gp;
+    turning->kind = kind;
+}
+
+void turn_kind_after_fork_child(struct turning *turning)
+{
+    turning->unscanned = turning->asked = false; /* the next step looks at readers as the first one does */
+    rtrcu_store_relaxed(&turning->event, 0);
+    tally_reset(&turning->sleeping);
+}

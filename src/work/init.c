@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The room's beginning, and what it counts.
+ *
+ * tested by: test/api/drivers.cc
+ */
+#include "work/work.h"
+
+void work_init(struct work *work, const struct config *config, struct reader_registry *registry, struct callback *cb,
+               struct watch *watch, const struct work_driver *row, struct driver *driver)
+{
+    work->config = config;
+    work->registry = registry;
+    work->cb = cb;
+    work->watch = watch;
+    work->row = row;
+    work->driver = driver;
+
+    plat_home_init(&work->process);
+    work->home = work_home_on(work, config_now(config));
+    if (!work->home)
+        work->home = &work->process;
+
+    work_worker_init(work, WORK_WORKER_REPORT, &work_job_report, work);
+    work_worker_init(work, WORK_WORKER_TELL, &work_job_tell, work);
+}
+
+void work_end_after(struct work *work, bool (*anybody_serves)(struct serve *serve), struct serve *serve)
+{
+    work->anybody_serves = anybody_serves;
+    work->serve = serve;
+}
+
+/* A thread of ours that forked goes on in the child; the others are made again when they are needed. */
+void work_after_fork_child(struct work *work, struct plat_tid old_thread_id)
+{
+    rtrcu_store_relaxed(&work->threads, 0);
+    rtrcu_store_relaxed(&work->main_ended, 0);
+
+    for (int i = 0; i < WORK_WORKERS; i++)
+        work_worker_after_fork_child(&work->worker[i], old_thread_id);
+    (void)work_thread_after_fork(work, &work->thread, old_thread_id);
+    (void)work_thread_after_fork(work, &work->end, old_thread_id);
+
+    work->visit = (struct work_visit){0};
+    work->urgent = 0;
+    work->refused_ns = 0;
+    work->survivor = lock_thread_id();
+}
+
+void work_stats(const struct work *work, struct rtrcu_stats *stats)
+{
+    stats->driver_wakeups = counter_read(&work->wakeups);
+    stats->rt_refused = counter_read(&work->rt_refused);
+}

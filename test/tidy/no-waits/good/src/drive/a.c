@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A sample for one rule of tidy. */
-void drive_rest(void)
-{
-    plat_clock_sleep(1000);
-}

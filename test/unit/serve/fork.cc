@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fork handlers of this room, and what invokers do meanwhile.  No test forks: the handlers are called.
+ */
+#include <pthread.h>
+
+#include "../../support/capture.h"
+#include "../../support/driving.h"
+
+namespace
+{
+
+using ForkTurn = DriveWorld;
+
+/* Another thread that forks. */
+class Forker
+{
+    struct domain_drive *drive_;
+    test::Worker thread_;
+
+  public:
+    explicit Forker(struct domain_drive *drive) : drive_(drive)
+    {
+    }
+    void begin()
+    {
+        thread_.start([this] { serve_before_fork(&drive_->serve); });
+    }
+    void end()
+    {
+        thread_.wait();
+        thread_.run([this] { serve_after_fork_parent(&drive_->serve); });
+    }
+    bool is_ready() const
+    {
+        return thread_.is_done();
+    }
+};
+
+/* Threads that fork all the time do not keep callbacks from running: after fork_wait_us one batch runs, while a thread
+ * forks, and then the next hold-off begins. */
+TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
+{
+    constexpr uint64_t batch = 64;
+    reader_record *record = world_.craft(0);
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    make_ready(record, 2 * batch);
+    tally_raise(&drive_->serve.fork.forking);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 2 * batch);
+    drive_->serve.aside.held_off_ns -= config_.fork_wait_us * 1000 + 1;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), batch);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), batch) << "held off again";
+    (void)tally_lower(&drive_->serve.fork.forking);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
+}
+
+TEST_F(ForkTurn, HeldOffDaemonRunsWhileThreadsFork)
+{
+    config_.fork_wait_us = 1000;
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    tally_raise(&drive_->serve.fork.forking); /* and is never lowered */
+    EXPECT_TRUE(test::eventually([&] {
+        (void)serve_krcud_give(&drive_->serve, record, 0, false);
+        return left(record) == 0;
+    }));
+}
+
+TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    EXPECT_TRUE(
+        test::eventually([&] { return serve_krcud_give(&drive_->serve, record, 0, false) && left(record) == 0; }));
+    tally_raise(&drive_->serve.fork.forking);
+    work_thread_wake(&drive_->serve.krcud[0].thread);
+    EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.krcud[0].thread) == WORK_IDLE; }));
+    lock_acquire(&drive_->serve.krcud[0].lock); /* it may look again */
+    EXPECT_EQ(drive_->serve.krcud[0].held_off_ns, 0);
+    lock_release(&drive_->serve.krcud[0].lock);
+    (void)tally_lower(&drive_->serve.fork.forking);
+}
+
+/* A callback that does not return is counted each time, and said once. */
+TEST_F(ForkTurn, WhoIsGivenUpIsSaidOnce)
+{
+    config_.fork_wait_us = 1000;
+    drive_->serve.aside.serving = 1;
+    for (uint64_t forks = 1; forks <= 3; forks++) {
+        test::CapturedErrors errors;
+        serve_before_fork(&drive_->serve);
+        serve_after_fork_parent(&drive_->serve);
+        EXPECT_EQ(errors.contains("a callback has not returned in time"), forks == 1) << forks;
+        EXPECT_EQ(drive_->serve.fork.given_up.count, forks);
+    }
+    drive_->serve.aside.serving = 0;
+}
+
+/* However long the C library takes, only callbacks stay where they are. */
+TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
+{
+    struct rcu_task task = {};
+    reader_record *record = world_.craft(0);
+    struct parked_slot *slot = parked_slot(record);
+    Forker forker(drive_);
+    forker.begin();
+    EXPECT_TRUE(test::eventually([&] { return forker.is_ready(); }));
+    test::Worker other;
+    other.start([&] {
+        parked_add_to_thread(record, &task);
+        test::Crank crank(world_.gp());
+        EXPECT_TRUE(crank.begin_and_scan());
+        EXPECT_EQ(slot->count, 0u) << "promoted";
+        reader_lock(record->leaf);
+        (void)gp_unpark(world_.gp(), record->leaf, &task);
+        reader_unlock(record->leaf);
+        crank.end();
+        world_.withdraw(record);
+    });
+    EXPECT_TRUE(test::eventually([&] { return other.is_done(); }));
+    forker.end();
+    other.wait();
+}
+
+TEST_F(ForkTurn, NobodyMovesCallbacksBesideAFork)
+{
+    reader_record *record = world_.craft(0);
+    queue(record, 1);
+    Forker forker(drive_);
+    forker.begin();
+    EXPECT_TRUE(test::eventually([&] { return forker.is_ready(); }));
+    std::atomic<pid_t> id = 0;
+    test::Worker other;
+    other.start([&] {
+        id = gettid();
+        (void)callback_collect(cb_);
+    });
+    EXPECT_TRUE(test::eventually([&] { return id && (other.is_done() || test::is_asleep(id)); }));
+    EXPECT_FALSE(other.is_done());
+    EXPECT_FALSE(cbqueue_is_waiting(&callback_slot(record)->queue));
+    forker.end();
+    other.wait();
+    EXPECT_TRUE(cbqueue_is_waiting(&callback_slot(record)->queue));
+}
+
+/* A fork inside a callback, and a deadline thread's, wait for no callback. */
+TEST_F(ForkTurn, CallbacksAndDeadlineThreadsForkWithoutWaiting)
+{
+    config_.fork_wait_us = 60000000;
+    drive_->serve.aside.serving = 1;
+    for (uint32_t state : {READER_STATE_CALLBACK, READER_STATE_DEADLINE}) {
+        reader_self_set(state);
+        serve_before_fork(&drive_->serve);
+        serve_after_fork_parent(&drive_->serve);
+        reader_self_clear(state);
+    }
+    EXPECT_EQ(tally_read(&drive_->serve.fork.forking), 0u);
+    EXPECT_EQ(drive_->serve.fork.given_up.count, 0u);
+    drive_->serve.aside.serving = 0;
+}
+
+TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
+{
+    reader_record *record = world_.craft(0);
+    const uint32_t cpus[] = {0, 1, PLAT_CPU_MAX - 1};
+    for (uint32_t cpu : cpus) {
+        struct krcud &krcud = drive_->serve.krcud[cpu];
+        krcud.first = krcud.last = record;
+        krcud.serving = 1;
+        krcud.held_off_ns = 1;
+        krcud.thread.state = WORK_RUNNING;
+    }
+    drive_->work.threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
+    drive_->work.urgent = drive_->serve.aside.serving = 1;
+    drive_->work.refused_ns = 1;
+    drive_->serve.aside.held_off_ns = 1;
+    tally_raise(&drive_->serve.progress_waiters);
+    tally_raise(&drive_->serve.fork.forking);
+    after_fork_child(PLAT_NOBODY);
+    for (uint32_t cpu : cpus) {
+        const struct krcud &krcud = drive_->serve.krcud[cpu];
+        EXPECT_EQ(krcud.first, nullptr) << "daemon " << cpu;
+        EXPECT_EQ(krcud.last, nullptr) << "daemon " << cpu;
+        EXPECT_EQ(krcud.serving, 0u) << "daemon " << cpu;
+        EXPECT_EQ(krcud.held_off_ns, 0) << "daemon " << cpu;
+        EXPECT_EQ(krcud.thread.state, static_cast<uint32_t>(WORK_NONE)) << "daemon " << cpu;
+    }
+    EXPECT_EQ(drive_->work.threads, 0u);
+    EXPECT_EQ(drive_->work.urgent | tally_read(&drive_->serve.progress_waiters), 0u);
+    EXPECT_EQ(drive_->work.refused_ns, 0) << "what the parent was refused";
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
+    EXPECT_EQ(tally_read(&drive_->serve.fork.forking), 0u);
+}
+
+/* One thread boosts at a time: if it were one that the child does not have, nobody would ever. */
+TEST_F(ForkTurn, InAChildNobodyBoosts)
+{
+    static const uint32_t cpu = 0;
+    drive_->turn.boosting = {{77}, 9, 1000, 0, &cpu};
+    after_fork_child(PLAT_NOBODY);
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.boosting.booster));
+    EXPECT_EQ(drive_->turn.boosting.priority, 0);
+    EXPECT_EQ(drive_->turn.boosting.nap_ns, 0);
+    EXPECT_EQ(drive_->turn.boosting.cpu_at, nullptr);
+}
+
+/* In the child of a callback another daemon has the queue by then: it would be given again while it is on a list. */
+TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
+{
+    keep();
+    static struct domain_drive *drive;
+    static reader_record *record;
+    static std::atomic<bool> began, may_end;
+    drive = drive_;
+    record = world_.craft(0);
+    began = may_end = false;
+    drive_->serve.krcud[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
+    make_ready(record, 1, [](rcu_head *) {
+        began = true;
+        may_end.wait(false);
+        drive->serve.fork.generation++; /* as in the child, which gives the queue anew */
+        drive->serve.krcud[0].serving = 0;
+        *serve_slot(record) = {};
+        EXPECT_TRUE(serve_krcud_give(&drive->serve, record, 1, false));
+        pthread_exit(nullptr);
+    });
+    give_until_the_daemon_ends(record, began, may_end);
+    EXPECT_EQ(drive_->serve.krcud[1].first, record);
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(drive_->serve.krcud[0].serving, 0u);
+}
+
+/* The same of a turn in a thread that is no daemon. */
+TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
+{
+    static struct domain_drive *drive;
+    static reader_record *record;
+    drive = drive_;
+    record = world_.craft(0);
+    drive_->serve.krcud[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
+    make_ready(record, 1, [](rcu_head *) {
+        drive->serve.fork.generation++;
+        drive->serve.aside.serving = 0;
+        *serve_slot(record) = {};
+        EXPECT_TRUE(serve_krcud_give(&drive->serve, record, 1, false));
+    });
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_EQ(drive_->serve.krcud[1].first, record);
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    drive_->serve.krcud[1].thread.state = WORK_NONE;
+}
+
+} // namespace

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Daemons: the list of queues, a turn in a thread that is none, and how they are scheduled.
+ */
+#include <cstddef>
+#include <cstring>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "../../support/variant.h"
+#include "../../support/driving.h"
+
+namespace
+{
+
+using Krcud = DriveWorld;
+
+/* A daemon whose thread does nothing: what it is given stays on its list. */
+struct krcud *still(struct domain_drive *drive, uint32_t cpu)
+{
+    drive->serve.krcud[cpu].thread.state = WORK_RUNNING;
+    return &drive->serve.krcud[cpu];
+}
+
+TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
+{
+    struct krcud *krcud = still(drive_, 0);
+    reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, one, 0, false));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, two, 0, false));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, urgent, 0, true));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, one, 0, false)) << "it has it";
+    EXPECT_EQ(krcud->first, urgent);
+    EXPECT_EQ(serve_slot(urgent)->next_ready, one);
+    EXPECT_EQ(serve_slot(one)->next_ready, two);
+    EXPECT_EQ(serve_slot(two)->next_ready, nullptr);
+    EXPECT_EQ(krcud->last, two);
+    EXPECT_EQ(drive_->serve.krcud_given.count, 3u);
+    for (reader_record *record : {one, two, urgent})
+        EXPECT_EQ(serve_slot(record)->listed, 1u);
+}
+
+TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
+{
+    struct krcud *krcud = still(drive_, 0);
+    reader_record *urgent = world_.craft(0), *next = world_.craft(0);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, urgent, 0, true));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, next, 0, false));
+    EXPECT_EQ(krcud->first, urgent);
+    EXPECT_EQ(serve_slot(urgent)->next_ready, next);
+    EXPECT_EQ(krcud->last, next);
+}
+
+TEST_F(Krcud, IsWokenWhereItSleeps)
+{
+    struct krcud *krcud = still(drive_, 0);
+    reader_record *one = world_.craft(0), *two = world_.craft(0);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, one, 0, false));
+    EXPECT_EQ(krcud->thread.event, 0u) << "it is awake";
+    test::Worker sleeper;
+    krcud->thread.sleeping = 1;
+    sleeper.start([&] {
+        while (rtrcu_load_acquire(&krcud->thread.event) == 0)
+            plat_futex_wait(&krcud->thread.event, 0, PLAT_FOREVER);
+    });
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, two, 0, false));
+    sleeper.wait();
+    EXPECT_EQ(krcud->thread.event, 1u);
+}
+
+/* Where its thread cannot be had, another daemon serves; where there is none the caller does. */
+TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
+{
+    reader_record *record = world_.craft(0);
+    drive_->work.refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    EXPECT_FALSE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    struct krcud *other = still(drive_, PLAT_CPU_MAX - 1);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_EQ(other->first, record);
+}
+
+/* Who has it serves it: no other daemon is made, or asked for. */
+TEST_F(Krcud, WhatOneHasNeedsNoOther)
+{
+    reader_record *record = world_.craft(0);
+    struct krcud *other = &drive_->serve.krcud[1];
+    (void)still(drive_, 0);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    ASSERT_TRUE(work_thread_hold(&other->thread));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 1, false));
+    EXPECT_EQ(other->thread.state, static_cast<uint32_t>(WORK_STARTING));
+    EXPECT_EQ(drive_->serve.krcud_given.count, 1u);
+}
+
+/* After the last one stands what looks like another that runs, and is inside a callback. */
+TEST_F(Krcud, ThereAreNoMoreThanCpus)
+{
+    struct Two {
+        struct domain_drive drive;
+        struct krcud room[2];
+    };
+    auto two = test::zeroed<Two>();
+    struct watch watch = {};
+    watch_init(&watch, &room_, world_.gp(), cb_);
+    api_drive_init(&two->drive, &room_, world_.gp(), cb_, &watch);
+    two->drive.work.refused_ns = plat_clock_now();
+    config_.tick_us = 60000000;
+    struct krcud running = {};
+    lock_init(&running.lock, LOCK_RANK_DAEMON);
+    running.thread.state = WORK_RUNNING;
+    running.serving = 1;
+    size_t behind = offsetof(struct domain_drive, serve.krcud) + sizeof(two->drive.serve.krcud);
+    memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
+    EXPECT_FALSE(serve_krcud_give(&two->drive.serve, world_.craft(0), 0, false));
+    EXPECT_FALSE(serve_anybody_at_work(&two->drive.serve));
+}
+
+TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
+{
+    reader_record *record = world_.craft(0);
+    ASSERT_TRUE(work_thread_hold(&drive_->serve.krcud[0].thread));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->serve.krcud[0].first, nullptr);
+    EXPECT_EQ(drive_->serve.krcud_given.count, 0u);
+}
+
+/* Its list is never looked at again, so the queue must not count as listed: the next pass gives it anew. */
+TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
+{
+    reader_record *record = world_.craft(0);
+    struct krcud *krcud = still(drive_, 0);
+    test::Worker driver;
+    lock_acquire(&krcud->lock);
+    driver.start([&] { EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false)); });
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->serve.krcud_given.count) == 1; }));
+    rtrcu_store_relaxed(&krcud->thread.state, uint32_t{WORK_NONE});
+    lock_release(&krcud->lock);
+    driver.wait();
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(krcud->first, nullptr);
+}
+
+/* Policy krcud asks for all of them, whatever the system said a moment ago. */
+TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
+{
+    keep();
+    static struct plat_home home; /* the daemon's, behind the test too */
+    home = *drive_->work.home;
+    ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
+    drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    EXPECT_EQ(serve_krcud_start_all(&drive_->serve, &config_, &home), 0);
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state), uint32_t{WORK_RUNNING});
+}
+
+TEST_F(Krcud, EachCpuHasItsOwn)
+{
+    if (plat_cpus_configured() < 2)
+        GTEST_SKIP() << "there is one CPU";
+    keep();
+    static struct plat_home home;
+    home = *drive_->work.home;
+    ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
+    EXPECT_EQ(serve_krcud_start_all(&drive_->serve, &config_, &home), 0);
+    for (int cpu : {0, 1})
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[cpu].thread.state), uint32_t{WORK_RUNNING}) << cpu;
+}
+
+/* Nobody knows where it ran: any CPU of the process will do, and no other. */
+TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
+{
+    plat_home home = *drive_->work.home;
+    ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
+    drive_->work.home = &home;
+    reader_record *record = world_.craft(0);
+    ASSERT_NE(record->slot, 0u);
+    world_.withdraw(record);
+    EXPECT_EQ(serve_cpu_of(&drive_->serve, record), 0u);
+}
+
+/* Whose thread is gone is there for the next one behind its last callback. */
+TEST_F(Krcud, ASlotThatItHasEmptiedIsGivenBack)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 3);
+    world_.withdraw(record);
+    EXPECT_TRUE(test::eventually([&] {
+        (void)serve_krcud_give(&drive_->serve, record, 0, false);
+        return (reader_used(record->leaf) & reader_bit(record)) == 0;
+    }));
+}
+
+TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
+{
+    static struct domain_drive *drive;
+    static bool at_work;
+    drive = drive_;
+    at_work = false;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1,
+               [](rcu_head *) { at_work = serve_anybody_at_work(&drive->serve) && drive->serve.aside.serving == 1; });
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_TRUE(at_work);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(share.spent_ns, 0) << "without a limit nothing is counted";
+    EXPECT_FALSE(share.left);
+}
+
+TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
+{
+    drive_->serve.krcud[PLAT_CPU_MAX - 1].serving = 1;
+    EXPECT_FALSE(serve_anybody_at_work(&drive_->serve)) << "it has no thread";
+    drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
+    EXPECT_TRUE(serve_anybody_at_work(&drive_->serve));
+}
+
+TEST_F(Krcud, AShareOfACallsTimeIsSpent)
+{
+    config_.blimit = 4;
+    config_.qhimark = config_.qmax = 1000000;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 10);
+    struct serve_share share = {};
+    share.ns = 3600 * INT64_C(1000000000);
+    share.spent_ns = 5 * INT64_C(1000000000);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 6u) << "as many as a batch may have";
+    EXPECT_TRUE(share.left);
+    EXPECT_GE(share.spent_ns, 5 * INT64_C(1000000000));
+    EXPECT_LT(share.spent_ns, 3000 * INT64_C(1000000000));
+    share.spent_ns = share.ns;
+    share.left = false;
+    uint64_t stops = cb_->budget_stops.count;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 6u) << "all of it is spent";
+    EXPECT_EQ(share.spent_ns, share.ns) << "and no more";
+    EXPECT_EQ(cb_->budget_stops.count, stops);
+    EXPECT_TRUE(share.left);
+    share.spent_ns = 0;
+    share.left = false;
+    config_.blimit = 100;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_FALSE(share.left);
+    share.left = true;
+    make_ready(record, 1);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_TRUE(share.left) << "of another queue";
+}
+
+TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
+{
+    constexpr int64_t each_ns = 200000;
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) {
+        for (int64_t began = plat_clock_now(); plat_clock_now() - began < each_ns;)
+            ;
+    });
+    struct serve_share share = {};
+    share.ns = 3600 * INT64_C(1000000000);
+    share.spent_ns = 5 * INT64_C(1000000000);
+    int64_t began = plat_clock_now();
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    int64_t took = plat_clock_now() - began, spent = share.spent_ns - 5 * INT64_C(1000000000);
+    EXPECT_EQ(left(record), 0u);
+    EXPECT_GE(spent, each_ns);
+    EXPECT_LE(spent, took);
+}
+
+/* A thread's deadline holds for the callbacks of others too. */
+TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
+{
+    reader_record *record = world_.craft(0);
+    make_ready(record, 10);
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    test::Worker server;
+    server.run([&] {
+        rtrcu_set_deadline(1); /* long past */
+        serve_krcud_serve_here(&drive_->serve, record, &share);
+    });
+    EXPECT_EQ(left(record), 10u);
+    EXPECT_EQ(cb_->deadline_stops.count, 1u);
+    server.run([&] {
+        rtrcu_set_deadline(0); /* none */
+        serve_krcud_serve_here(&drive_->serve, record, &share);
+        rcu_unregister_thread();
+    });
+    EXPECT_EQ(left(record), 0u);
+}
+
+TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
+{
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    serve_slot(record)->listed = 1;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 1u);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 1u);
+    serve_slot(record)->listed = 0;
+    tally_raise(&drive_->serve.fork.forking);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(left(record), 1u) << "somebody forks";
+    EXPECT_FALSE(share.left) << "it is no work of the caller's";
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    (void)tally_lower(&drive_->serve.fork.forking);
+}
+
+/* A daemon was given it behind the first look. */
+TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
+{
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1);
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    test::Worker holder, server;
+    std::atomic<pid_t> id = 0;
+    holder.run([&] { lock_acquire(&drive_->serve.aside.lock); });
+    server.start([&] {
+        id = pid_t(lock_thread_number());
+        serve_krcud_serve_here(&drive_->serve, record, &share);
+    });
+    EXPECT_TRUE(test::eventually([&] { return id && (server.is_done() || test::is_asleep(id)); }));
+    EXPECT_FALSE(server.is_done());
+    rtrcu_exchange(&serve_slot(record)->listed, 1);
+    holder.run([&] { lock_release(&drive_->serve.aside.lock); });
+    server.wait();
+    EXPECT_EQ(left(record), 1u);
+    EXPECT_EQ(serve_slot(record)->listed, 1u);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+}
+
+/* Who forks sleeps until those who serve have come between callbacks. */
+TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
+{
+    static struct domain_drive *drive;
+    drive = drive_;
+    reader_record *record = world_.craft(0);
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    make_ready(record, 1);
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(drive_->serve.fork.event, 0u) << "nobody forks";
+    make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.forking); });
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(drive_->serve.fork.event, 1u);
+    tally_reset(&drive_->serve.fork.forking);
+}
+
+/* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */
+TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
+{
+    static struct domain_drive *drive;
+    static reader_record *record;
+    drive = drive_;
+    record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) {
+        drive->serve.fork.generation++;
+        drive->serve.aside.serving = 0;
+    });
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_EQ(drive_->serve.aside.serving, 0u);
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
+}
+
+/* Who leaves while its queue is served keeps its slot until that is over, and no longer. */
+TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
+{
+    static test::World *world;
+    static reader_record *record;
+    static bool kept;
+    world = &world_;
+    record = world_.craft(0);
+    kept = false;
+    make_ready(record, 1, [](rcu_head *) {
+        world->withdraw(record);
+        kept = world->craft(0) != record;
+    });
+    struct serve_share share = {};
+    share.ns = PLAT_FOREVER;
+    serve_krcud_serve_here(&drive_->serve, record, &share);
+    EXPECT_TRUE(kept);
+    EXPECT_EQ(world_.craft(0), record);
+}
+
+/* More than one turn has: the daemon goes on by itself. */
+TEST_F(Krcud, RunsALongQueueToItsEnd)
+{
+    keep();
+    reader_record *record = world_.craft(0), *other = world_.craft(0);
+    make_ready(record, 10000);
+    make_ready(other, 10000);
+    EXPECT_TRUE(test::eventually([&] {
+        return serve_krcud_give(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
+    }));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, other, 0, false));
+    EXPECT_TRUE(test::eventually([&] { return left(record) == 0 && left(other) == 0; }));
+    EXPECT_TRUE(test::eventually([&] {
+        return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_anybody_at_work(&drive_->serve) &&
+               rtrcu_load_acquire(&serve_slot(other)->listed) == 0;
+    }));
+    EXPECT_STREQ(drive_->serve.krcud[0].thread.plat.name, "krcud/0");
+    make_ready(other, 1);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, other, 0, false));
+    EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
+}
+
+/* Its turn is over, for whoever forks next. */
+TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    static std::atomic<bool> began, may_end;
+    began = may_end = false;
+    make_ready(record, 1, [](rcu_head *) {
+        began = true;
+        may_end.wait(false);
+        pthread_exit(nullptr);
+    });
+    give_until_the_daemon_ends(record, began, may_end);
+    EXPECT_EQ(serve_slot(record)->listed, 0u);
+    EXPECT_EQ(drive_->serve.krcud[0].serving, 0u);
+}
+
+/* One that finds the owner at its queue gives it back, and has the owner tell the driver. */
+TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
+{
+    keep();
+    reader_record *record = world_.craft(0);
+    make_ready(record, 2);
+    callback_slot(record)->queue.claim = 0x123;
+    EXPECT_TRUE(test::eventually([&] {
+        return serve_krcud_give(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
+    }));
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(test::eventually([&] {
+        return rtrcu_load_acquire(&callback_slot(record)->queue.claim) == (0x123 | CB_CLAIM_WANTED) &&
+               rtrcu_load_acquire(&serve_slot(record)->listed) == 0;
+    }));
+    EXPECT_EQ(left(record), 2u);
+    rtrcu_store_release(&callback_slot(record)->queue.claim, 0);
+    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(test::eventually([&] { return left(record) == 0; }));
+}
+
+/* Above others while a backlog is at qmax, as far as it may be; then as the setting says.  A real-time one is above
+ * them anyway. */
+TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
+{
+    static std::atomic<int> seen;
+    static std::atomic<bool> ran;
+    bool may_lift = false;
+    std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
+    keep();
+    reader_record *record = world_.craft(0);
+    int before = getpriority(PRIO_PROCESS, 0);
+    for (bool flood : {false, true, false}) {
+        rtrcu_store_release(&drive_->work.flooded_ns,
+                            flood ? INT64_MAX / 2 : INT64_MIN / 2); /* just now, or long ago */
+        ran = false;
+        make_ready(record, 1, [](rcu_head *) {
+            seen = getpriority(PRIO_PROCESS, 0);
+            ran = true;
+        });
+        EXPECT_TRUE(test::eventually([&] {
+            (void)serve_krcud_give(&drive_->serve, record, 0, false);
+            return ran.load();
+        }));
+        EXPECT_TRUE(test::eventually([&] { /* its next turn looks anew */
+                                           return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 &&
+                                                  !serve_anybody_at_work(&drive_->serve);
+        }));
+        EXPECT_EQ(seen.load(), flood && may_lift ? SERVE_LIFTED_NICE : before);
+    }
+}
+
+/* Its thread begins as the setting says, whatever the one before it was lifted to. */
+TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
+{
+    static std::atomic<int> seen;
+    static std::atomic<bool> may_end;
+    bool may_lift = false;
+    std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
+    if (!may_lift)
+        GTEST_SKIP() << "no thread may be lifted here";
+    keep();
+    rtrcu_store_release(&drive_->work.flooded_ns, INT64_MAX / 2); /* just now */
+    reader_record *record = world_.craft(0);
+    for (const char *which : {"the first", "the second"}) {
+        seen = 100;
+        may_end = false;
+        make_ready(record, 1, [](rcu_head *) {
+            seen = getpriority(PRIO_PROCESS, 0);
+            may_end.wait(false); /* nobody asks for another thread any more */
+            pthread_exit(nullptr);
+        });
+        EXPECT_TRUE(test::eventually([&] {
+            (void)serve_krcud_give(&drive_->serve, record, 0, false);
+            return seen.load() != 100;
+        }));
+        may_end = true;
+        may_end.notify_all();
+        EXPECT_EQ(seen.load(), SERVE_LIFTED_NICE) << which;
+        EXPECT_TRUE(test::eventually(
+            [&] { return rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state) == uint32_t(WORK_NONE); }));
+    }
+}
+
+/* What a real-time one would be lifted to is beneath it. */
+TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
+{
+    static std::atomic<int> seen;
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    keep();
+    config_.krcud_rtprio = 3;
+    reader_record *record = world_.craft(0);
+    for (bool flood : {false, true}) {
+        rtrcu_store_release(&drive_->work.flooded_ns, flood ? INT64_MAX / 2 : INT64_MIN / 2);
+        seen = -1;
+        make_ready(record, 1, [](rcu_head *) { seen = plat_sched_rt_priority(); });
+        EXPECT_TRUE(test::eventually([&] {
+            (void)serve_krcud_give(&drive_->serve, record, 0, false);
+            return seen.load() >= 0;
+        }));
+        EXPECT_EQ(seen.load(), 3);
+        EXPECT_TRUE(test::eventually([&] {
+            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_anybody_at_work(&drive_->serve);
+        }));
+    }
+}
+
+class Nice : public DriveWorld, public testing::WithParamInterface<int>
+{
+};
+
+/* The setting counts from where the process began. */
+TEST_P(Nice, OfADaemonIsThatOfTheSetting)
+{
+    static std::atomic<int> seen;
+    keep();
+    config_.krcud_nice = GetParam();
+    seen = -100;
+    int wanted = getpriority(PRIO_PROCESS, 0) + GetParam();
+    if (wanted > 19)
+        GTEST_SKIP() << "this process is nice itself";
+    reader_record *record = world_.craft(0);
+    make_ready(record, 1, [](rcu_head *) { seen = getpriority(PRIO_PROCESS, 0); });
+    EXPECT_TRUE(test::eventually([&] {
+        (void)serve_krcud_give(&drive_->serve, record, 0, false);
+        return seen.load() != -100;
+    }));
+    EXPECT_EQ(seen.load(), wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Nice, testing::Values(0, 1, 4));
+
+} // namespace

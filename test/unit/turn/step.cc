@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A step of a grace period: what it notes and reports.
+ */
+#include "../../support/sandbox.h"
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
+#include "../../support/driving.h"
+
+namespace
+{
+
+constexpr int64_t HOUR_NS = INT64_C(3600000000000);
+
+class Step : public DriveWorld
+{
+  protected:
+    void ask(gp_kind kind = GP_NORMAL)
+    {
+        gp_request(world_.gp(), kind, gp_snap(world_.gp(), kind));
+    }
+    bool is_running(gp_kind kind = GP_NORMAL)
+    {
+        return gp_is_running(world_.gp(), kind);
+    }
+    void make_older(int64_t by_ns, gp_kind kind = GP_NORMAL)
+    {
+        world_.gp()->machine[kind].began_ns -= by_ns;
+    }
+    /* A grace period is asked for, and finds a reader that stays. */
+    void begin_beside_a_reader()
+    {
+        config_.tick_us = 1000;
+        config_.boost = 0;
+        (void)world_.craft(1);
+        ask();
+    }
+    /* A worker whose thread does nothing: it counts how often it is woken. */
+    uint32_t *still(int index)
+    {
+        drive_->work.worker[index].thread.state = WORK_RUNNING;
+        return &drive_->work.worker[index].thread.event;
+    }
+    /* Has a report been gathered since the last time? */
+    bool gathered(gp_kind kind = GP_NORMAL)
+    {
+        bool waits = drive_->work.watch->waits[kind];
+        drive_->work.watch->waits[kind] = false;
+        return waits;
+    }
+};
+
+TEST_F(Step, NotesWhatTheNextOneNeeds)
+{
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    config_.stall_timeout_ms = 5000;
+    turning.asked = true;
+    turning.report_ns = 7;
+    reader_record *record = world_.craft(1);
+    ask();
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_FALSE(turning.unscanned);
+    EXPECT_FALSE(turning.asked) << "a step that waits for nobody asks at the next look";
+    EXPECT_TRUE(turning.fenced);
+    EXPECT_EQ(turning.unfenced.count, 0u);
+    EXPECT_EQ(turning.report_ns, INT64_C(5000000000));
+    uint32_t event = turning.event;
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(turn_step(normal_));
+    EXPECT_EQ(turning.event, event + 1) << "the crank was released";
+    world_.withdraw(record);
+    ask();
+    EXPECT_TRUE(turn_step(normal_));
+    EXPECT_FALSE(turning.fenced) << "nobody needs it";
+    EXPECT_EQ(turning.unfenced.count, 1u);
+}
+
+/* The first report when it is as old as the setting says, the next at three times that age. */
+TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
+{
+    config_.stall_timeout_ms = 3600000;
+    uint32_t *said = still(WORK_WORKER_REPORT);
+    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
+        reader_record *record = world_.craft(1);
+        *said = 0;
+        ask(kind);
+        for (int i = 0; i < 3; i++)
+            EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_FALSE(gathered(kind));
+        make_older(HOUR_NS, kind);
+        EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_TRUE(gathered(kind));
+        EXPECT_EQ(*said, 1u);
+        EXPECT_EQ(drive_->turn.turning[kind].report_ns, 3 * HOUR_NS);
+        make_older(HOUR_NS, kind);
+        EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_FALSE(gathered(kind));
+        make_older(HOUR_NS, kind);
+        EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_TRUE(gathered(kind));
+        EXPECT_EQ(*said, 2u);
+        make_older(90 * HOUR_NS, kind);
+        test::World::set_inside(record, 0);
+        EXPECT_TRUE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_FALSE(gathered(kind)) << "it has ended";
+        EXPECT_EQ(*said, 2u);
+        world_.withdraw(record);
+    }
+}
+
+/* Without a fence it stands still, knows nothing of any reader, and says so as often. */
+TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    config_.stall_timeout_ms = 3600000;
+    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
+    uint32_t *said = still(WORK_WORKER_REPORT);
+    reader_record *record = world_.craft(0);
+    reader_fences_switch(world_.registry());
+    drive_->work.visit.visitor = 1; /* another's is told of */
+    bool refused = true;
+    std::thread([&] {
+        refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
+        if (!refused)
+            return;
+        ask();
+        EXPECT_FALSE(turn_step(normal_));
+        EXPECT_TRUE(is_running());
+        EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
+        EXPECT_FALSE(turn_step(normal_));
+        EXPECT_FALSE(gathered());
+        make_older(HOUR_NS);
+        EXPECT_FALSE(turn_step(normal_));
+        EXPECT_TRUE(gathered());
+        EXPECT_EQ(drive_->work.watch->waiting[GP_NORMAL].fence_error, -EPERM);
+        EXPECT_EQ(drive_->turn.turning[GP_NORMAL].report_ns, 3 * HOUR_NS);
+        EXPECT_FALSE(turn_step(normal_));
+        EXPECT_FALSE(gathered());
+        EXPECT_EQ(*said, 1u);
+        EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
+        turn_take_crank(normal_);
+        EXPECT_FALSE(turn_first(normal_));
+        turn_release_crank(normal_);
+        EXPECT_TRUE(is_running());
+        rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
+        EXPECT_TRUE(turn_step(normal_));
+        EXPECT_FALSE(drive_->turn.turning[GP_NORMAL].unscanned);
+    }).join();
+    if (!refused)
+        GTEST_SKIP() << "no sandbox is to be had here";
+}
+
+TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
+{
+    for (struct turning &turning : drive_->turn.turning) {
+        turning.unscanned = turning.asked = true;
+        turning.event = 9;
+        tally_raise(&turning.sleeping);
+    }
+    tally_raise(&drive_->turn.turn_waiters);
+    drive_->work.main_ended = 1;
+    drive_->work.visit.visitor = 77;
+    drive_->work.visit.began_ns = 5;
+    drive_->turn.numbers.told = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
+    uint32_t generation = drive_->serve.fork.generation;
+    after_fork_child(PLAT_NOBODY);
+    for (const struct turning &turning : drive_->turn.turning) {
+        EXPECT_FALSE(turning.unscanned || turning.asked);
+        EXPECT_EQ(turning.event, 0u);
+        EXPECT_EQ(tally_read(&turning.sleeping), 0u);
+    }
+    EXPECT_EQ(tally_read(&drive_->turn.turn_waiters), 0u);
+    EXPECT_EQ(drive_->work.main_ended, 0u);
+    EXPECT_EQ(drive_->work.visit.visitor, 0u);
+    EXPECT_EQ(drive_->work.visit.began_ns, 0);
+    EXPECT_EQ(drive_->turn.numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->serve.fork.generation, generation + 1);
+    EXPECT_TRUE(plat_tid_is(drive_->work.survivor, lock_thread_id()));
+}
+
+/* ---- who waits, and what it does meanwhile ---- */
+
+bool until_reached(struct serve *serve)
+{
+    (void)serve_dispatch(serve);
+    return callback_barrier_reached(serve->cb);
+}
+
+/* As rcu_barrier() turns. */
+constexpr turn_options for_barrier = {
+    .never_spins = true, .never_sleeps = false, .by_caller = true, .serve = until_reached};
+
+/* rcu_barrier() turns no longer than it waits for callbacks, and leaves its watch to whoever comes next. */
+TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
+{
+    begin_beside_a_reader();
+    while (drive_->turn.turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
+        turn_if_needed(normal_, &for_barrier);
+    EXPECT_TRUE(is_running());
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.turning[GP_NORMAL].watcher));
+    EXPECT_EQ(tally_read(&drive_->turn.turning[GP_NORMAL].sleeping), 0u);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 1u);
+    EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].asked);
+    drive_->turn.turning[GP_NORMAL].watcher = {77};
+    turn_if_needed(normal_, &for_barrier);
+    EXPECT_TRUE(is_running());
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].watcher.number, 77u) << "another's";
+}
+
+/* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */
+TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
+{
+    begin_beside_a_reader();
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    while (turning.slept.count == 0) { /* a tick may pass before its first step */
+        uint32_t event = turning.event;
+        turn_if_needed(normal_, &for_barrier);
+        EXPECT_EQ(turning.event, event + 1);
+    }
+}
+
+/* What is ready, and whose owner has gone meanwhile, does not wait for the readers. */
+TEST_F(Step, WhoServesServesBetweenItsSteps)
+{
+    static constexpr turn_options serves = {
+        .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = driver_serve_meanwhile};
+    static constexpr turn_options does_not = {
+        .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = nullptr};
+    config_.tick_us = 1000;
+    config_.boost = 0;
+    for (krcud &daemon : drive_->serve.krcud)
+        daemon.thread.state = WORK_RUNNING; /* keeps what it is given */
+    reader_record *owner = world_.craft(0), *inside = world_.craft(0);
+    make_ready(owner, 1);
+    world_.withdraw(owner);
+    for (const turn_options *options : {&does_not, &serves}) {
+        test::World::set_inside(inside, 1);
+        ask();
+        uint64_t slept = drive_->turn.turning[GP_NORMAL].slept.count;
+        test::Worker turner;
+        turner.start([&] { turn_if_needed(normal_, options); });
+        EXPECT_TRUE(test::eventually([&] {
+            return options == &serves ? rtrcu_load_acquire(&serve_slot(owner)->listed) == 1
+                                      : rtrcu_load_acquire(&drive_->turn.turning[GP_NORMAL].slept.count) > slept;
+        }));
+        EXPECT_EQ(rtrcu_load_acquire(&serve_slot(owner)->listed), options == &serves ? 1u : 0u);
+        test::World::set_inside(inside, 0);
+        turner.wait();
+        EXPECT_FALSE(is_running()) << "it has turned to the end";
+    }
+}
+
+/* A deadline thread wakes nobody, and a driver without a thread turns nothing: so a weak caller turns it itself. */
+TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
+{
+    constexpr uint32_t weak = 33;                        /* and so it was at the last look */
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it: nobody turns */
+    config_.tick_us = 3600000000;
+    drive_->work.thread.sleeping = WORK_IDLE;
+    const auto turns = [&](gp_kind kind) {
+        rtrcu_self.sched = weak;
+        uint64_t before = drive_->turn.turning[kind].by_caller.count;
+        turn_synchronize(turn_kind(&drive_->turn, kind), gp_snap(world_.gp(), kind));
+        rtrcu_self.sched = 0;
+        EXPECT_EQ(drive_->work.wakeups.count, 0u);
+        return drive_->turn.turning[kind].by_caller.count == before + 1;
+    };
+    test::Worker caller;
+    caller.run([&] {
+        EXPECT_TRUE(turns(GP_EXPEDITED));
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_TRUE(turns(GP_NORMAL));
+        reader_self_clear(READER_STATE_DEADLINE);
+        (void)work_thread_let(&drive_->work.thread);
+        work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+        EXPECT_TRUE(turns(GP_NORMAL));
+    });
+}
+
+/* The handler is told once of the tasks that came, by a thread that holds nothing. */
+TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
+{
+    reader_record *record = world_.craft(1);
+    uint32_t *told = still(WORK_WORKER_TELL);
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    ask();
+    EXPECT_FALSE(turn_step(normal_));
+    world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_told + 3;
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(*told, 0u) << "there is no handler";
+    work_set_blocking_handler(&drive_->work, [] {});
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(*told, 1u);
+    EXPECT_EQ(turning.tasks_told, world_.gp()->machine[GP_NORMAL].tasks_came);
+    EXPECT_EQ(drive_->work.worker[WORK_WORKER_TELL].wanted, 1u);
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(*told, 1u) << "it was told";
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(turn_step(normal_));
+}
+
+/* The thread that is to tell cannot be made yet: the next step tries again. */
+TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
+{
+    reader_record *record = world_.craft(1);
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    work_set_blocking_handler(&drive_->work, [] {});
+    config_.tick_us = 60000000;
+    drive_->work.refused_ns = plat_clock_now(); /* as is believed for a tick */
+    ask();
+    EXPECT_FALSE(turn_step(normal_));
+    uint32_t before = turning.tasks_told;
+    world_.gp()->machine[GP_NORMAL].tasks_came = before + 3;
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(turning.tasks_told, before);
+    uint32_t *told = still(WORK_WORKER_TELL);
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(*told, 1u);
+    EXPECT_EQ(turning.tasks_told, before + 3);
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(turn_step(normal_));
+}
+
+uint32_t *tasks_came;
+
+/* While the thread that tells the handler is woken, which has looked at the tasks already. */
+long have_a_task_come()
+{
+    ++*tasks_came;
+    return 0;
+}
+
+/* Its grace period would wait until the task is scheduled by chance. */
+TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    (void)world_.craft(1);
+    uint32_t *told = still(WORK_WORKER_TELL);
+    work_set_blocking_handler(&drive_->work, [] {});
+    ask();
+    EXPECT_FALSE(turn_step(normal_));
+    tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
+    uint32_t first = drive_->turn.turning[GP_NORMAL].tasks_told + 1;
+    *tasks_came = first;
+    bool trapped = true;
+    std::thread([&] {
+        trapped = test::trap(SYS_futex, told, have_a_task_come);
+        EXPECT_TRUE(!trapped || !turn_step(normal_));
+    }).join();
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    EXPECT_EQ(*told, 1u);
+    EXPECT_EQ(*tasks_came, first + 1);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].tasks_told, first);
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(*told, 2u);
+}
+
+/* ---- expedited ones ---- */
+
+/* A deadline thread makes no thread and wakes nobody: it leaves a note, or turns to the end. */
+TEST_F(Step, ADeadlineThreadTurnsItAlone)
+{
+    test::Worker thread;
+    thread.run([&] {
+        reader_self_set(READER_STATE_DEADLINE);
+        uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
+        turn_start_expedited(&drive_->turn, cookie);
+        EXPECT_EQ(drive_->work.urgent, 1u);
+        EXPECT_TRUE(gp_is_needed(world_.gp(), GP_EXPEDITED));
+        (void)world_.craft(0);
+        turn_synchronize_expedited(&drive_->turn, cookie);
+        EXPECT_TRUE(gp_reached(world_.gp(), GP_EXPEDITED, cookie));
+        for (const struct work_worker &worker : drive_->work.worker)
+            EXPECT_EQ(worker.thread.state, static_cast<uint32_t>(WORK_NONE));
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
+}
+
+/* Where no worker is to be had the driver is hurried, if it is there. */
+TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
+{
+    config_.tick_us = 3600000000;
+    drive_->work.refused_ns = plat_clock_now();
+    uint64_t told = drive_->turn.numbers.told;
+    turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->work.urgent, 0u) << "there is no driver either";
+    drive_->work.thread.state = WORK_RUNNING;
+    drive_->work.thread.sleeping = WORK_IDLE;
+    turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->work.urgent, 1u);
+    EXPECT_EQ(drive_->work.wakeups.count, 1u);
+    EXPECT_EQ(drive_->turn.numbers.told, told);
+}
+
+} // namespace

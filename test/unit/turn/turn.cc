@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Turning the crank, step by step: what one step does, and where an ordinary thread sleeps instead.
+ */
+#include <cerrno>
+#include <string>
+
+#include "../../support/probes.h"
+#include "../../support/sandbox.h"
+#include "../../support/threads.h"
+#include "../../support/trapped.h"
+#include "../../support/variant.h"
+#include "../../support/driving.h"
+
+namespace
+{
+
+class Turn : public DriveWorld
+{
+  protected:
+    uint64_t seq(gp_kind kind = GP_NORMAL)
+    {
+        return gp_seq(world_.gp(), kind);
+    }
+    bool ask(gp_kind kind = GP_NORMAL)
+    {
+        return gp_request(world_.gp(), kind, gp_snap(world_.gp(), kind));
+    }
+    bool take_first_step(gp_kind kind)
+    {
+        turn_take_crank(turn_kind(&drive_->turn, kind));
+        bool ended = turn_first(turn_kind(&drive_->turn, kind));
+        turn_release_crank(turn_kind(&drive_->turn, kind));
+        return ended;
+    }
+};
+
+TEST_F(Turn, AStepOfNothingIsNone)
+{
+    uint64_t before = seq();
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_EQ(seq(), before);
+}
+
+TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
+{
+    (void)world_.craft(0);
+    ask();
+    uint64_t before = seq();
+    EXPECT_TRUE(turn_step(normal_));
+    EXPECT_EQ(seq(), before + SEQ_STEP);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 0u);
+    EXPECT_FALSE(turn_step(normal_));
+}
+
+TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
+{
+    reader_record *record = world_.craft(1);
+    ask();
+    uint64_t before = seq();
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_NORMAL));
+    uint32_t word = rtrcu_load_relaxed(&record->self->word);
+    EXPECT_FALSE(turn_step(normal_));
+    EXPECT_NE(rtrcu_load_relaxed(&record->self->word), word);
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(turn_step(normal_));
+    EXPECT_EQ(seq(), before + SEQ_STEP);
+}
+
+/* Turns are counted for those who leave them to the driver, and only while they wait. */
+TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
+{
+    ask();
+    EXPECT_TRUE(turn_step(normal_));
+    EXPECT_EQ(drive_->turn.turns, 0u);
+    tally_raise(&drive_->turn.turn_waiters);
+    ask(GP_EXPEDITED);
+    EXPECT_TRUE(turn_step(expedited_));
+    EXPECT_EQ(drive_->turn.turns, 0u) << "nobody waits for that kind so";
+    ask();
+    EXPECT_TRUE(turn_step(normal_));
+    EXPECT_EQ(drive_->turn.turns, 1u);
+}
+
+TEST_F(Turn, AStepWaitsForNobody)
+{
+    ask();
+    test::Worker holder;
+    holder.run([&] { turn_take_crank(normal_); });
+    EXPECT_FALSE(turn_step(normal_));
+    holder.run([&] { turn_release_crank(normal_); });
+    EXPECT_TRUE(turn_step(normal_));
+}
+
+/* The last reader's report is waited for a moment; then the rest is somebody else's. */
+TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
+{
+    reader_record *record = world_.craft(0);
+    uint64_t before = seq(GP_EXPEDITED);
+    EXPECT_TRUE(take_first_step(GP_EXPEDITED));
+    EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
+                  drive_->turn.numbers.ended[3],
+              1u);
+    test::World::set_inside(record, 1);
+    EXPECT_FALSE(take_first_step(GP_EXPEDITED));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
+    EXPECT_FALSE(take_first_step(GP_EXPEDITED)) << "it is still inside";
+    test::World::set_inside(record, 0);
+    EXPECT_TRUE(take_first_step(GP_EXPEDITED));
+    EXPECT_EQ(seq(GP_EXPEDITED), before + 2 * SEQ_STEP);
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 2u);
+}
+
+/* It watches as long as the setting says: readers that leave meanwhile end the step.  An ordinary thread on the CPU of
+ * one of them does so for one that runs elsewhere. */
+TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
+{
+    static const uint32_t elsewhere = UINT32_MAX;
+    static uint32_t here;
+    reader_record *kept = world_.craft(1), *runs = world_.craft(1);
+    kept->cpu = &here;
+    runs->cpu = &elsewhere;
+    config_.spin_us = 3600000000;
+    bool ended = false;
+    test::Worker caller;
+    caller.run([] {
+        here = static_cast<uint32_t>(sched_getcpu());
+        EXPECT_EQ(plat_cpu_bind(static_cast<int>(here)), 0);
+    });
+    caller.start([&] { ended = take_first_step(GP_EXPEDITED); });
+    EXPECT_TRUE(test::eventually([&] {
+        return caller.is_done() ||
+               gp_owing(world_.gp(), GP_EXPEDITED, runs->leaf) == (reader_bit(kept) | reader_bit(runs));
+    }));
+    test::World::set_inside(kept, 0);
+    test::World::set_inside(runs, 0);
+    caller.wait();
+    EXPECT_TRUE(ended);
+}
+
+/* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
+TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
+{
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker holder, caller;
+    holder.run([&] { turn_take_crank(normal_); });
+    caller.start([&] { turn_synchronize(normal_, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1; }));
+    EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    holder.run([&] { turn_release_crank(normal_); });
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(tally_read(sleeping), 0u);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 1u);
+}
+
+/* A caller that has left its turn to the driver wakes it again now and then, less and less often. */
+TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
+{
+    constexpr uint32_t weak = 33; /* and so it was at the last look */
+    constexpr int64_t tick_ns = 1000000, waits = 200;
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    drive_->work.thread.sleeping = WORK_IDLE;
+    config_.tick_us = tick_ns / 1000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker caller;
+    int64_t began = plat_clock_now();
+    caller.start([&] {
+        rtrcu_self.sched = weak;
+        turn_synchronize(normal_, cookie);
+    });
+    EXPECT_TRUE(test::eventually([&] { return plat_clock_now() - began >= waits * tick_ns; }));
+    EXPECT_LT(counter_read(&drive_->work.wakeups), uint64_t(waits / 2));
+    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->work.wakeups) >= 3; }));
+    EXPECT_TRUE(turn_step(normal_));
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    (void)work_thread_let(&drive_->work.thread);
+}
+
+constexpr int rests_watched = 10;
+int64_t rests_ns[rests_watched];
+int rests_seen;
+test::Steps *rested;
+
+/* A wait for the driver's turns, which runs out at once; the last one goes on until the test says so. */
+long rest_and_note()
+{
+    const auto *rest = reinterpret_cast<const struct timespec *>(test::fourth_argument.load());
+    if (rests_seen < rests_watched)
+        rests_ns[rests_seen++] = rest->tv_sec * INT64_C(1000000000) + rest->tv_nsec;
+    if (rests_seen == rests_watched) {
+        rested->reach(1);
+        rested->wait(2);
+    }
+    return -ETIMEDOUT;
+}
+
+void expect_rests_that_grow(int64_t first_ns)
+{
+    constexpr int64_t longest_ns = 100000000;
+    EXPECT_EQ(rests_ns[0], first_ns);
+    for (int i = 1; i < rests_watched; i++)
+        EXPECT_EQ(rests_ns[i], rests_ns[i - 1] < longest_ns ? 2 * rests_ns[i - 1] : rests_ns[i - 1]) << i;
+    EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "it has come to the longest";
+}
+
+/* However long it waits it sleeps, each time twice as long as before, and at last for a tenth of a second or more. */
+TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
+{
+    constexpr uint32_t weak = 33; /* and so it was at the last look */
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    drive_->work.thread.sleeping = WORK_IDLE;
+    config_.tick_us = 12500; /* the longest is a rest of its own */
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Steps steps;
+    rested = &steps;
+    rests_seen = 0;
+    bool trapped = true;
+    test::Worker caller;
+    caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turns, rest_and_note); });
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    caller.start([&] {
+        rtrcu_self.sched = weak;
+        turn_synchronize(normal_, cookie);
+    });
+    EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
+    EXPECT_TRUE(turn_step(normal_));
+    steps.reach(2);
+    caller.wait();
+    expect_rests_that_grow(config_.tick_us * 1000);
+    (void)work_thread_let(&drive_->work.thread);
+}
+
+/* So does who finds another at it. */
+TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
+{
+    static const turn_options options = {};
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    config_.tick_us = 12500; /* the longest is a rest of its own */
+    ask();
+    test::Steps steps;
+    rested = &steps;
+    rests_seen = 0;
+    bool trapped = true;
+    test::Worker holder, helper;
+    helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turning[GP_NORMAL].event, rest_and_note); });
+    if (!trapped)
+        GTEST_SKIP() << "no call can be trapped here";
+    holder.run([&] { turn_take_crank(normal_); });
+    helper.start([&] { turn_if_needed(normal_, &options); });
+    EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
+    holder.run([&] { turn_release_crank(normal_); });
+    steps.reach(2);
+    helper.wait();
+    expect_rests_that_grow(config_.tick_us * 1000);
+}
+
+/* Who waits for the crank is away, and no longer when it has it. */
+TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
+{
+    test::Worker holder, waiter;
+    pid_t id = 0;
+    holder.run([&] { turn_take_crank(normal_); });
+    waiter.run([&] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        id = pid_t(lock_thread_number());
+    });
+    bool away = true;
+    waiter.start([&] {
+        turn_take_crank(normal_);
+        away = reader_self_is(READER_STATE_AWAY) || rtrcu_load_acquire(&reader_self()->fence_ack) == READER_FENCES_ANY;
+        turn_release_crank(normal_);
+    });
+    EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
+    holder.run([&] { turn_release_crank(normal_); });
+    waiter.wait();
+    EXPECT_FALSE(away);
+}
+
+TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's calls are not the program's";
+    keep();
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    reader_record *record = world_.craft(0);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    config_.tick_us = 3600000000;
+    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
+    reader_fences_switch(world_.registry());
+    bool refused = true;
+    test::Worker caller;
+    uint32_t id = 0;
+    caller.run([&] {
+        id = lock_thread_number();
+        refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
+    });
+    if (!refused)
+        GTEST_SKIP() << "no sandbox is to be had here";
+    caller.start([&] { turn_synchronize(normal_, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }));
+    EXPECT_EQ(tally_acquire(sleeping), 1u);
+    rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
+    rtrcu_fetch_add(&drive_->turn.turning[GP_NORMAL].event, 1);
+    plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(tally_read(sleeping), 0u);
+}
+
+/* Who waits for readers first looks once a tick; those who come later do not. */
+TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
+{
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker first, second;
+    uint32_t id = 0;
+    first.run([&] { id = lock_thread_number(); });
+    first.start([&] { turn_synchronize(normal_, cookie); });
+    uint32_t *watcher = &drive_->turn.turning[GP_NORMAL].watcher.number;
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
+    second.start([&] { turn_synchronize(normal_, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 2; }));
+    EXPECT_EQ(peek(watcher), id);
+    test::World::set_inside(record, 0);
+    first.wait();
+    second.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_GE(drive_->turn.turning[GP_NORMAL].slept.count, 1u);
+}
+
+/* The rest look less and less often. */
+TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
+{
+    constexpr long ticks = 60;
+    config_.tick_us = 1000;
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker first, second;
+    uint32_t one = 0, other = 0;
+    first.run([&] { one = lock_thread_number(); });
+    second.run([&] { other = lock_thread_number(); });
+    first.start([&] { turn_synchronize(normal_, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == one; }));
+    second.start([&] { turn_synchronize(normal_, cookie); });
+    long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
+    EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
+    EXPECT_LT(test::sleeps_of(pid_t(other)) - before_other, ticks / 2);
+    test::World::set_inside(record, 0);
+    first.wait();
+    second.wait();
+}
+
+/* However low its priority. */
+TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
+{
+    constexpr long ticks = 60;
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    config_.tick_us = 1000;
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker first, second;
+    uint32_t one = 0, other = 0;
+    first.run([&] { one = lock_thread_number(); });
+    second.run([&] {
+        other = lock_thread_number();
+        EXPECT_EQ(plat_sched_set(1, 0), 0);
+    });
+    first.start([&] { turn_synchronize(normal_, cookie); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == one; }));
+    second.start([&] { turn_synchronize(normal_, cookie); });
+    long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
+    EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
+    EXPECT_GE(test::sleeps_of(pid_t(other)) - before_other, ticks / 2);
+    test::World::set_inside(record, 0);
+    first.wait();
+    second.wait();
+}
+
+/* Who wakes looks before it complains: the last reader may have left without a report. */
+TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
+{
+    config_.tick_us = 3600000000;
+    config_.stall_timeout_ms = 3600000;
+    config_.boost = 0;
+    reader_record *record = world_.craft(1);
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker holder, caller;
+    pid_t id = 0;
+    caller.run([&] { id = pid_t(lock_thread_number()); });
+    caller.start([&] { turn_synchronize(normal_, cookie); });
+    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
+    holder.run([&] {
+        turn_take_crank(normal_);
+        test::World::set_inside(record, 0);
+        world_.gp()->machine[GP_NORMAL].began_ns -= INT64_C(7200000000000);
+        turn_release_crank(normal_);
+    });
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    for (bool waits : drive_->work.watch->waits)
+        EXPECT_FALSE(waits);
+    EXPECT_EQ(drive_->work.worker[WORK_WORKER_REPORT].thread.state, static_cast<uint32_t>(WORK_NONE));
+}
+
+TEST_F(Turn, OnlyWhatIsNeededIsTurned)
+{
+    const turn_options options = {};
+    uint64_t before = seq();
+    turn_if_needed(normal_, &options);
+    EXPECT_EQ(seq(), before);
+    ask();
+    turn_if_needed(normal_, &options);
+    EXPECT_EQ(seq(), before + SEQ_STEP);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 0u);
+}
+
+/* Behind a fence that had to be had, so that who comes to read is seen. */
+TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
+{
+    config_.idle_scans = 1;
+    reader_record *record = world_.craft(0);
+    for (int turn = 0; turn < 3; turn++) {
+        ask();
+        EXPECT_TRUE(turn_step(normal_));
+    }
+    if (reader_fences_are_full(world_.registry()))
+        GTEST_SKIP() << "membarrier() is refused here";
+    EXPECT_EQ(reader_awake_slots(record->leaf) & reader_bit(record), 0u);
+}
+
+/* However often a turn wakes it that was not its own, it sleeps again, and wakes the driver once each time. */
+TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
+{
+    constexpr uint32_t weak = 33;                        /* and so it was at the last look */
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    drive_->work.thread.sleeping = WORK_IDLE;
+    config_.tick_us = 3600000000;
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
+    test::Worker caller;
+    pid_t id = 0;
+    caller.run([&] { id = pid_t(lock_thread_number()); });
+    caller.start([&] {
+        rtrcu_self.sched = weak;
+        turn_synchronize(normal_, cookie);
+    });
+    for (uint64_t sleep = 1; sleep <= 10 && !HasFailure(); sleep++) {
+        EXPECT_TRUE(test::eventually([&] {
+            uint64_t woken = counter_read(&drive_->work.wakeups);
+            return woken > sleep || (woken == sleep && test::is_asleep(id));
+        }));
+        EXPECT_EQ(counter_read(&drive_->work.wakeups), sleep);
+        EXPECT_EQ(tally_acquire(&drive_->turn.turn_waiters), 1u);
+        rtrcu_fetch_add(&drive_->turn.turns, 1);
+        plat_futex_wake(&drive_->turn.turns, INT32_MAX);
+    }
+    EXPECT_TRUE(turn_step(normal_));
+    caller.wait();
+    EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_EQ(tally_read(&drive_->turn.turn_waiters), 0u);
+    (void)work_thread_let(&drive_->work.thread);
+}
+
+/* Those who wait for an expedited number are told of its end. */
+TEST_F(Turn, APassAloneIsCountedAndSaid)
+{
+    const auto ended = [&] {
+        return drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
+               drive_->turn.numbers.ended[3];
+    };
+    for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
+        uint32_t ended_before = ended();
+        EXPECT_TRUE(turn_pass_alone(turn_kind(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
+        EXPECT_EQ(drive_->turn.turning[kind].by_caller.count, 1u);
+        EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
+    }
+}
+
+/* As in a fork's child, where what was under way in the parent does not count. */
+TEST_F(Turn, APassAloneIsOneGracePeriod)
+{
+    uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL) + SEQ_STEP;
+    EXPECT_FALSE(turn_pass_alone(normal_, cookie));
+    EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
+    EXPECT_TRUE(turn_pass_alone(normal_, cookie));
+}
+
+/* Nobody reads, but the grace period under way has waited for somebody who has left: that is to be ended first. */
+TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
+{
+    reader_record *record = world_.craft(1);
+    ask(GP_EXPEDITED);
+    EXPECT_FALSE(turn_step(expedited_));
+    test::World::set_inside(record, 0);
+    world_.withdraw(record);
+    ASSERT_TRUE(gp_nobody_reads(world_.gp()));
+    EXPECT_FALSE(turn_pass_alone(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
+    EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u);
+    for (uint32_t ended : drive_->turn.numbers.ended)
+        EXPECT_EQ(ended, 0u);
+}
+
+/* It looks again and again while a reader may run on another CPU than its own. */
+TEST_F(Turn, WhoNeverSleepsDoesNot)
+{
+    static const uint32_t elsewhere = UINT32_MAX;
+    const turn_options options = {.never_spins = false, .never_sleeps = true, .by_caller = false, .serve = nullptr};
+    config_.tick_us = 3600000000;
+    config_.boost = 0;
+    reader_record *record = world_.craft(1);
+    record->cpu = &elsewhere;
+    ask();
+    test::Worker turner;
+    uint32_t id = 0;
+    turner.run([&] { id = lock_thread_number(); });
+    turner.start([&] { turn_if_needed(normal_, &options); });
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }))
+        << "it has taken a step at least";
+    test::World::set_inside(record, 0);
+    bool found = test::eventually([&] { return turner.is_done(); });
+    EXPECT_TRUE(found);
+    while (!turner.is_done()) /* ends where it sleeps */
+        plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 0u);
+}
+
+/* Nor is what stands behind the two kinds taken for a third. */
+TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
+{
+    test::Worker reader;
+    for (uint32_t i = 0; i < 4; i++)
+        drive_->turn.numbers.ended[i] = i + 1;
+    for (struct turning &turning : drive_->turn.turning)
+        (void)tally_raise(&turning.sleeping);
+    reader.run([&] {
+        rcu_read_lock();
+        rcu_read_unlock();
+        turn_perform(&drive_->turn, GP_ACTION_UNLOCK_PI);
+    });
+    for (uint32_t i = 0; i < 4; i++)
+        EXPECT_EQ(drive_->turn.numbers.ended[i], i + 1);
+    for (const struct turning &turning : drive_->turn.turning)
+        EXPECT_EQ(turning.event, 0u);
+}
+
+TEST(DriveProbes, AreThere)
+{
+    EXPECT_EQ(test::missing_probes({"gp_fence", "boost"}), std::vector<std::string>{});
+}
+
+} // namespace

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A look at the scheduler serves some calls.
+ */
+#include "../../support/driving.h"
+
+namespace
+{
+
+using Caller = DriveWorld;
+
+TEST_F(Caller, IsLookedAtNowAndThen)
+{
+    test::Worker thread;
+    thread.run([&] {
+        rtrcu_self.sched = 0;
+        for (uint32_t left : {16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 15}) {
+            EXPECT_FALSE(work_caller_is_weak(&drive_->work));
+            EXPECT_EQ(rtrcu_self.sched / 2, left);
+        }
+        rtrcu_self.sched = 5;
+        EXPECT_TRUE(work_caller_is_weak(&drive_->work)) << "so it was at the last look";
+        EXPECT_TRUE(work_caller_is_weak(&drive_->work));
+        EXPECT_FALSE(work_caller_is_weak(&drive_->work)) << "which is too old now";
+    });
+}
+
+/* Nicer than the process was when it began, and than its main thread is now; the driver is not. */
+TEST_F(Caller, IsWeakWhereOthersAreLessNice)
+{
+    int32_t main_nice = plat_sched_nice(plat_main_thread());
+    if (main_nice >= 19)
+        GTEST_SKIP() << "nobody is nicer than this process";
+    test::Worker thread;
+    thread.run([&] {
+        const auto looks = [&](int32_t began_at) {
+            drive_->work.process.nice = began_at;
+            rtrcu_self.sched = 0;
+            return work_caller_is_weak(&drive_->work);
+        };
+        ASSERT_EQ(plat_sched_set(0, main_nice + 1), 0);
+        EXPECT_TRUE(looks(main_nice));
+        EXPECT_FALSE(looks(main_nice + 1)) << "as the process was";
+        plat_thread_renumber(&drive_->work.thread.plat, lock_thread_id());
+        EXPECT_FALSE(looks(main_nice)) << "the driver would hand over to itself";
+        rtrcu_self.sched = 0;
+    });
+}
+
+} // namespace

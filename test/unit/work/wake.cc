@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Waking: who may wake whom, and how deep the driver must sleep for it.
+ */
+#include "../../support/driving.h"
+
+namespace
+{
+
+class Wake : public DriveWorld
+{
+  protected:
+    uint64_t woken()
+    {
+        return drive_->work.wakeups.count;
+    }
+    /* How often a call wakes the driver that sleeps so; each wake-up is told to its futex too. */
+    uint64_t wakes(enum work_sleep sleeping, bool urgent)
+    {
+        uint64_t before = woken();
+        uint32_t event = drive_->work.thread.event;
+        drive_->work.thread.sleeping = sleeping;
+        drive_->work.urgent = 0;
+        work_driver_wake(&drive_->work, urgent);
+        EXPECT_EQ(drive_->work.urgent, urgent ? 1u : 0u);
+        EXPECT_EQ(drive_->work.thread.event - event, woken() - before);
+        drive_->work.thread.sleeping = WORK_AWAKE;
+        return woken() - before;
+    }
+    uint64_t wakes_online(enum work_sleep sleeping)
+    {
+        uint64_t before = woken();
+        drive_->work.thread.sleeping = sleeping;
+        work_driver_online(&drive_->work);
+        drive_->work.thread.sleeping = WORK_AWAKE;
+        return woken() - before;
+    }
+};
+
+TEST_F(Wake, TheDriverIsWokenAsDeepAsItSleeps)
+{
+    for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_IDLE}) {
+        EXPECT_EQ(wakes(sleeping, false), sleeping >= WORK_TICKING ? 1u : 0u) << sleeping;
+        EXPECT_EQ(wakes(sleeping, true), sleeping >= WORK_PACING ? 1u : 0u) << sleeping;
+    }
+}
+
+/* What was urgent stays so until the driver has seen it. */
+TEST_F(Wake, WhatIsUrgentStaysUrgent)
+{
+    work_driver_wake_later(&drive_->work, false);
+    EXPECT_EQ(drive_->work.urgent, 0u);
+    work_driver_wake_later(&drive_->work, true);
+    EXPECT_EQ(drive_->work.urgent, 1u);
+    work_driver_wake(&drive_->work, false);
+    EXPECT_EQ(drive_->work.urgent, 1u);
+    EXPECT_EQ(woken(), 0u) << "it is awake";
+    work_driver_wake_always(&drive_->work);
+    EXPECT_EQ(woken(), 1u);
+    EXPECT_EQ(drive_->work.thread.event, 1u);
+}
+
+/* Nor by anybody else in its place: it looks at its next tick. */
+TEST_F(Wake, ADeadlineThreadWakesNobodyWhileItIsOnline)
+{
+    test::Worker thread;
+    thread.run([&] {
+        ASSERT_EQ(section_register(&rtrcu_domain.gp, RTRCU_QSBR), 0);
+        reader_self_set(READER_STATE_DEADLINE);
+        for (enum work_sleep sleeping : {WORK_PACING, WORK_TICKING, WORK_IDLE}) {
+            EXPECT_EQ(wakes(sleeping, true), 0u) << sleeping;
+            EXPECT_EQ(wakes(sleeping, false), 0u) << sleeping;
+        }
+        reader_self_clear(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(WORK_IDLE, false), 1u);
+        rcu_thread_offline();
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(WORK_IDLE, false), 1u) << "it has no deadline to keep";
+        EXPECT_EQ(wakes(WORK_PACING, true), 1u);
+        reader_self_clear(READER_STATE_DEADLINE);
+        rcu_thread_online();
+    });
+}
+
+/* Preemptible ones are never offline. */
+TEST_F(Wake, ADeadlineThreadOfTheOtherDisciplineWakesNobody)
+{
+    test::Worker thread;
+    thread.run([&] {
+        rcu_read_lock(); /* registers */
+        rcu_read_unlock();
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(WORK_IDLE, true), 0u);
+        reader_self_clear(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes(WORK_IDLE, true), 1u);
+    });
+}
+
+/* From then on the driver has to tick, since nobody would wake it. */
+TEST_F(Wake, ADeadlineThreadThatComesOnlineWakesADriverWithoutATick)
+{
+    test::Worker thread;
+    thread.run([&] {
+        EXPECT_EQ(wakes_online(WORK_IDLE), 0u) << "it wakes it when there is something";
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(wakes_online(WORK_IDLE), 1u);
+        for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING})
+            EXPECT_EQ(wakes_online(sleeping), 0u) << sleeping;
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+}
+
+int notified, came_online, gone_away;
+
+/* A driver without a thread is told, and nobody is woken; one with a thread may be told too. */
+TEST_F(Wake, ADriverIsTold)
+{
+    work_driver row = {.name = "told",
+                       .body = nullptr,
+                       .notify = [](struct driver *) { notified++; },
+                       .online = [](struct driver *) { came_online++; },
+                       .leave = [](struct driver *) { gone_away++; }};
+    notified = came_online = gone_away = 0;
+    work_driver_change(&drive_->work, &row, drive_->work.home);
+    EXPECT_EQ(wakes(WORK_IDLE, true), 0u) << "it has no thread";
+    EXPECT_EQ(wakes(WORK_IDLE, false), 0u);
+    EXPECT_EQ(notified, 2);
+    EXPECT_EQ(wakes_online(WORK_IDLE), 0u);
+    EXPECT_EQ(came_online, 1);
+    work_driver_leave(&drive_->work);
+    EXPECT_EQ(gone_away, 1);
+    row.body = [](struct driver *) {};
+    EXPECT_EQ(wakes(WORK_IDLE, false), 1u);
+    EXPECT_EQ(notified, 3);
+}
+
+/* Whoever needed a driver while it was held finds the one that was put in its place, which is told what is left. */
+TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
+{
+    work_driver row = {
+        .name = "left", .body = nullptr, .notify = nullptr, .online = nullptr, .leave = [](struct driver *) {
+            gone_away++;
+        }};
+    gone_away = 0;
+    ASSERT_TRUE(work_driver_hold(&drive_->work));
+    EXPECT_FALSE(work_driver_hold(&drive_->work)) << "somebody is at it";
+    work_driver_change(&drive_->work, &row, &drive_->work.process);
+    EXPECT_EQ(work_driver_row(&drive_->work), &row);
+    EXPECT_EQ(work_home(&drive_->work), &drive_->work.process);
+    work_driver_changed(&drive_->work);
+    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_NONE)) << "nobody has asked";
+    EXPECT_EQ(gone_away, 0);
+    ASSERT_TRUE(work_driver_hold(&drive_->work));
+    EXPECT_EQ(work_driver_start(&drive_->work), 0);
+    work_driver_changed(&drive_->work);
+    EXPECT_TRUE(work_driver_runs(&drive_->work));
+    EXPECT_EQ(gone_away, 1);
+}
+
+/* One who sleeps for that kind is told, unless nobody does; a deadline thread tells nobody. */
+TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
+{
+    const auto events = [&](gp_actions actions) {
+        for (struct turning &turning : drive_->turn.turning)
+            turning.event = 0;
+        turn_perform(&drive_->turn, actions);
+        return std::pair(drive_->turn.turning[GP_NORMAL].event, drive_->turn.turning[GP_EXPEDITED].event);
+    };
+    const auto both = gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
+    EXPECT_EQ(events(both), std::pair(0u, 0u)) << "nobody sleeps";
+    tally_raise(&drive_->turn.turning[GP_EXPEDITED].sleeping);
+    EXPECT_EQ(events(both), std::pair(0u, 1u));
+    tally_raise(&drive_->turn.turning[GP_NORMAL].sleeping);
+    EXPECT_EQ(events(both), std::pair(1u, 1u));
+    EXPECT_EQ(events(GP_ACTION_WAKE_NORMAL), std::pair(1u, 0u));
+    EXPECT_EQ(events(GP_ACTION_WAKE_EXPEDITED), std::pair(0u, 1u));
+    EXPECT_EQ(events(GP_ACTION_NONE), std::pair(0u, 0u));
+    test::Worker thread;
+    thread.run([&] {
+        reader_self_set(READER_STATE_DEADLINE);
+        EXPECT_EQ(events(both), std::pair(0u, 0u));
+        reader_self_clear(READER_STATE_DEADLINE);
+    });
+}
+
+/* A thread that waits may make system calls: it hurries the driver and wakes it in any case. */
+TEST_F(Wake, WhoWaitsForABatchHurriesTheDriver)
+{
+    serve_progress_wait(
+        &drive_->serve, [](struct serve *, void *) { return true; }, nullptr, PLAT_FOREVER); /* does not */
+    EXPECT_EQ(drive_->work.urgent, 1u);
+    EXPECT_EQ(woken(), 1u);
+    EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
+}
+
+/* Where nobody serves, nobody waits; where there is room neither. */
+TEST_F(Wake, ABacklogThatNobodyServesIsNotWaitedFor)
+{
+    reader_record *record = world_.craft(0);
+    config_.tick_us = 3600000000;
+    config_.qmax = 3;
+    queue(record, 2);
+    EXPECT_TRUE(serve_wait_below_qmax(&drive_->serve, record));
+    queue(record, 1);
+    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "no driver runs";
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    drive_->work.thread.state = WORK_RUNNING;
+    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "nor has it a thread";
+    EXPECT_EQ(woken(), 0u);
+    config_.qmax = 4;
+    EXPECT_TRUE(serve_wait_below_qmax(&drive_->serve, record));
+}
+
+/* For some ticks behind the last deadline thread; then nothing is left of it. */
+TEST_F(Wake, TheDriverTicksOnForAWhile)
+{
+    drive_->work.urgent = 1; /* so it does not sleep */
+    const auto since = [&](int64_t online_ns, int64_t tick_us) {
+        drive_->driver.online_ns = online_ns;
+        config_.tick_us = tick_us;
+        driver_sleep_idle(&drive_->driver, drive_->work.thread.event, false);
+        EXPECT_EQ(drive_->work.thread.sleeping, static_cast<uint32_t>(WORK_AWAKE));
+        return drive_->driver.online_ns;
+    };
+    int64_t now = plat_clock_now();
+    EXPECT_EQ(since(0, 1000), 0);
+    EXPECT_EQ(since(now - 50 * INT64_C(3600000000000), 3600000000), now - 50 * INT64_C(3600000000000));
+    EXPECT_EQ(since(now - 100 * INT64_C(1000000), 1000), 0);
+}
+
+/* Callbacks that are ready and with nobody are looked at again at the next tick. */
+TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
+{
+    config_.tick_us = 50;
+    test::Worker driver;
+    driver.start([&] { driver_sleep_idle(&drive_->driver, drive_->work.thread.event, true); });
+    EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "it sleeps for good";
+    work_thread_wake(&drive_->work.thread);
+    driver.wait();
+}
+
+TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
+{
+    struct serve_share share = {};
+    test::Worker thread;
+    thread.run([&] {
+        driver_step_here(&drive_->driver, &share, false);
+        EXPECT_EQ(drive_->driver.passes.count, 0u) << "the driver has a thread for it";
+        drive_->work.urgent = 1;
+        driver_step_here(&drive_->driver, &share, true);
+        EXPECT_EQ(drive_->driver.passes.count, 1u) << "which is not there";
+        EXPECT_EQ(drive_->work.urgent, 0u);
+        drive_->work.thread.state = WORK_RUNNING;
+        driver_step_here(&drive_->driver, &share, true);
+        EXPECT_EQ(drive_->driver.passes.count, 1u) << "it is there";
+        drive_->work.thread.state = WORK_NONE;
+        queue(world_.craft(0), 1);
+        driver_step_here(&drive_->driver, &share, true);
+        EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL)) << "collected, and turned";
+        notified = 0;
+        work_driver row = {.name = "told",
+                           .body = nullptr,
+                           .notify = [](struct driver *) { notified++; },
+                           .online = nullptr,
+                           .leave = nullptr};
+        work_driver_change(&drive_->work, &row, drive_->work.home);
+        driver_step_here(&drive_->driver, &share, false);
+        EXPECT_EQ(notified, 0) << "nothing is left";
+        share.left = true;
+        driver_step_here(&drive_->driver, &share, false);
+        EXPECT_EQ(notified, 1);
+        share.left = false;
+        (void)world_.craft(1);
+        (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
+        driver_step_here(&drive_->driver, &share, false);
+        EXPECT_EQ(notified, 2);
+    });
+}
+
+/* Each number is its own. */
+TEST_F(Wake, CountersAreToldEachForItself)
+{
+    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    uint64_t number = 100;
+    counter *const counters[] = {&turning.slept,
+                                 &turning.unfenced,
+                                 &turning.by_caller,
+                                 &drive_->work.wakeups,
+                                 &drive_->driver.passes,
+                                 &drive_->work.rt_refused,
+                                 &drive_->turn.boosts,
+                                 &drive_->turn.boost_ns,
+                                 &drive_->turn.boost_refused,
+                                 &drive_->turn.boost_given_up,
+                                 &drive_->serve.krcud_given,
+                                 &drive_->turn.fence_refused};
+    for (counter *one : counters)
+        one->count = ++number;
+    drive_->turn.boost_ns_max = ++number;
+    struct rtrcu_stats stats = {};
+    api_drive_stats(drive_, &stats);
+    const uint64_t told[] = {stats.gp_slept,      stats.gp_unfenced,    stats.gp_by_caller, stats.driver_wakeups,
+                             stats.driver_passes, stats.rt_refused,     stats.boosts,       stats.boost_ns,
+                             stats.boost_refused, stats.boost_given_up, stats.krcud_given,  stats.fence_refused,
+                             stats.boost_ns_max};
+    number = 100;
+    for (uint64_t one : told)
+        EXPECT_EQ(one, ++number);
+}
+
+} // namespace
