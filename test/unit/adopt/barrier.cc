@@ -65,4 +65,23 @@ TEST_F(Barrier, EachServerIsWaitedFor)
     end_ordinary(adopted);
 }
 
+/* No memory is large enough for its stack.  The poll makes the thread as soon as it can be made. */
+TEST_F(Barrier, APolledCookieThatNoThreadTurnsIsReported)
+{
+    rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
+    auto &home = const_cast<plat_home &>(*drive_home(all_.work));
+    const size_t stack_bytes = home.stack_bytes;
+    test::CapturedErrors errors;
+
+    home.stack_bytes = size_t{1} << 47;
+    uint64_t cookie = adopt_start_poll(adopted);
+    EXPECT_FALSE(adopt_poll_state(adopted, cookie));
+    EXPECT_TRUE(errors.contains("no thread can be made that turns the grace period")) << errors.text();
+    EXPECT_EQ(adopted->threads_refused, 2u);
+
+    home.stack_bytes = stack_bytes;
+    EXPECT_TRUE(test::eventually([&] { return adopt_poll_state(adopted, cookie); }));
+    end_ordinary(adopted);
+}
+
 } // namespace
