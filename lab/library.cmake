@@ -10,7 +10,7 @@ set(LAB_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 function(lab_library name)
     cmake_parse_arguments(PARSE_ARGV 1 LAB "" "" LIBRARIES)
     foreach(source IN LISTS LAB_UNPARSED_ARGUMENTS)
-        file(RELATIVE_PATH in_lab ${LAB_FOLDER} ${source})
+        file(RELATIVE_PATH in_lab ${CMAKE_CURRENT_FUNCTION_LIST_DIR} ${source})
         if(in_lab MATCHES
            "^(command|report|top|who)/|/(checks|exchange|experiment|findings|plan|rows|scenario|summary|tables)\\.cc$")
             list(APPEND text ${source})
@@ -21,7 +21,7 @@ function(lab_library name)
     add_library(${name}_text OBJECT ${text})
     add_library(${name} STATIC ${timed} $<TARGET_OBJECTS:${name}_text>)
     foreach(target ${name} ${name}_text)
-        target_include_directories(${target} PUBLIC ${LAB_FOLDER})
+        target_include_directories(${target} PUBLIC ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
         # A C header may give a function the name of a struct, as stat() has it; C++ calls that hiding, unless it is a
         # system's.
         target_include_directories(${target} SYSTEM PUBLIC ${CMAKE_SOURCE_DIR}/include)

@@ -47,7 +47,7 @@ void queue(void *memory)
 }
 
 // The driver's thread would do the same; here it is whichever CPU is told to.
-void serve()
+void serve_callbacks()
 {
     static const struct turn_options options = {};
     (void)driver_pass(&rtrcu_domain.drive.driver, &options);
@@ -70,5 +70,5 @@ const Subject rtrcu_subject = {"rtrcu",
                                leave_section,
                                rtrcu_synchronize,
                                queue,
-                               serve,
+                               serve_callbacks,
                                run};
