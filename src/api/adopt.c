@@ -10,14 +10,14 @@
 static void on_exit_of_thread(void *adopt)
 {
     CALL_SCOPE();
-    adopt_thread_exits(adopt);
+    urcu_thread_exits(adopt);
 }
 
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
 {
     api_init();
-    adopt_watch_exits(&rtrcu_domain.adopt, on_exit_of_thread);
-    struct rtrcu_adopted *adopted = adopt_flavour(&rtrcu_domain.adopt, flavour);
+    urcu_watch_exits(&rtrcu_domain.urcu, on_exit_of_thread);
+    struct rtrcu_adopted *adopted = urcu_flavour(&rtrcu_domain.urcu, flavour);
     if (!adopted)
         plat_die("rtrcu: %s: no memory for its readers\n", flavour->name);
     return adopted;
@@ -26,29 +26,29 @@ struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
 void rtrcu_adopt_register(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    if (!adopt_register(adopted))
+    if (!urcu_register(adopted))
         plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_number());
 }
 
 void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
 }
 
 void rtrcu_adopt_wake(struct rtrcu_adopted *adopted)
 {
-    adopt_wake_sleeper(adopted);
+    urcu_wake_sleeper(adopted);
 }
 
 void rtrcu_adopt_offline(struct rtrcu_adopted *adopted)
 {
-    adopt_offline(adopted);
+    urcu_offline(adopted);
 }
 
 void rtrcu_adopt_online(struct rtrcu_adopted *adopted)
 {
-    adopt_online(adopted);
+    urcu_online(adopted);
 }
 
 /* ---- waiting ---- */
@@ -56,25 +56,25 @@ void rtrcu_adopt_online(struct rtrcu_adopted *adopted)
 void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_synchronize(adopted, "synchronize_rcu");
+    urcu_synchronize(adopted, "synchronize_rcu");
 }
 
 uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    return adopt_start_poll(adopted);
+    return urcu_start_poll(adopted);
 }
 
 bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
     CALL_SCOPE();
-    return adopt_poll_state(adopted, cookie);
+    return urcu_poll_state(adopted, cookie);
 }
 
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_barrier(adopted);
+    urcu_barrier(adopted);
 }
 
 /* ---- callbacks ---- */
@@ -82,32 +82,32 @@ void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted)
 void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
 {
     CALL_SCOPE();
-    adopt_call(adopted, head, func);
+    urcu_call(adopted, head, func);
 }
 
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
     CALL_SCOPE();
-    adopt_defer(adopted, func, p);
+    urcu_defer(adopted, func, p);
 }
 
 void rtrcu_adopt_defer_barrier(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
 }
 
 void rtrcu_adopt_defer_barrier_own(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_defer_barrier_own(adopted);
+    urcu_defer_barrier_own(adopted);
 }
 
 void rtrcu_adopt_defer_leave(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_defer_barrier_own(adopted);
-    adopt_ring_leave(adopted);
+    urcu_defer_barrier_own(adopted);
+    urcu_ring_leave(adopted);
 }
 
 static int answer(int error)
@@ -120,7 +120,7 @@ static int answer(int error)
 struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
 {
     CALL_SCOPE();
-    struct adopt_server *server = adopt_server_create(adopted, flags, cpu);
+    struct adopt_server *server = urcu_server_create(adopted, flags, cpu);
     if (!server)
         errno = ENOMEM;
     return server;
@@ -129,42 +129,42 @@ struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, un
 void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     CALL_SCOPE();
-    bool was_online = adopt_wait_begin(adopted, "call_rcu_data_free");
-    adopt_server_free(adopted, server);
-    adopt_wait_end(adopted, was_online);
+    bool was_online = urcu_wait_begin(adopted, "call_rcu_data_free");
+    urcu_server_free(adopted, server);
+    urcu_wait_end(adopted, was_online);
 }
 
 struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    return adopt_server_default(adopted);
+    return urcu_server_default(adopted);
 }
 
 struct adopt_server *rtrcu_adopt_server_in_use(struct rtrcu_adopted *adopted)
 {
-    return adopt_server_in_use(adopted);
+    return urcu_server_in_use(adopted);
 }
 
 struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu)
 {
-    return adopt_server_of_cpu(adopted, cpu);
+    return urcu_server_of_cpu(adopted, cpu);
 }
 
 int rtrcu_adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
 {
     CALL_SCOPE();
-    return answer(adopt_server_set_cpu(adopted, cpu, server));
+    return answer(urcu_server_set_cpu(adopted, cpu, server));
 }
 
 struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted)
 {
-    return adopt_server_of_thread(adopted);
+    return urcu_server_of_thread(adopted);
 }
 
 void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     CALL_SCOPE();
-    if (!adopt_server_set_thread(adopted, server))
+    if (!urcu_server_set_thread(adopted, server))
         plat_die("rtrcu: thread %u: no memory to register it as a reader\n", lock_thread_number());
 }
 
@@ -172,24 +172,24 @@ unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct ad
 {
     CALL_SCOPE();
     (void)adopted;
-    return adopt_server_thread(server);
+    return urcu_server_thread(server);
 }
 
 int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
 {
     CALL_SCOPE();
-    return answer(adopt_servers_create_all(adopted, flags));
+    return answer(urcu_servers_create_all(adopted, flags));
 }
 
 void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
 }
 
 bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)
 {
-    return adopt_has_cpu_servers(adopted);
+    return urcu_has_cpu_servers(adopted);
 }
 
 /* ---- around a fork ---- */
@@ -197,28 +197,28 @@ bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)
 void rtrcu_adopt_before_fork(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_fork_begins(adopted);
+    urcu_fork_begins(adopted);
 }
 
 void rtrcu_adopt_after_fork_parent(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_fork_ends(adopted, false);
+    urcu_fork_ends(adopted, false);
 }
 
 void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted)
 {
     CALL_SCOPE();
-    adopt_fork_ends(adopted, true);
+    urcu_fork_ends(adopted, true);
 }
 
 void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     CALL_SCOPE();
-    adopt_hooks(adopted, hooks, add);
+    urcu_hooks(adopted, hooks, add);
 }
 
 void rtrcu_adopt_say(struct rtrcu_adopted *adopted)
 {
-    adopt_say(adopted);
+    urcu_say(adopted);
 }

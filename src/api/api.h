@@ -7,7 +7,7 @@
 #ifndef RTRCU_API_API_H
 #define RTRCU_API_API_H
 
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 #include "driver/driver.h"
 
 /* How a leaf is laid out: what each room keeps of it, in one piece. */
@@ -49,7 +49,7 @@ struct domain {
     struct callback cb;
     struct watch watch;
     struct domain_drive drive;
-    struct adopt adopt; /* the domains of other flavours */
+    struct urcu urcu; /* the domains of other flavours */
     struct domain_hooks hooks;
     struct domain_leaf first_leaf;
 };

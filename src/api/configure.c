@@ -157,12 +157,12 @@ int rtrcu_stats_of(const char *flavour, struct rtrcu_stats *stats)
     api_init();
 
     struct rtrcu_stats all = {.size = size};
-    struct rtrcu_adopted *adopted = flavour ? adopt_named(&rtrcu_domain.adopt, flavour) : NULL;
+    struct rtrcu_adopted *adopted = flavour ? urcu_named(&rtrcu_domain.urcu, flavour) : NULL;
     if (flavour && !adopted)
         return -ENOENT;
 
     if (adopted)
-        adopt_stats(adopted, &all);
+        urcu_stats(adopted, &all);
     else
         count_own(&all);
 

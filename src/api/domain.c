@@ -65,17 +65,17 @@ static void on_fork_prepare(void)
                  lock_thread_number());
 
     CALL_SCOPE();
-    adopt_pause(&rtrcu_domain.adopt);
+    urcu_pause(&rtrcu_domain.urcu);
     serve_before_fork(&rtrcu_domain.drive.serve);
-    adopt_before_fork(&rtrcu_domain.adopt);
+    urcu_before_fork(&rtrcu_domain.urcu);
 }
 
 static void on_fork_parent(void)
 {
     CALL_SCOPE();
-    adopt_after_fork_parent(&rtrcu_domain.adopt);
+    urcu_after_fork_parent(&rtrcu_domain.urcu);
     serve_after_fork_parent(&rtrcu_domain.drive.serve);
-    adopt_resume(&rtrcu_domain.adopt);
+    urcu_resume(&rtrcu_domain.urcu);
 }
 
 /* A torn child may only exec(): nothing is repaired, but its thread must not wait for ever. */
@@ -84,7 +84,7 @@ static void end_waits(struct domain *domain)
     lock_reset(&domain->config_lock);
     turn_end_waits(&domain->drive.turn);
     serve_end_waits(&domain->drive.serve);
-    adopt_end_waits(&domain->adopt);
+    urcu_end_waits(&domain->urcu);
 }
 
 /* The forking thread is the child's only one.  Threads are made again when first needed, not here. */
@@ -110,7 +110,7 @@ static void on_fork_child(void)
     callback_after_fork_child(&domain->cb, old_thread_id);
     watch_after_fork_child(&domain->watch);
     api_drive_after_fork_child(&domain->drive, old_thread_id);
-    adopt_after_fork_child(&domain->adopt, old_thread_id);
+    urcu_after_fork_child(&domain->urcu, old_thread_id);
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
@@ -162,7 +162,7 @@ void api_init(void)
     callback_init(&domain->cb, &domain->config, &domain->gp);
     watch_init(&domain->watch, &domain->config, &domain->gp, &domain->cb);
     api_drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
-    adopt_init(&domain->adopt, &domain->config, &domain->registry, &domain->watch, &domain->drive.work);
+    urcu_init(&domain->urcu, &domain->config, &domain->registry, &domain->watch, &domain->drive.work);
 
     choose_fences(domain);
 

@@ -34,7 +34,7 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("domain.callbacks", struct domain, cb),
     INSIDE_FIELD("domain.watch", struct domain, watch),
     INSIDE_FIELD("domain.drive", struct domain, drive),
-    INSIDE_FIELD("domain.adopt", struct domain, adopt),
+    INSIDE_FIELD("domain.adopt", struct domain, urcu),
 };
 
 static const struct inside_table domain_inside_table = INSIDE_TABLE(fields);
@@ -51,7 +51,7 @@ __attribute__((visibility("hidden"), used)) const struct inside_block rtrcu_insi
     .field_bytes = sizeof(struct inside_field),
     .tables = 8,
     .table = {&domain_inside_table, &reader_inside_table, &parked_inside_table, &gp_inside_table,
-              &callback_inside_table, &watch_inside_table, &api_drive_table, &adopt_inside_table},
+              &callback_inside_table, &watch_inside_table, &api_drive_table, &urcu_inside_table},
     .domain = &first_domain,
     .seq_first = SEQ_FIRST,
     .seq_step = SEQ_STEP,

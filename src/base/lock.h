@@ -3,7 +3,7 @@
  * allocation.
  *
  * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
- * rank are held together in two places only: a fork takes all queues locks, and those of adopt/, in the order of their
+ * rank are held together in two places only: a fork takes all queues locks, and those of urcu/, in the order of their
  * numbers, and a change of configuration takes the normal and then the expedited crank.
  * What a thread holds or is about to take is noted for its signal handlers, which keep away from these ranks.
  * Where the kernel refuses the futex, or cannot serve it, waiters look again and again, without boosting the holder.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O17] Passing by what was seen: adopt_passed() and adopt_step().  One bit of generation, so that it comes round.
+// [O17] Passing by what was seen: urcu_passed() and urcu_step().  One bit of generation, so that it comes round.
 #include "litmus.h"
 
 namespace litmus::O17

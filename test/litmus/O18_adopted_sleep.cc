@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O18] Who sleeps until readers leave, adopt_sleep(), against a reader that leaves and looks at the futex.
+// [O18] Who sleeps until readers leave, urcu_sleep(), against a reader that leaves and looks at the futex.
 #include "litmus.h"
 
 namespace litmus::O18

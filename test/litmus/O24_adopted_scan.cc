@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [O24] An adopted flavour's word, stored by the program's own code, against the scan: adopt_scan().
+// [O24] An adopted flavour's word, stored by the program's own code, against the scan: urcu_scan().
 #include "litmus.h"
 
 namespace litmus::O24

@@ -8,8 +8,8 @@ from tidy_rules.scan import ATTRIBUTE, scan
 
 # Lowest first: a room includes only rooms to its left.
 ROOMS = ["plat", "base", "config", "reader", "parked", "gp", "section", "callback", "watch", "work", "turn",
-         "serve", "driver", "adopt", "api"]
-WAITING = {"plat", "work", "turn", "serve", "driver", "adopt", "api"}
+         "serve", "driver", "urcu", "api"]
+WAITING = {"plat", "work", "turn", "serve", "driver", "urcu", "api"}
 FRONT_ENDS = {"cxx", "rust", "compat"}
 STATE_FILE = "src/api/domain.c"
 THREAD_FILE = "src/api/begin.c"  # the thread-local block

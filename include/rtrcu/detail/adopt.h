@@ -21,7 +21,7 @@ enum { RTRCU_ADOPT_MEMB, RTRCU_ADOPT_MB, RTRCU_ADOPT_QSBR, RTRCU_ADOPT_BP, RTRCU
 
 /* A thread's block, 256 bytes.  What programs know: the word at 0, for qsbr `waiting` at 144, and whether it is
  * registered, at 152 or for qsbr at 160, which debug builds of them look at.  Aligned no further than the C library's
- * own thread-local storage: else a program that runs already could not load its library.  @room adopt */
+ * own thread-local storage: else a program that runs already could not load its library.  @room urcu */
 struct rtrcu_adopted_reader {
     uint64_t word; /* atomic; by the owner alone */
     uint64_t unused[15];
@@ -38,7 +38,7 @@ struct rtrcu_adopted_reader {
 
 struct adopt_ring; /* a thread's deferred functions */
 
-/* What a flavour's library says of it once.  @room adopt, api */
+/* What a flavour's library says of it once.  @room urcu, api */
 struct rtrcu_adopt_flavour {
     uint32_t kind;
     const char *name;                             /* in reports */

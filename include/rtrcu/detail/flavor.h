@@ -8,7 +8,7 @@
 
 #include <rtrcu/rcu.h>
 
-/* Hooks of the hash table around a fork.  @room adopt, api */
+/* Hooks of the hash table around a fork.  @room urcu, api */
 struct rtrcu_fork_hooks {
     void (*before_fork)(void *priv);
     void (*after_fork_parent)(void *priv);

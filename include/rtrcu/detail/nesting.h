@@ -3,7 +3,7 @@
  * place compile it into programs, and as the libraries that stand in for liburcu's offer it to callers.
  *
  * The low half of the word is the nesting; a section that begins takes the generation with it.  The owner alone writes
- * the word; src/adopt/adopt.h tells what grace periods make of it.
+ * the word; src/urcu/urcu.h tells what grace periods make of it.
  */
 #ifndef RTRCU_DETAIL_NESTING_H
 #define RTRCU_DETAIL_NESTING_H
@@ -29,7 +29,7 @@ static inline bool rtrcu_adopted_is_inside(const uint64_t *word)
     return (uint32_t)rtrcu_load_relaxed(word) != 0;
 }
 
-/* The fence is a reader's half of [O24]; the scan is adopt_scan(). */
+/* The fence is a reader's half of [O24]; the scan is urcu_scan(). */
 static inline void rtrcu_adopted_enter(uint64_t *word, const uint64_t *generation, const uint32_t *light)
 {
     uint64_t before = rtrcu_load_relaxed(word);
@@ -43,7 +43,7 @@ static inline void rtrcu_adopted_enter(uint64_t *word, const uint64_t *generatio
 }
 
 /* True: it was the outermost section, and who waits for it may sleep: the last fence is a reader's half of [O18], in
- * front of its look at the futex; adopt_sleep() is the other. */
+ * front of its look at the futex; urcu_sleep() is the other. */
 static inline bool rtrcu_adopted_leave(uint64_t *word, const uint64_t *generation, const uint32_t *light)
 {
     uint64_t before = rtrcu_load_relaxed(word);

@@ -60,20 +60,20 @@ void read_three_times()
 
 void join()
 {
-    (void)adopt_register(adopted);
+    (void)urcu_register(adopted);
 }
 
 void join_and_read()
 {
     join();
     read_adopted();
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
 }
 
 void replace_and_wait_adopted()
 {
     struct object *old = rtrcu_exchange(&shared, make_object());
-    adopt_wait(adopted, adopt_snap(adopted));
+    urcu_wait(adopted, urcu_snap(adopted));
     free_object(old);
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
@@ -82,7 +82,7 @@ void replace_thrice()
 {
     for (int i = 0; i < 3; i++) {
         struct object *old = replace_object();
-        adopt_wait(adopted, adopt_snap(adopted));
+        urcu_wait(adopted, urcu_snap(adopted));
         free_object(old);
     }
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
@@ -94,7 +94,7 @@ void begin(uint32_t kind)
     generation = 1;
     const struct rtrcu_adopt_flavour flavour = {
         kind, "simulated", &generation, &sleeper, kind == RTRCU_ADOPT_MEMB ? &light : nullptr, self, nullptr, nullptr};
-    adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
+    adopted = urcu_flavour(&rtrcu_domain.urcu, &flavour);
     shared = make_object();
 }
 
@@ -243,17 +243,17 @@ void work_online()
         quiesce();
     }
     use_object();
-    adopt_offline(adopted);
+    urcu_offline(adopted);
 }
 
 void wait_online()
 {
     use_object();
     struct object *old = replace_object();
-    adopt_synchronize(adopted, "test");
+    urcu_synchronize(adopted, "test");
     free_object(old);
     use_object();
-    adopt_offline(adopted);
+    urcu_offline(adopted);
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
@@ -270,11 +270,11 @@ void qsbr_setup()
 void read_online_thrice()
 {
     for (int i = 0; i < 3; i++) {
-        adopt_offline(adopted);
-        adopt_online(adopted);
+        urcu_offline(adopted);
+        urcu_online(adopted);
         use_object();
     }
-    adopt_offline(adopted);
+    urcu_offline(adopted);
 }
 
 void online_setup()
@@ -320,8 +320,8 @@ void refused_both_setup()
 
 void call_and_wait_for_all()
 {
-    adopt_call(adopted, &replace_object()->head, free_callback);
-    adopt_barrier(adopted);
+    urcu_call(adopted, &replace_object()->head, free_callback);
+    urcu_barrier(adopted);
     sim::expect(invoked == 1, "the callback has run once");
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
@@ -341,7 +341,7 @@ bool two_invoked()
 
 void call_and_stay()
 {
-    adopt_call(adopted, &make_object()->head, free_callback);
+    urcu_call(adopted, &make_object()->head, free_callback);
     sim::until(two_invoked);
 }
 
@@ -360,10 +360,10 @@ uint32_t handle_has_one;
 
 void call_and_free_handle()
 {
-    struct adopt_server *server = adopt_server_create(adopted, 0, -1);
-    adopt_server_call(server, &replace_object()->head, free_callback);
+    struct adopt_server *server = urcu_server_create(adopted, 0, -1);
+    urcu_server_call(server, &replace_object()->head, free_callback);
     rtrcu_store_release(&handle_has_one, 1);
-    adopt_server_free(adopted, server);
+    urcu_server_free(adopted, server);
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
@@ -375,7 +375,7 @@ bool handle_has_it()
 void wait_for_handle()
 {
     sim::until(handle_has_it);
-    adopt_barrier(adopted);
+    urcu_barrier(adopted);
     sim::expect(invoked == 1, "the callback has run when the barrier returns");
 }
 
@@ -404,7 +404,7 @@ bool one_invoked()
 
 void defer_old()
 {
-    adopt_defer(adopted, free_deferred, rtrcu_exchange(&shared, spare));
+    urcu_defer(adopted, free_deferred, rtrcu_exchange(&shared, spare));
     sim::until(one_invoked);
 }
 
@@ -432,20 +432,20 @@ void free_slowly(struct rcu_head *head)
 
 void call_at_once()
 {
-    struct adopt_server *server = adopt_server_in_use(adopted);
-    adopt_server_call(server, &make_object()->head, free_slowly);
-    (void)adopt_server_urge(server);
+    struct adopt_server *server = urcu_server_in_use(adopted);
+    urcu_server_call(server, &make_object()->head, free_slowly);
+    (void)urcu_server_urge(server);
     sim::until(one_invoked);
 }
 
 void pause_and_resume()
 {
-    adopt_pause(&rtrcu_domain.adopt);
+    urcu_pause(&rtrcu_domain.urcu);
     for (int i = 0; i < 3; i++) {
         sim::expect(rtrcu_load_relaxed(&inside) == 0, "nobody is inside a callback while another thread forks");
         sim::step();
     }
-    adopt_resume(&rtrcu_domain.adopt);
+    urcu_resume(&rtrcu_domain.urcu);
 }
 
 void pause_setup()

@@ -24,7 +24,7 @@ void begin()
     generation = 1;
     const struct rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_MB, "simulated", &generation, &sleeper,
                                                 nullptr,        self,        nullptr,     nullptr};
-    adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
+    adopted = urcu_flavour(&rtrcu_domain.urcu, &flavour);
     shared = make_object();
 }
 
@@ -35,8 +35,8 @@ void invariants()
 
 void call_and_wait_for_all()
 {
-    adopt_call(adopted, &replace_object()->head, free_callback);
-    adopt_barrier(adopted);
+    urcu_call(adopted, &replace_object()->head, free_callback);
+    urcu_barrier(adopted);
     sim::expect(invoked == 1, "the callback has run once");
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
@@ -45,10 +45,10 @@ uint32_t handle_has_one;
 
 void call_and_free_handle()
 {
-    struct adopt_server *server = adopt_server_create(adopted, 0, -1);
-    adopt_server_call(server, &replace_object()->head, free_callback);
+    struct adopt_server *server = urcu_server_create(adopted, 0, -1);
+    urcu_server_call(server, &replace_object()->head, free_callback);
     rtrcu_store_release(&handle_has_one, 1);
-    adopt_server_free(adopted, server);
+    urcu_server_free(adopted, server);
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
@@ -62,9 +62,9 @@ bool handle_has_it()
 void fork_and_wait_for_all()
 {
     sim::fork();
-    adopt_fork_ends(adopted, true);
-    adopt_call(adopted, &make_object()->head, free_callback);
-    adopt_barrier(adopted);
+    urcu_fork_ends(adopted, true);
+    urcu_call(adopted, &make_object()->head, free_callback);
+    urcu_barrier(adopted);
     sim::expect(invoked >= 1, "what the child queues is invoked behind what it has from its parent");
 }
 
@@ -79,8 +79,8 @@ void fork_and_wait_for_handle()
 {
     sim::until(handle_has_it);
     sim::fork();
-    adopt_fork_ends(adopted, true);
-    adopt_barrier(adopted);
+    urcu_fork_ends(adopted, true);
+    urcu_barrier(adopted);
     sim::expect(invoked == 1, "a server's callbacks run in the child, where nobody frees it any more");
 }
 

@@ -16,7 +16,7 @@ namespace
 
 constexpr uint32_t kAsleep = UINT32_MAX;
 // A ring does not hold so many.
-constexpr uint32_t kRingAndOne = ADOPT_RING + 1;
+constexpr uint32_t kRingAndOne = URCU_RING + 1;
 
 uint64_t generation;
 uint32_t sleeper;
@@ -44,7 +44,7 @@ void begin()
     ran = 0;
     const struct rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_MB, "simulated", &generation, &sleeper,
                                                 nullptr,        self,        nullptr,     ring};
-    adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
+    adopted = urcu_flavour(&rtrcu_domain.urcu, &flavour);
     shared = make_object();
 }
 
@@ -55,7 +55,7 @@ void invariants()
 
 void join()
 {
-    (void)adopt_register(adopted);
+    (void)urcu_register(adopted);
 }
 
 void read_adopted()
@@ -82,7 +82,7 @@ uint32_t have_run()
 
 void defer_old()
 {
-    adopt_defer(adopted, free_deferred, rtrcu_exchange(&shared, make_object()));
+    urcu_defer(adopted, free_deferred, rtrcu_exchange(&shared, make_object()));
 }
 
 // ---- two threads, each with one more than its ring has room for ----
@@ -121,7 +121,7 @@ void rings_setup()
 void defer_and_wait()
 {
     defer_old();
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
     sim::expect(have_run() >= 1, "the function has run when the barrier returns");
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
@@ -160,13 +160,13 @@ void defer_and_stay()
 void fork_and_drain()
 {
     sim::until(is_deferred);
-    adopt_pause(&rtrcu_domain.adopt); // the server runs none meanwhile
+    urcu_pause(&rtrcu_domain.urcu); // the server runs none meanwhile
     uint32_t before = have_run();
     sim::fork();
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
     sim::expect(have_run() == 1, "what the parent had not run runs in the child, once");
     defer_old();
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
     sim::expect(before <= 1 && have_run() == 2, "and so does what the child defers");
 }
 

@@ -24,7 +24,7 @@ void begin_with_timeouts(uint32_t kind)
     generation = 1;
     const struct rtrcu_adopt_flavour flavour = {kind,    "simulated", &generation, &sleeper,
                                                 nullptr, self,        nullptr,     nullptr};
-    adopted = adopt_flavour(&rtrcu_domain.adopt, &flavour);
+    adopted = urcu_flavour(&rtrcu_domain.urcu, &flavour);
     shared = make_object();
 }
 
@@ -43,8 +43,8 @@ bool nothing_is_left()
 // The last marker may be given back by its server, behind the barrier's return.
 void call_and_wait_for_all()
 {
-    adopt_server_call(&adopted->ordinary, &shared->head, free_callback);
-    adopt_barrier(adopted);
+    urcu_server_call(&adopted->ordinary, &shared->head, free_callback);
+    urcu_barrier(adopted);
     sim::expect(invoked == 1, "the callback has run when the barrier returns");
     sim::until(nothing_is_left);
 }
@@ -65,8 +65,8 @@ bool there_is_room()
 void create_two()
 {
     sim::until(there_is_room);
-    (void)adopt_server_create(adopted, 0, -1);
-    (void)adopt_server_create(adopted, 0, -1);
+    (void)urcu_server_create(adopted, 0, -1);
+    (void)urcu_server_create(adopted, 0, -1);
 }
 
 // A barrier that finds a link open rests for a moment, which nobody ends.
@@ -94,17 +94,17 @@ bool may_go()
 
 void create_and_free()
 {
-    sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    sim::expect(urcu_servers_create_all(adopted, 0) == 0, "each CPU has a server");
     all_are_made = true;
     sim::until(may_go);
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
 }
 
 void free_too()
 {
     sim::until(are_made);
     all_may_go = true;
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
 }
 
 void freed_setup()
@@ -126,7 +126,7 @@ void freed_end()
 
 void join()
 {
-    (void)adopt_register(adopted);
+    (void)urcu_register(adopted);
 }
 
 void enter()
@@ -148,22 +148,22 @@ void leave()
 
 void queue_one()
 {
-    bool inside = adopt_has_cpu_servers(adopted);
+    bool inside = urcu_has_cpu_servers(adopted);
     if (inside)
         enter();
     sim::until(are_made); // whatever it has seen
-    adopt_call(adopted, &shared->head, free_callback);
+    urcu_call(adopted, &shared->head, free_callback);
     if (inside)
         leave();
-    adopt_barrier(adopted);
+    urcu_barrier(adopted);
     sim::expect(invoked == 1, "the callback has run when the barrier returns");
 }
 
 void come_and_go()
 {
-    sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    sim::expect(urcu_servers_create_all(adopted, 0) == 0, "each CPU has a server");
     all_are_made = true;
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
 }
 
 // What a freed server leaves waits for the pause of its heir.
@@ -186,7 +186,7 @@ bool is_one_over()
 void wait_for_one()
 {
     sim::until(are_made);
-    adopt_synchronize(adopted, "synchronize_rcu");
+    urcu_synchronize(adopted, "synchronize_rcu");
     one_is_over = true;
 }
 
@@ -211,9 +211,9 @@ uint32_t makers;
 
 void make_all()
 {
-    sim::expect(adopt_servers_create_all(adopted, 0) == 0, "each CPU has a server");
+    sim::expect(urcu_servers_create_all(adopted, 0) == 0, "each CPU has a server");
     sim::expect(self()->word != 0, "who was online is online");
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
     rtrcu_fetch_add(&makers, (uint32_t)-1);
 }
 
@@ -225,9 +225,9 @@ bool both_have_made()
 // A server that is one too many may have the barrier's marker, and waits for whoever is online, its maker too.
 void wait_and_free()
 {
-    adopt_barrier(adopted);
+    urcu_barrier(adopted);
     sim::until(both_have_made);
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
 }
 
 void made_setup()
@@ -244,7 +244,7 @@ void made_setup()
 
 void make_and_free_one()
 {
-    adopt_server_free(adopted, adopt_server_create(adopted, 0, -1));
+    urcu_server_free(adopted, urcu_server_create(adopted, 0, -1));
 }
 
 void refused_setup()

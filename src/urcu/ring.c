@@ -3,39 +3,39 @@
  *
  * A thread pushes into its own ring.  The drainer is the default server, a thread that finds its ring full, or a thread
  * that waits for deferred functions.  It notes how far rings are filled, waits for a grace period, and runs the
- * functions that it has noted.  So deferred functions never run beside one another, and at most ADOPT_RING of a thread
+ * functions that it has noted.  So deferred functions never run beside one another, and at most URCU_RING of a thread
  * wait.
  *
  * A ring outlives its thread: functions that are left in it are run, and the next thread that defers takes it over.  A
  * function that one thread runs while another forks is not run again in the child.
  *
  *  drainer    transition             after
- *  0          adopt_drain_claim()    the caller's number
- *  a number   adopt_drain_release()  0
- * tested by: test/unit/adopt/defer.cc, test/dropin/deferring.c, test/explore/scenarios/deferred.cc
+ *  0          urcu_drain_claim()    the caller's number
+ *  a number   urcu_drain_release()  0
+ * tested by: test/unit/urcu/defer.cc, test/dropin/deferring.c, test/explore/scenarios/deferred.cc
  */
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 /* ---- rings ---- */
 
-bool adopt_ring_is_full(const struct adopt_ring *ring)
+bool urcu_ring_is_full(const struct adopt_ring *ring)
 {
-    return rtrcu_load_relaxed(&ring->pushed) - rtrcu_load_acquire(&ring->taken) >= ADOPT_RING;
+    return rtrcu_load_relaxed(&ring->pushed) - rtrcu_load_acquire(&ring->taken) >= URCU_RING;
 }
 
-bool adopt_ring_push(struct adopt_ring *ring, struct adopt_deferred deferred)
+bool urcu_ring_push(struct adopt_ring *ring, struct urcu_deferred deferred)
 {
     uint64_t at = rtrcu_load_relaxed(&ring->pushed);
-    if (adopt_ring_is_full(ring))
+    if (urcu_ring_is_full(ring))
         return false;
-    ring->entry[at % ADOPT_RING] = deferred;
+    ring->entry[at % URCU_RING] = deferred;
     rtrcu_exchange(&ring->pushed, at + 1);
     return true;
 }
 
 static struct adopt_ring *unused_ring(struct rtrcu_adopted *adopted)
 {
-    for (struct adopt_ring *ring = adopt_rings(adopted); ring; ring = ring->next) {
+    for (struct adopt_ring *ring = urcu_rings(adopted); ring; ring = ring->next) {
         uint32_t unused = 0;
         if (!rtrcu_load_relaxed(&ring->used) && rtrcu_compare_exchange(&ring->used, &unused, 1))
             return ring;
@@ -46,7 +46,7 @@ static struct adopt_ring *unused_ring(struct rtrcu_adopted *adopted)
 /* NULL: no memory. */
 static struct adopt_ring *fresh_ring(struct rtrcu_adopted *adopted)
 {
-    struct adopt_ring *ring = plat_mem_pages(sizeof(*ring)), *first = adopt_rings(adopted);
+    struct adopt_ring *ring = plat_mem_pages(sizeof(*ring)), *first = urcu_rings(adopted);
     if (!ring)
         return NULL;
 
@@ -57,12 +57,12 @@ static struct adopt_ring *fresh_ring(struct rtrcu_adopted *adopted)
     return ring;
 }
 
-struct adopt_ring *adopt_ring_own(const struct rtrcu_adopted *adopted)
+struct adopt_ring *urcu_ring_own(const struct rtrcu_adopted *adopted)
 {
     return adopted->flavour.ring ? *adopted->flavour.ring() : NULL;
 }
 
-struct adopt_ring *adopt_ring_take(struct rtrcu_adopted *adopted)
+struct adopt_ring *urcu_ring_take(struct rtrcu_adopted *adopted)
 {
     struct adopt_ring *ring = NULL;
     if (adopted->flavour.ring)
@@ -74,9 +74,9 @@ struct adopt_ring *adopt_ring_take(struct rtrcu_adopted *adopted)
     return ring;
 }
 
-void adopt_ring_leave(struct rtrcu_adopted *adopted)
+void urcu_ring_leave(struct rtrcu_adopted *adopted)
 {
-    struct adopt_ring *ring = adopt_ring_own(adopted);
+    struct adopt_ring *ring = urcu_ring_own(adopted);
     if (!ring)
         return;
     *adopted->flavour.ring() = NULL;
@@ -85,7 +85,7 @@ void adopt_ring_leave(struct rtrcu_adopted *adopted)
 
 /* ---- the drainer ---- */
 
-bool adopt_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer)
+bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer)
 {
     *drainer = 0;
     return rtrcu_compare_exchange(&adopted->drainer, drainer, lock_thread_number());
@@ -93,7 +93,7 @@ bool adopt_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer)
 
 /* [O10] As turn_release_crank(); the waiter is claim() in defer.c.  [O8] Then the flag is read, for a server that has
  * found the rings claimed, and looks at both before it sleeps. */
-bool adopt_drain_release(struct rtrcu_adopted *adopted)
+bool urcu_drain_release(struct rtrcu_adopted *adopted)
 {
     rtrcu_store_relaxed(&adopted->running_deferred, 0);
     rtrcu_exchange(&adopted->drainer, 0);
@@ -102,7 +102,7 @@ bool adopt_drain_release(struct rtrcu_adopted *adopted)
     return rtrcu_load_relaxed(&adopted->defers);
 }
 
-bool adopt_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end)
+bool urcu_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end)
 {
     bool any = false;
     for (struct adopt_ring *ring = first; ring != end; ring = ring->next) {
@@ -115,20 +115,20 @@ bool adopt_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, s
 }
 
 /* [O8] The flag falls, then rings are read; a thread that defers pushes, then reads the flag. */
-bool adopt_drain_begin(struct rtrcu_adopted *adopted)
+bool urcu_drain_begin(struct rtrcu_adopted *adopted)
 {
     uint32_t drainer;
-    if (!adopt_drain_claim(adopted, &drainer))
+    if (!urcu_drain_claim(adopted, &drainer))
         return false;
 
     rtrcu_exchange(&adopted->defers, 0);
-    if (adopt_drain_note(adopted, adopt_rings(adopted), NULL))
+    if (urcu_drain_note(adopted, urcu_rings(adopted), NULL))
         return true;
-    (void)adopt_drain_release(adopted); /* who defers meanwhile tells the server, which calls */
+    (void)urcu_drain_release(adopted); /* who defers meanwhile tells the server, which calls */
     return false;
 }
 
-bool adopt_drain_has(struct rtrcu_adopted *adopted)
+bool urcu_drain_has(struct rtrcu_adopted *adopted)
 {
     struct adopt_ring *ring = adopted->draining;
     while (ring != adopted->drains_to && ring->noted == rtrcu_load_relaxed(&ring->taken))
@@ -137,35 +137,35 @@ bool adopt_drain_has(struct rtrcu_adopted *adopted)
     return ring != adopted->drains_to;
 }
 
-void adopt_drain_run(struct adopt_deferred deferred)
+void urcu_drain_run(struct urcu_deferred deferred)
 {
     CALL_PROGRAM();
     deferred.func(deferred.p);
 }
 
 /* The entry is free before the function runs, which may defer one itself. */
-bool adopt_drain_one(struct rtrcu_adopted *adopted)
+bool urcu_drain_one(struct rtrcu_adopted *adopted)
 {
-    if (!adopt_drain_has(adopted))
+    if (!urcu_drain_has(adopted))
         return false;
 
     struct adopt_ring *ring = adopted->draining;
     uint64_t at = rtrcu_load_relaxed(&ring->taken);
-    struct adopt_deferred deferred = ring->entry[at % ADOPT_RING];
+    struct urcu_deferred deferred = ring->entry[at % URCU_RING];
     rtrcu_store_relaxed(&adopted->running_deferred, (uintptr_t)deferred.func);
     rtrcu_store_release(&ring->taken, at + 1);
-    adopt_drain_run(deferred);
+    urcu_drain_run(deferred);
     return true;
 }
 
 /* ---- fork ---- */
 
-void adopt_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
+void urcu_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
 {
-    const struct adopt_ring *own = adopt_ring_own(adopted);
+    const struct adopt_ring *own = urcu_ring_own(adopted);
     bool survives = !plat_tid_is_nobody(old_thread_id) && rtrcu_load_relaxed(&adopted->drainer) == old_thread_id.number;
 
-    for (struct adopt_ring *ring = adopt_rings(adopted); ring; ring = ring->next)
+    for (struct adopt_ring *ring = urcu_rings(adopted); ring; ring = ring->next)
         rtrcu_store_relaxed(&ring->used, ring == own);
     tally_reset(&adopted->drain_waiters);
     rtrcu_store_relaxed(&adopted->drainer, survives ? lock_thread_number() : 0);

@@ -26,18 +26,18 @@ TEST_F(Fork, HooksAreCounted)
     rtrcu_fork_hooks hooks = {count, count, count, nullptr};
     auto fork = [&] {
         int before = calls;
-        adopt_fork_begins(adopted);
-        adopt_fork_ends(adopted, false);
+        urcu_fork_begins(adopted);
+        urcu_fork_ends(adopted, false);
         return calls - before;
     };
-    adopt_hooks(adopted, &hooks, false); /* once too often */
+    urcu_hooks(adopted, &hooks, false); /* once too often */
     EXPECT_EQ(fork(), 0);
-    adopt_hooks(adopted, &hooks, true);
-    adopt_hooks(adopted, &hooks, true);
+    urcu_hooks(adopted, &hooks, true);
+    urcu_hooks(adopted, &hooks, true);
     EXPECT_EQ(fork(), 2);
-    adopt_hooks(adopted, &hooks, false);
+    urcu_hooks(adopted, &hooks, false);
     EXPECT_EQ(fork(), 2);
-    adopt_hooks(adopted, &hooks, false);
+    urcu_hooks(adopted, &hooks, false);
     EXPECT_EQ(fork(), 0);
     EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(WORK_NONE)) << "the parent's servers are as they were";
 }
@@ -49,15 +49,15 @@ TEST_F(Fork, TheChildHasAHookOfItsOwn)
     before = parents = childs = 0;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     rtrcu_fork_hooks hooks = {[](void *) { before++; }, [](void *) { parents++; }, [](void *) { childs++; }, nullptr};
-    adopt_hooks(adopted, &hooks, true);
-    adopt_fork_begins(adopted);
-    adopt_fork_ends(adopted, false);
+    urcu_hooks(adopted, &hooks, true);
+    urcu_fork_begins(adopted);
+    urcu_fork_ends(adopted, false);
     EXPECT_EQ(before, 1);
     EXPECT_EQ(parents, 1);
     EXPECT_EQ(childs, 0);
-    adopt_fork_begins(adopted);
-    adopt_after_fork_child(&all_, PLAT_NOBODY);
-    adopt_fork_ends(adopted, true);
+    urcu_fork_begins(adopted);
+    urcu_after_fork_child(&all_, PLAT_NOBODY);
+    urcu_fork_ends(adopted, true);
     EXPECT_EQ(before, 2);
     EXPECT_EQ(parents, 1);
     EXPECT_EQ(childs, 1);
@@ -69,12 +69,12 @@ TEST_F(Fork, TheChildHasAHookOfItsOwn)
 TEST_F(Fork, TheParentHasNoLockAnyMore)
 {
     rtrcu_adopted *flavours[] = {adopt(RTRCU_ADOPT_MEMB), adopt(RTRCU_ADOPT_QSBR), adopt(RTRCU_ADOPT_MB)};
-    adopt_before_fork(&all_);
+    urcu_before_fork(&all_);
     for (const rtrcu_adopted *adopted : flavours) {
         EXPECT_TRUE(lock_is_mine(&adopted->servers_lock));
         EXPECT_TRUE(lock_is_mine(&adopted->words_lock));
     }
-    adopt_after_fork_parent(&all_);
+    urcu_after_fork_parent(&all_);
     for (const rtrcu_adopted *adopted : flavours) {
         EXPECT_FALSE(lock_is_mine(&adopted->servers_lock));
         EXPECT_FALSE(lock_is_mine(&adopted->words_lock));
@@ -84,9 +84,9 @@ TEST_F(Fork, TheParentHasNoLockAnyMore)
 /* Whoever looked before it, and found a fork under way, does not go to sleep behind it. */
 TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
 {
-    adopt_pause(&all_);
+    urcu_pause(&all_);
     uint32_t event = all_.fork_event;
-    adopt_resume(&all_);
+    urcu_resume(&all_);
     EXPECT_NE(all_.fork_event, event);
     EXPECT_EQ(tally_read(&all_.forking), 0u);
 }
@@ -100,7 +100,7 @@ TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
     static int wakes;
     event = &all_.fork_event;
     wakes = 0;
-    adopt_pause(&all_);
+    urcu_pause(&all_);
     uint32_t before = all_.fork_event;
     bool trapped = true;
     std::thread([&] {
@@ -109,7 +109,7 @@ TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
             wakes++;
             return 0L;
         });
-        adopt_resume(&all_);
+        urcu_resume(&all_);
     }).join();
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
@@ -135,7 +135,7 @@ class Pause : public AdoptWorld
         forker_id_ = 0;
         forker_.start([&] {
             forker_id_ = static_cast<pid_t>(lock_thread_number());
-            adopt_pause(&all_);
+            urcu_pause(&all_);
         });
         EXPECT_TRUE(
             test::eventually([&] { return forker_.is_done() || (forker_id_ != 0 && test::is_asleep(forker_id_)); }));
@@ -149,18 +149,18 @@ TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
     steps = &own;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     rcu_head head;
-    adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) {
+    urcu_server_call(&adopted->ordinary, &head, [](rcu_head *) {
         steps->reach(1);
         steps->wait(2);
     });
-    (void)adopt_server_urge(&adopted->ordinary);
+    (void)urcu_server_urge(&adopted->ordinary);
     steps->wait(1);
     begin();
     EXPECT_FALSE(forker_.is_done());
     steps->reach(2);
     forker_.wait();
     EXPECT_EQ(rtrcu_load_acquire(&adopted->ordinary.serving), 0u);
-    adopt_resume(&all_);
+    urcu_resume(&all_);
     end_ordinary(adopted);
 }
 
@@ -174,23 +174,23 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
     ran = 0;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     rcu_head heads[3] = {};
-    adopt_pause(&all_); /* so that they come in one batch */
+    urcu_pause(&all_); /* so that they come in one batch */
     for (rcu_head &head : heads) {
-        adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) {
+        urcu_server_call(&adopted->ordinary, &head, [](rcu_head *) {
             steps->reach(1);
             steps->wait(2);
             ran++;
         });
     }
-    (void)adopt_server_urge(&adopted->ordinary);
-    adopt_resume(&all_);
+    (void)urcu_server_urge(&adopted->ordinary);
+    urcu_resume(&all_);
     steps->wait(1);
     begin();
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(&all_.forking) == 1; }));
     steps->reach(2);
     forker_.wait();
     EXPECT_EQ(ran, 1);
-    adopt_resume(&all_);
+    urcu_resume(&all_);
     EXPECT_TRUE(test::eventually([] { return ran == 3; }));
     end_ordinary(adopted);
 }
@@ -208,14 +208,14 @@ TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
         (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
     }
     rtrcu_store_relaxed(&heads[0].next, static_cast<rcu_head *>(nullptr)); /* the second's producer has not set it */
-    (void)adopt_server_urge(server);
+    (void)urcu_server_urge(server);
     EXPECT_TRUE(test::eventually(
         [&] { return cbqueue_inbox_is_empty(&server->queue) && rtrcu_load_acquire(&server->serving) != 0; }));
     begin();
     EXPECT_TRUE(test::eventually([&] { return forker_.is_done(); }));
     rtrcu_store_release(&heads[0].next, &heads[1]);
     forker_.wait();
-    adopt_resume(&all_);
+    urcu_resume(&all_);
     EXPECT_TRUE(test::eventually([&] { return ran == 2; }));
     end_ordinary(adopted);
 }
@@ -229,7 +229,7 @@ TEST_F(Pause, LooksAtServersUnderTheirLock)
     EXPECT_FALSE(forker_.is_done());
     lock_release(&adopted->servers_lock);
     forker_.wait();
-    adopt_resume(&all_);
+    urcu_resume(&all_);
 }
 
 /* Threads that fork all the time do not keep callbacks from running: after fork_wait_us one batch runs anyway. */
@@ -240,11 +240,11 @@ TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     config_.fork_wait_us = 1000;
     rcu_head head = {};
-    adopt_pause(&all_); /* and nothing ends the pause */
-    adopt_server_call(&adopted->ordinary, &head, [](rcu_head *) { ran++; });
-    (void)adopt_server_urge(&adopted->ordinary);
+    urcu_pause(&all_); /* and nothing ends the pause */
+    urcu_server_call(&adopted->ordinary, &head, [](rcu_head *) { ran++; });
+    (void)urcu_server_urge(&adopted->ordinary);
     EXPECT_TRUE(test::eventually([] { return ran == 1; }));
-    adopt_resume(&all_);
+    urcu_resume(&all_);
     end_ordinary(adopted);
 }
 
@@ -252,11 +252,11 @@ TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
 TEST_F(Fork, EndWithoutABeginningChangesNothing)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    adopt_fork_ends(adopted, false);
+    urcu_fork_ends(adopted, false);
     EXPECT_EQ(tally_read(&all_.forking), 0u);
-    adopt_fork_begins(adopted);
+    urcu_fork_begins(adopted);
     EXPECT_EQ(tally_read(&all_.forking), 1u);
-    adopt_fork_ends(adopted, false);
+    urcu_fork_ends(adopted, false);
     EXPECT_EQ(tally_read(&all_.forking), 0u);
 }
 
@@ -270,10 +270,10 @@ TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
     (void)cbqueue_push(&server->queue, &heads[2], CB_ANYBODY); /* as of a producer that had its number alone */
     heads[2].next = nullptr;
     server->queue.tail = &heads[2];
-    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    urcu_after_fork_child(&all_, PLAT_NOBODY);
     EXPECT_EQ(cbqueue_enqueued(&server->queue) - server->invoked, 3u);
     struct rtrcu_stats stats = {};
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_lost_at_fork, 1u);
     cbqueue_init(&server->queue);
 }
@@ -288,7 +288,7 @@ TEST_F(Fork, TheChildsBatchEndsWhereItIsBroken)
     heads[0].next = &heads[1]; /* and not yet to the last */
     server->batch.first = &heads[0];
     server->batch.last = &heads[2];
-    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    urcu_after_fork_child(&all_, PLAT_NOBODY);
     EXPECT_EQ(server->batch.first, &heads[0]);
     EXPECT_EQ(server->batch.last, &heads[1]);
     EXPECT_EQ(cbchain_count(&server->batch), 2u);
@@ -303,7 +303,7 @@ TEST_F(Fork, TheChildCountsTheCpusThatHaveAServer)
         for (int cpu : {0, PLAT_CPU_MAX - 1})
             adopted->of_cpu[cpu] = &adopted->ordinary;
         adopted->cpu_servers = counted;
-        adopt_after_fork_child(&all_, PLAT_NOBODY);
+        urcu_after_fork_child(&all_, PLAT_NOBODY);
         EXPECT_EQ(adopted->cpu_servers, 2u);
     }
 }
@@ -328,7 +328,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->started = 6;
         server->running = &head;
         server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
-        adopt_after_fork_child(&all_, {forked_by});
+        urcu_after_fork_child(&all_, {forked_by});
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? WORK_RUNNING : WORK_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
@@ -340,7 +340,7 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         EXPECT_EQ(cbqueue_enqueued(&server->queue), survives ? 6u : 5u) << "the callback that forks is counted still";
     }
     struct rtrcu_stats stats = {};
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "of both forks";
 }
 
@@ -358,17 +358,17 @@ TEST_F(Fork, AHandlerOfAServersOwnThreadLosesNothing)
         server->running = &head;
         server->queue.enqueued = 6;
         server->batch = {&head, &head};
-        adopt_after_fork_child(&all_, {parents});
+        urcu_after_fork_child(&all_, {parents});
         EXPECT_EQ(cbqueue_enqueued(&server->queue), 6u);
     }
     server->started = 5;
     server->batch = {};
     server->queue.enqueued = 5;
     plat_thread_renumber(&server->thread, {parents});
-    adopt_after_fork_child(&all_, {parents});
+    urcu_after_fork_child(&all_, {parents});
     EXPECT_EQ(cbqueue_enqueued(&server->queue), 5u);
     struct rtrcu_stats stats = {};
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_lost_at_fork, 0u);
 }
 
@@ -381,12 +381,12 @@ TEST_F(Fork, AServersThreadThatHasEndedIsNoneInTheChild)
     plat_thread_renumber(&server->thread, {parents});
     server->state = WORK_RUNNING;
     server->ended = server->stop = 1;
-    adopt_after_fork_child(&all_, {parents});
+    urcu_after_fork_child(&all_, {parents});
     EXPECT_EQ(server->state, static_cast<uint32_t>(WORK_NONE));
     EXPECT_EQ(plat_thread_tid(&server->thread).number, 0u);
     EXPECT_EQ(server->ended, 0u);
     struct rtrcu_stats stats = {};
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_lost_at_fork, 0u);
 }
 
@@ -395,7 +395,7 @@ TEST_F(Fork, NobodySleepsInTheChild)
 {
     (void)adopt(RTRCU_ADOPT_MEMB);
     sleeper_ = UINT32_MAX;
-    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    urcu_after_fork_child(&all_, PLAT_NOBODY);
     EXPECT_EQ(sleeper_, 0u);
 }
 
@@ -405,16 +405,16 @@ TEST_F(Fork, TheChildHasOneReader)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     test::Worker other;
     other.run([&] {
-        ASSERT_TRUE(adopt_register(adopted));
+        ASSERT_TRUE(urcu_register(adopted));
         block()->word = generation_; /* inside, for ever */
     });
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     adopt_record *gone = &adopted->first.record[0], *own = &adopted->first.record[1];
     ASSERT_EQ(gone->used, 1u);
     ASSERT_EQ(own->reader, block());
     gone->owes = true;
     adopted->owing = 1;
-    adopt_after_fork_child(&all_, PLAT_NOBODY);
+    urcu_after_fork_child(&all_, PLAT_NOBODY);
     EXPECT_EQ(gone->used, 0u);
     EXPECT_EQ(gone->reader, nullptr);
     EXPECT_FALSE(gone->owes);
@@ -422,8 +422,8 @@ TEST_F(Fork, TheChildHasOneReader)
     EXPECT_EQ(own->used, 1u);
     EXPECT_EQ(own->reader, block());
     EXPECT_EQ(own->thread_id, lock_thread_number());
-    adopt_wait(adopted, adopt_snap(adopted));
-    adopt_unregister(adopted);
+    urcu_wait(adopted, urcu_snap(adopted));
+    urcu_unregister(adopted);
 }
 
 } // namespace

@@ -3,7 +3,7 @@
  *
  * tested by: test/explore/scenarios/adopted.cc, test/dropin/readers.c
  */
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 /* Polls per clock reading while spinning. */
 #define POLLS_A_CLOCK 8
@@ -15,14 +15,14 @@
 #define WAKE_ME UINT32_MAX
 
 /* [O2] As gp_snap(); the begin is begin(). */
-uint64_t adopt_snap(const struct rtrcu_adopted *adopted)
+uint64_t urcu_snap(const struct rtrcu_adopted *adopted)
 {
     rtrcu_fence_full();
     return seq_snap(rtrcu_load_acquire(&adopted->seq));
 }
 
 /* [O4] As gp_reached(). */
-bool adopt_reached(const struct rtrcu_adopted *adopted, uint64_t cookie)
+bool urcu_reached(const struct rtrcu_adopted *adopted, uint64_t cookie)
 {
     if (!seq_reached(rtrcu_load_acquire(&adopted->seq), cookie))
         return false;
@@ -48,7 +48,7 @@ static bool fence_by_visit(struct rtrcu_adopted *adopted)
     return true;
 }
 
-static bool adopt_fence(struct rtrcu_adopted *adopted)
+static bool urcu_fence(struct rtrcu_adopted *adopted)
 {
     uint32_t *light = adopted->flavour.light;
 
@@ -66,9 +66,9 @@ static bool adopt_fence(struct rtrcu_adopted *adopted)
 /* Until one is had: a sandbox may be the calling thread's alone, and another take its place. */
 static void fence_surely(struct rtrcu_adopted *adopted)
 {
-    while (!adopt_fence(adopted)) { /* ends when the kernel allows one, if ever: the report says so */
-        adopt_report_if_old(adopted, false);
-        adopt_rest(adopted, &adopted->nap, 0, adopt_tick_ns(adopted));
+    while (!urcu_fence(adopted)) { /* ends when the kernel allows one, if ever: the report says so */
+        urcu_report_if_old(adopted, false);
+        urcu_rest(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
     }
 }
 
@@ -79,17 +79,17 @@ static void fence_surely(struct rtrcu_adopted *adopted)
  *  - the word first:   the fence makes it visible, and the reader owes;
  *  - the fence first:  the section's loads come behind it, and find what was unlinked gone.
  * Forbidden: the word is seen outside AND the section reads an old pointer.   litmus: O24; newcomers: publish() */
-static uint32_t adopt_scan(struct rtrcu_adopted *adopted)
+static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 {
-    struct adopt_chunk *chunk = NULL;
+    struct urcu_chunk *chunk = NULL;
     struct adopt_record *record;
     uint32_t owing = 0;
 
     lock_acquire(&adopted->words_lock);
-    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+    for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
         struct rtrcu_adopted_reader *reader = rtrcu_load_acquire(&record->reader);
         record->seen = reader ? rtrcu_load_acquire(&reader->word) : 0;
-        record->owes = adopt_is_inside(adopted, record->seen);
+        record->owes = urcu_is_inside(adopted, record->seen);
         owing += record->owes;
     }
     adopted->owing = owing;
@@ -99,9 +99,9 @@ static uint32_t adopt_scan(struct rtrcu_adopted *adopted)
 }
 
 /* [O17] Behind the scan alone: a section that is seen with the generation of the step would be waited for although it
- * began behind the fence, and so would the next ones, which have the same.  adopt_passed() compares with what was
+ * began behind the fence, and so would the next ones, which have the same.  urcu_passed() compares with what was
  * seen. */
-static void adopt_step(struct rtrcu_adopted *adopted)
+static void urcu_step(struct rtrcu_adopted *adopted)
 {
     uint64_t *generation = adopted->flavour.generation;
     invariant("INV-AD1", lock_is_mine(&adopted->crank));
@@ -109,29 +109,29 @@ static void adopt_step(struct rtrcu_adopted *adopted)
 }
 
 /* [O17] Has the section that was seen ended?
- *  - the word is outside:  so it has; its accesses lie behind the acquire, or the fence of adopt_end();
+ *  - the word is outside:  so it has; its accesses lie behind the acquire, or the fence of urcu_end();
  *  - the word is another:  it was stored behind the scan's load.  Had it been stored before the begin's fence, the
  *                          scan had seen it; so the section of it loads its pointers behind that fence.
  * A word that is the same may be of a later section, whose owner had loaded the generation before the step: it ends
  * too, and the next one loads the step.
  * Forbidden: passed, AND the section that was seen reads on; or a newer section that never passes.   litmus: O17 */
-static bool adopt_passed(struct rtrcu_adopted *adopted, const struct adopt_record *record)
+static bool urcu_passed(struct rtrcu_adopted *adopted, const struct adopt_record *record)
 {
     invariant("INV-AD2", lock_is_mine(&adopted->words_lock));
     struct rtrcu_adopted_reader *reader = rtrcu_load_relaxed(&record->reader);
     uint64_t word = reader ? rtrcu_load_acquire(&reader->word) : 0;
-    return !adopt_is_inside(adopted, word) || ((word ^ record->seen) & adopted->kind->section);
+    return !urcu_is_inside(adopted, word) || ((word ^ record->seen) & adopted->kind->section);
 }
 
 /* How many still owe. */
 static uint32_t poll_readers(struct rtrcu_adopted *adopted)
 {
-    struct adopt_chunk *chunk = NULL;
+    struct urcu_chunk *chunk = NULL;
     struct adopt_record *record;
 
     lock_acquire(&adopted->words_lock);
-    for (uint32_t at; adopted->owing && (record = adopt_next_record(adopted, &chunk, &at));) {
-        if (!record->owes || !adopt_passed(adopted, record))
+    for (uint32_t at; adopted->owing && (record = urcu_next_record(adopted, &chunk, &at));) {
+        if (!record->owes || !urcu_passed(adopted, record))
             continue;
         record->owes = false;
         adopted->owing--;
@@ -145,11 +145,11 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
 /* Those who owe look at their block alone. */
 static void ask_to_be_woken(struct rtrcu_adopted *adopted)
 {
-    struct adopt_chunk *chunk = NULL;
+    struct urcu_chunk *chunk = NULL;
     struct adopt_record *record;
 
     lock_acquire(&adopted->words_lock);
-    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+    for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
         struct rtrcu_adopted_reader *reader = rtrcu_load_relaxed(&record->reader);
         if (record->owes && reader)
             rtrcu_store_release(&reader->waiting, 1);
@@ -170,12 +170,12 @@ static bool spin(struct rtrcu_adopted *adopted)
     return poll_readers(adopted) == 0;
 }
 
-/* [O18] The sleeper's half; the reader's half is the unlock that programs have compiled in, and adopt_offline(): it
+/* [O18] The sleeper's half; the reader's half is the unlock that programs have compiled in, and urcu_offline(): it
  * stores the word, then looks at the futex.
  *  - the futex first:  the reader sees it, and wakes us; the kernel looks at it once more when we go to sleep;
  *  - the word first:   the fence makes it visible, and the look behind it finds the reader gone.
  * Forbidden: we sleep AND the reader that we wait for has left without waking us.   litmus: O18 */
-static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
+static bool urcu_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
     uint32_t *futex = adopted->flavour.futex;
     invariant("INV-AD1", lock_is_mine(&adopted->crank));
@@ -184,12 +184,12 @@ static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         ask_to_be_woken(adopted);
 
-    bool fenced = adopt_fence(adopted);
+    bool fenced = urcu_fence(adopted);
     bool clear = poll_readers(adopted) == 0;
 
     if (!clear) {
         bool went = reader_away_begin();
-        plat_futex_wait_shared(futex, WAKE_ME, fenced ? timeout_ns : adopt_tick_ns(adopted));
+        plat_futex_wait_shared(futex, WAKE_ME, fenced ? timeout_ns : urcu_tick_ns(adopted));
         call_check();
         if (went)
             reader_away_end(adopted->all->registry);
@@ -202,22 +202,22 @@ static bool adopt_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 
 static bool nap(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
-    adopt_rest(adopted, &adopted->nap, 0, timeout_ns);
+    urcu_rest(adopted, &adopted->nap, 0, timeout_ns);
     return poll_readers(adopted) == 0;
 }
 
 static void wait_for_readers(struct rtrcu_adopted *adopted)
 {
     bool wakes = adopted->kind->wakes;
-    int64_t rest_ns = wakes ? adopt_tick_ns(adopted) : FIRST_NAP_NS;
+    int64_t rest_ns = wakes ? urcu_tick_ns(adopted) : FIRST_NAP_NS;
     int64_t longest_ns = wakes ? LONGEST_SLEEP_NS : LONGEST_NAP_NS;
 
     bool clear = spin(adopted);
     while (!clear) { /* ends when the readers that were seen inside have left */
-        clear = wakes ? adopt_sleep(adopted, rest_ns) : nap(adopted, rest_ns);
+        clear = wakes ? urcu_sleep(adopted, rest_ns) : nap(adopted, rest_ns);
         rest_ns = rest_ns < longest_ns ? 2 * rest_ns : rest_ns;
         if (!clear)
-            adopt_report_if_old(adopted, true);
+            urcu_report_if_old(adopted, true);
     }
 }
 
@@ -234,7 +234,7 @@ static void begin(struct rtrcu_adopted *adopted)
 
 /* [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
  * to be reached once more: their sections' loads are done behind this. */
-static void adopt_end(struct rtrcu_adopted *adopted)
+static void urcu_end(struct rtrcu_adopted *adopted)
 {
     if (RTRCU_STORES_PASS_LOADS)
         fence_surely(adopted);
@@ -249,8 +249,8 @@ static void turn(struct rtrcu_adopted *adopted)
     begin(adopted);
     fence_surely(adopted);
 
-    if (adopt_scan(adopted) != 0) {
-        adopt_step(adopted);
+    if (urcu_scan(adopted) != 0) {
+        urcu_step(adopted);
         rtrcu_count_add(&adopted->busy, 1);
         wait_for_readers(adopted);
 
@@ -259,7 +259,7 @@ static void turn(struct rtrcu_adopted *adopted)
             rtrcu_store_relaxed(&adopted->longest_ns, took_ns);
     }
 
-    adopt_end(adopted);
+    urcu_end(adopted);
 }
 
 /* [O10] As turn_release_crank(). */
@@ -283,57 +283,57 @@ static bool take_crank(struct rtrcu_adopted *adopted)
 }
 
 /* [O10] As turn_until(). */
-void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
+void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
-    while (!adopt_reached(adopted, cookie)) { /* at most the one under way and the next */
+    while (!urcu_reached(adopted, cookie)) { /* at most the one under way and the next */
         uint32_t event = rtrcu_load_acquire(&adopted->event);
 
         if (take_crank(adopted)) {
-            if (!adopt_reached(adopted, cookie))
+            if (!urcu_reached(adopted, cookie))
                 turn(adopted);
             release(adopted);
             continue;
         }
 
         tally_raise(&adopted->waiters);
-        adopt_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
+        urcu_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
         (void)tally_lower(&adopted->waiters);
     }
 }
 
-bool adopt_in_section(const struct rtrcu_adopted *adopted)
+bool urcu_in_section(const struct rtrcu_adopted *adopted)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
     bool online = adopted->flavour.kind == RTRCU_ADOPT_QSBR;
-    return self && !online && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+    return self && !online && urcu_is_inside(adopted, rtrcu_load_relaxed(&self->word));
 }
 
-void adopt_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where)
+void urcu_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where)
 {
     complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
              adopted->flavour.name, lock_thread_number(), call, where);
 }
 
-bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call)
+bool urcu_may_wait(struct rtrcu_adopted *adopted, const char *call)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
-    bool inside = adopt_in_section(adopted);
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
+    bool inside = urcu_in_section(adopted);
 
     if (!inside && !(self && self->in_callbacks))
         return true;
 
-    adopt_refuse_wait(adopted, call, inside ? "read-side critical section" : "callback");
+    urcu_refuse_wait(adopted, call, inside ? "read-side critical section" : "callback");
     return false;
 }
 
-bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
+bool urcu_wait_begin(struct rtrcu_adopted *adopted, const char *call)
 {
-    struct rtrcu_adopted_reader *self = adopt_self(adopted);
-    if (!self || !adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word)))
+    struct rtrcu_adopted_reader *self = urcu_self(adopted);
+    if (!self || !urcu_is_inside(adopted, rtrcu_load_relaxed(&self->word)))
         return false;
 
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR) {
-        adopt_offline(adopted);
+        urcu_offline(adopted);
         return true;
     }
 
@@ -342,15 +342,15 @@ bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call)
     return false;
 }
 
-void adopt_wait_end(struct rtrcu_adopted *adopted, bool was_online)
+void urcu_wait_end(struct rtrcu_adopted *adopted, bool was_online)
 {
     if (was_online)
-        adopt_online(adopted);
+        urcu_online(adopted);
 }
 
-void adopt_synchronize(struct rtrcu_adopted *adopted, const char *call)
+void urcu_synchronize(struct rtrcu_adopted *adopted, const char *call)
 {
-    bool was_online = adopt_wait_begin(adopted, call);
-    adopt_wait(adopted, adopt_snap(adopted));
-    adopt_wait_end(adopted, was_online);
+    bool was_online = urcu_wait_begin(adopted, call);
+    urcu_wait(adopted, urcu_snap(adopted));
+    urcu_wait_end(adopted, was_online);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* defer_rcu(), and waiting for deferred functions.
  *
- * tested by: test/unit/adopt/defer.cc, test/dropin/deferring.c, test/explore/scenarios/deferred.cc
+ * tested by: test/unit/urcu/defer.cc, test/dropin/deferring.c, test/explore/scenarios/deferred.cc
  */
 #include <stdlib.h>
 
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 /* ---- draining by a thread that calls ---- */
 
@@ -14,33 +14,33 @@ static bool drains_here(const struct rtrcu_adopted *adopted)
     return rtrcu_load_relaxed(&adopted->drainer) == lock_thread_number();
 }
 
-/* [O10] As turn_until(); adopt_drain_release() is the other half. */
+/* [O10] As turn_until(); urcu_drain_release() is the other half. */
 static void claim(struct rtrcu_adopted *adopted, const char *call)
 {
     uint32_t drainer;
-    if (adopt_drain_claim(adopted, &drainer))
+    if (urcu_drain_claim(adopted, &drainer))
         return;
 
-    struct adopt_late late = adopt_late_begin(adopted, call);
-    while (!adopt_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
+    struct urcu_late late = urcu_late_begin(adopted, call);
+    while (!urcu_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
         tally_raise(&adopted->drain_waiters);
-        adopt_rest(adopted, &adopted->drainer, drainer, SERVE_PATIENCE_NS);
+        urcu_rest(adopted, &adopted->drainer, drainer, SERVE_PATIENCE_NS);
         (void)tally_lower(&adopted->drain_waiters);
-        adopt_report_drainer_if_late(adopted, &late, (struct plat_tid){drainer});
+        urcu_report_drainer_if_late(adopted, &late, (struct plat_tid){drainer});
     }
 }
 
 static void end(struct rtrcu_adopted **adopted)
 {
-    if (adopt_drain_release(*adopted))
-        adopt_server_tell(&(*adopted)->ordinary);
+    if (urcu_drain_release(*adopted))
+        urcu_server_tell(&(*adopted)->ordinary);
 }
 
 /* A function may end its thread, or throw. */
 static void run_noted(struct rtrcu_adopted *claimed)
 {
     struct rtrcu_adopted *adopted __attribute__((cleanup(end))) = claimed;
-    while (adopt_drain_one(adopted)) /* ends with the last one that was noted */
+    while (urcu_drain_one(adopted)) /* ends with the last one that was noted */
         ;
 }
 
@@ -48,57 +48,57 @@ static void run_noted(struct rtrcu_adopted *claimed)
 static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end, bool if_full,
                   const char *call)
 {
-    bool was_online = adopt_wait_begin(adopted, call);
+    bool was_online = urcu_wait_begin(adopted, call);
     claim(adopted, call);
-    bool has_room = if_full && !adopt_ring_is_full(first);
-    if (adopt_drain_note(adopted, has_room ? end : first, end))
-        adopt_wait(adopted, adopt_snap(adopted));
-    adopt_wait_end(adopted, was_online);
+    bool has_room = if_full && !urcu_ring_is_full(first);
+    if (urcu_drain_note(adopted, has_room ? end : first, end))
+        urcu_wait(adopted, urcu_snap(adopted));
+    urcu_wait_end(adopted, was_online);
     run_noted(adopted);
 }
 
 /* ---- threads that defer ---- */
 
-/* [O8] As adopt_server_call(): the push is visible before the flag is read. */
+/* [O8] As urcu_server_call(): the push is visible before the flag is read. */
 static void tell_server(struct rtrcu_adopted *adopted)
 {
     bool is_told = rtrcu_load_relaxed(&adopted->defers);
     if (!is_told)
         rtrcu_exchange(&adopted->defers, 1);
     if (!is_told || rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE)
-        adopt_server_tell(&adopted->ordinary);
+        urcu_server_tell(&adopted->ordinary);
 }
 
 /* A callback of the default server: for a function that no ring has room for. */
 struct apart {
     struct rcu_head head;
     struct rtrcu_adopted *adopted;
-    struct adopt_deferred deferred;
+    struct urcu_deferred deferred;
 };
 
 static void run_apart(struct rcu_head *head)
 {
     struct apart *apart = container_of(head, struct apart, head);
     struct rtrcu_adopted *adopted = apart->adopted;
-    struct adopt_deferred deferred = apart->deferred;
+    struct urcu_deferred deferred = apart->deferred;
     free(apart);
     deferred.func(deferred.p);
     rtrcu_fetch_add(&adopted->apart, (uint32_t)-1);
 }
 
 /* Not in the order of the ring.  Without memory for it the caller waits. */
-static void defer_apart(struct rtrcu_adopted *adopted, struct adopt_deferred deferred)
+static void defer_apart(struct rtrcu_adopted *adopted, struct urcu_deferred deferred)
 {
     struct apart *apart = malloc(sizeof(*apart));
     if (apart) {
         *apart = (struct apart){.adopted = adopted, .deferred = deferred};
         rtrcu_fetch_add(&adopted->apart, 1);
-        adopt_server_call(&adopted->ordinary, &apart->head, run_apart);
+        urcu_server_call(&adopted->ordinary, &apart->head, run_apart);
         return;
     }
 
-    adopt_synchronize(adopted, "defer_rcu");
-    adopt_drain_run(deferred);
+    urcu_synchronize(adopted, "defer_rcu");
+    urcu_drain_run(deferred);
 }
 
 /* Run what is in the calling thread's ring.  False: not here. */
@@ -107,11 +107,11 @@ static bool make_room(struct rtrcu_adopted *adopted, struct adopt_ring *ring)
     if (drains_here(adopted))
         return false;
 
-    if (adopt_in_section(adopted)) {
+    if (urcu_in_section(adopted)) {
         complain(&adopted->waits_inside,
                  "rtrcu: %s: thread %u: defer_rcu() inside a read-side critical section finds %u functions deferred and"
                  " cannot wait for them; it queues one more",
-                 adopted->flavour.name, lock_thread_number(), (unsigned int)ADOPT_RING);
+                 adopted->flavour.name, lock_thread_number(), (unsigned int)URCU_RING);
         return false;
     }
 
@@ -119,15 +119,15 @@ static bool make_room(struct rtrcu_adopted *adopted, struct adopt_ring *ring)
     return true;
 }
 
-void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
+void urcu_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 {
-    struct adopt_deferred deferred = {func, p};
-    struct adopt_ring *ring = adopt_ring_own(adopted);
-    if (!ring && (ring = adopt_ring_take(adopted)))
-        adopt_arm_exit(adopted->all);
+    struct urcu_deferred deferred = {func, p};
+    struct adopt_ring *ring = urcu_ring_own(adopted);
+    if (!ring && (ring = urcu_ring_take(adopted)))
+        urcu_arm_exit(adopted->all);
 
     bool pushed =
-        ring && (adopt_ring_push(ring, deferred) || (make_room(adopted, ring) && adopt_ring_push(ring, deferred)));
+        ring && (urcu_ring_push(ring, deferred) || (make_room(adopted, ring) && urcu_ring_push(ring, deferred)));
 
     if (pushed)
         tell_server(adopted);
@@ -139,32 +139,32 @@ void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
 
 static bool may_drain(struct rtrcu_adopted *adopted, const char *call)
 {
-    bool inside = adopt_in_section(adopted);
+    bool inside = urcu_in_section(adopted);
     if (!inside && !drains_here(adopted))
         return true;
-    adopt_refuse_wait(adopted, call, inside ? "read-side critical section" : "deferred function");
+    urcu_refuse_wait(adopted, call, inside ? "read-side critical section" : "deferred function");
     return false;
 }
 
 static void wait_for_apart(struct rtrcu_adopted *adopted)
 {
     if (rtrcu_load_acquire(&adopted->apart) != 0)
-        adopt_barrier(adopted);
+        urcu_barrier(adopted);
 }
 
-void adopt_defer_barrier(struct rtrcu_adopted *adopted)
+void urcu_defer_barrier(struct rtrcu_adopted *adopted)
 {
     static const char call[] = "rcu_defer_barrier";
     if (!may_drain(adopted, call))
         return;
-    drain(adopted, adopt_rings(adopted), NULL, false, call);
+    drain(adopted, urcu_rings(adopted), NULL, false, call);
     wait_for_apart(adopted);
 }
 
-void adopt_defer_barrier_own(struct rtrcu_adopted *adopted)
+void urcu_defer_barrier_own(struct rtrcu_adopted *adopted)
 {
     static const char call[] = "rcu_defer_barrier_thread";
-    struct adopt_ring *ring = adopt_ring_own(adopted);
+    struct adopt_ring *ring = urcu_ring_own(adopted);
     if (!may_drain(adopted, call))
         return;
     if (ring)

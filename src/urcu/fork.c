@@ -4,9 +4,9 @@
  *
  * tested by: test/dropin/forking.c
  */
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
-static struct rtrcu_adopted *first(struct adopt *all)
+static struct rtrcu_adopted *first(struct urcu *all)
 {
     return rtrcu_load_acquire(&all->first);
 }
@@ -31,11 +31,11 @@ static void wait_for_callbacks(struct rtrcu_adopted *adopted, int64_t until)
         uint32_t event = rtrcu_load_acquire(&adopted->all->fork_event);
         if (!others_serve(adopted))
             return;
-        adopt_rest(adopted, &adopted->all->fork_event, event, until - now);
+        urcu_rest(adopted, &adopted->all->fork_event, event, until - now);
     }
 }
 
-void adopt_pause(struct adopt *all)
+void urcu_pause(struct urcu *all)
 {
     int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
 
@@ -44,15 +44,15 @@ void adopt_pause(struct adopt *all)
         wait_for_callbacks(adopted, until);
 }
 
-/* Not more often than adopt_pause(): the program's calls around a fork may come without their partner. */
-void adopt_resume(struct adopt *all)
+/* Not more often than urcu_pause(): the program's calls around a fork may come without their partner. */
+void urcu_resume(struct urcu *all)
 {
     tally_lower_if_raised(&all->forking);
     rtrcu_fetch_add(&all->fork_event, 1);
     plat_futex_wake(&all->fork_event, INT32_MAX);
 }
 
-void adopt_before_fork(struct adopt *all)
+void urcu_before_fork(struct urcu *all)
 {
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         lock_acquire_same_rank(&adopted->servers_lock);
@@ -69,7 +69,7 @@ static void release_from(struct rtrcu_adopted *adopted, bool words)
     lock_release(words ? &adopted->words_lock : &adopted->servers_lock);
 }
 
-void adopt_after_fork_parent(struct adopt *all)
+void urcu_after_fork_parent(struct urcu *all)
 {
     release_from(first(all), true);
     release_from(first(all), false);
@@ -78,11 +78,11 @@ void adopt_after_fork_parent(struct adopt *all)
 /* Whose thread is not there is no reader. */
 static void forget_readers(struct rtrcu_adopted *adopted)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
-    struct adopt_chunk *chunk = NULL;
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
+    struct urcu_chunk *chunk = NULL;
     struct adopt_record *record;
 
-    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+    for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
         record->owes = false;
         if (self && self->record == record) {
             rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
@@ -120,7 +120,7 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
         rtrcu_store_relaxed(&server->serving, 0);
         rtrcu_store_relaxed(&server->started, rtrcu_load_relaxed(&server->invoked));
     }
-    rtrcu_store_relaxed(&server->sleeping, ADOPT_AWAKE);
+    rtrcu_store_relaxed(&server->sleeping, URCU_AWAKE);
     rtrcu_store_relaxed(&server->event, 0);
     rtrcu_store_relaxed(&server->urgent, 0);
     rtrcu_store_relaxed(&server->ended, 0);
@@ -147,8 +147,8 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     rtrcu_store_relaxed(adopted->flavour.futex, 0);
 
     forget_readers(adopted);
-    adopt_rings_after_fork_child(adopted, old_thread_id);
-    adopt_servers_recount(adopted);
+    urcu_rings_after_fork_child(adopted, old_thread_id);
+    urcu_servers_recount(adopted);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
         forget_thread(adopted, server, old_thread_id);
     bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);
@@ -156,14 +156,14 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
         rtrcu_store_relaxed(adopted->flavour.light, 0); /* the child's only thread sees it */
 }
 
-void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id)
+void urcu_after_fork_child(struct urcu *all, struct plat_tid old_thread_id)
 {
     tally_reset(&all->forking);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         begin_anew(adopted, old_thread_id);
 }
 
-void adopt_end_waits(struct adopt *all)
+void urcu_end_waits(struct urcu *all)
 {
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         lock_reset(&adopted->crank);
@@ -185,16 +185,16 @@ static void run_hook(void (*hook)(void *priv), void *priv)
     hook(priv);
 }
 
-void adopt_fork_begins(struct rtrcu_adopted *adopted)
+void urcu_fork_begins(struct rtrcu_adopted *adopted)
 {
-    adopt_pause(adopted->all);
+    urcu_pause(adopted->all);
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
     if (hooks)
         run_hook(hooks->before_fork, hooks->priv);
 }
 
 /* In the child pthread_atfork() has resumed the servers already, and those whose callbacks wait have no thread yet. */
-void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
+void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child)
 {
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
 
@@ -204,16 +204,16 @@ void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child)
         run_hook(hooks->after_fork_parent, hooks->priv);
 
     if (!child) {
-        adopt_resume(adopted->all);
+        urcu_resume(adopted->all);
         return;
     }
 
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        (void)adopt_server_start(server);
+        (void)urcu_server_start(server);
 }
 
 /* One pair for all hash tables: a copy that registers it again is counted. */
-void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
+void urcu_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     lock_acquire(&adopted->servers_lock);
     if (add && adopted->hooks_count++ == 0)

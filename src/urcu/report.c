@@ -3,7 +3,7 @@
  *
  * tested by: test/dropin/stopped.c, test/dropin/late.c
  */
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 #define NAMED 8
 
@@ -16,12 +16,12 @@ struct named {
 /* How many owe; the first of them. */
 static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
 {
-    struct adopt_chunk *chunk = NULL;
+    struct urcu_chunk *chunk = NULL;
     struct adopt_record *record;
     uint32_t count = 0;
 
     lock_acquire(&adopted->words_lock);
-    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));) {
+    for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
         if (!record->owes)
             continue;
         if (count < NAMED)
@@ -49,7 +49,7 @@ static void say(const struct rtrcu_adopted *adopted, const struct named *named)
                    (uint32_t)named->word, look.state);
 }
 
-void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
+void urcu_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
 {
     struct named named[NAMED];
     int64_t age_ns = plat_clock_now() - adopted->began_ns;
@@ -140,14 +140,14 @@ static void say_server(const struct named_server *named)
                named->function ? "or has just run the function at " : "", function, look.state);
 }
 
-struct adopt_late adopt_late_begin(const struct rtrcu_adopted *adopted, const char *call)
+struct urcu_late urcu_late_begin(const struct rtrcu_adopted *adopted, const char *call)
 {
-    return (struct adopt_late){
+    return (struct urcu_late){
         .call = call, .began_ns = plat_clock_now(), .report_ns = watch_next_report(adopted->all->watch, 0)};
 }
 
 /* Its age in milliseconds, if it is to be reported now; else -1. */
-static long long late_ms(struct rtrcu_adopted *adopted, struct adopt_late *late)
+static long long late_ms(struct rtrcu_adopted *adopted, struct urcu_late *late)
 {
     int64_t age_ns = plat_clock_now() - late->began_ns;
     if (age_ns < late->report_ns)
@@ -157,7 +157,7 @@ static long long late_ms(struct rtrcu_adopted *adopted, struct adopt_late *late)
     return age_ns / 1000000;
 }
 
-void adopt_report_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, const struct adopt_server *only)
+void urcu_report_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, const struct adopt_server *only)
 {
     struct named_server named[NAMED];
     long long age_ms = late_ms(adopted, late);
@@ -172,7 +172,7 @@ void adopt_report_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late
         plat_print("rtrcu:   and for those of %u handles more\n", count - NAMED);
 }
 
-void adopt_report_drainer_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, struct plat_tid drainer)
+void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, struct plat_tid drainer)
 {
     char name[PLAT_THREAD_NAME], function[160] = "none now";
     uintptr_t running = rtrcu_load_relaxed(&adopted->running_deferred);
@@ -222,13 +222,13 @@ static void count_callbacks(struct rtrcu_adopted *adopted, struct rtrcu_stats *s
 
 static void count_readers(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
 {
-    struct adopt_chunk *chunk = NULL;
+    struct urcu_chunk *chunk = NULL;
     const struct adopt_record *record;
-    for (uint32_t at; (record = adopt_next_record(adopted, &chunk, &at));)
+    for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));)
         stats->threads_registered += rtrcu_load_relaxed(&record->reader) != NULL;
 }
 
-void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
+void urcu_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
 {
     const struct rtrcu_adopt_flavour *flavour = &adopted->flavour;
     stats->full_fences = flavour->kind == RTRCU_ADOPT_MB || (flavour->light && rtrcu_load_relaxed(flavour->light) == 0);
@@ -243,10 +243,10 @@ void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
     count_readers(adopted, stats);
 }
 
-void adopt_say(struct rtrcu_adopted *adopted)
+void urcu_say(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_stats stats = {0};
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers, the longest %llu us, %llu stalls said;"
                " %llu callbacks queued, %llu run, %llu queued above qmax, %llu waited there, lifted %llu times\n",
                adopted->flavour.name, (unsigned long long)stats.gp_completed, (unsigned long long)stats.gp_busy,
@@ -259,7 +259,7 @@ void adopt_say(struct rtrcu_adopted *adopted)
 /* ---- what other processes read ---- */
 
 static const struct inside_field fields[] = {
-    INSIDE_FIELD("adopt.first", struct adopt, first),
+    INSIDE_FIELD("adopt.first", struct urcu, first),
     INSIDE_FIELD("adopted.next", struct rtrcu_adopted, next),
     INSIDE_FIELD("adopted.name", struct rtrcu_adopted, flavour.name),
     INSIDE_FIELD("adopted.light", struct rtrcu_adopted, flavour.light),
@@ -278,10 +278,10 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("adopted.invoked_by_gone", struct rtrcu_adopted, invoked_by_gone),
     INSIDE_FIELD("adopted.chunk", struct rtrcu_adopted, first),
     INSIDE_FIELD("adopted.servers", struct rtrcu_adopted, servers),
-    INSIDE_FIELD("kind.inside", struct adopt_kind, inside),
-    INSIDE_FIELD("kind.section", struct adopt_kind, section),
-    INSIDE_FIELD("chunk.next", struct adopt_chunk, next),
-    INSIDE_ARRAY("chunk.record", struct adopt_chunk, record),
+    INSIDE_FIELD("kind.inside", struct urcu_kind, inside),
+    INSIDE_FIELD("kind.section", struct urcu_kind, section),
+    INSIDE_FIELD("chunk.next", struct urcu_chunk, next),
+    INSIDE_ARRAY("chunk.record", struct urcu_chunk, record),
     INSIDE_FIELD("adopt_record.reader", struct adopt_record, reader),
     INSIDE_FIELD("adopt_record.thread_id", struct adopt_record, thread_id),
     INSIDE_FIELD("adopt_record.owes", struct adopt_record, owes),
@@ -300,4 +300,4 @@ static const struct inside_field fields[] = {
     INSIDE_FIELD("server.inbox_ns", struct adopt_server, inbox_ns),
 };
 
-const struct inside_table adopt_inside_table = INSIDE_TABLE(fields);
+const struct inside_table urcu_inside_table = INSIDE_TABLE(fields);

@@ -35,7 +35,7 @@ class AdoptWorld : public testing::Test
 
   protected:
     rtrcu_config &config_ = room_.first;
-    struct adopt all_ = {};
+    struct urcu all_ = {};
     uint64_t generation_ = 1;
     uint32_t sleeper_ = 0, light_ = 0;
     static inline bool was_blocked; /* at the last be() */
@@ -54,7 +54,7 @@ class AdoptWorld : public testing::Test
         callback_init(callbacks_.get(), &room_, world_.gp());
         watch_init(&watch_, &room_, world_.gp(), callbacks_.get());
         api_drive_init(drive_.get(), &room_, world_.gp(), callbacks_.get(), &watch_);
-        adopt_init(&all_, &room_, world_.registry(), &watch_, &drive_->work);
+        urcu_init(&all_, &room_, world_.registry(), &watch_, &drive_->work);
     }
     rtrcu_adopted *adopt(uint32_t kind)
     {
@@ -62,7 +62,7 @@ class AdoptWorld : public testing::Test
         const rtrcu_adopt_flavour flavour = {
             kind, "crafted", &generation_, &sleeper_, &light_, own_blocks ? own : block, own_blocks ? be : nullptr,
             ring};
-        return adopt_flavour(&all_, &flavour);
+        return urcu_flavour(&all_, &flavour);
     }
     /* Where the calling thread keeps its ring. */
     static adopt_ring **ring()
@@ -74,7 +74,7 @@ class AdoptWorld : public testing::Test
     {
         adopt_server *server = &adopted->ordinary;
         rtrcu_exchange(&server->stop, 1);
-        (void)adopt_server_urge(server);
+        (void)urcu_server_urge(server);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&server->ended) != 0; }));
         plat_thread_join(&server->thread);
     }

@@ -18,26 +18,26 @@ using Words = AdoptWorld;
 TEST_F(Words, ABlockIsAsNewForItsNextThread)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
-    ASSERT_TRUE(adopt_register(adopted));
-    rtrcu_adopted_reader *self = adopt_self(adopted);
+    ASSERT_TRUE(urcu_register(adopted));
+    rtrcu_adopted_reader *self = urcu_self(adopted);
     self->in_callbacks = 1;
     self->server = &adopted->ordinary;
-    adopt_unregister(adopted);
-    ASSERT_TRUE(adopt_register(adopted));
-    ASSERT_EQ(adopt_self(adopted), self);
+    urcu_unregister(adopted);
+    ASSERT_TRUE(urcu_register(adopted));
+    ASSERT_EQ(urcu_self(adopted), self);
     EXPECT_EQ(self->in_callbacks, 0U);
     EXPECT_EQ(self->server, nullptr);
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
 }
 
 /* Its next quiescent state would wake whoever sleeps then, for nothing. */
 TEST_F(Words, WhoHasLeftOwesNoWakeUp)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     block()->waiting = 1;
     sleeper_ = UINT32_MAX;
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
     EXPECT_EQ(block()->waiting, 0u);
     EXPECT_EQ(block()->word, 0u);
     EXPECT_EQ(sleeper_, 0u) << "whoever slept was woken";
@@ -47,9 +47,9 @@ TEST_F(Words, WhoHasLeftOwesNoWakeUp)
 TEST_F(Words, WhoComesBackAtItsEndHasAllItsRounds)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     block()->exit_rounds = 3;
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
     EXPECT_EQ(block()->exit_rounds, 0u);
 }
 
@@ -59,33 +59,33 @@ TEST_F(Words, TheLastOfManyIsWaitedFor)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     std::vector<test::Worker> readers(40);
     for (test::Worker &reader : readers)
-        reader.run([&] { ASSERT_TRUE(adopt_register(adopted)); });
+        reader.run([&] { ASSERT_TRUE(urcu_register(adopted)); });
     ASSERT_NE(adopted->first.next, nullptr);
     readers.back().run([&] {
         rtrcu_store_release(&block()->word, generation_); /* inside */
     });
     test::Worker updater;
-    updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
+    updater.start([&] { urcu_wait(adopted, urcu_snap(adopted)); });
     EXPECT_TRUE(test::eventually([&] { return updater.is_done() || rtrcu_load_acquire(&adopted->busy) == 1; }));
     EXPECT_FALSE(updater.is_done());
     readers.back().run([&] {
         rtrcu_store_release(&block()->word, 0);
-        adopt_wake_sleeper(adopted);
+        urcu_wake_sleeper(adopted);
     });
     updater.wait();
     for (test::Worker &reader : readers)
-        reader.run([&] { adopt_unregister(adopted); });
+        reader.run([&] { urcu_unregister(adopted); });
 }
 
 /* Its record's next owner owes nothing: who is waited for is counted out once. */
 TEST_F(Words, WhoLeavesIsCountedOutOnce)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     adopt_record *record = block()->record;
     record->owes = true;
     adopted->owing = 2;
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
     EXPECT_EQ(adopted->owing, 1u);
     EXPECT_FALSE(record->owes);
 }
@@ -95,13 +95,13 @@ TEST_F(Words, ComingAndGoingIsNotInterrupted)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
     was_blocked = false;
-    ASSERT_TRUE(adopt_register(adopted));
-    EXPECT_NE(adopt_self(adopted), nullptr);
+    ASSERT_TRUE(urcu_register(adopted));
+    EXPECT_NE(urcu_self(adopted), nullptr);
     EXPECT_TRUE(was_blocked);
     EXPECT_FALSE(signals_are_blocked());
     was_blocked = false;
-    adopt_unregister(adopted);
-    EXPECT_EQ(adopt_self(adopted), nullptr);
+    urcu_unregister(adopted);
+    EXPECT_EQ(urcu_self(adopted), nullptr);
     EXPECT_TRUE(was_blocked);
     EXPECT_FALSE(signals_are_blocked());
 }
@@ -124,23 +124,23 @@ TEST_F(Words, WhoLeavesKeepsItsBlockUntilItIsCleared)
                                                  as_it_leaves();
                                          },
                                          nullptr};
-    rtrcu_adopted *adopted = adopt_flavour(&all_, &flavour);
-    ASSERT_TRUE(adopt_register(adopted));
+    rtrcu_adopted *adopted = urcu_flavour(&all_, &flavour);
+    ASSERT_TRUE(urcu_register(adopted));
     test::Worker newcomer;
     const rtrcu_adopted_reader *leaving = own_block, *taken = nullptr;
     as_it_leaves = [&] {
         newcomer.run([&] {
-            EXPECT_TRUE(adopt_register(adopted));
+            EXPECT_TRUE(urcu_register(adopted));
             taken = own_block;
         });
     };
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
     EXPECT_NE(taken, leaving);
     as_it_leaves = [] {};
-    newcomer.run([&] { adopt_unregister(adopted); });
-    ASSERT_TRUE(adopt_register(adopted));
+    newcomer.run([&] { urcu_unregister(adopted); });
+    ASSERT_TRUE(urcu_register(adopted));
     EXPECT_EQ(own_block, leaving) << "now it is free";
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
 }
 
 /* Who leaves behind it does not call the kernel again. */
@@ -148,7 +148,7 @@ TEST_F(Words, WhoWasWokenIsNotWokenAgain)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     sleeper_ = UINT32_MAX;
-    adopt_wake_sleeper(adopted);
+    urcu_wake_sleeper(adopted);
     EXPECT_EQ(sleeper_, 0u);
 }
 
@@ -168,21 +168,21 @@ TEST_F(WordsWithoutMemory, NobodyIsRegisteredHalfWay)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
     for (adopt_record &record : adopted->first.record)
         record.used = 1;
-    for (size_t left : {size_t{0}, sizeof(adopt_chunk)}) {
+    for (size_t left : {size_t{0}, sizeof(urcu_chunk)}) {
         bool registered = true;
         {
             test::NoMemory none;
             none.leave(left);
-            registered = adopt_register(adopted);
+            registered = urcu_register(adopted);
         }
         EXPECT_FALSE(registered) << "with memory for " << left;
-        EXPECT_EQ(adopt_self(adopted), nullptr);
+        EXPECT_EQ(urcu_self(adopted), nullptr);
         EXPECT_EQ(adopted->first.next, nullptr);
     }
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     ASSERT_NE(adopted->first.next, nullptr);
-    EXPECT_EQ(adopt_self(adopted), &adopted->first.next->own[0]);
-    adopt_unregister(adopted);
+    EXPECT_EQ(urcu_self(adopted), &adopted->first.next->own[0]);
+    urcu_unregister(adopted);
 }
 
 TEST_F(WordsWithoutMemory, AFlavourIsThereWithItsBlocksOrNotAtAll)
@@ -199,9 +199,9 @@ TEST_F(WordsWithoutMemory, AFlavourIsThereWithItsBlocksOrNotAtAll)
     }
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
     ASSERT_NE(adopted, nullptr);
-    ASSERT_TRUE(adopt_register(adopted));
-    EXPECT_EQ(adopt_self(adopted), &adopted->first.own[0]);
-    adopt_unregister(adopted);
+    ASSERT_TRUE(urcu_register(adopted));
+    EXPECT_EQ(urcu_self(adopted), &adopted->first.own[0]);
+    urcu_unregister(adopted);
 }
 
 rtrcu_adopted *exits_from;
@@ -209,8 +209,8 @@ std::vector<bool> registered_behind;
 
 void exit_hook(void *all)
 {
-    adopt_thread_exits(static_cast<struct adopt *>(all));
-    registered_behind.push_back(adopt_self(exits_from)->record != nullptr);
+    urcu_thread_exits(static_cast<struct urcu *>(all));
+    registered_behind.push_back(urcu_self(exits_from)->record != nullptr);
 }
 
 /* What else has destructors may read in each of them but those of the last round. */
@@ -221,8 +221,8 @@ TEST_F(Words, WhoEndsIsAReaderUntilTheLastRoundOfDestructors)
     (void)adopt(RTRCU_ADOPT_BP); /* an older one, of which the thread is no reader: it has nothing to wait for there */
     exits_from = adopt(RTRCU_ADOPT_MEMB);
     registered_behind.clear();
-    adopt_watch_exits(&all_, exit_hook);
-    std::thread([&] { EXPECT_TRUE(adopt_register(exits_from)); }).join();
+    urcu_watch_exits(&all_, exit_hook);
+    std::thread([&] { EXPECT_TRUE(urcu_register(exits_from)); }).join();
     EXPECT_EQ(registered_behind, (std::vector<bool>{true, true, true, false}));
     EXPECT_EQ(exits_from->first.record[0].used, 0u);
     pthread_key_delete(all_.exit_key); /* such a key is one of few; behind the last of them nobody waits */
@@ -233,7 +233,7 @@ std::vector<size_t> used_behind; /* of them, behind each round */
 
 void count_used_hook(void *all)
 {
-    adopt_thread_exits(static_cast<struct adopt *>(all));
+    urcu_thread_exits(static_cast<struct urcu *>(all));
     size_t used = 0;
     for (const adopt_record *record : records_of_the_end)
         used += rtrcu_load_relaxed(&record->used);
@@ -248,8 +248,8 @@ TEST_F(Words, WhoEndsAsAReaderOfTwoLeavesBothInTheLastRound)
     rtrcu_adopted *one = adopt(RTRCU_ADOPT_BP), *other = adopt(RTRCU_ADOPT_MEMB);
     records_of_the_end = {&one->first.record[0], &other->first.record[0]};
     used_behind.clear();
-    adopt_watch_exits(&all_, count_used_hook);
-    std::thread([&] { EXPECT_TRUE(adopt_register(one) && adopt_register(other)); }).join();
+    urcu_watch_exits(&all_, count_used_hook);
+    std::thread([&] { EXPECT_TRUE(urcu_register(one) && urcu_register(other)); }).join();
     EXPECT_EQ(used_behind, (std::vector<size_t>{2, 2, 2, 0}));
     pthread_key_delete(all_.exit_key);
 }

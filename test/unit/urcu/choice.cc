@@ -25,34 +25,34 @@ TEST_F(Choice, AServerForEveryCpuComesAndGoes)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(count(adopted), 1);
     for (int i = 0; i < 2; i++) {
-        ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+        ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
         EXPECT_EQ(count(adopted), 1 + plat_cpus_configured());
-        EXPECT_TRUE(adopt_has_cpu_servers(adopted));
+        EXPECT_TRUE(urcu_has_cpu_servers(adopted));
     }
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
     EXPECT_EQ(count(adopted), 1);
-    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+    EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
 TEST_F(Choice, ACpuThatHasNoneLosesNone)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    EXPECT_EQ(adopt_server_set_cpu(adopted, 0, nullptr), 0);
-    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
-    EXPECT_EQ(adopt_server_set_cpu(adopted, 0, &adopted->ordinary), 0);
-    EXPECT_TRUE(adopt_has_cpu_servers(adopted));
-    EXPECT_EQ(adopt_server_set_cpu(adopted, 0, nullptr), 0);
-    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+    EXPECT_EQ(urcu_server_set_cpu(adopted, 0, nullptr), 0);
+    EXPECT_FALSE(urcu_has_cpu_servers(adopted));
+    EXPECT_EQ(urcu_server_set_cpu(adopted, 0, &adopted->ordinary), 0);
+    EXPECT_TRUE(urcu_has_cpu_servers(adopted));
+    EXPECT_EQ(urcu_server_set_cpu(adopted, 0, nullptr), 0);
+    EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
 TEST_F(Choice, ACpuHasOneServerAtMost)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured(), &adopted->ordinary), -EINVAL);
-    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured() - 1, &adopted->ordinary), 0);
-    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured() - 1, &adopted->ordinary), -EEXIST);
-    EXPECT_EQ(adopt_server_set_cpu(adopted, plat_cpus_configured() - 1, nullptr), 0);
-    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+    EXPECT_EQ(urcu_server_set_cpu(adopted, plat_cpus_configured(), &adopted->ordinary), -EINVAL);
+    EXPECT_EQ(urcu_server_set_cpu(adopted, plat_cpus_configured() - 1, &adopted->ordinary), 0);
+    EXPECT_EQ(urcu_server_set_cpu(adopted, plat_cpus_configured() - 1, &adopted->ordinary), -EEXIST);
+    EXPECT_EQ(urcu_server_set_cpu(adopted, plat_cpus_configured() - 1, nullptr), 0);
+    EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
 /* A server that a program takes from its CPU is its own to free. */
@@ -61,13 +61,13 @@ TEST_F(Choice, ACpuWithoutOneIsPassedOver)
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "needs two CPUs";
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
-    adopt_server *taken = adopt_server_of_cpu(adopted, 0);
-    ASSERT_EQ(adopt_server_set_cpu(adopted, 0, nullptr), 0);
-    adopt_servers_free_all(adopted);
+    ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
+    adopt_server *taken = urcu_server_of_cpu(adopted, 0);
+    ASSERT_EQ(urcu_server_set_cpu(adopted, 0, nullptr), 0);
+    urcu_servers_free_all(adopted);
     EXPECT_EQ(count(adopted), 2);
-    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
-    adopt_server_free(adopted, taken);
+    EXPECT_FALSE(urcu_has_cpu_servers(adopted));
+    urcu_server_free(adopted, taken);
     EXPECT_EQ(count(adopted), 1);
 }
 
@@ -88,52 +88,52 @@ TEST_F(Choice, ACpusServerIsQueuedToInsideAlone)
 {
     static rcu_head heads[4];
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
     test::Worker caller;
     caller.run([&] {
-        adopt_call(adopted, &heads[0], nothing);
+        urcu_call(adopted, &heads[0], nothing);
         rtrcu_store_relaxed(&block()->word, generation_); /* inside, and not registered */
-        adopt_call(adopted, &heads[1], nothing);
+        urcu_call(adopted, &heads[1], nothing);
         rtrcu_store_relaxed(&block()->word, 0);
-        ASSERT_TRUE(adopt_register(adopted));
-        adopt_call(adopted, &heads[2], nothing);
+        ASSERT_TRUE(urcu_register(adopted));
+        urcu_call(adopted, &heads[2], nothing);
         EXPECT_EQ(queued_to_cpus(adopted), 0u);
         rtrcu_store_relaxed(&block()->word, generation_);
-        EXPECT_NE(adopt_server_in_use(adopted), &adopted->ordinary);
-        adopt_call(adopted, &heads[3], nothing);
+        EXPECT_NE(urcu_server_in_use(adopted), &adopted->ordinary);
+        urcu_call(adopted, &heads[3], nothing);
         EXPECT_EQ(queued_to_cpus(adopted), 1u);
         rtrcu_store_relaxed(&block()->word, 0);
-        adopt_unregister(adopted);
+        urcu_unregister(adopted);
     });
     EXPECT_EQ(cbqueue_enqueued(&adopted->ordinary.queue), 3u);
-    adopt_barrier(adopted);
-    adopt_servers_free_all(adopted);
+    urcu_barrier(adopted);
+    urcu_servers_free_all(adopted);
     end_ordinary(adopted);
 }
 
 TEST_F(Choice, AThreadsOwnComesBeforeItsCpus)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
-    adopt_server *own = adopt_server_create(adopted, 0, -1);
+    ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
+    adopt_server *own = urcu_server_create(adopted, 0, -1);
     ASSERT_NE(own, nullptr);
-    ASSERT_TRUE(adopt_server_set_thread(adopted, own));
-    EXPECT_EQ(adopt_server_in_use(adopted), own);
-    ASSERT_TRUE(adopt_server_set_thread(adopted, nullptr));
-    EXPECT_GE(adopt_server_in_use(adopted)->cpu, 0) << "that of whatever CPU it is on";
-    adopt_server_free(adopted, own);
-    adopt_servers_free_all(adopted);
+    ASSERT_TRUE(urcu_server_set_thread(adopted, own));
+    EXPECT_EQ(urcu_server_in_use(adopted), own);
+    ASSERT_TRUE(urcu_server_set_thread(adopted, nullptr));
+    EXPECT_GE(urcu_server_in_use(adopted)->cpu, 0) << "that of whatever CPU it is on";
+    urcu_server_free(adopted, own);
+    urcu_servers_free_all(adopted);
 }
 
 TEST_F(Choice, AServerIsOfItsCpuAndOfTheKindThatWasAskedFor)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 1), 0);
+    ASSERT_EQ(urcu_servers_create_all(adopted, 1), 0);
     for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
-        EXPECT_EQ(adopt_server_of_cpu(adopted, cpu)->cpu, cpu);
-        EXPECT_EQ(adopt_server_of_cpu(adopted, cpu)->real_time, 1u);
+        EXPECT_EQ(urcu_server_of_cpu(adopted, cpu)->cpu, cpu);
+        EXPECT_EQ(urcu_server_of_cpu(adopted, cpu)->real_time, 1u);
     }
-    adopt_servers_free_all(adopted);
+    urcu_servers_free_all(adopted);
 }
 
 TEST_F(Choice, ACpuWithoutMemoryForAServerIsSaid)
@@ -146,28 +146,28 @@ TEST_F(Choice, ACpuWithoutMemoryForAServerIsSaid)
     none = before;
     none.rlim_cur = 1;
     setrlimit(RLIMIT_AS, &none);
-    int error = adopt_servers_create_all(adopted, 0);
+    int error = urcu_servers_create_all(adopted, 0);
     setrlimit(RLIMIT_AS, &before);
     EXPECT_EQ(error, -ENOMEM);
     EXPECT_EQ(count(adopted), 1);
-    EXPECT_FALSE(adopt_has_cpu_servers(adopted));
+    EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
 /* Whoever found one of them inside its section may queue to it until that ends. */
 TEST_F(Choice, ServersGoBehindAGracePeriod)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
+    ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
     test::Worker reader, freer;
     reader.run([&] {
-        ASSERT_TRUE(adopt_register(adopted));
+        ASSERT_TRUE(urcu_register(adopted));
         rtrcu_store_relaxed(&block()->word, generation_); /* inside */
     });
-    freer.start([&] { adopt_servers_free_all(adopted); });
+    freer.start([&] { urcu_servers_free_all(adopted); });
     EXPECT_TRUE(test::eventually([&] { return freer.is_done() || seq_is_running(rtrcu_load_acquire(&adopted->seq)); }));
     EXPECT_FALSE(freer.is_done());
     EXPECT_EQ(count(adopted), 1 + plat_cpus_configured());
-    reader.run([&] { adopt_unregister(adopted); });
+    reader.run([&] { urcu_unregister(adopted); });
     freer.wait();
     EXPECT_EQ(count(adopted), 1);
 }
@@ -176,14 +176,14 @@ TEST_F(Choice, ServersGoBehindAGracePeriod)
 TEST_F(Choice, WhoWasOnlineIsOnlineBehindTheirEnd)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
-    ASSERT_EQ(adopt_servers_create_all(adopted, 0), 0);
-    adopt_server *one = adopt_server_create(adopted, 0, -1);
-    ASSERT_TRUE(adopt_register(adopted));
-    adopt_servers_free_all(adopted);
-    EXPECT_NE(adopt_self(adopted)->word, 0u);
+    ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
+    adopt_server *one = urcu_server_create(adopted, 0, -1);
+    ASSERT_TRUE(urcu_register(adopted));
+    urcu_servers_free_all(adopted);
+    EXPECT_NE(urcu_self(adopted)->word, 0u);
     rtrcu_adopt_server_free(adopted, one);
-    EXPECT_NE(adopt_self(adopted)->word, 0u);
-    adopt_unregister(adopted);
+    EXPECT_NE(urcu_self(adopted)->word, 0u);
+    urcu_unregister(adopted);
     EXPECT_EQ(count(adopted), 1);
 }
 

@@ -3,19 +3,19 @@
  *
  * tested by: test/dropin/servers.c
  */
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 static struct adopt_server *in_use(struct rtrcu_adopted *adopted, bool cpus_too)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
     if (self && self->server)
         return self->server;
 
-    struct adopt_server *server = cpus_too ? adopt_server_of_cpu(adopted, plat_cpu_current()) : NULL;
+    struct adopt_server *server = cpus_too ? urcu_server_of_cpu(adopted, plat_cpu_current()) : NULL;
     return server ? server : &adopted->ordinary;
 }
 
-struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
+struct adopt_server *urcu_server_in_use(struct rtrcu_adopted *adopted)
 {
     return in_use(adopted, true);
 }
@@ -23,14 +23,14 @@ struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted)
 /* Grace periods wait for the calling thread: it is a reader that is registered, and inside. */
 static bool is_waited_for(const struct rtrcu_adopted *adopted)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
-    return self && self->record && adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word));
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
+    return self && self->record && urcu_is_inside(adopted, rtrcu_load_relaxed(&self->word));
 }
 
 /* A CPU's server is freed behind a grace period: for whoever none waits, it may be gone before it is queued to. */
-void adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
+void urcu_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
 {
-    adopt_server_call(in_use(adopted, is_waited_for(adopted)), head, func);
+    urcu_server_call(in_use(adopted, is_waited_for(adopted)), head, func);
 }
 
 /* @server in @before's place, and the count of CPUs that have one.  False: another is there. */
@@ -49,7 +49,7 @@ static struct adopt_server *take_from_cpu(struct rtrcu_adopted *adopted, int cpu
     return server && change(adopted, cpu, server, NULL) ? server : NULL;
 }
 
-int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
+int urcu_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server)
 {
     if (cpu < 0 || cpu >= plat_cpus_configured())
         return -EINVAL;
@@ -65,28 +65,28 @@ int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_se
 /* Another thread was faster, and the CPU has one.  A barrier may have marked this one, so that it waits for readers. */
 static void free_spare(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
-    bool was_online = adopt_wait_begin(adopted, "create_all_cpu_call_rcu_data");
-    adopt_server_free(adopted, server);
-    adopt_wait_end(adopted, was_online);
+    bool was_online = urcu_wait_begin(adopted, "create_all_cpu_call_rcu_data");
+    urcu_server_free(adopted, server);
+    urcu_wait_end(adopted, was_online);
 }
 
-int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
+int urcu_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
 {
     for (int cpu = 0; cpu < plat_cpus_configured(); cpu++) {
         if (rtrcu_load_acquire(&adopted->of_cpu[cpu]))
             continue;
 
-        struct adopt_server *server = adopt_server_create(adopted, flags, cpu);
+        struct adopt_server *server = urcu_server_create(adopted, flags, cpu);
         if (!server)
             return -ENOMEM;
-        if (adopt_server_set_cpu(adopted, cpu, server) != 0)
+        if (urcu_server_set_cpu(adopted, cpu, server) != 0)
             free_spare(adopted, server);
     }
     return 0;
 }
 
 /* Whoever is about to queue to one has found it inside a section, which is not over yet. */
-void adopt_servers_free_all(struct rtrcu_adopted *adopted)
+void urcu_servers_free_all(struct rtrcu_adopted *adopted)
 {
     struct adopt_server *gone[PLAT_CPU_MAX];
     int count = 0;
@@ -99,39 +99,39 @@ void adopt_servers_free_all(struct rtrcu_adopted *adopted)
     if (count == 0)
         return;
 
-    bool was_online = adopt_wait_begin(adopted, "free_all_cpu_call_rcu_data");
-    adopt_wait(adopted, adopt_snap(adopted));
+    bool was_online = urcu_wait_begin(adopted, "free_all_cpu_call_rcu_data");
+    urcu_wait(adopted, urcu_snap(adopted));
     for (int i = 0; i < count; i++)
-        adopt_server_free(adopted, gone[i]);
-    adopt_wait_end(adopted, was_online);
+        urcu_server_free(adopted, gone[i]);
+    urcu_wait_end(adopted, was_online);
 }
 
-struct adopt_server *adopt_server_default(struct rtrcu_adopted *adopted)
+struct adopt_server *urcu_server_default(struct rtrcu_adopted *adopted)
 {
-    (void)adopt_server_start(&adopted->ordinary);
+    (void)urcu_server_start(&adopted->ordinary);
     return &adopted->ordinary;
 }
 
-struct adopt_server *adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu)
+struct adopt_server *urcu_server_of_cpu(struct rtrcu_adopted *adopted, int cpu)
 {
     return cpu >= 0 && cpu < PLAT_CPU_MAX ? rtrcu_load_acquire(&adopted->of_cpu[cpu]) : NULL;
 }
 
-struct adopt_server *adopt_server_of_thread(struct rtrcu_adopted *adopted)
+struct adopt_server *urcu_server_of_thread(struct rtrcu_adopted *adopted)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
     return self ? self->server : NULL;
 }
 
-bool adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
+bool urcu_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
-    if (!adopt_self(adopted) && !adopt_register(adopted))
+    if (!urcu_self(adopted) && !urcu_register(adopted))
         return false;
-    adopt_self(adopted)->server = server;
+    urcu_self(adopted)->server = server;
     return true;
 }
 
-void adopt_servers_recount(struct rtrcu_adopted *adopted)
+void urcu_servers_recount(struct rtrcu_adopted *adopted)
 {
     uint32_t count = 0;
     for (int cpu = 0; cpu < PLAT_CPU_MAX; cpu++)
@@ -139,7 +139,7 @@ void adopt_servers_recount(struct rtrcu_adopted *adopted)
     rtrcu_store_relaxed(&adopted->cpu_servers, count);
 }
 
-bool adopt_has_cpu_servers(const struct rtrcu_adopted *adopted)
+bool urcu_has_cpu_servers(const struct rtrcu_adopted *adopted)
 {
     return rtrcu_load_relaxed(&adopted->cpu_servers) != 0;
 }

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
-struct rtrcu_adopted *adopt_named(struct adopt *all, const char *name)
+struct rtrcu_adopted *urcu_named(struct urcu *all, const char *name)
 {
     struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first);
     while (adopted && strcmp(adopted->flavour.name, name) != 0)
@@ -15,7 +15,7 @@ struct rtrcu_adopted *adopt_named(struct adopt *all, const char *name)
     return adopted;
 }
 
-struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour)
+struct rtrcu_adopted *urcu_flavour(struct urcu *all, const struct rtrcu_adopt_flavour *flavour)
 {
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
         if (adopted->flavour.kind == flavour->kind)
@@ -27,9 +27,9 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
         return NULL;
 
     adopted->flavour = *flavour;
-    adopted->kind = &adopt_kinds[flavour->kind];
+    adopted->kind = &urcu_kinds[flavour->kind];
     adopted->all = all;
-    if (!adopt_give_blocks(adopted, &adopted->first)) {
+    if (!urcu_give_blocks(adopted, &adopted->first)) {
         plat_mem_release(adopted, sizeof(*adopted));
         return NULL;
     }
@@ -39,7 +39,7 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
     lock_init(&adopted->crank, LOCK_RANK_CRANK);
     lock_init(&adopted->words_lock, LOCK_RANK_WORDS);
     lock_init(&adopted->servers_lock, LOCK_RANK_SERVERS);
-    adopt_server_init(&adopted->ordinary, adopted, 0, -1);
+    urcu_server_init(&adopted->ordinary, adopted, 0, -1);
 
     bool may_interrupt = config_now(all->config)->membarrier != RTRCU_MEMBARRIER_OFF;
     if (flavour->light && may_interrupt && plat_fence_prepare() == 0)
@@ -50,8 +50,8 @@ struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_
     return adopted;
 }
 
-void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
-                struct work *work)
+void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
+               struct work *work)
 {
     all->config = config;
     all->registry = registry;
@@ -60,7 +60,7 @@ void adopt_init(struct adopt *all, const struct config *config, struct reader_re
     all->exit_error = -ENOSYS;
 }
 
-void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *))
+void urcu_watch_exits(struct urcu *all, void (*on_exit)(void *))
 {
     if (all->exit_error)
         all->exit_error = plat_thread_exit_prepare(&all->exit_key, on_exit);

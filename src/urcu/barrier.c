@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 struct marker {
     struct rcu_head head;
@@ -78,7 +78,7 @@ static struct waiting *mark_all(struct rtrcu_adopted *adopted)
         room = 2 * count;
         waiting = malloc(sizeof(*waiting) + room * sizeof(struct marker));
         if (!waiting)
-            adopt_rest(adopted, &adopted->nap, 0, adopt_tick_ns(adopted));
+            urcu_rest(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
     }
     return waiting;
 }
@@ -89,55 +89,55 @@ static bool urge_all(struct rtrcu_adopted *adopted)
     bool all_run = true;
     lock_acquire(&adopted->servers_lock);
     for (struct adopt_server *server = adopted->servers; server; server = server->next)
-        all_run &= adopt_server_urge(server);
+        all_run &= urcu_server_urge(server);
     lock_release(&adopted->servers_lock);
     return all_run;
 }
 
 static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 {
-    struct adopt_late late = adopt_late_begin(adopted, "rcu_barrier");
+    struct urcu_late late = urcu_late_begin(adopted, "rcu_barrier");
     uint32_t left;
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
         bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
-        adopt_rest(adopted, &waiting->left, left, all_run ? SERVE_PATIENCE_NS : adopt_tick_ns(adopted));
-        adopt_report_if_late(adopted, &late, NULL);
+        urcu_rest(adopted, &waiting->left, left, all_run ? SERVE_PATIENCE_NS : urcu_tick_ns(adopted));
+        urcu_report_if_late(adopted, &late, NULL);
     }
 }
 
-void adopt_barrier(struct rtrcu_adopted *adopted)
+void urcu_barrier(struct rtrcu_adopted *adopted)
 {
-    if (!adopt_may_wait(adopted, "rcu_barrier"))
+    if (!urcu_may_wait(adopted, "rcu_barrier"))
         return;
 
-    bool was_online = adopt_wait_begin(adopted, "rcu_barrier");
+    bool was_online = urcu_wait_begin(adopted, "rcu_barrier");
     tally_raise(&adopted->barriers);
     struct waiting *waiting = mark_all(adopted);
     wait_for(adopted, waiting);
     tally_lower_if_raised(&adopted->barriers); /* a fork's child has none */
     let_go(waiting);
-    adopt_wait_end(adopted, was_online);
+    urcu_wait_end(adopted, was_online);
 }
 
 /* ---- polling ---- */
 
-uint64_t adopt_start_poll(struct rtrcu_adopted *adopted)
+uint64_t urcu_start_poll(struct rtrcu_adopted *adopted)
 {
-    uint64_t cookie = adopt_snap(adopted), before = rtrcu_load_relaxed(&adopted->wanted);
+    uint64_t cookie = urcu_snap(adopted), before = rtrcu_load_relaxed(&adopted->wanted);
 
     while (seq_before(before, cookie) && !rtrcu_compare_exchange(&adopted->wanted, &before, cookie))
         ; /* ends when it is no earlier */
 
-    (void)adopt_server_urge(&adopted->ordinary);
+    (void)urcu_server_urge(&adopted->ordinary);
     return cookie;
 }
 
-bool adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
+bool urcu_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
-    if (adopt_reached(adopted, cookie))
+    if (urcu_reached(adopted, cookie))
         return true;
-    if (rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE && !adopt_server_start(&adopted->ordinary))
+    if (rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE && !urcu_server_start(&adopted->ordinary))
         complain(&adopted->unturned,
                  "rtrcu: %s: thread %u: poll_state_synchronize_rcu(): no thread can be made that turns the grace period"
                  " (error %d); raise RLIMIT_NPROC, or the limit of memory",

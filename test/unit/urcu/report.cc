@@ -24,7 +24,7 @@ class Report : public AdoptWorld
         adopted->began_ns = plat_clock_now() - INT64_C(1000000000);
         adopted->report_ns = 1;
         testing::internal::CaptureStderr();
-        adopt_report_if_old(adopted, true);
+        urcu_report_if_old(adopted, true);
         std::string said = testing::internal::GetCapturedStderr();
         EXPECT_EQ(adopted->stalls, 1u);
         return said;

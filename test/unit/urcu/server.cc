@@ -35,13 +35,13 @@ class Server : public AdoptWorld
     /* Queued, and its thread does not wait for others to come. */
     void call()
     {
-        adopt_server_call(server_, &head_, note);
-        (void)adopt_server_urge(server_);
+        urcu_server_call(server_, &head_, note);
+        (void)urcu_server_urge(server_);
     }
     /* It rests without being idle or waiting for more: it has gathered what there is. */
     static bool is_held_off()
     {
-        return cbqueue_inbox_is_empty(&server_->queue) && rtrcu_load_acquire(&server_->sleeping) == ADOPT_AWAKE &&
+        return cbqueue_inbox_is_empty(&server_->queue) && rtrcu_load_acquire(&server_->sleeping) == URCU_AWAKE &&
                test::is_asleep(static_cast<pid_t>(plat_thread_tid(&server_->thread).number));
     }
 };
@@ -50,20 +50,20 @@ TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
 {
     config_.fork_wait_us = INT64_C(3600000000);
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    server_ = adopt_server_create(adopted, 0, -1);
+    server_ = urcu_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
     ran_ = 0;
     for (int i = 1; i <= 20; i++) {
-        adopt_pause(&all_);
+        urcu_pause(&all_);
         call();
         EXPECT_TRUE(test::eventually(is_held_off));
         EXPECT_EQ(ran_, i - 1);
         EXPECT_EQ(rtrcu_load_acquire(&server_->serving), 0u);
-        adopt_resume(&all_);
+        urcu_resume(&all_);
         EXPECT_TRUE(test::eventually([&] { return ran_ == i; }));
         EXPECT_EQ(seen_serving_, 1u) << "a fork would not wait for it";
     }
-    adopt_server_free(adopted, server_);
+    urcu_server_free(adopted, server_);
 }
 
 /* Who frees it runs what it has left. */
@@ -72,7 +72,7 @@ TEST_F(Server, WhoIsStoppedGetsNoThread)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
     server->stop = 1;
-    EXPECT_TRUE(adopt_server_start(server));
+    EXPECT_TRUE(urcu_server_start(server));
     EXPECT_EQ(rtrcu_load_acquire(&server->state), static_cast<uint32_t>(WORK_NONE));
     server->stop = 0;
 }
@@ -83,27 +83,27 @@ TEST_F(Server, WhoRunsCallbacksIsAwake)
     config_.qhimark = 1;
     config_.tick_us = INT64_C(3600000000);
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    server_ = adopt_server_create(adopted, 0, -1);
+    server_ = urcu_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
     ran_ = 0;
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&server_->sleeping) == ADOPT_ASLEEP; }));
-    adopt_server_call(server_, &head_, note);
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&server_->sleeping) == URCU_ASLEEP; }));
+    urcu_server_call(server_, &head_, note);
     EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
-    EXPECT_EQ(seen_sleeping_, static_cast<uint32_t>(ADOPT_AWAKE));
-    adopt_server_free(adopted, server_);
+    EXPECT_EQ(seen_sleeping_, static_cast<uint32_t>(URCU_AWAKE));
+    urcu_server_free(adopted, server_);
 }
 
 TEST_F(Server, WhatOneThatWasFreedHasRunIsCountedStill)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    server_ = adopt_server_create(adopted, 0, -1);
+    server_ = urcu_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
     ran_ = 0;
     call();
     EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
-    adopt_server_free(adopted, server_);
+    urcu_server_free(adopted, server_);
     struct rtrcu_stats stats = {};
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_queued, 1u);
     EXPECT_EQ(stats.callbacks_invoked, 1u);
 }
@@ -114,10 +114,10 @@ TEST_F(Server, ARealTimeOneIsNotWokenByWhoQueues)
     for (bool real_time : {true, false}) {
         adopt_server *server = &adopt(RTRCU_ADOPT_MEMB)->ordinary;
         server->state = WORK_RUNNING; /* its thread is the test */
-        server->sleeping = ADOPT_ASLEEP;
+        server->sleeping = URCU_ASLEEP;
         server->real_time = real_time;
         uint32_t event = server->event;
-        adopt_server_call(server, &head_, note);
+        urcu_server_call(server, &head_, note);
         EXPECT_EQ(server->event, event + (real_time ? 0 : 1));
         cbqueue_init(&server->queue);
     }
@@ -130,19 +130,19 @@ TEST_F(Server, IsOnlineInsideCallbacksAlone)
         static rtrcu_adopted_reader *reader;
         static uint64_t inside;
         rtrcu_adopted *adopted = adopt(kind);
-        server_ = adopt_server_create(adopted, 0, -1);
+        server_ = urcu_server_create(adopted, 0, -1);
         ASSERT_NE(server_, nullptr);
         ran_ = 0;
-        adopt_server_call(server_, &head_, [](rcu_head *) {
-            reader = adopt_self(server_->adopted);
+        urcu_server_call(server_, &head_, [](rcu_head *) {
+            reader = urcu_self(server_->adopted);
             inside = rtrcu_load_relaxed(&reader->word);
             ran_++;
         });
-        (void)adopt_server_urge(server_);
+        (void)urcu_server_urge(server_);
         EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
         EXPECT_EQ(inside != 0, kind == RTRCU_ADOPT_QSBR) << kind;
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&reader->word) == 0; })) << kind;
-        adopt_server_free(adopted, server_);
+        urcu_server_free(adopted, server_);
     }
 }
 
@@ -150,15 +150,15 @@ TEST_F(Server, IsOnlineInsideCallbacksAlone)
 TEST_F(Server, WhoInheritsCallbacksIsWoken)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    server_ = adopt_server_create(adopted, 0, -1);
+    server_ = urcu_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
     rtrcu_exchange(&server_->stop, 1);
-    (void)adopt_server_urge(server_);
+    (void)urcu_server_urge(server_);
     ASSERT_TRUE(test::eventually([] { return rtrcu_load_acquire(&server_->ended) != 0; }));
     ran_ = 0;
     head_.func = [](rcu_head *) { ran_++; };
     (void)cbqueue_push(&server_->queue, &head_, CB_ANYBODY);
-    adopt_server_free(adopted, server_);
+    urcu_server_free(adopted, server_);
     EXPECT_TRUE(test::eventually([] { return ran_ == 1; }));
     end_ordinary(adopted);
 }
@@ -191,7 +191,7 @@ class Blocked : public AdoptWorld
         rtrcu_store_relaxed(&server_->invoked, 0);
         caller_.start([&] {
             for (rcu_head &head : heads_)
-                adopt_server_call(server_, &head, [](rcu_head *) {});
+                urcu_server_call(server_, &head, [](rcu_head *) {});
         });
     }
     /* One callback more is over; the backlog is at the limit still. */
@@ -292,23 +292,23 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
     config_.qmax = 100;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    server_ = adopt_server_create(adopted, 0, -1);
+    server_ = urcu_server_create(adopted, 0, -1);
     ASSERT_NE(server_, nullptr);
     ran_ = 0;
     nices.clear();
     lifts.clear();
     std::vector<rcu_head> heads(count);
-    adopt_pause(&all_);
+    urcu_pause(&all_);
     for (rcu_head &head : heads) {
-        adopt_server_call(server_, &head, [](rcu_head *) {
+        urcu_server_call(server_, &head, [](rcu_head *) {
             nices.push_back(nice_now());
             lifts.push_back(rtrcu_load_acquire(&server_->adopted->lifts));
             ran_++;
         });
     }
-    adopt_resume(&all_);
+    urcu_resume(&all_);
     EXPECT_TRUE(test::eventually([&] { return ran_ == int{count}; }));
-    adopt_server_free(adopted, server_);
+    urcu_server_free(adopted, server_);
     ASSERT_EQ(nices.size(), count);
     EXPECT_EQ(nices.front(), may_lift ? SERVE_LIFTED_NICE : nice_now());
     EXPECT_EQ(nices.back(), nice_now());
@@ -333,13 +333,13 @@ class ServerEnds : public Server
         entered_ = may_go_ = returned_ = false;
         ran_ = 0;
         ASSERT_NO_FATAL_FAILURE(make_key(destroy));
-        server_ = adopt_server_create(adopted_, 0, -1);
+        server_ = urcu_server_create(adopted_, 0, -1);
         ASSERT_NE(server_, nullptr);
-        adopt_server_call(server_, &head_, [](rcu_head *) {
+        urcu_server_call(server_, &head_, [](rcu_head *) {
             (void)pthread_setspecific(key_, &key_);
             ran_++;
         });
-        (void)adopt_server_urge(server_);
+        (void)urcu_server_urge(server_);
         EXPECT_TRUE(test::eventually([&] { return ran_ == 1; }));
     }
     void make_key(void (*destroy)(void *))
@@ -363,11 +363,11 @@ TEST_F(ServerEnds, ADestructorMayWaitForCallbacks)
 {
     for (uint32_t kind : {RTRCU_ADOPT_MEMB, RTRCU_ADOPT_BP}) {
         ASSERT_NO_FATAL_FAILURE(start(kind, [](void *) {
-            adopt_call(adopted_, &behind_, [](rcu_head *) { ran_++; });
-            adopt_barrier(adopted_);
+            urcu_call(adopted_, &behind_, [](rcu_head *) { ran_++; });
+            urcu_barrier(adopted_);
             returned_ = ran_ == 2;
         }));
-        adopt_server_free(adopted_, server_);
+        urcu_server_free(adopted_, server_);
         EXPECT_TRUE(returned_) << kind;
         end_ordinary(adopted_);
     }
@@ -387,7 +387,7 @@ TEST_F(ServerEnds, WhoFreesItIsNotCancelledMeanwhile)
     pthread_t freer;
     const auto free_it = [](void *) -> void * {
         freers_id = gettid();
-        adopt_server_free(adopted_, server_);
+        urcu_server_free(adopted_, server_);
         freed = true;
         pthread_testcancel();
         return nullptr;
@@ -415,9 +415,9 @@ TEST_F(ServerEnds, ItsThreadIsJoined)
         return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
     };
     const auto make_and_free = [&] {
-        server_ = adopt_server_create(adopted_, 0, -1);
+        server_ = urcu_server_create(adopted_, 0, -1);
         ASSERT_NE(server_, nullptr);
-        adopt_server_free(adopted_, server_);
+        urcu_server_free(adopted_, server_);
     };
     make_and_free();
     long before = mappings();

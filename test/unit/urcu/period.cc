@@ -13,25 +13,25 @@ TEST_F(Period, AReleaseOfTheCrankIsSeenByWhoWillSleep)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     uint32_t event = adopted->event;
-    uint64_t cookie = adopt_snap(adopted);
-    EXPECT_FALSE(adopt_reached(adopted, cookie));
-    adopt_wait(adopted, cookie);
-    EXPECT_TRUE(adopt_reached(adopted, cookie));
+    uint64_t cookie = urcu_snap(adopted);
+    EXPECT_FALSE(urcu_reached(adopted, cookie));
+    urcu_wait(adopted, cookie);
+    EXPECT_TRUE(urcu_reached(adopted, cookie));
     EXPECT_NE(adopted->event, event);
 }
 
 TEST_F(Period, WhoFindsTheCrankTakenIsCountedOutAgain)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    uint64_t cookie = adopt_snap(adopted);
+    uint64_t cookie = urcu_snap(adopted);
     test::Worker holder, waiter;
     holder.run([&] { lock_acquire(&adopted->crank); });
-    waiter.start([&] { adopt_wait(adopted, cookie); });
+    waiter.start([&] { urcu_wait(adopted, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(&adopted->waiters) != 0; }));
-    EXPECT_FALSE(adopt_reached(adopted, cookie));
+    EXPECT_FALSE(urcu_reached(adopted, cookie));
     holder.run([&] { lock_release(&adopted->crank); });
     waiter.wait();
-    EXPECT_TRUE(adopt_reached(adopted, cookie));
+    EXPECT_TRUE(urcu_reached(adopted, cookie));
     EXPECT_EQ(tally_read(&adopted->waiters), 0u);
 }
 
@@ -40,7 +40,7 @@ TEST_F(Period, AVisitConfirmsReadersFencesOnce)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopted->unconfirmed = true;
-    adopt_wait(adopted, adopt_snap(adopted));
+    urcu_wait(adopted, urcu_snap(adopted));
     EXPECT_FALSE(adopted->unconfirmed);
     EXPECT_EQ(light_, 0u);
 }
@@ -52,16 +52,16 @@ TEST_F(Period, WhoSpinsSeesTheReaderLeave)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     test::Worker reader, updater;
     reader.run([&] {
-        ASSERT_TRUE(adopt_register(adopted));
+        ASSERT_TRUE(urcu_register(adopted));
         rtrcu_store_release(&block()->word, generation_); /* inside */
     });
-    updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
+    updater.start([&] { urcu_wait(adopted, urcu_snap(adopted)); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&adopted->busy) == 1; }));
     EXPECT_FALSE(updater.is_done());
     reader.run([&] { rtrcu_store_release(&block()->word, 0); });
     updater.wait();
     EXPECT_EQ(sleeper_, 0u);
-    reader.run([&] { adopt_unregister(adopted); });
+    reader.run([&] { urcu_unregister(adopted); });
 }
 
 /* It is a reader of the native domain too, and is away no longer than it sleeps. */
@@ -72,36 +72,36 @@ TEST_F(Period, WhoSleptUntilAReaderLeftIsBack)
     test::Worker reader, updater;
     uint32_t id = 0;
     reader.run([&] {
-        ASSERT_TRUE(adopt_register(adopted));
+        ASSERT_TRUE(urcu_register(adopted));
         rtrcu_store_release(&block()->word, generation_); /* inside */
     });
     updater.run([&] {
         id = lock_thread_number();
         ASSERT_EQ(rtrcu_register_thread(0), 0);
     });
-    updater.start([&] { adopt_wait(adopted, adopt_snap(adopted)); });
+    updater.start([&] { urcu_wait(adopted, urcu_snap(adopted)); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&sleeper_) != 0 && test::is_asleep(pid_t(id)); }));
     EXPECT_FALSE(updater.is_done());
     reader.run([&] {
         rtrcu_store_release(&block()->word, 0);
-        adopt_wake_sleeper(adopted);
+        urcu_wake_sleeper(adopted);
     });
     updater.wait();
     updater.run([&] {
         EXPECT_EQ(rtrcu_self.state & READER_STATE_AWAY, 0u);
         EXPECT_NE(rtrcu_self.record->fence_ack, static_cast<uint32_t>(READER_FENCES_ANY));
     });
-    reader.run([&] { adopt_unregister(adopted); });
+    reader.run([&] { urcu_unregister(adopted); });
 }
 
 TEST_F(Period, WhoWasOnlineIsOnlineBehindItsWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
-    ASSERT_TRUE(adopt_register(adopted));
-    ASSERT_NE(adopt_self(adopted)->word, 0u);
-    adopt_synchronize(adopted, "test");
-    EXPECT_NE(adopt_self(adopted)->word, 0u);
-    adopt_unregister(adopted);
+    ASSERT_TRUE(urcu_register(adopted));
+    ASSERT_NE(urcu_self(adopted)->word, 0u);
+    urcu_synchronize(adopted, "test");
+    EXPECT_NE(urcu_self(adopted)->word, 0u);
+    urcu_unregister(adopted);
 }
 
 } // namespace

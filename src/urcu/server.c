@@ -5,7 +5,7 @@
  * quiescent-state discipline it is online while it runs them.
  * tested by: test/dropin/servers.c
  */
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 /* liburcu's URCU_CALL_RCU_RT. */
 #define FLAG_REAL_TIME 1u
@@ -48,7 +48,7 @@ static void let_it_finish(const struct adopt_server *server, uint32_t looks)
     if (looks < LINK_LOOKS)
         rtrcu_cpu_relax();
     else
-        adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+        urcu_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
 }
 
 /* Nobody forks meanwhile.  False: there is nothing, or a producer has not finished the first link. */
@@ -69,12 +69,12 @@ static bool take(struct adopt_server *server)
 static bool is_polled_for(const struct adopt_server *server)
 {
     const struct rtrcu_adopted *adopted = server->adopted;
-    return server == &adopted->ordinary && !adopt_reached(adopted, rtrcu_load_acquire(&adopted->wanted));
+    return server == &adopted->ordinary && !urcu_reached(adopted, rtrcu_load_acquire(&adopted->wanted));
 }
 
 static bool has_deferred(const struct adopt_server *server)
 {
-    return server == &server->adopted->ordinary && adopt_defer_waits(server->adopted);
+    return server == &server->adopted->ordinary && urcu_defer_waits(server->adopted);
 }
 
 static bool has_work(const struct adopt_server *server)
@@ -87,10 +87,10 @@ static bool has_work(const struct adopt_server *server)
  * the flag. */
 static void sleep_idle(struct adopt_server *server, uint32_t event)
 {
-    rtrcu_exchange(&server->sleeping, ADOPT_ASLEEP);
+    rtrcu_exchange(&server->sleeping, URCU_ASLEEP);
     if (!has_work(server))
-        adopt_rest(server->adopted, &server->event, event, server->real_time ? UNWOKEN_NS : PLAT_FOREVER);
-    rtrcu_store_release(&server->sleeping, ADOPT_AWAKE);
+        urcu_rest(server->adopted, &server->event, event, server->real_time ? UNWOKEN_NS : PLAT_FOREVER);
+    rtrcu_store_release(&server->sleeping, URCU_AWAKE);
 }
 
 /* Let some come together, unless somebody waits for them or there are many. */
@@ -99,15 +99,15 @@ static void pace(struct adopt_server *server, uint32_t event)
     if (is_flooded(server) || rtrcu_load_acquire(&server->stop))
         return;
 
-    rtrcu_exchange(&server->sleeping, ADOPT_PACING);
+    rtrcu_exchange(&server->sleeping, URCU_PACING);
     if (!rtrcu_load_acquire(&server->urgent))
-        adopt_rest(server->adopted, &server->event, event, adopt_tick_ns(server->adopted));
-    rtrcu_store_release(&server->sleeping, ADOPT_AWAKE);
+        urcu_rest(server->adopted, &server->event, event, urcu_tick_ns(server->adopted));
+    rtrcu_store_release(&server->sleeping, URCU_AWAKE);
 }
 
 static void end_batch(struct adopt_server *server)
 {
-    struct adopt *all = server->adopted->all;
+    struct urcu *all = server->adopted->all;
     rtrcu_exchange(&server->serving, 0);
     if (tally_acquire(&all->forking)) {
         rtrcu_fetch_add(&all->fork_event, 1);
@@ -127,7 +127,7 @@ static bool is_held_off_for_long(const struct adopt_server *server)
  * forks.  A forker that saw us meanwhile is told as after a batch. */
 static bool begin_batch(struct adopt_server *server, bool *anyway)
 {
-    struct adopt *all = server->adopted->all;
+    struct urcu *all = server->adopted->all;
     uint32_t event = rtrcu_load_acquire(&all->fork_event);
     *anyway = is_held_off_for_long(server);
 
@@ -142,7 +142,7 @@ static bool begin_batch(struct adopt_server *server, bool *anyway)
 
     if (!server->held_off_ns)
         server->held_off_ns = plat_clock_now();
-    adopt_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
+    urcu_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
     return false;
 }
 
@@ -220,12 +220,12 @@ static bool run_callback(struct adopt_server *server)
 
 static bool deferred_is_left(struct adopt_server *server)
 {
-    return adopt_drain_has(server->adopted);
+    return urcu_drain_has(server->adopted);
 }
 
 static bool run_deferred(struct adopt_server *server)
 {
-    return adopt_drain_one(server->adopted);
+    return urcu_drain_one(server->adopted);
 }
 
 static const struct errand callbacks = {callback_is_left, run_callback}, deferred = {deferred_is_left, run_deferred};
@@ -250,10 +250,10 @@ static void run_all(struct adopt_server *server, const struct errand *errand)
 
         lift(server);
         if (qsbr)
-            adopt_online(adopted);
+            urcu_online(adopted);
         run_some(server, errand, anyway);
         if (qsbr)
-            adopt_offline(adopted);
+            urcu_offline(adopted);
 
         end_batch(server);
     }
@@ -271,7 +271,7 @@ static bool serve(struct adopt_server *server)
 
     if (cbchain_is_empty(&server->batch) && !has_deferred(server)) {
         if (is_polled_for(server))
-            adopt_wait(server->adopted, rtrcu_load_acquire(&server->adopted->wanted));
+            urcu_wait(server->adopted, rtrcu_load_acquire(&server->adopted->wanted));
         else
             sleep_idle(server, event);
         return true;
@@ -283,11 +283,11 @@ static bool serve(struct adopt_server *server)
     /* What came during the pause shares the grace period. */
     gather(server);
 
-    bool drains = has_deferred(server) && adopt_drain_begin(server->adopted);
-    adopt_wait(server->adopted, adopt_snap(server->adopted));
+    bool drains = has_deferred(server) && urcu_drain_begin(server->adopted);
+    urcu_wait(server->adopted, urcu_snap(server->adopted));
     if (drains) {
         run_all(server, &deferred);
-        (void)adopt_drain_release(server->adopted); /* serve() looks again */
+        (void)urcu_drain_release(server->adopted); /* serve() looks again */
     }
     run_all(server, &callbacks);
     rtrcu_store_relaxed(&server->batch_ns, 0);
@@ -305,27 +305,27 @@ static void *server_body(void *argument)
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
 
-    while (!adopt_register(adopted)) /* ends when there is memory for a record */
-        adopt_rest(adopted, &adopted->nap, 0, UNWOKEN_NS);
+    while (!urcu_register(adopted)) /* ends when there is memory for a record */
+        urcu_rest(adopted, &adopted->nap, 0, UNWOKEN_NS);
 
-    adopt_self(adopted)->server = server;
-    adopt_self(adopted)->in_callbacks = 1;
+    urcu_self(adopted)->server = server;
+    urcu_self(adopted)->in_callbacks = 1;
     server->lifted = false;
 
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
-        adopt_offline(adopted);
+        urcu_offline(adopted);
 
     while (serve(server)) /* ends when it is freed */
         ;
 
     call_end();
     /* From here on it is no server's: its destructors may queue callbacks, wait for them, and fork. */
-    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct rtrcu_adopted_reader *self = urcu_self(adopted);
     if (self) { /* bp: unless a callback has unregistered it */
         self->server = NULL;
         self->in_callbacks = 0;
     }
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
     rtrcu_exchange(&server->ended, 1);
     plat_futex_wake(&server->ended, INT32_MAX); /* the server may be gone: then nobody waits there */
     return NULL;
@@ -354,7 +354,7 @@ static bool make_thread(struct adopt_server *server)
 }
 
 /* No handler runs between claim and thread: it might wait for the thread. */
-bool adopt_server_start(struct adopt_server *server)
+bool urcu_server_start(struct adopt_server *server)
 {
     sigset_t saved;
     if (rtrcu_load_acquire(&server->state) != WORK_NONE)
@@ -365,9 +365,9 @@ bool adopt_server_start(struct adopt_server *server)
     return runs;
 }
 
-bool adopt_server_urge(struct adopt_server *server)
+bool urcu_server_urge(struct adopt_server *server)
 {
-    bool runs = adopt_server_start(server);
+    bool runs = urcu_server_start(server);
     rtrcu_exchange(&server->urgent, 1);
     wake(server);
     return runs;
@@ -376,8 +376,8 @@ bool adopt_server_urge(struct adopt_server *server)
 /* Not who may be waited for: a reader, an online one too, or a callback. */
 static bool may_block(const struct rtrcu_adopted *adopted)
 {
-    const struct rtrcu_adopted_reader *self = adopt_self(adopted);
-    return !self || !(self->in_callbacks || adopt_is_inside(adopted, rtrcu_load_relaxed(&self->word)));
+    const struct rtrcu_adopted_reader *self = urcu_self(adopted);
+    return !self || !(self->in_callbacks || urcu_is_inside(adopted, rtrcu_load_relaxed(&self->word)));
 }
 
 static bool wait_below_qmax(struct adopt_server *server)
@@ -389,8 +389,8 @@ static bool wait_below_qmax(struct adopt_server *server)
         if (plat_clock_now() - moved_ns > SERVE_PATIENCE_NS)
             return false;
 
-        (void)adopt_server_urge(server);
-        adopt_rest(server->adopted, &server->adopted->nap, 0, adopt_tick_ns(server->adopted));
+        (void)urcu_server_urge(server);
+        urcu_rest(server->adopted, &server->adopted->nap, 0, urcu_tick_ns(server->adopted));
 
         invoked = rtrcu_load_relaxed(&server->invoked);
         if (invoked != before)
@@ -416,27 +416,27 @@ static void press(struct adopt_server *server)
     }
 
     rtrcu_fetch_add(&adopted->over_qmax, 1);
-    if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) != ADOPT_AWAKE)
-        (void)adopt_server_urge(server);
+    if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) != URCU_AWAKE)
+        (void)urcu_server_urge(server);
 }
 
-void adopt_server_tell(struct adopt_server *server)
+void urcu_server_tell(struct adopt_server *server)
 {
-    (void)adopt_server_start(server);
-    if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) == ADOPT_ASLEEP)
+    (void)urcu_server_start(server);
+    if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) == URCU_ASLEEP)
         wake(server);
 }
 
 static __attribute__((noinline)) void call_slow(struct adopt_server *server, bool looks)
 {
-    adopt_server_tell(server);
+    urcu_server_tell(server);
     if (looks)
         press(server);
 }
 
 /* [O8] The producer's half: cbqueue_push() exchanges the tail, a full fence, and the inbox is not empty from there on;
  * the thread that made it so looks whether the server sleeps. */
-void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
+void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
 {
     head->func = func;
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
@@ -450,7 +450,7 @@ void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_c
 
 /* ---- beginning and end ---- */
 
-void adopt_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
+void urcu_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
 {
     cbqueue_init(&server->queue);
     server->adopted = adopted;
@@ -463,14 +463,14 @@ void adopt_server_init(struct adopt_server *server, struct rtrcu_adopted *adopte
     lock_release(&adopted->servers_lock);
 }
 
-struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
+struct adopt_server *urcu_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
 {
     struct adopt_server *server = plat_mem_pages(sizeof(*server));
     if (!server)
         return NULL;
 
-    adopt_server_init(server, adopted, flags, cpu);
-    (void)adopt_server_start(server);
+    urcu_server_init(server, adopted, flags, cpu);
+    (void)urcu_server_start(server);
     return server;
 }
 
@@ -518,16 +518,16 @@ static bool has_stopped(struct adopt_server *server)
 
 /* Its thread is waited for last: a destructor there may wait for callbacks,
  * which a server that is listed and has no thread would never run. */
-void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
+void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     if (!server || server == &adopted->ordinary)
         return;
 
     int cancel = plat_cancel_hold();
-    struct adopt_late late = adopt_late_begin(adopted, "call_rcu_data_free");
+    struct urcu_late late = urcu_late_begin(adopted, "call_rcu_data_free");
     while (!has_stopped(server)) { /* ends when its thread has run its batch */
-        adopt_rest(adopted, &server->ended, 0, SERVE_PATIENCE_NS);
-        adopt_report_if_late(adopted, &late, server);
+        urcu_rest(adopted, &server->ended, 0, SERVE_PATIENCE_NS);
+        urcu_report_if_late(adopted, &late, server);
     }
 
     hand_over(adopted, server);
@@ -537,12 +537,12 @@ void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *serve
     plat_cancel_restore(cancel);
 }
 
-unsigned long adopt_server_thread(struct adopt_server *server)
+unsigned long urcu_server_thread(struct adopt_server *server)
 {
-    struct adopt_late late = adopt_late_begin(server->adopted, "get_call_rcu_thread");
-    while (!adopt_server_start(server) || plat_tid_is_nobody(plat_thread_tid(&server->thread))) { /* until it runs */
-        adopt_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
-        adopt_report_if_late(server->adopted, &late, server);
+    struct urcu_late late = urcu_late_begin(server->adopted, "get_call_rcu_thread");
+    while (!urcu_server_start(server) || plat_tid_is_nobody(plat_thread_tid(&server->thread))) { /* until it runs */
+        urcu_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+        urcu_report_if_late(server->adopted, &late, server);
     }
     server->joined_by_program = true;
     return plat_thread_handle(&server->thread);

@@ -5,13 +5,13 @@
  */
 #include <stdlib.h>
 
-#include "adopt/adopt.h"
+#include "urcu/urcu.h"
 
 #define NESTING UINT64_C(0xffffffff)
 /* Rounds of destructors that the C library makes at a thread's end, but the last. */
 #define EARLY_ROUNDS 3
 
-const struct adopt_kind adopt_kinds[RTRCU_ADOPT_FLAVOURS] = {
+const struct urcu_kind urcu_kinds[RTRCU_ADOPT_FLAVOURS] = {
     [RTRCU_ADOPT_MEMB] = {.inside = NESTING, .section = ~NESTING, .step = NESTING + 1, .wakes = true},
     [RTRCU_ADOPT_MB] = {.inside = NESTING, .section = ~NESTING, .step = NESTING + 1, .wakes = true},
     [RTRCU_ADOPT_QSBR] = {.inside = UINT64_MAX, .section = UINT64_MAX, .step = 2, .wakes = true},
@@ -23,40 +23,40 @@ static bool has_own_blocks(const struct rtrcu_adopted *adopted)
     return adopted->flavour.be != NULL;
 }
 
-bool adopt_give_blocks(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk)
+bool urcu_give_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk)
 {
     if (has_own_blocks(adopted))
-        chunk->own = plat_mem_pages(ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
+        chunk->own = plat_mem_pages(URCU_RECORDS * sizeof(struct rtrcu_adopted_reader));
     return !has_own_blocks(adopted) || chunk->own;
 }
 
 /* The next chunk, new where there is none.  NULL: no memory. */
-static struct adopt_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk)
+static struct urcu_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk)
 {
-    struct adopt_chunk *next = rtrcu_load_acquire(&chunk->next);
+    struct urcu_chunk *next = rtrcu_load_acquire(&chunk->next);
     if (next)
         return next;
 
-    struct adopt_chunk *fresh = plat_mem_pages(sizeof(*fresh));
+    struct urcu_chunk *fresh = plat_mem_pages(sizeof(*fresh));
     if (!fresh)
         return NULL;
 
     /* Where the exchange fails another thread was faster, and `next` is its chunk. */
-    if (adopt_give_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
+    if (urcu_give_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
         return fresh;
 
     if (fresh->own)
-        plat_mem_release(fresh->own, ADOPT_RECORDS * sizeof(struct rtrcu_adopted_reader));
+        plat_mem_release(fresh->own, URCU_RECORDS * sizeof(struct rtrcu_adopted_reader));
     plat_mem_release(fresh, sizeof(*fresh));
     return next;
 }
 
-struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct adopt_chunk **chunk, uint32_t *at)
+struct adopt_record *urcu_next_record(struct rtrcu_adopted *adopted, struct urcu_chunk **chunk, uint32_t *at)
 {
     if (!*chunk) {
         *chunk = &adopted->first;
         *at = 0;
-    } else if (++*at == ADOPT_RECORDS) {
+    } else if (++*at == URCU_RECORDS) {
         *chunk = rtrcu_load_acquire(&(*chunk)->next);
         *at = 0;
     }
@@ -66,9 +66,9 @@ struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct ado
 /* A record that is the caller's alone, and its block where the flavour has blocks of its own. */
 static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_adopted_reader **block)
 {
-    struct adopt_chunk *chunk = &adopted->first;
+    struct urcu_chunk *chunk = &adopted->first;
     for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* ends where one is free: the last is */
-        for (uint32_t at = 0; at < ADOPT_RECORDS; at++) {
+        for (uint32_t at = 0; at < URCU_RECORDS; at++) {
             uint32_t unused = 0;
             if (rtrcu_load_relaxed(&chunk->record[at].used) ||
                 !rtrcu_compare_exchange(&chunk->record[at].used, &unused, 1))
@@ -82,7 +82,7 @@ static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_ad
     return NULL;
 }
 
-/* [O24] A newcomer's half; the scan is adopt_scan().  The record is stored before any word, so what makes the word of
+/* [O24] A newcomer's half; the scan is urcu_scan().  The record is stored before any word, so what makes the word of
  * its first section visible does the same for the record. */
 static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *self)
 {
@@ -92,7 +92,7 @@ static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *se
 
 /* The C library may allocate for a key that comes late, as it does for liburcu's own: nobody else gives the records of
  * bp's threads back. */
-void adopt_arm_exit(struct adopt *all)
+void urcu_arm_exit(struct urcu *all)
 {
     if (all->exit_error == 0 && plat_thread_exit_arm(all->exit_key, all) != 0)
         (void)plat_thread_exit_reserve(all->exit_key, all);
@@ -101,7 +101,7 @@ void adopt_arm_exit(struct adopt *all)
 /* Signals are blocked: a handler would take a second record. */
 static bool register_blocked(struct rtrcu_adopted *adopted)
 {
-    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct rtrcu_adopted_reader *self = urcu_self(adopted);
     if (self && self->record)
         return true;
 
@@ -118,11 +118,11 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
     if (has_own_blocks(adopted))
         adopted->flavour.be(self);
 
-    adopt_arm_exit(adopted->all);
+    urcu_arm_exit(adopted->all);
     return true;
 }
 
-bool adopt_register(struct rtrcu_adopted *adopted)
+bool urcu_register(struct rtrcu_adopted *adopted)
 {
     sigset_t saved;
     plat_signals_block(&saved);
@@ -130,19 +130,19 @@ bool adopt_register(struct rtrcu_adopted *adopted)
     plat_signals_restore(&saved);
 
     if (registered && adopted->flavour.kind == RTRCU_ADOPT_QSBR)
-        adopt_online(adopted);
+        urcu_online(adopted);
     return registered;
 }
 
-void adopt_unregister(struct rtrcu_adopted *adopted)
+void urcu_unregister(struct rtrcu_adopted *adopted)
 {
-    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct rtrcu_adopted_reader *self = urcu_self(adopted);
     struct adopt_record *record = self ? self->record : NULL;
     if (!record)
         return;
 
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
-        adopt_offline(adopted);
+        urcu_offline(adopted);
 
     sigset_t saved;
     plat_signals_block(&saved);
@@ -164,15 +164,15 @@ void adopt_unregister(struct rtrcu_adopted *adopted)
     rtrcu_store_release(&record->used, 0);
     plat_signals_restore(&saved);
 
-    adopt_wake_sleeper(adopted);
+    urcu_wake_sleeper(adopted);
 }
 
-void adopt_thread_exits(struct adopt *all)
+void urcu_thread_exits(struct urcu *all)
 {
     bool waits = false;
 
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next) {
-        struct rtrcu_adopted_reader *self = adopt_self(adopted);
+        struct rtrcu_adopted_reader *self = urcu_self(adopted);
         waits |= self && self->record && self->exit_rounds++ < EARLY_ROUNDS;
     }
 
@@ -180,24 +180,24 @@ void adopt_thread_exits(struct adopt *all)
         return;
 
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
-        adopt_unregister(adopted);
+        urcu_unregister(adopted);
     for (struct rtrcu_adopted *adopted = rtrcu_load_acquire(&all->first); adopted; adopted = adopted->next)
-        adopt_ring_leave(adopted);
+        urcu_ring_leave(adopted);
 }
 
 /* ---- the quiescent-state discipline ---- */
 
-void adopt_online(struct rtrcu_adopted *adopted)
+void urcu_online(struct rtrcu_adopted *adopted)
 {
-    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct rtrcu_adopted_reader *self = urcu_self(adopted);
     rtrcu_store_relaxed(&self->word, rtrcu_load_relaxed(adopted->flavour.generation));
     rtrcu_fence_full();
 }
 
-/* [O18] A reader's half, adopt_sleep() is the other: its flag is stored behind the futex, and looked at behind ours. */
-void adopt_offline(struct rtrcu_adopted *adopted)
+/* [O18] A reader's half, urcu_sleep() is the other: its flag is stored behind the futex, and looked at behind ours. */
+void urcu_offline(struct rtrcu_adopted *adopted)
 {
-    struct rtrcu_adopted_reader *self = adopt_self(adopted);
+    struct rtrcu_adopted_reader *self = urcu_self(adopted);
     rtrcu_tsan_release(adopted->flavour.generation);
     rtrcu_fence_full();
     rtrcu_store_release(&self->word, 0);
@@ -206,13 +206,13 @@ void adopt_offline(struct rtrcu_adopted *adopted)
     if (rtrcu_load_relaxed(&self->waiting)) {
         rtrcu_store_relaxed(&self->waiting, 0);
         rtrcu_fence_full();
-        adopt_wake_sleeper(adopted);
+        urcu_wake_sleeper(adopted);
     }
 }
 
 /* ---- the program's futex ---- */
 
-void adopt_wake_sleeper(struct rtrcu_adopted *adopted)
+void urcu_wake_sleeper(struct rtrcu_adopted *adopted)
 {
     if (rtrcu_load_relaxed(adopted->flavour.futex) == 0)
         return;

@@ -22,14 +22,14 @@ void call(rcu_head *)
 TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     called = false;
     rcu_head head;
-    adopt_call(adopted, &head, call);
-    adopt_barrier(adopted);
+    urcu_call(adopted, &head, call);
+    urcu_barrier(adopted);
     EXPECT_TRUE(called);
-    EXPECT_NE(adopt_self(adopted)->word, 0u);
-    adopt_unregister(adopted);
+    EXPECT_NE(urcu_self(adopted)->word, 0u);
+    urcu_unregister(adopted);
     end_ordinary(adopted);
 }
 
@@ -37,14 +37,14 @@ TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
 TEST_F(Barrier, NobodyWaitsInsideACallback)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    ASSERT_TRUE(adopt_register(adopted));
-    EXPECT_TRUE(adopt_may_wait(adopted, "rcu_barrier"));
+    ASSERT_TRUE(urcu_register(adopted));
+    EXPECT_TRUE(urcu_may_wait(adopted, "rcu_barrier"));
     test::CapturedErrors errors;
     block()->in_callbacks = 1;
-    EXPECT_FALSE(adopt_may_wait(adopted, "rcu_barrier"));
+    EXPECT_FALSE(urcu_may_wait(adopted, "rcu_barrier"));
     EXPECT_TRUE(errors.contains("inside a callback")) << errors.text();
     block()->in_callbacks = 0;
-    adopt_unregister(adopted);
+    urcu_unregister(adopted);
 }
 
 TEST_F(Barrier, EachServerIsWaitedFor)
@@ -55,13 +55,13 @@ TEST_F(Barrier, EachServerIsWaitedFor)
     static std::atomic<int> times;
     times = 0;
     for (rcu_head &head : heads) {
-        servers.push_back(adopt_server_create(adopted, 0, -1));
-        adopt_server_call(servers.back(), &head, [](rcu_head *) { times++; });
+        servers.push_back(urcu_server_create(adopted, 0, -1));
+        urcu_server_call(servers.back(), &head, [](rcu_head *) { times++; });
     }
-    adopt_barrier(adopted);
+    urcu_barrier(adopted);
     EXPECT_EQ(times, static_cast<int>(heads.size()));
     for (adopt_server *server : servers)
-        adopt_server_free(adopted, server);
+        urcu_server_free(adopted, server);
     end_ordinary(adopted);
 }
 

@@ -27,21 +27,21 @@
  * Locks: crank (rank CRANK; held for a whole grace period, its sleep included), words, servers (ranks of their own,
  * shortly).
  */
-#ifndef RTRCU_ADOPT_ADOPT_H
-#define RTRCU_ADOPT_ADOPT_H
+#ifndef RTRCU_URCU_URCU_H
+#define RTRCU_URCU_URCU_H
 
 #include <rtrcu/detail/adopt.h>
 
 #include "serve/serve.h"
 
 /* What a word of one kind means. */
-struct adopt_kind {
+struct urcu_kind {
     uint64_t inside;  /* bits that are not 0 inside */
     uint64_t section; /* bits that differ between sections, as far as a step lies between them */
     uint64_t step;
     bool wakes; /* a reader that leaves wakes the thread that sleeps on the futex */
 };
-extern const struct adopt_kind adopt_kinds[RTRCU_ADOPT_FLAVOURS];
+extern const struct urcu_kind urcu_kinds[RTRCU_ADOPT_FLAVOURS];
 
 struct adopt_record {
     struct rtrcu_adopted_reader *reader; /* atomic: NULL = nobody's */
@@ -51,23 +51,23 @@ struct adopt_record {
     bool owes;
 };
 
-#define ADOPT_RECORDS 32
+#define URCU_RECORDS 32
 
 /* Never freed; another is added at the end. */
-struct adopt_chunk {
-    struct adopt_chunk *next; /* atomic */
-    struct adopt_record record[ADOPT_RECORDS];
+struct urcu_chunk {
+    struct urcu_chunk *next; /* atomic */
+    struct adopt_record record[URCU_RECORDS];
     struct rtrcu_adopted_reader *own; /* constant: bp: the blocks of these records */
 };
 
 /* A function that defer_rcu() was given. */
-struct adopt_deferred {
+struct urcu_deferred {
     void (*func)(void *);
     void *p;
 };
 
 /* How many functions of a thread may wait. */
-#define ADOPT_RING (CHECK_DEBUG ? 4 : 4096)
+#define URCU_RING (CHECK_DEBUG ? 4 : 4096)
 
 /* A thread's ring of deferred functions.  Never freed. */
 struct adopt_ring {
@@ -76,17 +76,17 @@ struct adopt_ring {
     uint64_t pushed __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: by its owner */
     uint64_t taken __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: by the drainer */
     uint64_t noted;                                            /* of the drainer: it runs those before */
-    struct adopt_deferred entry[ADOPT_RING];                   /* from @taken to @pushed, by number */
+    struct urcu_deferred entry[URCU_RING];                     /* from @taken to @pushed, by number */
 };
 
-enum adopt_sleep { ADOPT_AWAKE, ADOPT_PACING, ADOPT_ASLEEP };
+enum urcu_sleep { URCU_AWAKE, URCU_PACING, URCU_ASLEEP };
 
 /* A thread that serves callbacks; programs know it as struct call_rcu_data. */
 struct adopt_server {
     struct cb_queue queue; /* its inbox alone */
     struct adopt_server *next;
     struct rtrcu_adopted *adopted;
-    uint32_t sleeping __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: enum adopt_sleep; by its thread */
+    uint32_t sleeping __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: enum urcu_sleep; by its thread */
     uint32_t event;                                              /* atomic: futex: counts wake-ups */
     uint32_t urgent;                                             /* atomic: the next grace period begins at once */
     uint32_t serving;                                            /* atomic: inside a callback */
@@ -112,9 +112,9 @@ struct adopt_server {
 
 struct rtrcu_adopted {
     struct rtrcu_adopt_flavour flavour; /* constant */
-    const struct adopt_kind *kind;      /* constant */
+    const struct urcu_kind *kind;       /* constant */
     struct rtrcu_adopted *next;         /* constant once listed */
-    struct adopt *all;
+    struct urcu *all;
     /* Grace periods. */
     uint64_t seq; /* atomic: written by the crank's holder */
     struct lock crank;
@@ -134,7 +134,7 @@ struct rtrcu_adopted {
     /* Readers. */
     struct lock words_lock;
     uint32_t owing; /* how many records owe; under the words lock */
-    struct adopt_chunk first;
+    struct urcu_chunk first;
     /* Callbacks. */
     struct lock servers_lock;
     struct adopt_server *servers;   /* under the servers lock */
@@ -159,7 +159,7 @@ struct rtrcu_adopted {
 };
 
 /* All flavours of the process. */
-struct adopt {
+struct urcu {
     const struct config *config;
     struct reader_registry *registry; /* of the native domain, in which our threads and callers may be readers too */
     struct watch *watch;
@@ -171,20 +171,20 @@ struct adopt {
     uint32_t fork_event;         /* atomic: futex */
 };
 
-void adopt_init(struct adopt *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
-                struct work *work);
+void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
+               struct work *work);
 /* From the first flavour on: @on_exit runs at the end of threads that are registered. */
-void adopt_watch_exits(struct adopt *all, void (*on_exit)(void *));
+void urcu_watch_exits(struct urcu *all, void (*on_exit)(void *));
 /* NULL: the process has none of that name. */
-struct rtrcu_adopted *adopt_named(struct adopt *all, const char *name);
+struct rtrcu_adopted *urcu_named(struct urcu *all, const char *name);
 /* NULL: no memory. */
-struct rtrcu_adopted *adopt_flavour(struct adopt *all, const struct rtrcu_adopt_flavour *flavour);
+struct rtrcu_adopted *urcu_flavour(struct urcu *all, const struct rtrcu_adopt_flavour *flavour);
 
-static inline struct rtrcu_adopted_reader *adopt_self(const struct rtrcu_adopted *adopted)
+static inline struct rtrcu_adopted_reader *urcu_self(const struct rtrcu_adopted *adopted)
 {
     return adopted->flavour.self();
 }
-static inline bool adopt_is_inside(const struct rtrcu_adopted *adopted, uint64_t word)
+static inline bool urcu_is_inside(const struct rtrcu_adopted *adopted, uint64_t word)
 {
     return (word & adopted->kind->inside) != 0;
 }
@@ -192,167 +192,166 @@ static inline bool adopt_is_inside(const struct rtrcu_adopted *adopted, uint64_t
 /* ---- readers: words.c ---- */
 
 /* @chunk gets its blocks, where the flavour has blocks of its own, before anybody else knows it.  False: no memory. */
-bool adopt_give_blocks(struct rtrcu_adopted *adopted, struct adopt_chunk *chunk);
+bool urcu_give_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk);
 /* False: no memory for a record. */
-bool adopt_register(struct rtrcu_adopted *adopted);
-void adopt_unregister(struct rtrcu_adopted *adopted);
-void adopt_offline(struct rtrcu_adopted *adopted);
-void adopt_online(struct rtrcu_adopted *adopted);
-void adopt_wake_sleeper(struct rtrcu_adopted *adopted);
+bool urcu_register(struct rtrcu_adopted *adopted);
+void urcu_unregister(struct rtrcu_adopted *adopted);
+void urcu_offline(struct rtrcu_adopted *adopted);
+void urcu_online(struct rtrcu_adopted *adopted);
+void urcu_wake_sleeper(struct rtrcu_adopted *adopted);
 /* The calling thread's exit hook has run; as long as there are rounds left it is armed again, behind the program's
  * own hook. */
-void adopt_thread_exits(struct adopt *all);
+void urcu_thread_exits(struct urcu *all);
 /* Have that hook run at the calling thread's end. */
-void adopt_arm_exit(struct adopt *all);
+void urcu_arm_exit(struct urcu *all);
 /* Records in turn; NULL begins, and ends. */
-struct adopt_record *adopt_next_record(struct rtrcu_adopted *adopted, struct adopt_chunk **chunk, uint32_t *at);
+struct adopt_record *urcu_next_record(struct rtrcu_adopted *adopted, struct urcu_chunk **chunk, uint32_t *at);
 
 /* ---- grace periods: period.c ---- */
 
-uint64_t adopt_snap(const struct rtrcu_adopted *adopted);
-bool adopt_reached(const struct rtrcu_adopted *adopted, uint64_t cookie);
-void adopt_wait(struct rtrcu_adopted *adopted, uint64_t cookie);
-static inline int64_t adopt_tick_ns(const struct rtrcu_adopted *adopted)
+uint64_t urcu_snap(const struct rtrcu_adopted *adopted);
+bool urcu_reached(const struct rtrcu_adopted *adopted, uint64_t cookie);
+void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie);
+static inline int64_t urcu_tick_ns(const struct rtrcu_adopted *adopted)
 {
     return work_tick_ns(adopted->all->work);
 }
 /* As work_sleep(). */
-static inline void adopt_rest(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected,
-                              int64_t timeout_ns)
+static inline void urcu_rest(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     work_sleep(adopted->all->work, word, expected, timeout_ns);
 }
 /* Is the calling thread inside a section?  Being online is none. */
-bool adopt_in_section(const struct rtrcu_adopted *adopted);
+bool urcu_in_section(const struct rtrcu_adopted *adopted);
 /* Report that @call, which returns, would wait for itself inside @where. */
-void adopt_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where);
+void urcu_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where);
 /* For callbacks; false: it would wait for itself, and that is said. */
-bool adopt_may_wait(struct rtrcu_adopted *adopted, const char *call);
-/* Outside while it waits, whatever its discipline; adopt_wait_end() is owed its answer.  @call waits for readers. */
-bool adopt_wait_begin(struct rtrcu_adopted *adopted, const char *call);
-void adopt_wait_end(struct rtrcu_adopted *adopted, bool was_online);
+bool urcu_may_wait(struct rtrcu_adopted *adopted, const char *call);
+/* Outside while it waits, whatever its discipline; urcu_wait_end() is owed its answer.  @call waits for readers. */
+bool urcu_wait_begin(struct rtrcu_adopted *adopted, const char *call);
+void urcu_wait_end(struct rtrcu_adopted *adopted, bool was_online);
 /* A grace period from here on, as @call. */
-void adopt_synchronize(struct rtrcu_adopted *adopted, const char *call);
+void urcu_synchronize(struct rtrcu_adopted *adopted, const char *call);
 
 /* ---- reports: report.c ---- */
 
 /* Under the crank. */
-void adopt_report_if_old(struct rtrcu_adopted *adopted, bool fenced);
+void urcu_report_if_old(struct rtrcu_adopted *adopted, bool fenced);
 /* Value: a call that waits for callbacks, and the age at which it is reported next. */
-struct adopt_late {
+struct urcu_late {
     const char *call;
     int64_t began_ns, report_ns;
 };
-struct adopt_late adopt_late_begin(const struct rtrcu_adopted *adopted, const char *call);
+struct urcu_late urcu_late_begin(const struct rtrcu_adopted *adopted, const char *call);
 /* Report a call that has waited for too long, and the servers that it may wait for: @only, or NULL: all that have
  * callbacks.  The caller holds no lock. */
-void adopt_report_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, const struct adopt_server *only);
+void urcu_report_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, const struct adopt_server *only);
 /* The same of a call that waits for the thread that drains rings. */
-void adopt_report_drainer_if_late(struct rtrcu_adopted *adopted, struct adopt_late *late, struct plat_tid drainer);
+void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, struct plat_tid drainer);
 /* Fills in what this room counts. */
-void adopt_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
-void adopt_say(struct rtrcu_adopted *adopted);
+void urcu_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
+void urcu_say(struct rtrcu_adopted *adopted);
 /* What this room tells other processes. */
-extern const struct inside_table adopt_inside_table;
+extern const struct inside_table urcu_inside_table;
 
 /* ---- servers: server.c, choice.c ---- */
 
 /* List it; it has no thread yet. */
-void adopt_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
-struct adopt_server *adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
-void adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
+void urcu_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
+struct adopt_server *urcu_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
+void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
 /* The caller is in a section: the server may be a CPU's, which is freed behind a grace period. */
-struct adopt_server *adopt_server_in_use(struct rtrcu_adopted *adopted);
+struct adopt_server *urcu_server_in_use(struct rtrcu_adopted *adopted);
 /* To the server in use; a CPU's only if the caller is in a section. */
-void adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
-void adopt_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func);
+void urcu_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
+void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func);
 /* Make its thread if it has none, and have it begin at once.  False: no thread is to be had now. */
-bool adopt_server_urge(struct adopt_server *server);
-bool adopt_server_start(struct adopt_server *server);
+bool urcu_server_urge(struct adopt_server *server);
+bool urcu_server_start(struct adopt_server *server);
 /* Make its thread if it has none, and wake it if it is asleep. */
-void adopt_server_tell(struct adopt_server *server);
-struct adopt_server *adopt_server_default(struct rtrcu_adopted *adopted);
-struct adopt_server *adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
-struct adopt_server *adopt_server_of_thread(struct rtrcu_adopted *adopted);
+void urcu_server_tell(struct adopt_server *server);
+struct adopt_server *urcu_server_default(struct rtrcu_adopted *adopted);
+struct adopt_server *urcu_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
+struct adopt_server *urcu_server_of_thread(struct rtrcu_adopted *adopted);
 /* False: no memory. */
-bool adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
-bool adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);
-int adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server);
-int adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
+bool urcu_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
+bool urcu_has_cpu_servers(const struct rtrcu_adopted *adopted);
+int urcu_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server);
+int urcu_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
 /* Those that another thread has begun to free are left to it. */
-void adopt_servers_free_all(struct rtrcu_adopted *adopted);
+void urcu_servers_free_all(struct rtrcu_adopted *adopted);
 /* In a fork's child: another thread of the parent may have been between a CPU's server and the count. */
-void adopt_servers_recount(struct rtrcu_adopted *adopted);
-unsigned long adopt_server_thread(struct adopt_server *server);
+void urcu_servers_recount(struct rtrcu_adopted *adopted);
+unsigned long urcu_server_thread(struct adopt_server *server);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 
-void adopt_barrier(struct rtrcu_adopted *adopted);
+void urcu_barrier(struct rtrcu_adopted *adopted);
 
 /* Have a grace period happen: its cookie. */
-uint64_t adopt_start_poll(struct rtrcu_adopted *adopted);
-/* As adopt_reached(); makes the thread that turns it, where that was refused before. */
-bool adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
+uint64_t urcu_start_poll(struct rtrcu_adopted *adopted);
+/* As urcu_reached(); makes the thread that turns it, where that was refused before. */
+bool urcu_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 
 /* ---- deferred functions: ring.c ---- */
 
-static inline struct adopt_ring *adopt_rings(struct rtrcu_adopted *adopted)
+static inline struct adopt_ring *urcu_rings(struct rtrcu_adopted *adopted)
 {
     return rtrcu_load_acquire(&adopted->rings);
 }
 /* The calling thread's, NULL: it has none. */
-struct adopt_ring *adopt_ring_own(const struct rtrcu_adopted *adopted);
+struct adopt_ring *urcu_ring_own(const struct rtrcu_adopted *adopted);
 /* One for the calling thread, which has none; NULL: no memory. */
-struct adopt_ring *adopt_ring_take(struct rtrcu_adopted *adopted);
+struct adopt_ring *urcu_ring_take(struct rtrcu_adopted *adopted);
 /* By its owner.  False: it is full.  A full fence. */
-bool adopt_ring_push(struct adopt_ring *ring, struct adopt_deferred deferred);
-bool adopt_ring_is_full(const struct adopt_ring *ring);
+bool urcu_ring_push(struct adopt_ring *ring, struct urcu_deferred deferred);
+bool urcu_ring_is_full(const struct adopt_ring *ring);
 /* The calling thread gives its ring up, if it has one; functions in it are run. */
-void adopt_ring_leave(struct rtrcu_adopted *adopted);
+void urcu_ring_leave(struct rtrcu_adopted *adopted);
 
 /* Does the default server have rings to drain, which no thread drains now? */
-static inline bool adopt_defer_waits(const struct rtrcu_adopted *adopted)
+static inline bool urcu_defer_waits(const struct rtrcu_adopted *adopted)
 {
     return rtrcu_load_acquire(&adopted->defers) && !rtrcu_load_acquire(&adopted->drainer);
 }
 /* Become the drainer.  False: *@drainer is it. */
-bool adopt_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer);
+bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer);
 /* By the drainer, as all below.  True: the default server is to be told that it has rings to drain. */
-bool adopt_drain_release(struct rtrcu_adopted *adopted);
+bool urcu_drain_release(struct rtrcu_adopted *adopted);
 /* Note the functions in the rings from @first to before @end: they may run after a grace period from here on.  False:
  * there are none. */
-bool adopt_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end);
+bool urcu_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end);
 /* By the server: claim, and note those of all rings.  False: there are none, or another thread drains. */
-bool adopt_drain_begin(struct rtrcu_adopted *adopted);
+bool urcu_drain_begin(struct rtrcu_adopted *adopted);
 /* Is one left that was noted? */
-bool adopt_drain_has(struct rtrcu_adopted *adopted);
+bool urcu_drain_has(struct rtrcu_adopted *adopted);
 /* Run it; false: none is left. */
-bool adopt_drain_one(struct rtrcu_adopted *adopted);
-void adopt_drain_run(struct adopt_deferred deferred);
-void adopt_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id);
+bool urcu_drain_one(struct rtrcu_adopted *adopted);
+void urcu_drain_run(struct urcu_deferred deferred);
+void urcu_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id);
 
 /* ---- defer_rcu(): defer.c ---- */
 
-void adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
+void urcu_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
 /* Functions that were deferred before have returned: by all threads, by the calling thread.  Refused where it would
  * wait for itself. */
-void adopt_defer_barrier(struct rtrcu_adopted *adopted);
-void adopt_defer_barrier_own(struct rtrcu_adopted *adopted);
+void urcu_defer_barrier(struct rtrcu_adopted *adopted);
+void urcu_defer_barrier_own(struct rtrcu_adopted *adopted);
 
 /* ---- fork: fork.c ---- */
 
 /* The program's own calls around a fork. */
-void adopt_fork_begins(struct rtrcu_adopted *adopted);
-void adopt_fork_ends(struct rtrcu_adopted *adopted, bool child);
-void adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);
+void urcu_fork_begins(struct rtrcu_adopted *adopted);
+void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child);
+void urcu_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);
 
 /* No server begins a callback from here on; those that are inside one are waited for, for fork_wait_us. */
-void adopt_pause(struct adopt *all);
-void adopt_resume(struct adopt *all);
-void adopt_before_fork(struct adopt *all);
-void adopt_after_fork_parent(struct adopt *all);
-void adopt_after_fork_child(struct adopt *all, struct plat_tid old_thread_id);
+void urcu_pause(struct urcu *all);
+void urcu_resume(struct urcu *all);
+void urcu_before_fork(struct urcu *all);
+void urcu_after_fork_parent(struct urcu *all);
+void urcu_after_fork_child(struct urcu *all, struct plat_tid old_thread_id);
 /* In a torn child, whose thread may wait: its wait ends. */
-void adopt_end_waits(struct adopt *all);
+void urcu_end_waits(struct urcu *all);
 
 #endif

@@ -40,46 +40,46 @@ class Defer : public AdoptWorld
     void defer(int times)
     {
         for (int i = 0; i < times; i++)
-            adopt_defer(adopted, count, nullptr);
+            urcu_defer(adopted, count, nullptr);
     }
 };
 
 TEST_F(Defer, AFullRingIsDrainedByItsOwner)
 {
-    defer(ADOPT_RING);
+    defer(URCU_RING);
     EXPECT_EQ(ran, 0);
-    uint64_t cookie = adopt_snap(adopted);
+    uint64_t cookie = urcu_snap(adopted);
     defer(1);
-    EXPECT_EQ(ran, ADOPT_RING);
-    EXPECT_TRUE(adopt_reached(adopted, cookie)) << "they ran after a grace period";
+    EXPECT_EQ(ran, URCU_RING);
+    EXPECT_TRUE(urcu_reached(adopted, cookie)) << "they ran after a grace period";
     EXPECT_EQ(adopted->drainer, 0u);
-    adopt_defer_barrier_own(adopted);
-    EXPECT_EQ(ran, ADOPT_RING + 1);
+    urcu_defer_barrier_own(adopted);
+    EXPECT_EQ(ran, URCU_RING + 1);
 }
 
 TEST_F(Defer, TheNextThreadTakesOverWhatAThreadLeaves)
 {
     std::thread([&] {
         defer(3);
-        adopt_ring_leave(adopted);
+        urcu_ring_leave(adopted);
     }).join();
     EXPECT_EQ(ran, 0);
     std::thread([&] {
         defer(1);
         EXPECT_EQ(rings(), 1);
-        adopt_defer_barrier_own(adopted);
+        urcu_defer_barrier_own(adopted);
     }).join();
     EXPECT_EQ(ran, 4);
 }
 
 TEST_F(Defer, AThreadsEndGivesItsRingUp)
 {
-    adopt_watch_exits(&all_, [](void *all) { adopt_thread_exits(static_cast<struct adopt *>(all)); });
+    urcu_watch_exits(&all_, [](void *all) { urcu_thread_exits(static_cast<struct urcu *>(all)); });
     for (int i = 0; i < 4; i++)
         std::thread([&] { defer(1); }).join();
     EXPECT_EQ(rings(), 1);
     EXPECT_EQ(adopted->rings->used, 0u);
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
     EXPECT_EQ(ran, 4);
 }
 
@@ -87,9 +87,9 @@ TEST_F(Defer, ABarrierRunsThoseOfAllThreadsAndItsOwnThoseOfOne)
 {
     defer(2);
     std::thread([&] { defer(3); }).join();
-    adopt_defer_barrier_own(adopted);
+    urcu_defer_barrier_own(adopted);
     EXPECT_EQ(ran, 2);
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
     EXPECT_EQ(ran, 5);
 }
 
@@ -97,11 +97,11 @@ TEST_F(Defer, CountersHaveThem)
 {
     struct rtrcu_stats stats = {};
     defer(3);
-    adopt_stats(adopted, &stats);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_queued, 3u);
     EXPECT_EQ(stats.callbacks_backlog, 3u);
-    adopt_defer_barrier(adopted);
-    adopt_stats(adopted, &stats);
+    urcu_defer_barrier(adopted);
+    urcu_stats(adopted, &stats);
     EXPECT_EQ(stats.callbacks_invoked, 3u);
     EXPECT_EQ(stats.callbacks_backlog, 0u);
 }
@@ -112,14 +112,14 @@ TEST_F(Defer, AChildRunsWhatItsParentDeferred)
     defer(2);
     std::thread([&] { defer(3); }).join();
     rtrcu_store_relaxed(&adopted->drainer, 1); /* a thread that the child does not have */
-    adopt_rings_after_fork_child(adopted, PLAT_NOBODY);
+    urcu_rings_after_fork_child(adopted, PLAT_NOBODY);
     EXPECT_EQ(adopted->drainer, 0u);
     EXPECT_EQ((*ring())->used, 1u);
     std::thread([&] {
         defer(1);
         EXPECT_EQ(rings(), 2);
     }).join();
-    adopt_defer_barrier(adopted);
+    urcu_defer_barrier(adopted);
     EXPECT_EQ(ran, 6);
 }
 
@@ -127,7 +127,7 @@ TEST_F(Defer, AThreadThatForksInADeferredFunctionGoesOn)
 {
     plat_tid parent = {12345};
     rtrcu_store_relaxed(&adopted->drainer, parent.number);
-    adopt_rings_after_fork_child(adopted, parent);
+    urcu_rings_after_fork_child(adopted, parent);
     EXPECT_EQ(adopted->drainer, lock_thread_number());
     rtrcu_store_relaxed(&adopted->drainer, 0);
 }
@@ -136,37 +136,37 @@ TEST_F(Defer, AThreadThatForksInADeferredFunctionGoesOn)
 TEST_F(Defer, TheServerDrainsAfterAnotherThread)
 {
     defer(1);
-    EXPECT_TRUE(adopt_defer_waits(adopted));
+    EXPECT_TRUE(urcu_defer_waits(adopted));
     rtrcu_store_relaxed(&adopted->drainer, lock_thread_number());
-    EXPECT_FALSE(adopt_drain_begin(adopted));
-    EXPECT_FALSE(adopt_defer_waits(adopted));
+    EXPECT_FALSE(urcu_drain_begin(adopted));
+    EXPECT_FALSE(urcu_defer_waits(adopted));
     rtrcu_store_relaxed(&adopted->drainer, 0);
-    EXPECT_TRUE(adopt_defer_waits(adopted));
-    EXPECT_TRUE(adopt_drain_begin(adopted));
+    EXPECT_TRUE(urcu_defer_waits(adopted));
+    EXPECT_TRUE(urcu_drain_begin(adopted));
     defer(1); /* behind the note: for the next time */
-    EXPECT_TRUE(adopt_drain_one(adopted));
-    EXPECT_FALSE(adopt_drain_one(adopted));
-    (void)adopt_drain_release(adopted);
+    EXPECT_TRUE(urcu_drain_one(adopted));
+    EXPECT_FALSE(urcu_drain_one(adopted));
+    (void)urcu_drain_release(adopted);
     EXPECT_EQ(ran, 1);
-    EXPECT_TRUE(adopt_defer_waits(adopted));
-    adopt_defer_barrier(adopted);
-    EXPECT_FALSE(adopt_drain_begin(adopted)) << "nothing is left";
+    EXPECT_TRUE(urcu_defer_waits(adopted));
+    urcu_defer_barrier(adopted);
+    EXPECT_FALSE(urcu_drain_begin(adopted)) << "nothing is left";
 }
 
 TEST_F(Defer, AReaderIsNotHeldBack)
 {
-    ASSERT_TRUE(adopt_register(adopted));
+    ASSERT_TRUE(urcu_register(adopted));
     test::CapturedErrors errors;
     block()->word = 1 | generation_ << 32;
     rtrcu_store_relaxed(&adopted->ordinary.state, WORK_NONE); /* it runs what has no room */
-    defer(ADOPT_RING + 3);
-    adopt_defer_barrier(adopted);
+    defer(URCU_RING + 3);
+    urcu_defer_barrier(adopted);
     block()->word = 0;
     EXPECT_TRUE(errors.contains("defer_rcu() inside a read-side critical section finds")) << errors.text();
     EXPECT_TRUE(errors.contains("rcu_defer_barrier() inside a read-side critical section")) << errors.text();
-    adopt_defer_barrier(adopted);
-    EXPECT_EQ(ran, ADOPT_RING + 3);
-    adopt_unregister(adopted);
+    urcu_defer_barrier(adopted);
+    EXPECT_EQ(ran, URCU_RING + 3);
+    urcu_unregister(adopted);
     end_ordinary(adopted);
 }
 
@@ -174,7 +174,7 @@ TEST_F(Defer, WithoutMemoryWhoDefersWaits)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
-    uint64_t cookie = adopt_snap(adopted);
+    uint64_t cookie = urcu_snap(adopted);
     int before = 0;
     {
         test::NoMemory none;
@@ -182,7 +182,7 @@ TEST_F(Defer, WithoutMemoryWhoDefersWaits)
         before = ran;
     }
     EXPECT_EQ(before, 1);
-    EXPECT_TRUE(adopt_reached(adopted, cookie));
+    EXPECT_TRUE(urcu_reached(adopted, cookie));
 }
 
 } // namespace
