@@ -74,13 +74,13 @@ TEST_F(Barrier, APolledCookieThatNoThreadTurnsIsReported)
     test::CapturedErrors errors;
 
     home.stack_bytes = size_t{1} << 47;
-    uint64_t cookie = adopt_start_poll(adopted);
-    EXPECT_FALSE(adopt_poll_state(adopted, cookie));
+    uint64_t cookie = urcu_start_poll(adopted);
+    EXPECT_FALSE(urcu_poll_state(adopted, cookie));
     EXPECT_TRUE(errors.contains("no thread can be made that turns the grace period")) << errors.text();
     EXPECT_EQ(adopted->threads_refused, 2u);
 
     home.stack_bytes = stack_bytes;
-    EXPECT_TRUE(test::eventually([&] { return adopt_poll_state(adopted, cookie); }));
+    EXPECT_TRUE(test::eventually([&] { return urcu_poll_state(adopted, cookie); }));
     end_ordinary(adopted);
 }
 
