@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <unistd.h>
 
@@ -58,7 +57,9 @@ std::vector<int> all_processes()
 std::string text_of_file(const std::string &path)
 {
     std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
+    std::ostringstream text;
+    text << file.rdbuf(); // which throws nothing where a read fails, since the process has ended
+    return text.str();
 }
 
 std::string name_of_thread(int pid, int thread)
@@ -73,8 +74,10 @@ std::map<int, int> outer_ids(int pid)
 {
     std::map<int, int> ids;
     std::error_code failure;
-    for (const auto &entry : std::filesystem::directory_iterator(proc(pid, "task"), failure)) {
-        std::ifstream file(entry.path() / "status");
+    // Going on to the next entry fails where the process has ended.
+    std::filesystem::directory_iterator entry(proc(pid, "task"), failure), end;
+    for (; !failure && entry != end; entry.increment(failure)) {
+        std::ifstream file(entry->path() / "status");
         std::string line;
         while (std::getline(file, line)) {
             if (line.rfind("NSpid:", 0) != 0)

@@ -69,6 +69,13 @@ TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
     EXPECT_EQ(domain.tasks[0].name, "task \\xff");
 }
 
+/* A process may end between the opening of its files and their reading, which fails then. */
+TEST(Names, AFileThatCannotBeReadIsEmpty)
+{
+    EXPECT_EQ(lab::inside::text_of_file("/proc/self/mem"), ""); // nothing is mapped at address 0
+    EXPECT_EQ(lab::inside::text_of_file("/proc/self/no such file"), "");
+}
+
 TEST(Names, ALineBreakHidesNoProcess)
 {
     for (const char *name : {"two\nlines", "\n", ") R 1\n"}) {
