@@ -14,7 +14,7 @@ fail() {
 # From two folders of other depth, with debug information, the same bytes.
 for folder in one another/deeper; do
     mkdir -p "$work/$folder"
-    cp -r "$source"/{CMakeLists.txt,LICENSE-MIT,LICENSE-APACHE,cmake,include,liburcu,src} "$work/$folder"
+    cp -r "$source"/{CMakeLists.txt,LICENSE-MIT,LICENSE-APACHE,cmake,cxx,include,liburcu,src} "$work/$folder"
     mkdir "$work/$folder/tools"
     cp -r "$source/tools/gdb" "$work/$folder/tools" # installed beside the library
     (cd "$work/$folder" && env -u CFLAGS -u LDFLAGS CXX=/no/compiler "$cmake" -S . -B out >log 2>&1 &&
@@ -53,6 +53,8 @@ flags=$(PKG_CONFIG_PATH=$work/libraries/pkgconfig pkg-config --cflags --libs rtr
     cat "$work/parent.log" >&2
     exit 1
 }
-"$work/parent/c_rtrcu" && "$work/parent/c_static" || fail "a program that has the library in its build does not run"
+for program in c_rtrcu c_static cxx; do
+    "$work/parent/$program" || fail "a program that has the library in its build does not run"
+done
 [ ! -e "$work/parent_prefix" ] || fail "a program that has the library in its build installs it"
 echo "alone: ok"
