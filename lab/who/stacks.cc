@@ -6,6 +6,7 @@
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "inside/printable.h"
@@ -133,8 +134,15 @@ std::vector<std::string> Stacks::of(int thread)
     return lines;
 }
 
+// A log names the file, which may be one that opens only when somebody writes to it.
 CodeFile::CodeFile(const std::string &file) : parts_(std::make_unique<Parts>(&of_file))
 {
+    struct stat status {
+    };
+    if (stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+        parts_->problem = "not a regular file";
+        return;
+    }
     Dwfl *dwfl = parts_->dwfl;
     GElf_Addr bias = 0;
     parts_->module = dwfl != nullptr ? dwfl_report_offline(dwfl, "", file.c_str(), -1) : nullptr;
