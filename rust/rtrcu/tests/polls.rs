@@ -10,6 +10,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake};
 use std::thread;
+use std::time::Duration;
 
 use rtrcu::{Cookie, Rcu, async_barrier, barrier, grace_period, is_reading, read, section, synchronize};
 use support::{Bell, Boxed, Probe, counter, eventually, pause, poll};
@@ -351,7 +352,9 @@ fn waiting_in_the_drop_of_a_cancelled_body_panics() {
         pause().await;
     }));
     assert!(poll(&mut future).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| drop(future))).is_err());
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || tell.send(catch_unwind(AssertUnwindSafe(|| drop(future))).is_err()));
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(true));
     synchronize();
 }
 
