@@ -58,6 +58,7 @@ struct callback_slot {
                                 ready */
     uint32_t punted;         /* atomic: policy krcud: its rule has left ready ones to a daemon, until more is ready */
     uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the queues lock */
+    uint32_t owner_waits;    /* atomic: the owner waits until some have returned; written by the owner */
     void *free_block;        /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
     uint64_t free_queued;    /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
     uint64_t free_look_at;   /* atomic: as queue.look_at, of pointers */
@@ -363,6 +364,9 @@ void callback_rt_awake(struct callback *cb, bool awake);
 
 /* Run @func(@head) now, if no other reader can exist and this thread is in no section.  False: it must be queued. */
 bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler);
+
+/* While the owner waits for callbacks of its own, daemons invoke them. */
+void callback_owner_waits(const struct reader_record *record, bool waits);
 
 /* ---- barrier: barrier.c ---- */
 

@@ -85,6 +85,11 @@ void callback_rest(struct callback *cb, struct reader_leaf *leaf)
         callback_unmark(&cb->working_leaves, leaf);
 }
 
+void callback_owner_waits(const struct reader_record *record, bool waits)
+{
+    rtrcu_store_relaxed(&callback_slot(record)->owner_waits, waits);
+}
+
 /* Who invokes what is ready now? */
 static enum callback_server choose_server(struct callback *cb, struct reader_record *record)
 {
@@ -92,7 +97,7 @@ static enum callback_server choose_server(struct callback *cb, struct reader_rec
     bool full = callback_pending(record) >= (uint64_t)config_now(cb->config)->qmax;
     bool owner_helps = config_now(cb->config)->backpressure == RTRCU_BACKPRESSURE_HELP &&
                        !rtrcu_load_relaxed(&callback_slot(record)->queue.cut);
-    bool push = full && !owner_helps;
+    bool push = (full && !owner_helps) || rtrcu_load_relaxed(&callback_slot(record)->owner_waits);
 
     if (!policy->owner_runs || !reader_is_registered(record) || tally_read(&cb->barriers) || push)
         return CALLBACK_DAEMON;

@@ -163,9 +163,11 @@ void serve_wait_for_backlog(struct serve *serve, const struct reader_record *rec
     struct backlog backlog = {record, limit};
     int64_t until = plat_clock_now() + SERVE_PATIENCE_NS, left_ns;
 
+    callback_owner_waits(record, true);
     while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* until then */
         if (!is_served(serve) || may_wait_for_itself(serve, record))
-            return;
+            break;
         serve_progress_wait(serve, is_below, &backlog, left_ns);
     }
+    callback_owner_waits(record, false);
 }

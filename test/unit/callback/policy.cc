@@ -97,6 +97,18 @@ TEST_F(Policy, UnboundedAllowsEverything)
     EXPECT_EQ(budget.deadline_ns, 0);
 }
 
+/* Its owner waits for them, and runs none itself. */
+TEST_F(Policy, InlineLeavesTheCallbacksOfAnOwnerThatWaitsToADaemon)
+{
+    config_.policy = RTRCU_POLICY_INLINE;
+    queue_ready(record_, 2);
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER);
+    callback_owner_waits(record_, true);
+    EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
+    callback_owner_waits(record_, false);
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER);
+}
+
 TEST_F(Policy, InlineBoundsCountTimeAndDeadline)
 {
     config_.budget_ns = 70000;

@@ -105,6 +105,27 @@ TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
     EXPECT_FALSE(below);
 }
 
+/* Under an owner's policy the caller runs none while it waits, so daemons must know.  A wait may be missed on a busy
+ * machine. */
+TEST_F(Progress, WhoWaitsForItsOwnBacklogSaysSo)
+{
+    reader_record *record = flood(2);
+    struct callback_slot *slot = callback_slot(record);
+    bool said = false;
+    for (int attempt = 0; attempt < 30 && !said; attempt++) {
+        rtrcu_store_release(&slot->queue.invoked, uint64_t{0});
+        test::Worker caller;
+        caller.start([&] { serve_wait_for_backlog(&drive_->serve, record, 1); });
+        while (!caller.is_done() && !said)
+            said = rtrcu_load_acquire(&slot->owner_waits) == 1;
+        rtrcu_store_release(&slot->queue.invoked, uint64_t{2});
+        serve_progress(&drive_->serve);
+        caller.wait();
+        EXPECT_EQ(slot->owner_waits, 0u);
+    }
+    EXPECT_TRUE(said);
+}
+
 /* One that moves again and again is waited for longer than one that stands still: on a busy machine it may seem to
  * stand, not each time. */
 TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
