@@ -17,7 +17,8 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* Is there room in standard error, and somebody who reads it?  Files and terminals of their own accord have both. */
+/* Is there room in standard error, and somebody who reads it?  Files have both.  A terminal has room while one byte
+ * fits, so a message waits there if it fills the last of a buffer that nobody reads. */
 static bool has_room(void)
 {
     struct pollfd error = {.fd = 2, .events = POLLOUT};
