@@ -122,12 +122,11 @@ static bool is_served(struct serve *serve)
  * if the caller is a signal handler that interrupted it; nothing tells the library.  So patience ends. */
 bool serve_wait_below_qmax(struct serve *serve, struct reader_record *record)
 {
-    uint64_t returned = callback_returned(record);
-    int64_t moved_ns = plat_clock_now();
+    struct work_patience patience = {0};
     bool waited = false;
 
     while (!is_below_qmax(serve, record)) { /* ends when daemons have caught up, or stand still */
-        int64_t left_ns = moved_ns + SERVE_PATIENCE_NS - plat_clock_now();
+        int64_t left_ns = work_patience_left(&patience, callback_returned(record));
         if (!is_served(serve) || left_ns < 0 || may_wait_for_itself(serve, record))
             return false;
 
@@ -135,11 +134,6 @@ bool serve_wait_below_qmax(struct serve *serve, struct reader_record *record)
             callback_count_blocked(serve->cb);
         waited = true;
         serve_progress_wait(serve, is_below_qmax, record, left_ns);
-
-        if (callback_returned(record) == returned)
-            continue;
-        returned = callback_returned(record);
-        moved_ns = plat_clock_now();
     }
 
     return true;
@@ -161,7 +155,7 @@ static bool is_below(struct serve *serve, void *argument)
 void serve_wait_for_backlog(struct serve *serve, const struct reader_record *record, uint64_t limit)
 {
     struct backlog backlog = {record, limit};
-    int64_t until = plat_clock_now() + SERVE_PATIENCE_NS, left_ns;
+    int64_t until = plat_clock_now() + WORK_PATIENCE_NS, left_ns;
 
     callback_owner_waits(record, true);
     while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* until then */

@@ -21,20 +21,19 @@ bool serve_anybody_at_work(struct serve *serve)
     return found;
 }
 
+static bool anybody(void *serve)
+{
+    return serve_anybody_at_work(serve);
+}
+
 /* From here on no invoker begins a batch, unless forks have held it off for too long, and those inside a callback stop
  * after it: a lock that it holds would never be released in the child.  The flag is raised before their locks are
  * taken, and they look at it under them. */
 static void hold_off(struct serve *serve, int64_t wait_ns)
 {
-    int64_t now = plat_clock_now(), until = now + wait_ns;
-    tally_raise(&serve->fork.forking);
-
-    for (; now < until; now = plat_clock_now()) {
-        uint32_t event = rtrcu_load_acquire(&serve->fork.event);
-        if (!serve_anybody_at_work(serve))
-            return;
-        work_sleep(serve->work, &serve->fork.event, event, until - now);
-    }
+    work_pause_begin(&serve->fork.pause);
+    if (work_pause_wait(serve->work, &serve->fork.pause, plat_clock_now() + wait_ns, anybody, serve))
+        return;
 
     if (wait_ns && serve_anybody_at_work(serve) && counter_add(&serve->fork.given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
@@ -51,7 +50,7 @@ void serve_before_fork(struct serve *serve)
 void serve_after_fork_parent(struct serve *serve)
 {
     callback_after_fork_parent(serve->cb);
-    (void)tally_lower(&serve->fork.forking);
+    work_pause_end(&serve->fork.pause);
 
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         if (work_thread_exists(&serve->krcud[cpu].thread))
@@ -104,6 +103,6 @@ void serve_after_fork_child(struct serve *serve, struct plat_tid old_thread_id)
     serve->aside.serving = 0;
     serve->aside.held_off_ns = 0;
     tally_reset(&serve->progress_waiters);
-    tally_reset(&serve->fork.forking);
+    work_pause_reset(&serve->fork.pause);
     serve->fork.generation++;
 }

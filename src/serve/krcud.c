@@ -13,17 +13,14 @@
 /* The batch that runs although a thread forks: the forker waits for it. */
 #define ANYWAY_CALLBACKS 64
 
-/* Under the lock: may a batch begin?  Not while a thread forks, unless forks have held it off for longer than
- * fork_wait_us: @anyway.  So threads that fork all the time do not keep callbacks from running. */
+/* Under the lock: may a batch begin? */
 static bool may_begin(struct krcud *krcud, bool *anyway)
 {
-    bool forks = tally_read(&krcud->serve->fork.forking) != 0;
-    int64_t now = forks ? plat_clock_now() : 0, since = krcud->held_off_ns ? krcud->held_off_ns : now;
-    *anyway = forks && now - since > config_now(krcud->serve->config)->fork_wait_us * 1000;
-
-    bool may = *anyway || !forks;
-    krcud->held_off_ns = may ? 0 : since;
-    return may;
+    struct serve *serve = krcud->serve;
+    if (!work_pause_allows(&serve->fork.pause, serve->config, &krcud->held_off_ns, anyway))
+        return false;
+    krcud->held_off_ns = 0;
+    return true;
 }
 
 /* A queue to serve.  NULL: there is none, or a thread forks. */
@@ -60,7 +57,7 @@ static struct callback_budget batch_budget(struct serve *serve, bool anyway)
 {
     return (struct callback_budget){.count_max = anyway ? ANYWAY_CALLBACKS : TURN_CALLBACKS,
                                     .may_wait = true,
-                                    .stop = anyway ? NULL : &serve->fork.forking};
+                                    .stop = anyway ? NULL : work_pause_forking(&serve->fork.pause)};
 }
 
 /* Between callbacks again.  After a fork inside one the child has begun to count anew. */
@@ -74,11 +71,7 @@ static void rest(struct krcud *krcud, uint32_t generation)
     krcud->serving--;
     lock_release(&krcud->lock);
 
-    if (!tally_read(&serve->fork.forking))
-        return; /* a forker that saw this thread at work had raised the flag before it took the lock */
-
-    rtrcu_fetch_add(&serve->fork.event, 1);
-    plat_futex_wake(&serve->fork.event, INT32_MAX);
+    work_pause_tell(&serve->fork.pause); /* a forker that saw us at work had begun before it took the lock */
 }
 
 static void insert(struct krcud *krcud, struct reader_record *record, bool in_front)
@@ -140,10 +133,8 @@ static int wanted_nice(const struct krcud *krcud)
 static void lift(struct krcud *krcud)
 {
     bool flood = work_is_flooded(krcud->serve->work, plat_clock_now());
-    if (krcud->settings->krcud_rtprio > 0 || flood == krcud->lifted)
-        return;
-    krcud->lifted = flood;
-    (void)plat_sched_set(0, flood ? SERVE_LIFTED_NICE : wanted_nice(krcud));
+    if (krcud->settings->krcud_rtprio == 0)
+        (void)work_backlog_lift(flood, &krcud->lifted, wanted_nice(krcud));
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
@@ -209,7 +200,8 @@ static void serve_one(struct krcud *krcud)
     work_thread_lies_down(&krcud->thread, WORK_IDLE);
     if (!rtrcu_load_acquire(&krcud->first))
         work_thread_sleep(krcud->serve->work, &krcud->thread, event, PLAT_FOREVER);
-    else if (tally_read(&krcud->serve->fork.forking)) /* the end of the fork wakes it, or its turn has come */
+    else if (tally_read(work_pause_forking(
+                 &krcud->serve->fork.pause))) /* the end of the fork wakes it, or its turn has come */
         work_thread_sleep(krcud->serve->work, &krcud->thread, event, work_tick_ns(krcud->serve->work));
     work_thread_gets_up(&krcud->thread);
 }

@@ -31,10 +31,9 @@ struct krcud {
 
 /* Forks of the process: they hold invokers off, and a child begins anew. */
 struct serve_fork {
-    struct tally forking; /* threads between prepare and parent handler */
-    uint32_t event;       /* atomic: futex: an invoker has stopped while a thread forks */
-    struct counter given_up;
-    uint32_t generation; /* forks since the first ancestor; written in a child before it has a second thread */
+    struct work_pause pause;
+    struct counter given_up; /* callbacks that have not returned in time */
+    uint32_t generation;     /* forks since the first ancestor; written in a child before it has a second thread */
 };
 
 /* What this room keeps of one thread. */
@@ -92,11 +91,6 @@ void serve_after_fork_parent(struct serve *serve);
 void serve_after_fork_child(struct serve *serve, struct plat_tid old_thread_id);
 /* In a torn child, whose thread may wait: its wait ends. */
 void serve_end_waits(struct serve *serve);
-
-/* At which daemons run while a backlog is at qmax, where they may. */
-#define SERVE_LIFTED_NICE -15
-/* How long blocking backpressure waits for a backlog that stands still. */
-#define SERVE_PATIENCE_NS 100000000
 
 /* Value: what a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
 struct serve_share {

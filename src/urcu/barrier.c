@@ -101,7 +101,7 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
         bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
-        urcu_rest(adopted, &waiting->left, left, all_run ? SERVE_PATIENCE_NS : urcu_tick_ns(adopted));
+        urcu_rest(adopted, &waiting->left, left, all_run ? WORK_PATIENCE_NS : urcu_tick_ns(adopted));
         urcu_report_if_late(adopted, &late, NULL);
     }
 }

@@ -12,8 +12,9 @@ static struct rtrcu_adopted *first(struct urcu *all)
 }
 
 /* Is a server inside a batch, other than the one whose thread calls? */
-static bool others_serve(struct rtrcu_adopted *adopted)
+static bool others_serve(void *flavour)
 {
+    struct rtrcu_adopted *adopted = flavour;
     bool found = false;
 
     lock_acquire(&adopted->servers_lock);
@@ -25,31 +26,19 @@ static bool others_serve(struct rtrcu_adopted *adopted)
     return found;
 }
 
-static void wait_for_callbacks(struct rtrcu_adopted *adopted, int64_t until)
-{
-    for (int64_t now = plat_clock_now(); now < until; now = plat_clock_now()) {
-        uint32_t event = rtrcu_load_acquire(&adopted->all->fork_event);
-        if (!others_serve(adopted))
-            return;
-        urcu_rest(adopted, &adopted->all->fork_event, event, until - now);
-    }
-}
-
 void urcu_pause(struct urcu *all)
 {
     int64_t until = plat_clock_now() + config_now(all->config)->fork_wait_us * 1000;
 
-    tally_raise(&all->forking);
+    work_pause_begin(&all->pause);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
-        wait_for_callbacks(adopted, until);
+        (void)work_pause_wait(all->work, &all->pause, until, others_serve, adopted);
 }
 
 /* Not more often than urcu_pause(): the program's calls around a fork may come without their partner. */
 void urcu_resume(struct urcu *all)
 {
-    tally_lower_if_raised(&all->forking);
-    rtrcu_fetch_add(&all->fork_event, 1);
-    plat_futex_wake(&all->fork_event, INT32_MAX);
+    work_pause_end(&all->pause);
 }
 
 void urcu_before_fork(struct urcu *all)
@@ -158,7 +147,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
 
 void urcu_after_fork_child(struct urcu *all, struct plat_tid old_thread_id)
 {
-    tally_reset(&all->forking);
+    work_pause_reset(&all->pause);
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
         begin_anew(adopted, old_thread_id);
 }

@@ -107,20 +107,14 @@ static void pace(struct adopt_server *server, uint32_t event)
 
 static void end_batch(struct adopt_server *server)
 {
-    struct urcu *all = server->adopted->all;
     rtrcu_exchange(&server->serving, 0);
-    if (tally_acquire(&all->forking)) {
-        rtrcu_fetch_add(&all->fork_event, 1);
-        plat_futex_wake(&all->fork_event, INT32_MAX);
-    }
+    work_pause_tell(&server->adopted->all->pause);
 }
 
-/* May a batch begin although a thread forks?  Forks have held it off for longer than fork_wait_us: so threads that fork
- * all the time do not keep callbacks from running. */
-static bool is_held_off_for_long(const struct adopt_server *server)
+static bool is_allowed(struct adopt_server *server, bool *anyway)
 {
-    int64_t wait_ns = config_now(server->adopted->all->config)->fork_wait_us * 1000;
-    return server->held_off_ns && plat_clock_now() - server->held_off_ns > wait_ns;
+    const struct urcu *all = server->adopted->all;
+    return work_pause_allows(&all->pause, all->config, &server->held_off_ns, anyway);
 }
 
 /* A fork's prepare handler waits until no callback is under way; true: one may be begun, @anyway: although a thread
@@ -128,21 +122,18 @@ static bool is_held_off_for_long(const struct adopt_server *server)
 static bool begin_batch(struct adopt_server *server, bool *anyway)
 {
     struct urcu *all = server->adopted->all;
-    uint32_t event = rtrcu_load_acquire(&all->fork_event);
-    *anyway = is_held_off_for_long(server);
+    uint32_t event = work_pause_event(&all->pause);
 
-    if (*anyway || !tally_acquire(&all->forking)) {
+    if (is_allowed(server, anyway)) {
         rtrcu_exchange(&server->serving, 1);
-        if (*anyway || !tally_acquire(&all->forking)) {
+        if (is_allowed(server, anyway)) {
             server->held_off_ns = 0;
             return true;
         }
         end_batch(server);
     }
 
-    if (!server->held_off_ns)
-        server->held_off_ns = plat_clock_now();
-    urcu_rest(server->adopted, &all->fork_event, event, UNWOKEN_NS);
+    work_pause_rest(all->work, &all->pause, event, UNWOKEN_NS);
     return false;
 }
 
@@ -177,16 +168,8 @@ static struct rcu_head *next_of(struct adopt_server *server, const struct tally 
 /* Above ordinary threads while the backlog is at qmax, as far as it may be. */
 static void lift(struct adopt_server *server)
 {
-    bool flood = is_full(server);
-    if (flood == server->lifted)
-        return;
-
-    server->lifted = flood;
-    if (flood)
+    if (work_backlog_lift(is_full(server), &server->lifted, work_home(server->adopted->all->work)->nice))
         rtrcu_fetch_add(&server->adopted->lifts, 1);
-
-    int nice = work_home(server->adopted->all->work)->nice;
-    (void)plat_sched_set(0, flood ? SERVE_LIFTED_NICE : nice);
 }
 
 static void run(struct rcu_head *head)
@@ -208,7 +191,7 @@ static bool callback_is_left(struct adopt_server *server)
 
 static bool run_callback(struct adopt_server *server)
 {
-    struct rcu_head *head = next_of(server, &server->adopted->all->forking);
+    struct rcu_head *head = next_of(server, work_pause_forking(&server->adopted->all->pause));
     if (!head)
         return false;
     invariant("INV-AD3", plat_tid_is(plat_thread_tid(&server->thread), lock_thread_id()));
@@ -232,7 +215,7 @@ static const struct errand callbacks = {callback_is_left, run_callback}, deferre
 
 static void run_some(struct adopt_server *server, const struct errand *errand, bool anyway)
 {
-    const struct tally *forking = &server->adopted->all->forking;
+    const struct tally *forking = work_pause_forking(&server->adopted->all->pause);
     uint64_t count = 0;
     while (count < BATCH && (anyway || !tally_read(forking)) && errand->run_one(server))
         count++;
@@ -382,20 +365,14 @@ static bool may_block(const struct rtrcu_adopted *adopted)
 
 static bool wait_below_qmax(struct adopt_server *server)
 {
-    uint64_t invoked = rtrcu_load_relaxed(&server->invoked), before = invoked;
-    int64_t moved_ns = plat_clock_now();
+    struct work_patience patience = {0};
 
     while (is_full(server)) { /* ends when the server has caught up, or stands still */
-        if (plat_clock_now() - moved_ns > SERVE_PATIENCE_NS)
+        if (work_patience_left(&patience, rtrcu_load_relaxed(&server->invoked)) < 0)
             return false;
 
         (void)urcu_server_urge(server);
         urcu_rest(server->adopted, &server->adopted->nap, 0, urcu_tick_ns(server->adopted));
-
-        invoked = rtrcu_load_relaxed(&server->invoked);
-        if (invoked != before)
-            moved_ns = plat_clock_now();
-        before = invoked;
     }
 
     return true;
@@ -526,7 +503,7 @@ void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server
     int cancel = plat_cancel_hold();
     struct urcu_late late = urcu_late_begin(adopted, "call_rcu_data_free");
     while (!has_stopped(server)) { /* ends when its thread has run its batch */
-        urcu_rest(adopted, &server->ended, 0, SERVE_PATIENCE_NS);
+        urcu_rest(adopted, &server->ended, 0, WORK_PATIENCE_NS);
         urcu_report_if_late(adopted, &late, server);
     }
 

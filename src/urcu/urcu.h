@@ -32,7 +32,7 @@
 
 #include <rtrcu/detail/adopt.h>
 
-#include "serve/serve.h"
+#include "work/work.h"
 
 /* What a word of one kind means. */
 struct urcu_kind {
@@ -167,8 +167,7 @@ struct urcu {
     struct rtrcu_adopted *first; /* atomic */
     unsigned int exit_key;       /* of threads that end while they are registered */
     int32_t exit_error;          /* not 0: there is no key */
-    struct tally forking;        /* threads between prepare and parent handler */
-    uint32_t fork_event;         /* atomic: futex */
+    struct work_pause pause;     /* of their servers */
 };
 
 void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,

@@ -8,10 +8,13 @@
  *  driver        the row of the driver in force, and its thread: driver.c; waking it: wake.c
  *  workers       threads for one task, made when first needed, asleep otherwise: worker.c, priority.c
  *  reports       by a thread that holds nothing: report.c
+ *  invokers      of callbacks, wherever they are: forks hold them off: pause.h; a backlog at qmax: backlog.h
  */
 #ifndef RTRCU_WORK_WORK_H
 #define RTRCU_WORK_WORK_H
 
+#include "work/backlog.h"
+#include "work/pause.h"
 #include "work/thread.h"
 
 struct driver;

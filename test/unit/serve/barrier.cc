@@ -142,7 +142,7 @@ TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
         for (uint64_t move = 0; !caller.is_done() && !waited; move++) {
             rtrcu_store_release(invoked, move & 1);
             serve_progress(&drive_->serve);
-            waited = plat_clock_now() - began_ns > int64_t{3} * SERVE_PATIENCE_NS;
+            waited = plat_clock_now() - began_ns > int64_t{3} * WORK_PATIENCE_NS;
         }
         rtrcu_store_release(invoked, 3);
         serve_progress(&drive_->serve);

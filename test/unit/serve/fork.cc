@@ -45,7 +45,7 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
     struct serve_share share = {};
     share.ns = PLAT_FOREVER;
     make_ready(record, 2 * batch);
-    tally_raise(&drive_->serve.fork.forking);
+    tally_raise(&drive_->serve.fork.pause.forking);
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 2 * batch);
     drive_->serve.aside.held_off_ns -= config_.fork_wait_us * 1000 + 1;
@@ -53,7 +53,7 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
     EXPECT_EQ(left(record), batch);
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), batch) << "held off again";
-    (void)tally_lower(&drive_->serve.fork.forking);
+    (void)tally_lower(&drive_->serve.fork.pause.forking);
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
@@ -65,7 +65,7 @@ TEST_F(ForkTurn, HeldOffDaemonRunsWhileThreadsFork)
     keep();
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    tally_raise(&drive_->serve.fork.forking); /* and is never lowered */
+    tally_raise(&drive_->serve.fork.pause.forking); /* and is never lowered */
     EXPECT_TRUE(test::eventually([&] {
         (void)serve_krcud_give(&drive_->serve, record, 0, false);
         return left(record) == 0;
@@ -79,13 +79,13 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
     make_ready(record, 1);
     EXPECT_TRUE(
         test::eventually([&] { return serve_krcud_give(&drive_->serve, record, 0, false) && left(record) == 0; }));
-    tally_raise(&drive_->serve.fork.forking);
+    tally_raise(&drive_->serve.fork.pause.forking);
     work_thread_wake(&drive_->serve.krcud[0].thread);
     EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.krcud[0].thread) == WORK_IDLE; }));
     lock_acquire(&drive_->serve.krcud[0].lock); /* it may look again */
     EXPECT_EQ(drive_->serve.krcud[0].held_off_ns, 0);
     lock_release(&drive_->serve.krcud[0].lock);
-    (void)tally_lower(&drive_->serve.fork.forking);
+    (void)tally_lower(&drive_->serve.fork.pause.forking);
 }
 
 /* A callback that does not return is counted each time, and said once. */
@@ -161,7 +161,7 @@ TEST_F(ForkTurn, CallbacksAndDeadlineThreadsForkWithoutWaiting)
         serve_after_fork_parent(&drive_->serve);
         reader_self_clear(state);
     }
-    EXPECT_EQ(tally_read(&drive_->serve.fork.forking), 0u);
+    EXPECT_EQ(tally_read(&drive_->serve.fork.pause.forking), 0u);
     EXPECT_EQ(drive_->serve.fork.given_up.count, 0u);
     drive_->serve.aside.serving = 0;
 }
@@ -182,7 +182,7 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     drive_->work.refused_ns = 1;
     drive_->serve.aside.held_off_ns = 1;
     tally_raise(&drive_->serve.progress_waiters);
-    tally_raise(&drive_->serve.fork.forking);
+    tally_raise(&drive_->serve.fork.pause.forking);
     after_fork_child(PLAT_NOBODY);
     for (uint32_t cpu : cpus) {
         const struct krcud &krcud = drive_->serve.krcud[cpu];
@@ -197,7 +197,7 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     EXPECT_EQ(drive_->work.refused_ns, 0) << "what the parent was refused";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
-    EXPECT_EQ(tally_read(&drive_->serve.fork.forking), 0u);
+    EXPECT_EQ(tally_read(&drive_->serve.fork.pause.forking), 0u);
 }
 
 /* One thread boosts at a time: if it were one that the child does not have, nobody would ever. */

@@ -308,12 +308,12 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(serve_slot(record)->listed, 1u);
     serve_slot(record)->listed = 0;
-    tally_raise(&drive_->serve.fork.forking);
+    tally_raise(&drive_->serve.fork.pause.forking);
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
     EXPECT_FALSE(share.left) << "it is no work of the caller's";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
-    (void)tally_lower(&drive_->serve.fork.forking);
+    (void)tally_lower(&drive_->serve.fork.pause.forking);
 }
 
 /* A daemon was given it behind the first look. */
@@ -350,11 +350,11 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     share.ns = PLAT_FOREVER;
     make_ready(record, 1);
     serve_krcud_serve_here(&drive_->serve, record, &share);
-    EXPECT_EQ(drive_->serve.fork.event, 0u) << "nobody forks";
-    make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.forking); });
+    EXPECT_EQ(drive_->serve.fork.pause.event, 0u) << "nobody forks";
+    make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.pause.forking); });
     serve_krcud_serve_here(&drive_->serve, record, &share);
-    EXPECT_EQ(drive_->serve.fork.event, 1u);
-    tally_reset(&drive_->serve.fork.forking);
+    EXPECT_EQ(drive_->serve.fork.pause.event, 1u);
+    tally_reset(&drive_->serve.fork.pause.forking);
 }
 
 /* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */
@@ -463,7 +463,7 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
     static std::atomic<int> seen;
     static std::atomic<bool> ran;
     bool may_lift = false;
-    std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
+    std::thread([&] { may_lift = plat_sched_set(0, WORK_LIFTED_NICE) == 0; }).join();
     keep();
     reader_record *record = world_.craft(0);
     int before = getpriority(PRIO_PROCESS, 0);
@@ -483,7 +483,7 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
                                            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 &&
                                                   !serve_anybody_at_work(&drive_->serve);
         }));
-        EXPECT_EQ(seen.load(), flood && may_lift ? SERVE_LIFTED_NICE : before);
+        EXPECT_EQ(seen.load(), flood && may_lift ? WORK_LIFTED_NICE : before);
     }
 }
 
@@ -493,7 +493,7 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
     static std::atomic<int> seen;
     static std::atomic<bool> may_end;
     bool may_lift = false;
-    std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
+    std::thread([&] { may_lift = plat_sched_set(0, WORK_LIFTED_NICE) == 0; }).join();
     if (!may_lift)
         GTEST_SKIP() << "no thread may be lifted here";
     keep();
@@ -513,7 +513,7 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
         }));
         may_end = true;
         may_end.notify_all();
-        EXPECT_EQ(seen.load(), SERVE_LIFTED_NICE) << which;
+        EXPECT_EQ(seen.load(), WORK_LIFTED_NICE) << which;
         EXPECT_TRUE(test::eventually(
             [&] { return rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state) == uint32_t(WORK_NONE); }));
     }

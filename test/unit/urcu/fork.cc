@@ -85,10 +85,10 @@ TEST_F(Fork, TheParentHasNoLockAnyMore)
 TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
 {
     urcu_pause(&all_);
-    uint32_t event = all_.fork_event;
+    uint32_t event = all_.pause.event;
     urcu_resume(&all_);
-    EXPECT_NE(all_.fork_event, event);
-    EXPECT_EQ(tally_read(&all_.forking), 0u);
+    EXPECT_NE(all_.pause.event, event);
+    EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
 }
 
 /* Nor does whoever looks while sleepers are woken. */
@@ -98,10 +98,10 @@ TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     static uint32_t *event, woken_at;
     static int wakes;
-    event = &all_.fork_event;
+    event = &all_.pause.event;
     wakes = 0;
     urcu_pause(&all_);
-    uint32_t before = all_.fork_event;
+    uint32_t before = all_.pause.event;
     bool trapped = true;
     std::thread([&] {
         trapped = test::trap(SYS_futex, event, [] {
@@ -186,7 +186,7 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
     urcu_resume(&all_);
     steps->wait(1);
     begin();
-    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&all_.forking) == 1; }));
+    EXPECT_TRUE(test::eventually([&] { return tally_acquire(&all_.pause.forking) == 1; }));
     steps->reach(2);
     forker_.wait();
     EXPECT_EQ(ran, 1);
@@ -253,11 +253,11 @@ TEST_F(Fork, EndWithoutABeginningChangesNothing)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     urcu_fork_ends(adopted, false);
-    EXPECT_EQ(tally_read(&all_.forking), 0u);
+    EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
     urcu_fork_begins(adopted);
-    EXPECT_EQ(tally_read(&all_.forking), 1u);
+    EXPECT_EQ(tally_read(&all_.pause.forking), 1u);
     urcu_fork_ends(adopted, false);
-    EXPECT_EQ(tally_read(&all_.forking), 0u);
+    EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
 }
 
 TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)

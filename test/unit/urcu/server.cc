@@ -267,7 +267,7 @@ TEST_F(Blocked, WhoMovesIsWaitedForAnew)
         int64_t began_ns = plat_clock_now();
         for (uint64_t move = 0; !caller_.is_done() && !waited; move++) {
             rtrcu_store_release(&server_invoked(), move & 1);
-            waited = plat_clock_now() - began_ns > int64_t{3} * SERVE_PATIENCE_NS;
+            waited = plat_clock_now() - began_ns > int64_t{3} * WORK_PATIENCE_NS;
         }
         waited &= !caller_.is_done();
         catch_up();
@@ -289,7 +289,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
 {
     constexpr size_t count = 200;
     bool may_lift = false;
-    std::thread([&] { may_lift = plat_sched_set(0, SERVE_LIFTED_NICE) == 0; }).join();
+    std::thread([&] { may_lift = plat_sched_set(0, WORK_LIFTED_NICE) == 0; }).join();
     config_.qmax = 100;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = urcu_server_create(adopted, 0, -1);
@@ -310,7 +310,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     EXPECT_TRUE(test::eventually([&] { return ran_ == int{count}; }));
     urcu_server_free(adopted, server_);
     ASSERT_EQ(nices.size(), count);
-    EXPECT_EQ(nices.front(), may_lift ? SERVE_LIFTED_NICE : nice_now());
+    EXPECT_EQ(nices.front(), may_lift ? WORK_LIFTED_NICE : nice_now());
     EXPECT_EQ(nices.back(), nice_now());
     EXPECT_EQ(lifts.front(), 1u);
     EXPECT_EQ(lifts.back(), 1u);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Invokers of callbacks that forks hold off: none begins a batch while a thread forks, so that no callback of the
+ * parent is under way in the child.  Threads that fork all the time do not keep callbacks from running.
+ */
+#ifndef RTRCU_WORK_PAUSE_H
+#define RTRCU_WORK_PAUSE_H
+
+#include "config/config.h"
+
+struct work;
+
+struct work_pause {
+    struct tally forking; /* threads between prepare and parent handler */
+    uint32_t event;       /* atomic: futex: counts invokers that have stopped while a thread forks, and ends of forks */
+};
+
+static inline void work_pause_begin(struct work_pause *pause)
+{
+    tally_raise(&pause->forking);
+}
+/* Not 0: a thread forks. */
+static inline const struct tally *work_pause_forking(const struct work_pause *pause)
+{
+    return &pause->forking;
+}
+static inline uint32_t work_pause_event(const struct work_pause *pause)
+{
+    return rtrcu_load_acquire(&pause->event);
+}
+/* In a fork's child no thread forks. */
+static inline void work_pause_reset(struct work_pause *pause)
+{
+    tally_reset(&pause->forking);
+}
+
+/* May an invoker begin a batch?  Not while a thread forks, unless forks have held it off since *@held_off_ns for longer
+ * than fork_wait_us: @anyway.  *@held_off_ns is the invoker's, which makes it 0 when it begins. */
+bool work_pause_allows(const struct work_pause *pause, const struct config *config, int64_t *held_off_ns, bool *anyway);
+/* By an invoker that has ended a batch, or has not begun one: a thread that forks looks again. */
+void work_pause_tell(struct work_pause *pause);
+/* By an invoker that is not allowed: sleep until @event changes, at most @timeout_ns. */
+void work_pause_rest(struct work *work, struct work_pause *pause, uint32_t event, int64_t timeout_ns);
+/* By a thread that forks, after work_pause_begin(): wait while @serves says that an invoker is inside a batch.  False:
+ * one is, or may be, at @until. */
+bool work_pause_wait(struct work *work, struct work_pause *pause, int64_t until, bool (*serves)(void *who), void *who);
+/* Invokers go on; those that sleep on the event are woken. */
+void work_pause_end(struct work_pause *pause);
+
+#endif
