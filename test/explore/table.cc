@@ -59,6 +59,7 @@
     X(ExpeditedAlone) \
     X(BothKinds) \
     X(Boost) \
+    X(BoostExit) \
     X(Refused) \
     X(RefusedBoth) \
     X(RefusedNewcomer) \
@@ -112,6 +113,7 @@
     X(TaskMove) \
     X(TaskMoveNode) \
     X(TaskSame) \
+    X(TaskBoth) \
     X(TaskRead) \
     X(TaskTwo) \
     X(TaskExit) \
@@ -153,6 +155,8 @@
     X(Hurry) \
     X(ShareUsed) \
     X(BoostByCaller) \
+    X(BoostLeaving) \
+    X(BoostTwice) \
     X(FullAnonymous) \
     X(FullRestored) \
     X(Spin) \

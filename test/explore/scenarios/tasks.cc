@@ -82,6 +82,17 @@ void park_two_in_turn()
     stay();
 }
 
+// Two threads park a task each: a grace period may wait for both.
+void park_beside()
+{
+    rcu_read_lock();
+    use_object();
+    rtrcu_task_park(&second_task);
+    rtrcu_task_resume(&second_task);
+    rcu_read_unlock();
+    stay();
+}
+
 // Another task parks on the thread behind the first, whose section may be over by then: the thread has reported, and
 // whoever promotes must not take it for one that is waited for still.
 void park_and_park_again()
@@ -134,6 +145,11 @@ void move_node_setup()
 void same_setup()
 {
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_resume, nullptr);
+}
+
+void both_setup()
+{
+    begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_resume, park_beside);
 }
 
 void read_setup()
@@ -433,10 +449,10 @@ void polled_setup()
 
 } // namespace
 
-extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskRead, kTaskTwo, kTaskExit, kTaskNewcomer,
-    kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark, kTaskTakenAnonymous,
-    kTaskBeneath, kTaskBeneathEnded, kTaskPolled, kTaskFreed, kTaskParkHandler, kTaskMoveHandler, kTaskNodeHandler,
-    kTaskResumeHandler, kTaskTakenHandler;
+extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskBoth, kTaskRead, kTaskTwo, kTaskExit,
+    kTaskNewcomer, kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark,
+    kTaskTakenAnonymous, kTaskBeneath, kTaskBeneathEnded, kTaskPolled, kTaskFreed, kTaskParkHandler, kTaskMoveHandler,
+    kTaskNodeHandler, kTaskResumeHandler, kTaskTakenHandler;
 
 const sim::Scenario kTaskPolled = {
     "task-polled", "a listed task is polled on another thread", polled_setup, expect_idle, check_invariants, 4000};
@@ -448,6 +464,8 @@ const sim::Scenario kTaskMoveNode = {
     "task-node", "the same, straight to the leaf's list", move_node_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskSame = {
     "task-same", "a task parks and resumes on one thread", same_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskBoth = {
+    "task-both", "two threads park a task each", both_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskRead = {
     "task-read", "the thread reads while its task is parked", read_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskTwo = {

@@ -282,104 +282,6 @@ void both_kinds_setup()
     sim::thread("other", rtrcu_synchronize);
 }
 
-// The worker is a real-time thread and boosts the reader by a word locked on the reader's behalf.
-const uint32_t *boost_word;
-
-bool boost_is_free()
-{
-    return *boost_word == 0;
-}
-
-bool boost_is_taken()
-{
-    return *boost_word != 0 || updaters == 0;
-}
-
-// Inside until somebody boosts, if anybody waits for this reader at all.
-void read_and_give_back()
-{
-    boost_word = rtrcu_self.boost;
-    rcu_read_lock();
-    use_object();
-    sim::until(boost_is_taken);
-    rcu_read_unlock();
-    uint32_t before = sim::timeouts();
-    sim::until(boost_is_free);
-    sim::expect(sim::timeouts() == before, "the booster has its word back without waiting for the end of its slice");
-    stay();
-}
-
-void boost_setup()
-{
-    struct rtrcu_config *config = begin();
-    config->kthread_prio = 50;
-    config->boost = 1;
-    sim::early_timeouts(0); // boosting is tried again at the crank's tick
-    sim::as_thread(sim::thread("reader", read_and_give_back), register_reader);
-    sim::thread("updater", exchange_and_expedite);
-}
-
-// A real-time caller boosts readers itself, once it has the threads that help it.
-bool helpers_are_there()
-{
-    const struct domain_drive *drive = &rtrcu_domain.drive;
-    return rtrcu_load_acquire(&drive->work.worker[WORK_WORKER_EXPEDITED].thread_id) != 0 &&
-           rtrcu_load_acquire(&drive->work.worker[WORK_WORKER_NUDGE].thread_id) != 0;
-}
-
-void urgent_updater()
-{
-    plat_sched_set(60, 0);
-    (void)start_poll_synchronize_rcu_expedited();
-    sim::until(helpers_are_there);
-    exchange_and_expedite();
-}
-
-void boost_by_caller_setup()
-{
-    struct rtrcu_config *config = begin();
-    config->kthread_prio = 50;
-    config->boost = 1;
-    sim::early_timeouts(0);
-    sim::as_thread(sim::thread("reader", read_and_give_back), register_reader);
-    sim::thread("updater", urgent_updater);
-}
-
-// A reader that stays inside until its share is used up is waited for all the same.
-bool has_waited;
-
-bool share_is_used()
-{
-    return rtrcu_domain.drive.turn.boost_given_up.count != 0 || has_waited;
-}
-
-void wait_and_say()
-{
-    exchange_and_expedite();
-    rtrcu_store_release(&has_waited, true);
-}
-
-void read_past_share()
-{
-    rcu_read_lock();
-    use_object();
-    sim::until(share_is_used);
-    use_object();
-    rcu_read_unlock();
-}
-
-void share_used_setup()
-{
-    struct rtrcu_config *config = configure();
-    shared = make_object();
-    config->kthread_prio = 50;
-    config->boost = 1;
-    has_waited = false;
-    sim::early_timeouts(12); // the booster rests while the reader goes on
-    sim::as_thread(sim::thread("reader", read_past_share), register_reader);
-    sim::thread("updater", wait_and_say);
-}
-
 // Cranks spin before they sleep, and boost.
 void spin_setup()
 {
@@ -500,8 +402,7 @@ void told_again_setup()
 } // namespace
 
 extern const sim::Scenario kShare, kCrowd, kHelp, kWeak, kCookie, kReached, kPoll, kExpedited, kExpeditedTwo,
-    kExpeditedTold, kExpeditedAsk, kExpeditedAlone, kBothKinds, kBoost, kBoostByCaller, kShareUsed, kSpin, kTold,
-    kToldAgain;
+    kExpeditedTold, kExpeditedAsk, kExpeditedAlone, kBothKinds, kSpin, kTold, kToldAgain;
 
 const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
                               4000};
@@ -532,14 +433,6 @@ const sim::Scenario kExpeditedAlone = {"expedited-alone",     "one who asks, and
 const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited grace period wait for one reader",
                                   both_kinds_setup, nullptr,
                                   check_invariants, 6000};
-const sim::Scenario kBoost = {"boost", "a reader is boosted while it leaves", boost_setup, nullptr, check_invariants,
-                              6000};
-
-const sim::Scenario kBoostByCaller = {"boost-by-caller",     "a real-time caller boosts readers itself",
-                                      boost_by_caller_setup, nullptr,
-                                      check_invariants,      8000};
-const sim::Scenario kShareUsed = {
-    "share-used", "a reader outstays its share of boosting", share_used_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kSpin = {"spin", "both kinds spin and boost", spin_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kTold = {"told", "a handler is told of a parked task", told_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kToldAgain = {
