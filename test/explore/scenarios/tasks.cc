@@ -464,8 +464,8 @@ const sim::Scenario kTaskMoveNode = {
     "task-node", "the same, straight to the leaf's list", move_node_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskSame = {
     "task-same", "a task parks and resumes on one thread", same_setup, expect_idle, check_invariants, 4000};
-const sim::Scenario kTaskBoth = {
-    "task-both", "two threads park a task each", both_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskBoth = {"task-both", "two threads park a task each", both_setup, expect_idle, check_invariants,
+                                 4000};
 const sim::Scenario kTaskRead = {
     "task-read", "the thread reads while its task is parked", read_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskTwo = {
