@@ -22,7 +22,7 @@ static bool own_sections_exclude(bool in_handler)
 /* [O12] Updater half; the reader's half is reader_publish().
  *  - our fence first:    a thread that registers later reads behind its own fence, and finds the object unlinked;
  *  - its counting first: we see a second thread, and queue.
- * Forbidden: we see nobody AND it finds the object.   litmus: O12 */
+ * Forbidden: we see nobody AND it finds the object. */
 static bool no_other_reader(struct reader_registry *registry)
 {
     rtrcu_fence_full();

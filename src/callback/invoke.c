@@ -327,7 +327,7 @@ static void let_go(struct claim *claim)
 /* [O23] Daemon half, behind its giving the queue back; the claim's half is let_go().
  *  - our mark first:          its end finds the mark, and the driver, which is told, finds the queue on no list;
  *  - the end of it first:     we find no claim, and the daemon puts the queue on its list again.
- * Forbidden: the daemon leaves the queue to the claim's thread AND the driver hears nothing.   litmus: O23 */
+ * Forbidden: the daemon leaves the queue to the claim's thread AND the driver hears nothing. */
 bool callback_want(struct reader_record *record)
 {
     uint32_t *claim = &callback_slot(record)->queue.claim, seen = rtrcu_load_relaxed(claim);

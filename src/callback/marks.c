@@ -13,7 +13,7 @@ static uint64_t bit_of(uint32_t index)
 /* [O27] Producer half, behind its bit in the leaf; the collector's half is callback_collect().
  *  - our bit first:     the collector, which takes the mark and then looks at the leaf, finds the bit;
  *  - its taking first:  we find no mark, and set it.
- * Forbidden: the mark is taken AND nobody has seen the bit.   litmus: O27
+ * Forbidden: the mark is taken AND nobody has seen the bit.
  * A handler that interrupts us here may fork, and its child marks each leaf that has a bit.
  *  - we set the mark behind that:   it is there, or a collector has taken it and finds nothing where it looks again;
  *  - we have set it, or rely on it: our bit was there first, and the child has marked the leaf.

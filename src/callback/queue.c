@@ -13,7 +13,7 @@ void cbqueue_init(struct cb_queue *queue)
 /* [O5] Producer half; the consumer's half is in cbqueue_take_inbox().
  *  - our exchange first:  the consumer's chain ends at us or behind us, and our stores before are visible to it;
  *  - its exchange first:  we find the stub, start a new inbox, and are in a later chain.
- * Forbidden: the consumer has our head AND does not see what we stored before queueing it.   litmus: O5 */
+ * Forbidden: the consumer has our head AND does not see what we stored before queueing it. */
 bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer)
 {
     bool owner = producer == CB_OWNER;

@@ -8,7 +8,7 @@
 /* [O2] Updater half; that of the grace period is in gp_begin().
  *  - our load first:   the grace period of our cookie begins later, so its heavy fence follows our unlinking;
  *  - its store first:  we see it running and take the cookie of the one after.
- * Forbidden: the cookie is that of a grace period that began before our unlinking was visible.   litmus: O2 */
+ * Forbidden: the cookie is that of a grace period that began before our unlinking was visible. */
 uint64_t gp_snap(const struct gp *gp, enum gp_kind kind)
 {
     rtrcu_fence_full();

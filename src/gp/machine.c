@@ -256,7 +256,7 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
  *  - its count first:  a look at its group behind our fence finds it;
  *  - a look first:     its pointers are read behind that, and are new, in whichever group it is counted.
  * The second turn that begins behind our first look saw the group of that look empty behind it, the third the other.
- * Forbidden: each group was seen empty, AND a section that is counted in one reads an old pointer.   litmus: O25 */
+ * Forbidden: each group was seen empty, AND a section that is counted in one reads an old pointer. */
 static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];

@@ -15,7 +15,7 @@ static bool self_is_idle(void)
 /* [O20] Looking half, behind the full fence of gp_pass_alone(), or of gp_begin(); the owner's half is reader_publish().
  *  - its bit first:   we see it awake, and a grace period follows;
  *  - our look first:  its full fence follows ours, so its sections find what was unlinked before gone.
- * Forbidden: nobody is seen, AND a section reads an old pointer.   litmus: O20 */
+ * Forbidden: nobody is seen, AND a section reads an old pointer. */
 bool gp_nobody_reads(const struct gp *gp)
 {
     return reader_self_is_alone(gp->registry) && reader_anonymous(gp->registry) == 0 && self_is_idle();
@@ -42,7 +42,7 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
 /* [O22] Asking half; the owner's half is section_offline(), whose update of the word is a full fence.
  *  - its update first:  we see it offline, and fence heavily, since its next sections begin without a fence;
  *  - our look first:    it is waited for as online, and sections behind its update find the new pointers.
- * Forbidden: no heavy fence, AND a section of a thread that went offline reads an old pointer.   litmus: O22 */
+ * Forbidden: no heavy fence, AND a section of a thread that went offline reads an old pointer. */
 bool gp_needs_fence(struct gp *gp)
 {
     struct reader_leaf *leaf = NULL;

@@ -23,7 +23,7 @@ enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint3
 /* [O4] Reporter half; the end's half is gp_is_clear() and gp_end(), the waiter's gp_reached().
  * The section's accesses come before the clearing (a full fence); the end reads the cleared word with an acquire, and
  * stores the sequence with a release.
- * Forbidden: a waiter returns AND an access of the section is not yet done.   litmus: O4 */
+ * Forbidden: a waiter returns AND an access of the section is not yet done. */
 enum gp_actions gp_report(struct gp *gp, const struct reader_record *record)
 {
     enum gp_actions actions = GP_ACTION_NONE;

@@ -226,7 +226,7 @@ void parked_let_list_go(struct reader_record *record)
  * read its word as 0 with an acquire, and only then looks at its list: a task that parked before the word became 0 is
  * on it.
  *  - the list first, then the word (parking); the word first, then the list (here).
- * Forbidden: the word is 0, AND the list does not show the task whose section began before.   litmus: O14 */
+ * Forbidden: the word is 0, AND the list does not show the task whose section began before. */
 struct reader_kinds parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved)
 {
     struct reader_leaf *leaf = reader_leaf_of(record);
@@ -260,7 +260,7 @@ struct reader_kinds parked_promote(struct reader_record *record, struct reader_k
 /* [O15] Promoter's half; the owner's half is tasks_permit_report(), which clears the thread's bit without the lock.
  *  - our count first:      the owner reads it behind the flags of the leaf's word, and clears its bit behind them;
  *  - the owner's load first: it sees tasks, and waits for the leaf's lock.
- * Forbidden: the word loses the thread's bit AND has no flag yet for the tasks that were moved.   litmus: O15 */
+ * Forbidden: the word loses the thread's bit AND has no flag yet for the tasks that were moved. */
 void parked_promoted(struct reader_record *record, uint32_t moved)
 {
     struct parked_slot *slot = parked_slot(record);

@@ -48,7 +48,7 @@ static void lower_count(struct reader_count *node)
  * top.
  *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
  *  - its look first:   we have not stored the reason yet, and fence behind it.
- * Forbidden: a look passes a node by AND a reason below it was there before the look's fence.   litmus: O21 */
+ * Forbidden: a look passes a node by AND a reason below it was there before the look's fence. */
 static void raise_count(struct reader_count *node)
 {
     struct reader_count *above = rtrcu_load_relaxed(&node->above);

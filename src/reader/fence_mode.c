@@ -25,7 +25,7 @@ void reader_fences_start_full(struct reader_registry *registry)
  *  - a slow path began before the visit:  rtrcu_thread.slow shows it, and it is not confirmed yet; or it is over, and
  *                                         the flag, which is read last, shows whether it disarmed;
  *  - it began after:                      it reads the new mode and fences.
- * Forbidden: confirmed AND a later section without a fence.   litmus: O7 */
+ * Forbidden: confirmed AND a later section without a fence. */
 void reader_fences_switch(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
@@ -150,7 +150,7 @@ bool reader_away_begin(void)
 /* [O19] Owner half; confirm_record() is the other.  The acknowledgment is taken back, then the mode is read.
  *  - our store first:  the other sees that we are not away, and does not confirm by it;
  *  - its load first:   the mode was stored before, and we read it and fence.
- * Forbidden: it confirms because we are away, AND a section of ours does not fence.   litmus: O19 */
+ * Forbidden: it confirms because we are away, AND a section of ours does not fence. */
 void reader_away_interrupted(void)
 {
     struct reader_record *record = rtrcu_self.record;

@@ -141,7 +141,7 @@ static void raise_peak(struct reader_registry *registry, uint32_t now)
 /* [O6] Registration half; the scan's half is in gp_scan().
  *  - our bit first:       the scan sees the record and reads our word;
  *  - its fence first:     our fence follows it, so our sections read the new pointers.
- * Forbidden: the scan misses the record AND a section of ours reads an old pointer.   litmus: O6
+ * Forbidden: the scan misses the record AND a section of ours reads an old pointer.
  * The same fence pairs with callback_direct(): it counts us, or we find its object unlinked. [O12]
  * And with reader_fences_switch(): either it sees our bit, or we see the mode. [O7] */
 void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self)

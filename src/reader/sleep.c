@@ -16,7 +16,7 @@ static void fence_for_interrupted(void)
  * path is under way, then looks whether it is awake.
  *  - our slow path first:  the scan sees it under way, or what it left in the word, and we stay awake;
  *  - its fence first:      we find ourselves not awake, and wake.
- * Forbidden: the scan takes us for asleep AND we take ourselves for awake.   litmus: O26
+ * Forbidden: the scan takes us for asleep AND we take ourselves for awake.
  * [O20] A thread that wakes fences fully before it reads anything. */
 void reader_wake(void)
 {

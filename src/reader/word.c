@@ -12,7 +12,7 @@
  *  - the heavy fence first:         the reader's loads follow it and find the new pointers.
  * And at the other end: the acquire load that reads "outside" comes after every access of the section, whose last store
  * to the word is a release (a store on x86-64 always is).
- * Forbidden: the scan sees outside AND the section reads an old pointer.   litmus: O1 */
+ * Forbidden: the scan sees outside AND the section reads an old pointer. */
 uint32_t reader_inside(const struct reader_record *record)
 {
     return reader_word_inside(reader_word_of(record->self));
@@ -23,7 +23,7 @@ uint32_t reader_inside(const struct reader_record *record)
  *  - our flag first:     the owner's disarm overwrites it, and what it reads then includes what we asked;
  *  - its disarm first:   our flag stays, and its next slow path finds it.
  * An increment or decrement under way may lose the flag: a thread that depends on it looks again behind a heavy fence.
- * Forbidden: the flag is gone AND the owner has not seen what was asked.   litmus: O3 */
+ * Forbidden: the flag is gone AND the owner has not seen what was asked. */
 bool reader_arm(struct reader_record *record)
 {
     reader_must_hold(record->leaf);

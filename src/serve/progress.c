@@ -5,7 +5,7 @@
  */
 #include "serve/serve.h"
 
-/* [O11] Invoker half: the batch's counters are stored, then the count of waiters is read.   litmus: O11 */
+/* [O11] Invoker half: the batch's counters are stored, then the count of waiters is read. */
 void serve_progress(struct serve *serve)
 {
     rtrcu_fence_full();
@@ -18,7 +18,7 @@ void serve_progress(struct serve *serve)
 /* [O11] Waiter half; serve_progress() is the other.  At most a tick: a deadline owner wakes nobody.
  *  - our count first:      the invoker sees it and wakes us;
  *  - its counters first:   we see the goal reached and do not sleep.
- * Forbidden: we sleep AND the invoker wakes nobody.   litmus: O11 */
+ * Forbidden: we sleep AND the invoker wakes nobody. */
 void serve_progress_wait(struct serve *serve, bool (*reached)(struct serve *, void *), void *argument,
                          int64_t longest_ns)
 {

@@ -201,7 +201,7 @@ static int priority_now(void *owner)
 /* [O16] Worker half; tell() is the other.  The count of wake-ups is read before what is asked for.
  *  - its raising first:  the number asked for is seen, and turned;
  *  - our read first:     the count has changed when we go to sleep, so we do not.
- * Forbidden: we sleep AND a number was asked for that nobody will tell us of.   litmus: O16 */
+ * Forbidden: we sleep AND a number was asked for that nobody will tell us of. */
 static void *expedited_body(void *argument)
 {
     static const struct turn_options options = {0};

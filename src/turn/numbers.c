@@ -15,7 +15,7 @@ static uint32_t word_of(uint64_t seq)
 /* [O13] Turner half; the waiter's is turn_expedited_wait().
  *  - the sequence first:     the waiter sees it and does not sleep;
  *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
- * Forbidden: it sleeps AND the count does not change any more.   litmus: O13 */
+ * Forbidden: it sleeps AND the count does not change any more. */
 void turn_expedited_done(struct turn *turn)
 {
     struct turn_numbers *numbers = &turn->numbers;

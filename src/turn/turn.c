@@ -160,8 +160,7 @@ static void watch_and_ask(struct turning *turning, const struct turn_options *op
 /* [O9] Sleeping half; the reporter's half is turn_perform().  The futex has been read before, by turn_until().
  *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
  *  - its clearing first:   we see the node clear and do not sleep.
- * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report.
- * litmus: O9 */
+ * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report. */
 static bool look_before_sleep(struct turning *turning)
 {
     struct tally *sleeping = &turning->sleeping;
@@ -404,7 +403,7 @@ static void stop_watching(struct turning *turning)
  *  - our attempt first:  the holder of the crank releases it later and counts, or sleeps and looks again itself; so our
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
- * Forbidden: we sleep AND nobody holds the crank or will count.   litmus: O10 */
+ * Forbidden: we sleep AND nobody holds the crank or will count. */
 static void turn_until(struct turning *turning, uint64_t cookie, const struct turn_options *options)
 {
     struct turn *turn = turning->turn;

@@ -78,7 +78,7 @@ static void fence_surely(struct rtrcu_adopted *adopted)
  * stores the word, then loads pointers.
  *  - the word first:   the fence makes it visible, and the reader owes;
  *  - the fence first:  the section's loads come behind it, and find what was unlinked gone.
- * Forbidden: the word is seen outside AND the section reads an old pointer.   litmus: O24; newcomers: publish() */
+ * Forbidden: the word is seen outside AND the section reads an old pointer.  Newcomers: publish() */
 static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
@@ -114,7 +114,7 @@ static void urcu_step(struct rtrcu_adopted *adopted)
  *                          scan had seen it; so the section of it loads its pointers behind that fence.
  * A word that is the same may be of a later section, whose owner had loaded the generation before the step: it ends
  * too, and the next one loads the step.
- * Forbidden: passed, AND the section that was seen reads on; or a newer section that never passes.   litmus: O17 */
+ * Forbidden: passed, AND the section that was seen reads on; or a newer section that never passes. */
 static bool urcu_passed(struct rtrcu_adopted *adopted, const struct adopt_record *record)
 {
     invariant("INV-AD2", lock_is_mine(&adopted->words_lock));
@@ -174,7 +174,7 @@ static bool spin(struct rtrcu_adopted *adopted)
  * stores the word, then looks at the futex.
  *  - the futex first:  the reader sees it, and wakes us; the kernel looks at it once more when we go to sleep;
  *  - the word first:   the fence makes it visible, and the look behind it finds the reader gone.
- * Forbidden: we sleep AND the reader that we wait for has left without waking us.   litmus: O18 */
+ * Forbidden: we sleep AND the reader that we wait for has left without waking us. */
 static bool urcu_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
     uint32_t *futex = adopted->flavour.futex;

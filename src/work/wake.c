@@ -26,7 +26,7 @@ static bool may_wake_driver(void)
 /* [O8] Waker half; the driver's is driver_sleep_idle().  What is new is stored, then the flag is read.
  *  - our store first:  the driver, who stores its flag and then looks, finds it and does not sleep;
  *  - its flag first:   we see it and wake it.
- * Forbidden: it sleeps AND we wake nobody.   litmus: O8 */
+ * Forbidden: it sleeps AND we wake nobody. */
 void work_driver_wake(struct work *work, bool urgent)
 {
     const struct work_driver *row = work_driver_row(work);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The race check itself: an update and a fence publish what stands before them, and a relaxed store behind it nothing
-// more; a release publishes nothing of what stands behind it; and who sets up is no thread, so that what is read of it
-// publishes nothing of the first one.
-#include "litmus.h"
+// The race check of the explorer: an update and a fence publish the accesses before them, and a relaxed store after
+// them publishes nothing more.  A release publishes nothing of what follows it.  The setup is no thread: a read of what
+// the setup wrote publishes nothing of the first thread.
+#include "race_check.h"
 
-namespace litmus
+extern "C" {
+#include "plat/plat.h"
+}
+
+namespace race
 {
 
 namespace
@@ -77,34 +81,19 @@ void second()
         plain++;
 }
 
-bool forbidden()
-{
-    return false; // the access is
-}
-
 } // namespace
 
-extern const Test kRaceCheck;
-const Test kRaceCheck = {"race",    "a plain access behind an update; broken: a relaxed store publishes it",
-                         "sc",      &broken,
-                         forbidden, {writer, reader},
-                         true};
+const Program kUpdate = {
+    "a plain access behind an update; broken: a relaxed store publishes it", &broken, {writer, reader}, nullptr};
+const Program kFence = {"a plain access before a fence and a relaxed store; broken: between them",
+                        &broken,
+                        {fence_and_publish, read_and_fence},
+                        nullptr};
+const Program kBehind = {
+    "a plain access before a release; broken: behind it", &broken, {publish_and_write, reader}, nullptr};
+const Program kSetup = {"a plain access behind another; broken: only what was set up is between them",
+                        &broken,
+                        {write_and_publish, second},
+                        prepare};
 
-extern const Test kRaceFence;
-const Test kRaceFence = {"race",    "a plain access before a fence and a relaxed store; broken: between them",
-                         "sc",      &broken,
-                         forbidden, {fence_and_publish, read_and_fence},
-                         true};
-
-extern const Test kRaceBehind;
-const Test kRaceBehind = {
-    "race", "a plain access before a release; broken: behind it", "sc", &broken, forbidden, {publish_and_write, reader},
-    true};
-
-extern const Test kRaceSetup;
-const Test kRaceSetup = {"race",    "a plain access behind another; broken: only what was set up is between them",
-                         "sc",      &broken,
-                         forbidden, {write_and_publish, second},
-                         true,      prepare};
-
-} // namespace litmus
+} // namespace race

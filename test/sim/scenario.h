@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What scenarios and litmus tests call of the simulated machine.
+// What scenarios, and the programs of the race check, call of the simulated machine.
 //
 // They are instrumented like the library, so this header and they hold no templates or inline functions that the engine
 // has too: plain functions and static variables only.  Static variables are put back after each schedule.

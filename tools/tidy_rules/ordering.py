@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Ordering tags: both halves in the source, a row in the ledger, a litmus test with a mutant; all agree.
+"""Ordering tags: both halves in the source, a row in the ledger, a shape or a mutant of the explorer; all agree.
 
 A place carries a tag when a comment inside it, or directly above it, holds `[On]`.  In a public block the tags of the
 line `Ordering:` only refer to an ordering; they make no place.
 """
 
 import dataclasses
-import os
 import re
 
 from tidy_rules import Finding
 from tidy_rules.scan import scan
 
 LEDGER = "docs/memory-ordering.md"
-LITMUS = "test/litmus/"
-GAPS = "test/litmus/gaps.txt"
+SHAPES = "test/litmus/arm/shapes.txt"
+MUTANTS = "test/explore/mutants/"
 TAG = re.compile(r"\[(O\d+)\]")
 ROW = re.compile(r"^\|\s*[*`]*\[?(O\d+)\]?[*`]*\s*\|(.*)$")
 CALLED = re.compile(r"\b([a-z_][a-z0-9_]*)\(\)")
-LITMUS_NAME = re.compile(r"(?:^|/)(O\d+)(?!\d)[^/]*$")
+SHAPE = re.compile(r"shape (O\d+) ")
+MUTANT = re.compile(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,29 +67,24 @@ def halves(tree):
     return found
 
 
-def litmus_tests(tree):
-    """Tag -> paths of its tests."""
-    tests = {}
-    for file in tree.files:
-        match = LITMUS_NAME.search(file.path)
-        if file.path.startswith(LITMUS) and match:
-            tests.setdefault(match.group(1), []).append(file.path)
-    return tests
+def shapes_of(tree):
+    """Tag -> the line of its first shape."""
+    shapes = {}
+    for number, line in enumerate(tree.by_path[SHAPES].lines if tree.exists(SHAPES) else [], 1):
+        match = SHAPE.match(line)
+        if match:
+            shapes.setdefault(match.group(1), number)
+    return shapes
 
 
-def has_mutant(tree, paths):
-    return any("broken" in path for path in paths) or any("broken" in tree.by_path[path].text for path in paths)
-
-
-def read_gaps(tree):
-    """Tags that have no litmus test yet: `On: why`, one a line."""
-    gaps = {}
-    if tree.exists(GAPS):
-        for number, line in enumerate(tree.by_path[GAPS].lines, 1):
-            match = re.match(r"(O\d+):\s*\S", line)
-            if match:
-                gaps[match.group(1)] = number
-    return gaps
+def rows_of(tree):
+    """Tag -> its rows of the ledger, each a line number and its text."""
+    rows = {}
+    for number, line in enumerate(tree.by_path[LEDGER].lines if tree.exists(LEDGER) else [], 1):
+        match = ROW.match(line)
+        if match:
+            rows.setdefault(match.group(1), []).append((number, match.group(2)))
+    return rows
 
 
 def check_halves(tag, places):
@@ -103,17 +98,22 @@ def check_halves(tag, places):
         yield Finding(first.path, first.line, message)
 
 
-def check_row(tag, places, row):
+def check_rows(tag, places, rows):
     first = min(places, key=lambda half: (half.path, half.line))
-    if row is None:
+    if not rows:
         yield Finding(first.path, first.line, f"[{tag}] has no row in {LEDGER}; add it")
         return
-    number, text = row
+    text = "".join(text for _, text in rows)
     named = {half.place for half in places if re.search(rf"\b{re.escape(half.place)}\b", text)}
     if len(named) < 2:
         known = ", ".join(sorted({half.place for half in places}))
         message = f"the row of {tag} names fewer than two of the places that carry [{tag}]: {known}"
-        yield Finding(LEDGER, number, message)
+        yield Finding(LEDGER, rows[-1][0], message)
+
+
+def mutants_named(rows):
+    """The mutants of the explorer that these rows name, each with its line."""
+    return [(number, name) for number, text in rows for name in MUTANT.findall(text)]
 
 
 def check_names(tree, places):
@@ -130,39 +130,27 @@ def check_names(tree, places):
                 yield Finding(half.path, half.line, message)
 
 
-def check_litmus(tree, tag, tests, gaps):
-    where = (GAPS, gaps[tag]) if tag in gaps else (LEDGER, 1)
-    if tag not in tests and tag not in gaps:
-        message = f"[{tag}] has no test {LITMUS}{tag}*; write it with its mutant, or list it in {GAPS}"
-        yield Finding(*where, message)
-    elif tag in tests and tag in gaps:
-        yield Finding(*where, f"{tag} has a litmus test now; delete this line")
-    elif tag in tests and not has_mutant(tree, tests[tag]):
-        yield Finding(tests[tag][0], 1, f"{tag} has no mutant; a test that cannot fail proves nothing")
-
-
 def ordering(tree):
     found = halves(tree)
-    tests, gaps = litmus_tests(tree), read_gaps(tree)
-    ledger = tree.by_path.get(LEDGER)
-    rows = {}
-    for number, line in enumerate(ledger.lines if ledger else [], 1):
-        match = ROW.match(line)
-        if match:
-            rows[match.group(1)] = (number, match.group(2))
+    shapes, rows = shapes_of(tree), rows_of(tree)
     used = sorted({half.tag for half in found}, key=lambda tag: int(tag[1:]))
     for tag in used:
         places = [half for half in found if half.tag == tag]
+        first = min(places, key=lambda half: (half.path, half.line))
         yield from check_halves(tag, places)
-        yield from check_row(tag, places, rows.get(tag))
-        yield from check_litmus(tree, tag, tests, gaps)
+        yield from check_rows(tag, places, rows.get(tag, []))
+        if tag not in shapes and not mutants_named(rows.get(tag, [])):
+            message = f"[{tag}] has no shape in {SHAPES}, and its row names no mutant of {MUTANTS}; nothing checks it"
+            yield Finding(first.path, first.line, message)
     yield from check_names(tree, found)
-    for tag in sorted(set(rows) - set(used)):
-        yield Finding(LEDGER, rows[tag][0], f"{tag} has a row, but nothing in src/ or include/ carries [{tag}]")
-    for tag in sorted(set(tests) - set(used)):
-        yield Finding(tests[tag][0], 1, f"{tag} has a litmus test, but nothing in src/ or include/ carries [{tag}]")
-    if gaps and os.path.exists(os.path.join(tree.root, "tools", "tidy")):
-        print(f"tidy: ordering: {len(gaps)} tags without a litmus test, allowed by {GAPS}: {' '.join(sorted(gaps))}")
+    for tag, of_tag in sorted(rows.items()):
+        if tag not in used:
+            yield Finding(LEDGER, of_tag[0][0], f"{tag} has a row, but nothing in src/ or include/ carries [{tag}]")
+        for number, name in mutants_named(of_tag):
+            if not tree.exists(f"{MUTANTS}{name}.mutant"):
+                yield Finding(LEDGER, number, f"there is no {MUTANTS}{name}.mutant")
+    for tag in sorted(set(shapes) - set(used)):
+        yield Finding(SHAPES, shapes[tag], f"{tag} has a shape, but nothing in src/ or include/ carries [{tag}]")
 
 
 RULES = {"ordering": ordering}

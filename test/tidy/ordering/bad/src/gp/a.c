@@ -33,3 +33,16 @@ void gp_four(int *p)
 void gp_five(void)
 {
 }
+
+/* [O4] Publishing half; the scan's half is in gp_seven().
+ *  - our store first: the scan sees it;
+ * Forbidden: neither sees the other. */
+void gp_six(int *p)
+{
+    *p = 1;
+}
+
+/* [O4] with gp_six() */
+void gp_seven(void)
+{
+}
