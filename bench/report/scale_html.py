@@ -59,6 +59,16 @@ def contended_table(lines):
     return section(f"The most contended line, of {largest:,} CPUs", page_html.table(titles, rows, 3))
 
 
+def bars_table(bench):
+    """What was measured side by side, and how it stands to the bar that it must keep to."""
+    rows = [[row["figure"], row["what"], row["peer"], row["verdict"], f"{row['ours_p50']:,.4g} {row['unit']}",
+             f"{row['peer_p50']:,.4g} {row['unit']}", f"{row['ratio_p50']:.2f}", row["bar"],
+             f"{row['rounds_within']} of {row['rounds']}"]
+            for row in bench["rows"] if row["rounds"] and row.get("bar", "-") != "-"]
+    titles = ["figure", "", "peer", "verdict", "ours", "theirs", "ratio", "bar", "rounds within"]
+    return section("Measured. What has a bar?", page_html.table(titles, rows, 4))
+
+
 def page(bench, lines):
     about = (f"<p class='note'>{page_html.machine_text(bench)} Measured: both sides in one run. Counted: cache lines "
              "that move between CPUs, by a model over the library's own source, in which caches are without end and "
@@ -66,7 +76,7 @@ def page(bench, lines):
     return page_html.page_text("scale", "Grace periods, sections and callbacks at scale", [
         "", *(section(f"Measured. {title}", crowd_chart(bench, stem, unit)) for stem, title, unit in CROWDS),
         *(section(f"Counted. {title}", count_chart(lines, figure, key)) for figure, title, key in COUNTS),
-        contended_table(lines), section("What was compared", about)])
+        contended_table(lines), bars_table(bench), section("What was compared", about)])
 
 
 def main(arguments):

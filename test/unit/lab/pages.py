@@ -32,7 +32,7 @@ EXPECTED = {
     "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
     "blocked": (["97,719 iterations a second", "+46 %", "noise"], 5),
     "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
-    "scale": (["gp_scan", "4,096 CPUs"], 9),
+    "scale": (["gp_scan", "4,096 CPUs", "0.06</td><td class=\"r\">≤ 1x</td><td class=\"r\">2 of 3"], 9),
 }
 # What a chart of the page says.
 DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late"),
