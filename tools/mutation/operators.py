@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 BLANKED = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
 # Of no effect in these builds, or checkers themselves.
-NO_SUBJECT = re.compile(r"^\s*(?:else\s+)?(?:\(void\)\w+;|must_hold|invariant|plat_print|plat_die|__builtin_prefetch|"
+NO_SUBJECT = re.compile(r"^\s*(?:else\s+)?(?:\(void\)\w+;|must_hold|invariant|plat_print|plat_die|\w*prefetch\w*\(|"
                         r"rtrcu_tsan|_Static_assert|\w+:)")
 # What others may see between two statements: only there does their order mean something.
 SEEN_BY_OTHERS = re.compile(r"\b(?:rtrcu_(?:store|exchange|fetch|compare|fence|word)\w*|"
@@ -39,6 +39,8 @@ def blank(text):
 def bodies(code):
     """Spans of function bodies: a brace in the first column opens one, and so does one behind `)` of an inline."""
     for match in re.finditer(r"\)\n\{\n", code):
+        if re.search(r"\n[^\n]*prefetch\w*\([^{};]*\Z", code[:match.start()]):
+            continue  # a hint to the machine
         start = match.end()
         end = code.find("\n}", start)
         if end > 0:
