@@ -151,11 +151,11 @@ struct TortureRow : Fields {
     Whole reads{*this, "reads", {0, "reads"}}, updates{*this, "updates", {0, "updates"}};
     Whole grace_periods{*this, "grace_periods", {0, "grace periods"}}, callbacks{*this, "callbacks", {0, "callbacks"}};
     Whole expedited{*this, "expedited_grace_periods", {0, "expedited"}}, parked{*this, "parked", {0, "parked"}};
-    Whole carriers_ended{*this, "carriers_ended"}, boosts{*this, "boosts", {0, "boosts"}};
+    Whole carriers_ended{*this, "carriers_ended", {0, "carriers ended"}}, boosts{*this, "boosts", {0, "boosts"}};
     Counts pipe{*this, "pipe"};
     Whole fresh{*this, nullptr, {0, "age 0"}}, one_old{*this, nullptr, {0, "age 1"}},
         older{*this, nullptr, {0, "older"}};
-    Whole near_misses{*this, "near_misses", {0, "near"}}, errors{*this, "errors"};
+    Whole near_misses{*this, "near_misses", {0, "near"}}, errors{*this, "errors", {0, "errors"}};
     Text result{*this, "result"}, verdict{*this, nullptr, {0, "result"}};
     Flag must_fail{*this, "must_fail"}, skipped{*this, "skipped"};
     Texts failed_checks{*this, "failed_checks"};

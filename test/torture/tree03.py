@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 
+COLUMNS = ("scenario", "reads", "updates", "grace periods", "carriers ended", "boosts", "near", "errors", "result")
 KEYS = "scenario seconds reads updates grace_periods pipe near_misses errors result".split()
 ACTS = {"parked": "tasks parked inside sections", "carriers_ended": "carriers ended while tasks were parked",
         "expedited_grace_periods": "expedited grace periods ended", "callbacks": "callbacks ran"}
@@ -39,6 +40,8 @@ def main(arguments):
     last = done.stdout.splitlines()[-1]
     with open(file, encoding="utf-8") as text:
         found = problems_of(json.load(text)["rows"][0], may_be_realtime())
+    heading = next((line for line in done.stdout.splitlines() if line.startswith("scenario")), "")
+    found += [f"the table has no column '{column}'" for column in COLUMNS if column not in heading]
     if (done.returncode, last) != (0, "End of test: SUCCESS"):
         found.append(f"ended with {done.returncode}, and \"{last}\"")
     print("\n".join(found))
