@@ -11,6 +11,7 @@ namespace
 
 constexpr unsigned hogs_a_cpu = 4;
 constexpr unsigned readers_a_cpu = 2;
+constexpr unsigned floor_readers = 64; // of the busy readers that are judged, the most
 // Inside for a twentieth of the time: readers of the document's tables are not what a grace period waits for most
 // often.
 constexpr ReaderShape short_sections = {40, 800};
@@ -48,6 +49,10 @@ void add_busy_cells(Plan &plan, const std::vector<unsigned> &counts)
         variant.call = Call::liburcu;
         plan.cells.push_back({Group::busy, variant, {}, {}, {}, {}});
     }
+    Variant floor;
+    floor.call = Call::round_trip;
+    floor.readers = floor_readers;
+    plan.cells.push_back({Group::busy, floor, {}, {}, {}, {}});
 }
 
 void add_throughput_cells(Plan &plan, const std::vector<unsigned> &counts)

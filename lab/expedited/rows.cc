@@ -127,13 +127,14 @@ std::vector<WorkerCurve> worker_curves(const Plan &plan)
 BusyRow make_busy_row(const Cell &cell)
 {
     const Samples samples(cell.all_latencies());
-    const bool theirs = cell.variant.call == Call::liburcu;
+    const bool ours = cell.variant.call == Call::expedited;
     BusyRow row;
     row.table = "busy_readers";
-    row.peer = theirs ? "liburcu-memb" : "rtrcu";
+    row.peer = ours ? "rtrcu" : cell.variant.call == Call::liburcu ? "liburcu-memb" : "floor";
     row.readers = cell.variant.readers;
-    row.boost = cell.variant.boost && !theirs;
-    row.label = theirs ? "liburcu-memb" : cell.variant.boost ? "rtrcu, boost" : "rtrcu, no boost";
+    if (row.peer != "floor")
+        row.boost = cell.variant.boost && ours;
+    row.label = !ours ? std::string(row.peer) : cell.variant.boost ? "rtrcu, boost" : "rtrcu, no boost";
     row.count = static_cast<double>(samples.count());
     row.unfinished = static_cast<double>(cell.cut_off_ns.size());
     row.cut_off_ns_max = scaled(Samples(cell.cut_off_ns).max());

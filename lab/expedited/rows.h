@@ -13,7 +13,7 @@ namespace lab::expedited
 
 // Latency against many busy readers.
 struct BusyRow : Fields {
-    Text table{*this, "table"}, peer{*this, "peer"}; // rtrcu, liburcu-memb
+    Text table{*this, "table"}, peer{*this, "peer"}; // rtrcu, liburcu-memb, floor
     Count readers{*this, "readers", {0, "busy readers"}};
     Text label{*this, nullptr, {0, ""}};
     Flag boost{*this, "boost"};

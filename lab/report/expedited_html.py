@@ -94,7 +94,10 @@ def chart_busy(data):
             points = [(r["readers"], (r[key] or r["max_ns"]) / 1000) for r in rows]
             chart.line("", points, f"{label}: {name}", colour, dash=dash, mode="lines+markers")
     chart.level("", 1000, "1 ms")
-    few = any(row["p99_ns"] is None for row in rows_of(data, "busy_readers"))
+    for row in rows_of(data, "busy_readers"):
+        if row["peer"] == "floor" and row["p50_ns"]:
+            chart.level("", row["p50_ns"] / 1000, "median of a wake-up")
+    few = any(row["p99_ns"] is None for row in rows_of(data, "busy_readers") if row["peer"] != "floor")
     cut = sum(row["unfinished"] or 0 for row in rows_of(data, "busy_readers"))
     return chart.html(("Where samples are too few for p99, the largest stands for it. " if few else "")
                       + (f"{figure_text(cut)} calls had not ended with their experiment and are left out." if cut

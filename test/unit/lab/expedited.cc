@@ -409,6 +409,20 @@ TEST(ExpeditedRows, WhatWasCutOffIsInNoOtherFigure)
     EXPECT_EQ(row.cut_off_ns_max, 3'000'000);
 }
 
+TEST(ExpeditedRows, AFloorStandsBesideTheMostBusyReadersThatAreJudged)
+{
+    for (const bool quick : {true, false}) {
+        Plan plan = make_plan(quick, 12, 2);
+        for (Cell &cell : plan.cells)
+            cell.experiments = 1;
+        std::vector<double> floors;
+        for (const BusyRow &row : busy_rows(plan))
+            if (row.peer == "floor" && row.label == "floor" && !row.boost)
+                floors.push_back(*row.readers);
+        EXPECT_EQ(floors, std::vector<double>{64});
+    }
+}
+
 TEST(ExpeditedRows, AFewSamplesGiveNoTail)
 {
     Plan plan = good_plan();

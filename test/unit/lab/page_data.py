@@ -58,6 +58,7 @@ def expedited(root):
     rows += [{"table": "busy_readers", "peer": peer, "boost": peer == "rtrcu", "readers": readers, "count": 10,
               "unfinished": 0, "p50_ns": 477000, "p99_ns": None, "max_ns": 960000, "boosts": 3}
              for readers in (16, 64) for peer in ("rtrcu", "liburcu-memb")]
+    rows.append(rows[-1] | {"peer": "floor", "boost": None, "p50_ns": 37000})
     rows.append({"table": "throughput", "readers": 4, "boost": True, "sections_per_s": 1e6, "spread_pct": 1.5,
                  "requests_per_s": 1000, "grace_periods_per_s": 900, "boosts_per_s": 5, "ratio": 0.99})
     rows.append({"table": "interrupts", "variant": "membarrier=off", "experiments": 3, "interrupts_per_s": 1234567.0,
