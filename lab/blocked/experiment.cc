@@ -87,8 +87,8 @@ void Blocked::print_plan() const
                "each CPU\n",
                request.preemptors, burst_ms_, preempted_pct_);
     fmt::print(
-        "  lists: node-spin (what the RFC \"per-CPU blocked reader lists\" of 2026 started from), percpu-spin (the "
-        "RFC's change), node and percpu (the same under priority-inheriting locks); and the same fibers without "
+        "  lists: node-spin (\"Baseline\" of the RFC \"per-CPU blocked reader lists\" of 2026), percpu-spin (its "
+        "\"Optimized\"), node and percpu (the same under priority-inheriting locks); and the same fibers without "
         "sections, the ceiling\n");
     fmt::print("  {} runs of each in turn, of the ceiling half as many, {:.2f} s a run: {:.0f} s in all; then who is "
                "waited for, and crowds of parked tasks; seed {}\n\n",

@@ -161,6 +161,22 @@ TEST(BlockedRows, AFewSamplesGiveNoTail)
     EXPECT_FALSE(make_row(cell, 2, 2).iterations_per_s_stddev) << "one run spreads nowhere";
 }
 
+TEST(BlockedRows, TheDocumentsFiguresStandUnderItsNamesAboveOurs)
+{
+    choose_table_width(0);
+    const Plan plan = good_plan();
+    const auto line_of = [](const std::string &table, const std::string &name) {
+        const std::size_t from = table.find(name);
+        return from == std::string::npos ? "" : table.substr(from, table.find('\n', from) - from);
+    };
+    const std::string rates = lists_table(plan, iterations), lock = lists_table(plan, leaf_lock);
+    EXPECT_NE(line_of(rates, "RFC 2026: Baseline").find("66,980"), std::string::npos) << rates;
+    EXPECT_NE(line_of(rates, "RFC 2026: Optimized").find("97,719"), std::string::npos) << rates;
+    EXPECT_NE(line_of(lock, "RFC 2026: Baseline").find("1,069"), std::string::npos) << lock;
+    EXPECT_NE(line_of(lock, "RFC 2026: Optimized").find("about 0"), std::string::npos) << lock;
+    EXPECT_LT(rates.find("RFC 2026: Optimized"), rates.find("\nnode-spin ")) << rates;
+}
+
 TEST(BlockedChecks, HoldWhereEverythingIsAsItShouldBe)
 {
     for (const Verdict &verdict : judge(good_plan(), true))
