@@ -40,12 +40,16 @@ struct Pair {
           gain(times ? ratio_interval(iterations_per_s(after), iterations_per_s(before)) : std::nullopt)
     {
     }
+    std::size_t rounds() const
+    {
+        return std::min(before.runs.size(), after.runs.size());
+    }
     std::string text() const
     {
-        return fmt::format("{} against {}: {}; round by round {} times, {} rounds",
-                           number(after_row.iterations_per_s_mean), number(before_row.iterations_per_s_mean),
+        return fmt::format("{} against {}: {}; round by round {}", number(after_row.iterations_per_s_mean),
+                           number(before_row.iterations_per_s_mean),
                            pct(diff_pct(before_row.iterations_per_s_mean, after_row.iterations_per_s_mean)),
-                           interval_text(gain), std::min(before.runs.size(), after.runs.size()));
+                           spread_text(gain, fmt::format("times, {} rounds", rounds()), rounds()));
     }
 };
 
@@ -100,8 +104,8 @@ void judge_hold(const Plan &plan, const std::vector<ListsRow> &rows, Lists lists
          fmt::format("under preemption, with grace periods, an iteration of {} holds the node's lock for a tenth "
                      "of node-spin's time or less",
                      after.lists),
-         fmt::format("{} ns against {} ns, {} times", number(after.lock_hold_ns_per_iteration),
-                     number(before.lock_hold_ns_per_iteration), interval_text(iteration))});
+         fmt::format("{} ns against {} ns, {}", number(after.lock_hold_ns_per_iteration),
+                     number(before.lock_hold_ns_per_iteration), spread_text(iteration, "times", pair.rounds()))});
     const auto mean = !times
                           ? std::nullopt
                           : sums_interval(hold_ns_and_acquisitions(pair.after), hold_ns_and_acquisitions(pair.before));
@@ -110,8 +114,8 @@ void judge_hold(const Plan &plan, const std::vector<ListsRow> &rows, Lists lists
          fmt::format("the document's 1,069 -> about 0 µs: the mean hold time per acquisition of {} is a tenth of "
                      "node-spin's or less",
                      after.lists),
-         fmt::format("{} µs against {} µs, {} times. {}", number(after.lock_hold_us_mean),
-                     number(before.lock_hold_us_mean), interval_text(mean), why_mean_hold_rises(before, after))});
+         fmt::format("{} µs against {} µs, {}. {}", number(after.lock_hold_us_mean), number(before.lock_hold_us_mean),
+                     spread_text(mean, "times", pair.rounds()), why_mean_hold_rises(before, after))});
 }
 
 void judge_lock(const ListsRow &spin, const ListsRow &percpu, bool times, Verdicts &all)

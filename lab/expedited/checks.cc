@@ -61,8 +61,8 @@ double max_of(const std::vector<uint64_t> &values)
     return static_cast<double>(*Samples(values).max());
 }
 
-// `after` is so many times `before`, experiment by experiment, where both have calls that returned.
-std::optional<Interval> compared(const Cell *before, const Cell *after, OfExperiment figure)
+// `after` is so many times `before`, experiment by experiment, where both have calls that returned: `rounds` of them.
+std::optional<Interval> compared(const Cell *before, const Cell *after, OfExperiment figure, std::size_t &rounds)
 {
     std::vector<double> a, b;
     if (before == nullptr || after == nullptr)
@@ -73,13 +73,14 @@ std::optional<Interval> compared(const Cell *before, const Cell *after, OfExperi
         a.push_back(figure(after->latency_ns[i]));
         b.push_back(figure(before->latency_ns[i]));
     }
+    rounds = a.size();
     return ratio_interval(a, b);
 }
 
-std::string compared_text(const std::optional<Interval> &interval)
+std::string compared_text(const std::optional<Interval> &interval, std::size_t rounds)
 {
     if (!interval)
-        return "not compared one by one";
+        return too_few_rounds(rounds);
     return fmt::format("one by one {:.4f} ({:.4f} to {:.4f}) times", interval->middle, interval->low, interval->high);
 }
 
@@ -95,11 +96,11 @@ const Named mean = {"mean", &Summary::avg_ns, mean_of, down_by_pct, document_mea
 // Of all calls together, as the document has it; and experiment by experiment, which shows the spread.
 struct Drop {
     Figure before, after, pct;
+    std::size_t rounds = 0;
     std::optional<Interval> each;
-    Drop(const Cell *before_cell, const Cell *after_cell, const Named &named, bool times)
+    Drop(const Cell *before_cell, const Cell *after_cell, const Named &named)
         : before(summary_of(before_cell).*named.figure), after(summary_of(after_cell).*named.figure),
-          pct(diff_pct(before, after)),
-          each(times ? compared(before_cell, after_cell, named.of_experiment) : std::nullopt)
+          pct(diff_pct(before, after)), each(compared(before_cell, after_cell, named.of_experiment, rounds))
     {
     }
     Outcome judged(bool times, double bar_pct, Outcome otherwise) const
@@ -112,7 +113,8 @@ struct Drop {
     }
     std::string text() const
     {
-        return fmt::format("{} -> {}, {}; {}", ns_text(before), ns_text(after), pct_text(pct), compared_text(each));
+        return fmt::format("{} -> {}, {}; {}", ns_text(before), ns_text(after), pct_text(pct),
+                           compared_text(each, rounds));
     }
 };
 
@@ -140,7 +142,7 @@ void judge_against_document(const Plan &plan, Group group, Worker worker, bool t
 {
     const Cell *before = cell_of(plan, group, true, Worker::workqueue), *after = cell_of(plan, group, true, worker);
     for (const Named &named : {maximum, mean}) {
-        const Drop drop(before, after, named, times);
+        const Drop drop(before, after, named);
         verdicts.push_back({drop.judged(times, named.document_pct, Outcome::not_reproduced),
                             fmt::format("the document's {} % of the {}: {} against workqueue, {}, with boosting",
                                         named.document_pct, named.name, name_of(worker), environment_of(group)),
@@ -155,7 +157,7 @@ void judge_loaded(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
     const Cell *before = cell_of(plan, Group::loaded, boost, Worker::workqueue),
                *after = cell_of(plan, Group::loaded, boost, Worker::kthread);
     for (const Named &named : {maximum, mean}) {
-        const Drop drop(before, after, named, times);
+        const Drop drop(before, after, named);
         Outcome outcome = drop.judged(times, named.ours_pct, boost ? Outcome::failed : Outcome::not_reproduced);
         if (outcome == Outcome::held && after != nullptr && !after->cut_off_ns.empty())
             outcome = Outcome::not_judged; // its calls may have taken any time
@@ -173,7 +175,7 @@ void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
                *ours = cell_of(plan, Group::worker, true, Worker::kthread);
     const Named middle = {"median", &Summary::median_ns, median_of, 0, 0};
     for (const Named &named : {middle, mean}) {
-        const Drop drop(floor, ours, named, times);
+        const Drop drop(floor, ours, named);
         verdicts.push_back(
             {drop.judged(times, 0, Outcome::failed),
              fmt::format("kthread, quiet, with boosting: the {} is below the machine's wake-up floor", named.name),
@@ -186,7 +188,7 @@ void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &v
 {
     const Cell *without = cell_of(plan, group, false, Worker::workqueue),
                *with = cell_of(plan, group, true, Worker::workqueue);
-    const Drop drop(without, with, mean, times);
+    const Drop drop(without, with, mean);
     const bool helps = drop.each && drop.each->high < 1, known = helps || (drop.each && drop.each->low > no_help);
     verdicts.push_back({judged(times && known, !helps, Outcome::not_reproduced),
                         fmt::format("boosting alone does not help: workqueue, {}, the mean is no lower with boosting",
@@ -197,17 +199,27 @@ void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &v
 // p99 where calls that were cut off count as the time that they had taken, or as endless.
 struct P99 {
     Figure least, most;
+    std::size_t samples;
     explicit P99(const Cell &cell)
     {
         std::vector<uint64_t> values = cell.all_latencies();
         const std::size_t whole = values.size();
         values.insert(values.end(), cell.cut_off_ns.begin(), cell.cut_off_ns.end());
+        samples = values.size();
         least = scaled(Samples(values).quantile(0.99));
         std::fill(values.begin() + static_cast<std::ptrdiff_t>(whole), values.end(),
                   std::numeric_limits<uint64_t>::max());
         most = scaled(Samples(values).quantile(0.99));
     }
 };
+
+std::string p99_text(const P99 &p99)
+{
+    const auto count = [](std::size_t some) { return whole(static_cast<double>(some)); };
+    if (!p99.least)
+        return fmt::format("{} samples of the {} that p99 needs", count(p99.samples), count(samples_needed(0.99)));
+    return fmt::format("{} over {} samples", ns_text(p99.least), count(p99.samples));
+}
 
 void judge_p99(const Plan &plan, unsigned readers, bool times, Verdicts &verdicts)
 {
@@ -219,8 +231,7 @@ void judge_p99(const Plan &plan, unsigned readers, bool times, Verdicts &verdict
     const bool holds = p99.most && *p99.most <= p99_limit_ns, fails = p99.least && *p99.least > p99_limit_ns;
     verdicts.push_back({judged(times && (holds || fails), holds, Outcome::failed),
                         fmt::format("{} busy readers, with boosting: p99 is at most 1 ms", readers),
-                        fmt::format("{} over {} samples, max {}{}", ns_text(p99.least), whole(row.count),
-                                    ns_text(row.max_ns), cut_off_text(cell))});
+                        fmt::format("{}, max {}{}", p99_text(p99), ns_text(row.max_ns), cut_off_text(cell))});
 }
 
 // The medians, where the quartiles lie apart as well; a median needs 20 calls that returned.
@@ -272,13 +283,13 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
             without_rate && row.grace_periods_per_s && *without_rate >= rates_equal * *row.grace_periods_per_s;
         const std::optional<Interval> kept =
             times && without != nullptr ? ratio_interval(with->sections_per_s, without->sections_per_s) : std::nullopt;
-        verdicts.push_back(
-            {times && equal && kept ? judge_least(*kept, throughput_kept) : Outcome::not_judged,
-             fmt::format("{} busy readers ({}), 1,000 requests a second: throughput with boosting is at "
-                         "least 95 % of that without",
-                         readers, readers == cpus ? "one busy reader a CPU" : "more than CPUs"),
-             fmt::format("{} times, {} experiments; grace periods a second: {} with, {} without", interval_text(kept),
-                         with->sections_per_s.size(), number(row.grace_periods_per_s), number(without_rate))});
+        verdicts.push_back({times && equal && kept ? judge_least(*kept, throughput_kept) : Outcome::not_judged,
+                            fmt::format("{} busy readers ({}), 1,000 requests a second: throughput with boosting is at "
+                                        "least 95 % of that without",
+                                        readers, readers == cpus ? "one busy reader a CPU" : "more than CPUs"),
+                            fmt::format("{}; grace periods a second: {} with, {} without",
+                                        spread_text(kept, "times", with->sections_per_s.size()),
+                                        number(row.grace_periods_per_s), number(without_rate))});
     }
 }
 
@@ -297,7 +308,7 @@ void judge_interrupts(const Plan &plan, bool times, Verdicts &verdicts)
              fmt::format("{}: an isolated reader's CPU receives at most 0.1 interrupts a grace period beyond the "
                          "control's",
                          name_of(isolation)),
-             fmt::format("{}, {} experiments; {} a second against {}", interval_text(each), cell->experiments.size(),
+             fmt::format("{}; {} a second against {}", spread_text(each, "a grace period", cell->experiments.size()),
                          number(median(cell->interrupts_per_s())), number(median(control->interrupts_per_s())))});
     }
 }

@@ -24,22 +24,36 @@ bool is_among(const std::string &name, const std::vector<std::string> &names)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The figures of the documents: their callbacks took about 250 ns each.
+const char *document_text(uint64_t burst)
+{
+    if (burst == smaller_bursts[0])
+        return "; 2004: 1,660 callbacks, 711 µs late; about 4 callbacks a µs";
+    return burst == flood_burst ? "; 2004: more than 30,000 in one grace period, not timed" : "";
+}
+
 // A batch that runs into the due time overruns by the rest of it: nearly all, when the due time falls near its begin.
 void judge_prediction(const CheckInput &input, Verdicts &verdicts)
 {
     for (uint64_t burst : {smaller_bursts[0], smaller_bursts[1], flood_burst}) {
         const Row *row = find_row(input.rows, "flood", "unbounded", "loop", burst);
-        if (row == nullptr || !row->callback_ns || !row->batch_max || !row->callback_share_us_full)
+        if (row == nullptr)
             continue;
+        const std::string claim = fmt::format("unbounded, bursts of {}: the overrun is about callbacks x callback time",
+                                              whole(static_cast<double>(burst)));
+        if (!row->callback_ns || !row->batch_max || !row->callback_share_us_full) {
+            verdicts.push_back({Outcome::not_judged, claim,
+                                row->callback_ns ? "0 due times that a batch ran into" : "0 callbacks were timed"});
+            continue;
+        }
         double predicted = *row->batch_max * *row->callback_ns / 1000;
         double ratio = *row->callback_share_us_full / predicted;
         verdicts.push_back(
-            {judged(input.judge_times, ratio > 0.5 && ratio < 2, Outcome::not_reproduced),
-             fmt::format("unbounded, bursts of {}: the overrun is about callbacks x callback time",
-                         whole(static_cast<double>(burst))),
-             fmt::format("{} callbacks x {} ns = {} µs; their share {} µs (p95 of the due times that a batch ran into)",
-                         whole(row->batch_max), number(row->callback_ns), number(predicted),
-                         number(row->callback_share_us_full))});
+            {judged(input.judge_times, ratio > 0.5 && ratio < 2, Outcome::not_reproduced), claim,
+             fmt::format(
+                 "{} callbacks x {} ns = {} µs; their share {} µs (p95 of the due times that a batch ran into){}",
+                 whole(row->batch_max), number(row->callback_ns), number(predicted),
+                 number(row->callback_share_us_full), document_text(burst))});
     }
 }
 
@@ -70,7 +84,8 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
         return;
     verdicts.push_back({judged(input.judge_times, *stock->callback_share_us_max >= 400, Outcome::not_reproduced),
                         "unbounded in the flood: callbacks delay the probe by 400 µs or more",
-                        fmt::format("{} µs", number(stock->callback_share_us_max))});
+                        fmt::format("{} µs; 2004: over 400 µs, of about 800, for 1,800 callbacks",
+                                    number(stock->callback_share_us_max))});
     verdicts.push_back({*stock->overrun_callbacks_max >= flood_burst / 3 ? Outcome::held : Outcome::not_reproduced,
                         "unbounded in the flood begins thousands of callbacks after the probe was due",
                         fmt::format("{}", whole(stock->overrun_callbacks_max))});
@@ -163,9 +178,7 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
                         row.label, 100 * throughput_bar);
         const auto share = ratio_interval(row.each_ops_per_cpu_s, stock->each_ops_per_cpu_s);
         if (!share) {
-            verdicts.push_back({Outcome::not_judged, claim,
-                                fmt::format("{} rounds of the {} that a spread needs", row.each_ops_per_cpu_s.size(),
-                                            bootstrap_least)});
+            verdicts.push_back({Outcome::not_judged, claim, too_few_rounds(row.each_ops_per_cpu_s.size())});
             continue;
         }
         verdicts.push_back(
@@ -182,26 +195,32 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
 void judge_control(const CheckInput &input, Verdicts &verdicts)
 {
     constexpr double most = 3;
+    const std::string claim = fmt::format(
+        "the control, a thread above the loop, sees no policy: its p99 stays within {:g} times the floor's", most);
     std::optional<Interval> worst;
+    std::optional<std::size_t> rounds; // the most of a row
     std::string beside;
     for (const Row &row : input.rows) {
         const Row *floor = find_row(input.rows, row.workload, "none", "thread");
         if (row.probe != "thread" || row.policy == "none" || row.scheduling != "fifo" || floor == nullptr)
             continue;
         const auto times = ratio_interval(row.each_p99_us, floor->each_p99_us);
+        rounds = std::max(rounds.value_or(0), std::min(row.each_p99_us.size(), floor->each_p99_us.size()));
         if (times && (!worst || times->low > worst->low)) {
             worst = times;
             beside = row.label;
         }
     }
-    if (!worst)
+    if (!rounds)
         return;
-    verdicts.push_back(
-        {input.judge_times ? judge_most(*worst, most, Outcome::not_reproduced) : Outcome::not_judged,
-         fmt::format(
-             "the control, a thread above the loop, sees no policy: its p99 stays within {:g} times the floor's", most),
-         fmt::format("{} times at most, beside {} (p99 of a round, the median over the rounds)", interval_text(worst),
-                     beside)});
+    if (!worst) {
+        verdicts.push_back({Outcome::not_judged, claim, too_few_rounds(*rounds)});
+        return;
+    }
+    verdicts.push_back({input.judge_times ? judge_most(*worst, most, Outcome::not_reproduced) : Outcome::not_judged,
+                        claim,
+                        fmt::format("{} times at most, beside {} (p99 of a round, the median over the rounds)",
+                                    interval_text(worst), beside)});
 }
 
 } // namespace

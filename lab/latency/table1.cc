@@ -54,7 +54,7 @@ double level_for(std::size_t comparisons)
 
 std::string too_few(const Table1Row &row)
 {
-    return fmt::format("{} rounds of the {} that a spread needs", row.each_late_us.size(), bootstrap_least);
+    return too_few_rounds(row.each_late_us.size());
 }
 
 // Every cure is better than stock, by more than the spread.
@@ -93,7 +93,8 @@ Verdict judge_cures(const std::vector<const Table1Row *> &found, const std::stri
             texts.push_back(fmt::format("{} - {} {}", found[i]->policy, found[j]->policy, interval_text(more)));
         }
     }
-    return {judged(judge_times, all, Outcome::not_reproduced), claim, fmt::format("µs: {}", fmt::join(texts, "; "))};
+    return {judged(judge_times, all, Outcome::not_reproduced), claim,
+            fmt::format("µs: {}; 2004: direct somewhat better than the other two", fmt::join(texts, "; "))};
 }
 
 Verdict judge_goal(const std::vector<const Table1Row *> &found, const std::string &workload, bool judge_times)

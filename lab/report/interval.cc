@@ -110,4 +110,15 @@ std::string interval_text(const std::optional<Interval> &interval, double scale)
            number(interval->high * scale) + ")";
 }
 
+std::string too_few_rounds(std::size_t rounds)
+{
+    return fmt::format("{} rounds of the {} that a spread needs", rounds, bootstrap_least);
+}
+
+std::string spread_text(const std::optional<Interval> &interval, const std::string &unit, std::size_t rounds,
+                        double scale)
+{
+    return rounds < bootstrap_least ? too_few_rounds(rounds) : interval_text(interval, scale) + " " + unit;
+}
+
 } // namespace lab

@@ -52,5 +52,10 @@ std::string change_text(const std::optional<Interval> &ratio, std::size_t rounds
 
 // "12.3 (9.8 to 15.1)"
 std::string interval_text(const std::optional<Interval> &interval, double scale = 1);
+// Why there is no interval: "4 rounds of the 5 that a spread needs".
+std::string too_few_rounds(std::size_t rounds);
+// The interval and its unit; without one the number of rounds, where they are too few.
+std::string spread_text(const std::optional<Interval> &interval, const std::string &unit, std::size_t rounds,
+                        double scale = 1);
 
 } // namespace lab

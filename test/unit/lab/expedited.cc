@@ -148,6 +148,11 @@ static InterruptCell &interrupts_of(Plan &plan, Isolation isolation)
     return const_cast<InterruptCell &>(*find_interrupts(plan, isolation));
 }
 
+static std::string figures_of(const Plan &plan, const std::string &part)
+{
+    return figures_of(judge(plan, 2, true), part);
+}
+
 // The same time for each call of a cell.
 static void set_all(Cell &cell, uint64_t ns)
 {
@@ -193,6 +198,8 @@ TEST(ExpeditedChecks, TooFewExperimentsAreNotJudged)
     Plan plan = good_plan();
     cell_of(plan, Group::loaded, Call::expedited, 0, true).latency_ns.resize(4);
     EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the mean is"), Outcome::not_judged);
+    EXPECT_NE(figures_of(plan, "loaded, with boosting: the mean is").find("4 rounds of the 5 that a spread needs"),
+              std::string::npos);
 }
 
 TEST(ExpeditedChecks, ACallThatWasCutOffProvesNothing)
@@ -287,6 +294,8 @@ TEST(ExpeditedChecks, CallsThatWereCutOffCountAsEndlessAgainstTheTail)
     EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::failed);
     cell.latency_ns = {std::vector<uint64_t>(900, 100'000)};
     EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::not_judged) << "too few";
+    EXPECT_NE(figures_of(plan, "64 busy readers, with boosting").find("911 samples of the 1,000 that p99 needs"),
+              std::string::npos);
 }
 
 TEST(ExpeditedChecks, ThroughputIsJudgedOutsideTheSpread)
@@ -310,8 +319,23 @@ TEST(ExpeditedChecks, EachCountFails)
     cell_of(plan, Group::busy, Call::expedited, 64, false).sum.boosts = 1;
     EXPECT_EQ(outcome_of(plan, "nowhere else", false), Outcome::failed);
     plan = good_plan();
-    cell_of(plan, Group::worker, Call::expedited, 0, true).sum.rt_refused = 1;
-    EXPECT_EQ(outcome_of(plan, "refused no", false), Outcome::failed);
+    for (Cell &cell : plan.cells)
+        if (cell.group == Group::busy)
+            cell.sum.boosts = 0;
+    EXPECT_EQ(outcome_of(plan, "nowhere else", false), Outcome::failed) << "none where they outnumber the CPUs";
+    for (uint64_t Outcomes::*refused : {&Outcomes::rt_refused, &Outcomes::boost_refused}) {
+        plan = good_plan();
+        cell_of(plan, Group::worker, Call::expedited, 0, true).sum.*refused = 1;
+        EXPECT_EQ(outcome_of(plan, "refused no", false), Outcome::failed);
+    }
+    plan = good_plan();
+    for (Cell &cell : plan.cells)
+        cell.sum.expedited = 0;
+    EXPECT_EQ(outcome_of(plan, "calls returned and grace periods ended", false), Outcome::failed);
+    plan = good_plan();
+    for (Cell &cell : plan.cells)
+        cell.latency_ns.clear();
+    EXPECT_EQ(outcome_of(plan, "calls returned and grace periods ended", false), Outcome::failed);
     for (Worker worker : {Worker::workqueue, Worker::kthread_only}) {
         plan = good_plan();
         cell_of(plan, Group::loaded, Call::expedited, 0, false, worker).sum.by_caller = 1;

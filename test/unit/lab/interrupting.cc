@@ -57,6 +57,18 @@ TEST(Interrupting, ARouteReclaimedUnderAGuardedWalkFails)
     EXPECT_EQ(outcome_for(lost, guarded), Outcome::failed) << "a callback that never ran";
 }
 
+TEST(Interrupting, EachGuardIsJudgedByItself)
+{
+    const std::pair<const char *, const char *> guards[] = {{"rcu_read_lock_bh()", "call_rcu_rt()"},
+                                                            {"a quiescent-state section", "call_rcu_rt_handler()"},
+                                                            {"rcu_read_lock()", "call_rcu_rt_handler()"}};
+    for (const auto &[reader, updater] : guards) {
+        const std::string claim = std::string("being walked in ") + reader + " queues it by " + updater;
+        EXPECT_EQ(outcome_for(row_of(reader, updater, 0, 0), claim.c_str()), Outcome::held);
+        EXPECT_EQ(outcome_for(row_of(reader, updater, 1, 1), claim.c_str()), Outcome::failed);
+    }
+}
+
 TEST(Interrupting, AnUnguardedWalkThatKeepsItsRouteIsNotReproduced)
 {
     const char *reader = "a quiescent-state section", *updater = "call_rcu_rt()";

@@ -267,6 +267,29 @@ TEST(Checks, ADelayThatCallbacksTimeDoesNotExplainIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({row}), "callbacks x callback time"), Outcome::not_reproduced);
 }
 
+TEST(Checks, AFloodWhoseBatchesMissEachDueTimeIsNotJudged)
+{
+    const char *claim = "callbacks x callback time";
+    Row row = flood_row("unbounded", 30'000, 1'000);
+    row.batch_max = 30'000;
+    EXPECT_EQ(figures_of(judge({row}), claim), "0 callbacks were timed");
+    row.callback_ns = 40;
+    EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_judged);
+    EXPECT_EQ(figures_of(judge({row}), claim), "0 due times that a batch ran into");
+}
+
+TEST(Checks, TheDocumentsFiguresStandBesideOurs)
+{
+    Row row = flood_row("unbounded", 1'660, 60);
+    row.burst = 1'660;
+    row.callback_ns = 40;
+    row.batch_max = 1'660;
+    row.callback_share_us_full = 60;
+    const Verdicts verdicts = judge({row, flood_row("unbounded", 30'000, 1'000)});
+    EXPECT_NE(figures_of(verdicts, "bursts of 1,660").find("2004: 1,660 callbacks, 711 µs"), std::string::npos);
+    EXPECT_NE(figures_of(verdicts, "delay the probe").find("2004: over 400 µs"), std::string::npos);
+}
+
 TEST(Checks, InlineBeyondOneCheckFails)
 {
     const std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000),
@@ -326,4 +349,7 @@ TEST(Checks, AControlThatSeesAPolicyIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({floor, row}), "the control"), Outcome::held);
     row.each_p99_us = {50, 51, 52, 50, 61};
     EXPECT_EQ(outcome_of(judge({floor, row}), "the control"), Outcome::not_reproduced);
+    row.each_p99_us.resize(2);
+    EXPECT_EQ(outcome_of(judge({floor, row}), "the control"), Outcome::not_judged);
+    EXPECT_EQ(figures_of(judge({floor, row}), "the control"), "2 rounds of the 5 that a spread needs");
 }

@@ -342,14 +342,6 @@ TEST(OverheadChecks, AnEngineThatInvokesNothingFailsInAQuickRunToo)
     EXPECT_EQ(outcome_of(judge(rows, false), "invoked callbacks"), Outcome::failed);
 }
 
-static std::string figures_of(const Verdicts &verdicts, const std::string &part)
-{
-    for (const Verdict &verdict : verdicts)
-        if (verdict.claim.find(part) != std::string::npos)
-            return verdict.figures;
-    return "";
-}
-
 // A verdict by samples of the profile, and which rows it compares in rows_of_2002().
 struct BySamples {
     const char *claim;

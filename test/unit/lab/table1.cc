@@ -65,6 +65,11 @@ TEST(Table1, ACureThatDiffersInEveryRoundIsSignificant)
     EXPECT_EQ(outcome_of(judge_table1(rows, true), alike), Outcome::not_reproduced);
 }
 
+TEST(Table1, ThePapersRemarkOnDirectInvocationStandsBesideTheFigures)
+{
+    EXPECT_NE(figures_of(judge_table1(paper(), true), alike).find("2004: direct somewhat better"), std::string::npos);
+}
+
 TEST(Table1, TheGoalIsMetMissedOrHiddenByTheSpread)
 {
     std::vector<Table1Row> rows = paper();

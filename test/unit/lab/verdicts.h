@@ -18,4 +18,13 @@ inline Outcome outcome_of(const std::vector<Verdict> &verdicts, const std::strin
     return Outcome::not_judged;
 }
 
+inline std::string figures_of(const std::vector<Verdict> &verdicts, const std::string &part)
+{
+    for (const Verdict &verdict : verdicts)
+        if (verdict.claim.find(part) != std::string::npos)
+            return verdict.figures;
+    ADD_FAILURE() << "no verdict about " << part;
+    return "";
+}
+
 } // namespace lab
