@@ -123,6 +123,14 @@ std::vector<Part> hold_ns_and_acquisitions(const Cell &cell)
     return runs;
 }
 
+std::vector<Part> lock_ns_and_seconds(const Cell &cell)
+{
+    std::vector<Part> runs;
+    for (const RunResult &run : cell.runs)
+        runs.push_back({run.without_gp.readers.hold_ns + run.without_gp.readers.wait_ns, run.without_gp.seconds});
+    return runs;
+}
+
 std::vector<uint64_t> gp_latencies(const Cell &cell)
 {
     std::vector<uint64_t> all;

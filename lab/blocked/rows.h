@@ -97,6 +97,8 @@ const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists);
 std::vector<double> iterations_per_s(const Cell &cell);
 std::vector<Part> hold_ns_and_iterations(const Cell &cell);
 std::vector<Part> hold_ns_and_acquisitions(const Cell &cell);
+// Readers, while no grace period waits: time in the node's lock and waiting for it, and the carriers' time.
+std::vector<Part> lock_ns_and_seconds(const Cell &cell);
 std::vector<uint64_t> gp_latencies(const Cell &cell);
 
 // Why a mean hold time per acquisition rises where an iteration holds the lock for less; empty where it does not rise.
