@@ -61,7 +61,7 @@ static void synchronize(enum gp_kind asked, struct reader_call call)
     if (kind == GP_EXPEDITED)
         turn_synchronize_expedited(&drive->turn, cookie);
     else
-        turn_synchronize(turn_kind(&drive->turn, GP_NORMAL), cookie);
+        turn_synchronize(turn_gp_state(&drive->turn, GP_NORMAL), cookie);
 
     api_wait_end(was_online);
 }
@@ -107,11 +107,11 @@ static bool may_wait(void)
 static void step_polled(enum gp_kind kind)
 {
     if (may_wait() && kind == GP_NORMAL)
-        (void)turn_step(turn_kind(&rtrcu_domain.drive.turn, kind));
+        (void)turn_step(turn_gp_state(&rtrcu_domain.drive.turn, kind));
     else if (may_wait())
         turn_expedited_serve(&rtrcu_domain.drive.turn, NULL);
     else if (may_lock())
-        complain(&rtrcu_domain.unturned,
+        complain(&rtrcu_domain.unserved_polls,
                  "rtrcu: thread %u: poll_state_synchronize_rcu() inside a section turns no grace period, and no thread"
                  " of the library can be made that does; poll outside sections too, or raise RLIMIT_NPROC",
                  lock_thread_number());
@@ -182,7 +182,7 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 
     CALL_SCOPE();
     bool was_online = api_wait_begin(API_CALL("cond_synchronize_rcu"));
-    turn_synchronize(turn_kind(&rtrcu_domain.drive.turn, GP_NORMAL), cookie);
+    turn_synchronize(turn_gp_state(&rtrcu_domain.drive.turn, GP_NORMAL), cookie);
     api_wait_end(was_online);
 }
 

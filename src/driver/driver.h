@@ -38,7 +38,7 @@ void driver_stats(const struct driver *driver, struct rtrcu_stats *stats);
 
 static inline struct turning *driver_normal(const struct driver *driver)
 {
-    return turn_kind(driver->turn, GP_NORMAL);
+    return turn_gp_state(driver->turn, GP_NORMAL);
 }
 
 /* ---- what every driver does: pass.c ---- */

@@ -10,13 +10,13 @@
 static void body(struct driver *driver)
 {
     static const struct turn_options options = {.serve = driver_serve_meanwhile};
-    int64_t turned_ns = plat_clock_now() - work_tick_ns(driver->work);
+    int64_t advanced_ns = plat_clock_now() - work_tick_ns(driver->work);
 
     for (;;) { /* for the life of the process */
         counter_add(&driver->passes, 1);
         uint32_t event = work_thread_event(driver->thread);
         bool urgent = work_may_be_urgent(driver->work) && work_take_urgent(driver->work);
-        int64_t now = plat_clock_now(), due = turned_ns + work_tick_ns(driver->work);
+        int64_t now = plat_clock_now(), due = advanced_ns + work_tick_ns(driver->work);
 
         callback_collect(driver->cb);
         turn_expedited_serve(driver->turn, driver_serve_meanwhile);
@@ -26,7 +26,7 @@ static void body(struct driver *driver)
                 driver_sleep_pacing(driver, event, due - now);
                 continue;
             }
-            turned_ns = now;
+            advanced_ns = now;
             turn_if_needed(driver_normal(driver), &options);
         }
 

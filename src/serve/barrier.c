@@ -24,7 +24,7 @@ static void help(struct serve *serve)
     if (callback_barrier_reached(serve->cb))
         return;
 
-    turn_if_needed(turn_kind(serve->turn, GP_NORMAL), &options);
+    turn_if_needed(turn_gp_state(serve->turn, GP_NORMAL), &options);
     serve_dispatch(serve);
 }
 

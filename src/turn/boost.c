@@ -465,7 +465,7 @@ static void *boost_body(void *argument)
         bool able = is_able(turn);
         for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS && able; kind++) {
             if (wanted & 1u << kind)
-                boost(turn_kind(turn, kind));
+                boost(turn_gp_state(turn, kind));
         }
 
         if (!able && wanted)

@@ -138,7 +138,7 @@ static void look_at_asked(struct turn *turn)
 }
 
 /* May callers turn, by the configuration?  In the variants of 2022 they always hand over, where no thread reads too. */
-static bool callers_turn(struct turn *turn)
+static bool callers_may_advance(struct turn *turn)
 {
     return config_now(turn->config)->exp_worker == RTRCU_EXP_WORKER_KTHREAD;
 }
@@ -146,7 +146,7 @@ static bool callers_turn(struct turn *turn)
 /* Does the calling thread leave all of it to the worker? */
 static bool leaves_it(struct turn *turn)
 {
-    return !callers_turn(turn) || (work_worker_priority(worker_of(turn)) == 0 && work_caller_is_weak(turn->work));
+    return !callers_may_advance(turn) || (work_worker_priority(worker_of(turn)) == 0 && work_caller_is_weak(turn->work));
 }
 
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
@@ -158,7 +158,7 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
         start_worker(turn);
 
     bool alone = deadline || !worker_is_there(turn);
-    if ((alone || callers_turn(turn)) && turn_pass_alone(turning, cookie)) {
+    if ((alone || callers_may_advance(turn)) && turn_pass_alone(turning, cookie)) {
         look_at_asked(turn);
         return;
     }

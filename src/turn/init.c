@@ -24,7 +24,7 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
     turn->share_ns = SHARE_NS;
 
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++)
-        turn_kind_init(&turn->turning[kind], turn, kind);
+        turn_gp_state_init(&turn->turning[kind], turn, kind);
     turn_numbers_init(turn);
 
     work_worker_init(work, WORK_WORKER_EXPEDITED, &turn_job_expedited, turn);
@@ -58,10 +58,10 @@ void turn_after_fork_child(struct turn *turn)
         forget_leaf(leaf);
 
     for (int kind = 0; kind < GP_KINDS; kind++)
-        turn_kind_after_fork_child(&turn->turning[kind]);
+        turn_gp_state_after_fork_child(&turn->turning[kind]);
     turn_numbers_init(turn);
     turn->boosting = (struct turn_boosting){0};
-    tally_reset(&turn->turn_waiters);
+    tally_reset(&turn->driver_waiters);
 }
 
 void turn_stats(const struct turn *turn, struct rtrcu_stats *stats)

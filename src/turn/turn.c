@@ -157,7 +157,7 @@ static void watch_and_ask(struct turning *turning, const struct turn_options *op
         counter_add_alone(&turning->slept, !options->never_sleeps);
 }
 
-/* [O9] Sleeping half; the reporter's half is turn_perform().  The futex has been read before, by turn_until().
+/* [O9] Sleeping half; the reporter's half is turn_perform().  The futex has been read before, by advance_until().
  *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report. */
@@ -294,7 +294,7 @@ void turn_take_crank(struct turning *turning)
     work_take_long(turning->turn->work, turn_crank(turning));
 }
 
-/* [O10] Releasing half; the waiter's is turn_until().  Those who wait look at the sequence, or turn it themselves. */
+/* [O10] Releasing half; the waiter's is advance_until().  Those who wait look at the sequence, or turn it themselves. */
 void turn_release_crank(struct turning *turning)
 {
     struct turn *turn = turning->turn;
@@ -304,7 +304,7 @@ void turn_release_crank(struct turning *turning)
     if (tally_read(&turning->sleeping))
         plat_futex_wake(&turning->event, INT32_MAX);
 
-    if (turning->kind == GP_NORMAL && tally_read(&turn->turn_waiters)) {
+    if (turning->kind == GP_NORMAL && tally_read(&turn->driver_waiters)) {
         rtrcu_fetch_add(&turn->turns, 1);
         plat_futex_wake(&turn->turns, INT32_MAX);
     }
@@ -404,7 +404,7 @@ static void stop_watching(struct turning *turning)
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count. */
-static void turn_until(struct turning *turning, uint64_t cookie, const struct turn_options *options)
+static void advance_until(struct turning *turning, uint64_t cookie, const struct turn_options *options)
 {
     struct turn *turn = turning->turn;
     int64_t pause_ns = 0, served_ns = options->serve ? plat_clock_now() : 0;
@@ -434,14 +434,14 @@ void turn_if_needed(struct turning *turning, const struct turn_options *options)
 {
     uint64_t cookie;
     if (gp_next_needed(turning->gp, turning->kind, &cookie))
-        turn_until(turning, cookie, options);
+        advance_until(turning, cookie, options);
 }
 
 /* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
  * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
  * have come to be.
  * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
-static void have_it_turned(struct turning *turning, uint64_t cookie)
+static void leave_to_driver(struct turning *turning, uint64_t cookie)
 {
     struct turn *turn = turning->turn;
     int64_t patience_ns = work_tick_ns(turn->work);
@@ -449,11 +449,11 @@ static void have_it_turned(struct turning *turning, uint64_t cookie)
 
     while (!turn_has_reached(turning, cookie) && work_driver_start(turn->work) == 0) { /* at most two grace periods */
         work_driver_wake(turn->work, true);
-        tally_raise(&turn->turn_waiters);
+        tally_raise(&turn->driver_waiters);
         uint32_t turns = rtrcu_load_acquire(&turn->turns);
         bool reached = turn_has_reached(turning, cookie);
         work_sleep(turn->work, &turn->turns, turns, reached ? 0 : patience_ns);
-        (void)tally_lower(&turn->turn_waiters);
+        (void)tally_lower(&turn->driver_waiters);
 
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
@@ -467,21 +467,21 @@ void turn_synchronize(struct turning *turning, uint64_t cookie)
 
     if (turning->kind == GP_NORMAL && !deadline && work_driver_has_thread(turn->work) &&
         work_caller_is_weak(turn->work))
-        have_it_turned(turning, cookie);
+        leave_to_driver(turning, cookie);
 
     if (turn_pass_alone(turning, cookie))
         return;
-    turn_until(turning, cookie, &caller);
+    advance_until(turning, cookie, &caller);
 }
 
-void turn_kind_init(struct turning *turning, struct turn *turn, enum gp_kind kind)
+void turn_gp_state_init(struct turning *turning, struct turn *turn, enum gp_kind kind)
 {
     turning->turn = turn;
     turning->gp = turn->gp;
     turning->kind = kind;
 }
 
-void turn_kind_after_fork_child(struct turning *turning)
+void turn_gp_state_after_fork_child(struct turning *turning)
 {
     turning->unscanned = turning->asked = false; /* the next step looks at readers as the first one does */
     rtrcu_store_relaxed(&turning->event, 0);

@@ -76,7 +76,7 @@ struct turn {
     struct work *work;
     struct serve *serve;       /* constant: for turn_options.serve */
     uint32_t turns;            /* atomic: futex: counts releases of the normal crank while some wait for it */
-    struct tally turn_waiters; /* callers that leave it to the driver */
+    struct tally driver_waiters; /* callers that leave it to the driver */
     struct turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_numbers numbers;
     struct turn_boosting boosting;
@@ -107,7 +107,7 @@ void turn_after_fork_child(struct turn *turn);
 void turn_end_waits(struct turn *turn);
 void turn_stats(const struct turn *turn, struct rtrcu_stats *stats);
 
-static inline struct turning *turn_kind(struct turn *turn, enum gp_kind kind)
+static inline struct turning *turn_gp_state(struct turn *turn, enum gp_kind kind)
 {
     return &turn->turning[kind];
 }
@@ -147,7 +147,7 @@ static inline int64_t turn_began_ns(const struct turning *turning)
 
 /* ---- one grace period: turn.c ---- */
 
-void turn_kind_init(struct turning *turning, struct turn *turn, enum gp_kind kind);
+void turn_gp_state_init(struct turning *turning, struct turn *turn, enum gp_kind kind);
 
 /* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
 void turn_synchronize(struct turning *turning, uint64_t cookie);
@@ -174,7 +174,7 @@ void turn_release_crank(struct turning *turning);
 bool turn_step(struct turning *turning);
 
 /* In a fork's child nobody waits, and what was under way begins again. */
-void turn_kind_after_fork_child(struct turning *turning);
+void turn_gp_state_after_fork_child(struct turning *turning);
 
 /* ---- the heavy fence: fence.c ---- */
 

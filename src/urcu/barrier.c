@@ -138,7 +138,7 @@ bool urcu_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
     if (urcu_reached(adopted, cookie))
         return true;
     if (rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE && !urcu_server_start(&adopted->ordinary))
-        complain(&adopted->unturned,
+        complain(&adopted->unserved_polls,
                  "rtrcu: %s: thread %u: poll_state_synchronize_rcu(): no thread can be made that turns the grace period"
                  " (error %d); raise RLIMIT_NPROC, or the limit of memory",
                  adopted->flavour.name, lock_thread_number(), -rtrcu_load_relaxed(&adopted->ordinary.refused));

@@ -14,7 +14,7 @@ static bool drains_here(const struct rtrcu_adopted *adopted)
     return rtrcu_load_relaxed(&adopted->drainer) == lock_thread_number();
 }
 
-/* [O10] As turn_until(); urcu_drain_release() is the other half. */
+/* [O10] As advance_until(); urcu_drain_release() is the other half. */
 static void claim(struct rtrcu_adopted *adopted, const char *call)
 {
     uint32_t drainer;

@@ -282,7 +282,7 @@ static bool take_crank(struct rtrcu_adopted *adopted)
     return true;
 }
 
-/* [O10] As turn_until(). */
+/* [O10] As advance_until(). */
 void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
     while (!urcu_reached(adopted, cookie)) { /* at most the one under way and the next */

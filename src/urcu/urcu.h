@@ -128,7 +128,7 @@ struct rtrcu_adopted {
     uint64_t stalls;               /* atomic: reports */
     int64_t longest_ns;            /* atomic; of the crank */
     struct complaint waits_inside; /* synchronize_rcu(), rcu_barrier() inside a section */
-    struct complaint unturned;     /* cookies that are polled for, and no thread can be made */
+    struct complaint unserved_polls;     /* cookies that are polled for, and no thread can be made */
     struct tally barriers;         /* calls of rcu_barrier() under way */
     uint64_t threads_refused;      /* atomic */
     /* Readers. */

@@ -107,7 +107,7 @@ static void begin(const struct watch *watch, enum gp_kind kind, struct watch_rep
     memset(report, 0, sizeof(*report));
     report->subject = kind;
     report->number = (gp_seq(watch->gp, kind) - SEQ_FIRST) / SEQ_STEP;
-    report->turner = lock_thread_id();
+    report->advancer = lock_thread_id();
 }
 
 void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
@@ -141,7 +141,7 @@ void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t c
     memset(&report, 0, sizeof(report));
     report.subject = WATCH_VISIT;
     report.age_ms = age_ns / 1000000;
-    report.turner = visitor;
+    report.advancer = visitor;
     report.cpu = cpu;
 
     leave_to_say(watch, &report);
@@ -279,7 +279,7 @@ static void say_stall(const struct watch *watch, const struct sink *sink, const 
 
     say(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
         report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
-        (long long)report->age_ms, report->turner.number);
+        (long long)report->age_ms, report->advancer.number);
 
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
         say_reader(sink, &report->reader[i]);
@@ -333,7 +333,7 @@ static void say_visit(const struct sink *sink, const struct watch_report *report
     say(sink,
         "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
         " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
-        report->turner.number, (long long)report->age_ms, report->cpu);
+        report->advancer.number, (long long)report->age_ms, report->cpu);
 }
 
 static bool take(struct watch *watch, struct watch_report *report)

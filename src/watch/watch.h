@@ -43,7 +43,7 @@ struct watch_report {
     int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
     uint64_t number;         /* of the grace period */
     int64_t age_ms;          /* of it */
-    struct plat_tid turner;  /* the thread that turns its crank, or visits */
+    struct plat_tid advancer;  /* the thread that turns its crank, or visits */
     uint32_t cpu;            /* WATCH_VISIT: where it has not come to run; nothing else holds but the age and who */
     uint32_t readers, tasks; /* in its way; more, perhaps, than are named */
     uint32_t anonymous;      /* readers without a record, if it waits for them */

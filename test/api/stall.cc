@@ -194,7 +194,7 @@ class HeldSection
     }
 };
 
-/* The grace period that stalls: when its turner has been seen asleep it is the one that reports. */
+/* The grace period that stalls: when its advancer has been seen asleep it is the one that reports. */
 std::thread begin_to_wait()
 {
     uint64_t slept = test::stats().gp_slept;

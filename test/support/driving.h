@@ -35,8 +35,8 @@ class DriveWorld : public testing::Test
     rtrcu_config (&others_)[2] = apart_->others; /* that a test may put into force */
     callback *cb_ = apart_->callbacks.get();
     struct domain_drive *drive_ = apart_->drive.get();
-    struct turning *normal_ = turn_kind(&drive_->turn, GP_NORMAL);
-    struct turning *expedited_ = turn_kind(&drive_->turn, GP_EXPEDITED);
+    struct turning *normal_ = turn_gp_state(&drive_->turn, GP_NORMAL);
+    struct turning *expedited_ = turn_gp_state(&drive_->turn, GP_EXPEDITED);
 
     ~DriveWorld() override
     {

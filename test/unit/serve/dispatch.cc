@@ -252,12 +252,12 @@ TEST(Boosting, AsksAgainForItsNudger)
     test::Crank crank(drive->turn.gp, GP_NORMAL);
     ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     EXPECT_TRUE(test::eventually([&] {
-        turn_boost(turn_kind(&drive->turn, GP_NORMAL));
+        turn_boost(turn_gp_state(&drive->turn, GP_NORMAL));
         return (rtrcu_load_acquire(&nudger->state) & WORK_ASKED) != 0;
     }));
     (void)work_thread_let(nudger);
     EXPECT_TRUE(test::eventually([&] {
-        turn_boost(turn_kind(&drive->turn, GP_NORMAL));
+        turn_boost(turn_gp_state(&drive->turn, GP_NORMAL));
         return work_thread_runs(nudger);
     }));
     reader.run([] { rcu_read_unlock(); });
@@ -300,14 +300,14 @@ void change_fences_beside(gp_kind kind)
     test::Worker holder, changer;
     std::atomic<pid_t> id = 0;
     std::atomic<bool> configured = false;
-    holder.run([&] { turn_take_crank(turn_kind(&rtrcu_domain.drive.turn, kind)); });
+    holder.run([&] { turn_take_crank(turn_gp_state(&rtrcu_domain.drive.turn, kind)); });
     changer.start([&] {
         id = pid_t(lock_thread_number());
         configured = rtrcu_configure(&config) == 0;
     });
     bool waits = test::eventually([&] { return id && (changer.is_done() || test::is_asleep(id)); });
     bool stays = !changer.is_done() && reader_fences_are_full(&rtrcu_domain.registry);
-    holder.run([&] { turn_release_crank(turn_kind(&rtrcu_domain.drive.turn, kind)); });
+    holder.run([&] { turn_release_crank(turn_gp_state(&rtrcu_domain.drive.turn, kind)); });
     changer.wait();
     exit(full && waits && stays && configured ? 0 : 1);
 }
@@ -391,7 +391,7 @@ TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turn.turning[kind].watcher = {77};
         (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
-        EXPECT_TRUE(turn_step(turn_kind(&drive_->turn, gp_kind(kind)))) << "nobody reads";
+        EXPECT_TRUE(turn_step(turn_gp_state(&drive_->turn, gp_kind(kind)))) << "nobody reads";
         EXPECT_EQ(drive_->turn.turning[kind].watcher.number, 0u);
     }
 }

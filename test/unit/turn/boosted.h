@@ -81,7 +81,7 @@ class BoostWorld : public DriveWorld
     template <typename Condition> void boost_until(gp_kind kind, Condition enough)
     {
         EXPECT_TRUE(test::eventually([&] {
-            turn_boost(turn_kind(&drive_->turn, kind));
+            turn_boost(turn_gp_state(&drive_->turn, kind));
             return enough();
         }));
     }

@@ -84,23 +84,23 @@ TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
         *said = 0;
         ask(kind);
         for (int i = 0; i < 3; i++)
-            EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+            EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind));
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 1u);
         EXPECT_EQ(drive_->turn.turning[kind].report_ns, 3 * HOUR_NS);
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind));
         make_older(HOUR_NS, kind);
-        EXPECT_FALSE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 2u);
         make_older(90 * HOUR_NS, kind);
         test::World::set_inside(record, 0);
-        EXPECT_TRUE(turn_step(turn_kind(&drive_->turn, kind)));
+        EXPECT_TRUE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind)) << "it has ended";
         EXPECT_EQ(*said, 2u);
         world_.withdraw(record);
@@ -157,7 +157,7 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
         turning.event = 9;
         tally_raise(&turning.sleeping);
     }
-    tally_raise(&drive_->turn.turn_waiters);
+    tally_raise(&drive_->turn.driver_waiters);
     drive_->work.main_ended = 1;
     drive_->work.visit.visitor = 77;
     drive_->work.visit.began_ns = 5;
@@ -169,7 +169,7 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
         EXPECT_EQ(turning.event, 0u);
         EXPECT_EQ(tally_read(&turning.sleeping), 0u);
     }
-    EXPECT_EQ(tally_read(&drive_->turn.turn_waiters), 0u);
+    EXPECT_EQ(tally_read(&drive_->turn.driver_waiters), 0u);
     EXPECT_EQ(drive_->work.main_ended, 0u);
     EXPECT_EQ(drive_->work.visit.visitor, 0u);
     EXPECT_EQ(drive_->work.visit.began_ns, 0);
@@ -237,15 +237,15 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
         test::World::set_inside(inside, 1);
         ask();
         uint64_t slept = drive_->turn.turning[GP_NORMAL].slept.count;
-        test::Worker turner;
-        turner.start([&] { turn_if_needed(normal_, options); });
+        test::Worker advancer;
+        advancer.start([&] { turn_if_needed(normal_, options); });
         EXPECT_TRUE(test::eventually([&] {
             return options == &serves ? rtrcu_load_acquire(&serve_slot(owner)->listed) == 1
                                       : rtrcu_load_acquire(&drive_->turn.turning[GP_NORMAL].slept.count) > slept;
         }));
         EXPECT_EQ(rtrcu_load_acquire(&serve_slot(owner)->listed), options == &serves ? 1u : 0u);
         test::World::set_inside(inside, 0);
-        turner.wait();
+        advancer.wait();
         EXPECT_FALSE(is_running()) << "it has turned to the end";
     }
 }
@@ -260,7 +260,7 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
     const auto turns = [&](gp_kind kind) {
         rtrcu_self.sched = weak;
         uint64_t before = drive_->turn.turning[kind].by_caller.count;
-        turn_synchronize(turn_kind(&drive_->turn, kind), gp_snap(world_.gp(), kind));
+        turn_synchronize(turn_gp_state(&drive_->turn, kind), gp_snap(world_.gp(), kind));
         rtrcu_self.sched = 0;
         EXPECT_EQ(drive_->work.wakeups.count, 0u);
         return drive_->turn.turning[kind].by_caller.count == before + 1;

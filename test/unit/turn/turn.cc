@@ -27,9 +27,9 @@ class Turn : public DriveWorld
     }
     bool take_first_step(gp_kind kind)
     {
-        turn_take_crank(turn_kind(&drive_->turn, kind));
-        bool ended = turn_first(turn_kind(&drive_->turn, kind));
-        turn_release_crank(turn_kind(&drive_->turn, kind));
+        turn_take_crank(turn_gp_state(&drive_->turn, kind));
+        bool ended = turn_first(turn_gp_state(&drive_->turn, kind));
+        turn_release_crank(turn_gp_state(&drive_->turn, kind));
         return ended;
     }
 };
@@ -73,7 +73,7 @@ TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
     ask();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(drive_->turn.turns, 0u);
-    tally_raise(&drive_->turn.turn_waiters);
+    tally_raise(&drive_->turn.driver_waiters);
     ask(GP_EXPEDITED);
     EXPECT_TRUE(turn_step(expedited_));
     EXPECT_EQ(drive_->turn.turns, 0u) << "nobody waits for that kind so";
@@ -462,14 +462,14 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
             return woken > sleep || (woken == sleep && test::is_asleep(id));
         }));
         EXPECT_EQ(counter_read(&drive_->work.wakeups), sleep);
-        EXPECT_EQ(tally_acquire(&drive_->turn.turn_waiters), 1u);
+        EXPECT_EQ(tally_acquire(&drive_->turn.driver_waiters), 1u);
         rtrcu_fetch_add(&drive_->turn.turns, 1);
         plat_futex_wake(&drive_->turn.turns, INT32_MAX);
     }
     EXPECT_TRUE(turn_step(normal_));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_EQ(tally_read(&drive_->turn.turn_waiters), 0u);
+    EXPECT_EQ(tally_read(&drive_->turn.driver_waiters), 0u);
     (void)work_thread_let(&drive_->work.thread);
 }
 
@@ -482,7 +482,7 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
     };
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
-        EXPECT_TRUE(turn_pass_alone(turn_kind(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
+        EXPECT_TRUE(turn_pass_alone(turn_gp_state(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
         EXPECT_EQ(drive_->turn.turning[kind].by_caller.count, 1u);
         EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
     }
@@ -523,16 +523,16 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     reader_record *record = world_.craft(1);
     record->cpu = &elsewhere;
     ask();
-    test::Worker turner;
+    test::Worker advancer;
     uint32_t id = 0;
-    turner.run([&] { id = lock_thread_number(); });
-    turner.start([&] { turn_if_needed(normal_, &options); });
+    advancer.run([&] { id = lock_thread_number(); });
+    advancer.start([&] { turn_if_needed(normal_, &options); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }))
         << "it has taken a step at least";
     test::World::set_inside(record, 0);
-    bool found = test::eventually([&] { return turner.is_done(); });
+    bool found = test::eventually([&] { return advancer.is_done(); });
     EXPECT_TRUE(found);
-    while (!turner.is_done()) /* ends where it sleeps */
+    while (!advancer.is_done()) /* ends where it sleeps */
         plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
     EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 0u);
 }
