@@ -72,8 +72,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     if (error)
         return error;
 
-    turn_take_crank(turn_gp_state(&drive->turn, GP_NORMAL));
-    turn_take_crank(turn_gp_state(&drive->turn, GP_EXPEDITED));
+    turn_gp_lock(turn_gp_state(&drive->turn, GP_NORMAL));
+    turn_gp_lock(turn_gp_state(&drive->turn, GP_EXPEDITED));
 
     /* Held for a moment only, behind the wait for the cranks: a thread that registers waits for it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
@@ -89,8 +89,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");
     }
 
-    turn_release_crank(turn_gp_state(&drive->turn, GP_EXPEDITED));
-    turn_release_crank(turn_gp_state(&drive->turn, GP_NORMAL));
+    turn_gp_unlock(turn_gp_state(&drive->turn, GP_EXPEDITED));
+    turn_gp_unlock(turn_gp_state(&drive->turn, GP_NORMAL));
 
     if (changes_driver && may)
         work_driver_changed(&drive->work);

@@ -24,7 +24,7 @@ enum lock_rank {
     LOCK_RANK_CONFIG,
     /* Gp: one grace period of a kind.  Held by a thread that waits for it, over one step, with a heavy fence and a
      * moment of watching; ordinary threads only try, real-time threads wait for the lock. */
-    LOCK_RANK_CRANK,
+    LOCK_RANK_GP,
     /* Callback: the consumer side of a leaf's queues.  The driver and who runs callbacks, shortly; a fork. */
     LOCK_RANK_QUEUES,
     /* Reader: a leaf's records, and its threads' words against their owners' exit.  Scans, reports, exits, shortly. */

@@ -136,7 +136,7 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats);
 
 /* ---- the crank: machine.c; under machine.crank ---- */
 
-static inline struct lock *gp_crank(struct gp *gp, enum gp_kind kind)
+static inline struct lock *gp_lock_of(struct gp *gp, enum gp_kind kind)
 {
     return &gp->machine[kind].crank;
 }

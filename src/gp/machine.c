@@ -16,7 +16,7 @@ void gp_init(struct gp *gp, struct reader_registry *registry)
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
         machine->seq = machine->needed = SEQ_FIRST;
-        lock_init(&machine->crank, LOCK_RANK_CRANK);
+        lock_init(&machine->crank, LOCK_RANK_GP);
     }
 }
 

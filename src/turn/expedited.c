@@ -174,13 +174,13 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
     int boosts = 0;
 
     while (!left && !turn_has_reached(turning, cookie)) { /* the one under way and the next, and the boosts */
-        if (!lock_try(turn_crank(turning))) {
+        if (!lock_try(turn_gp_lock_of(turning))) {
             hand_over(turn, cookie);
-            turn_take_crank(turning);
+            turn_gp_lock(turning);
         }
 
         left = !turn_has_reached(turning, cookie) && !turn_first(turning);
-        turn_release_crank(turning);
+        turn_gp_unlock(turning);
         look_at_asked(turn);
 
         if (left && boosts++ < BOOSTS_OF_CALLER)

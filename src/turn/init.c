@@ -37,7 +37,7 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
 void turn_end_waits(struct turn *turn)
 {
     for (int kind = 0; kind < GP_KINDS; kind++)
-        lock_reset(turn_crank(&turn->turning[kind]));
+        lock_reset(turn_gp_lock_of(&turn->turning[kind]));
     for (int i = 0; i < 4; i++)
         rtrcu_fetch_add(&turn->numbers.ended[i], 1);
 }

@@ -255,7 +255,7 @@ static enum outcome step(struct turning *turning, const struct turn_options *opt
 
 bool turn_pass_alone(struct turning *turning, uint64_t cookie)
 {
-    if (!gp_nobody_reads(turning->gp) || !lock_try(turn_crank(turning)))
+    if (!gp_nobody_reads(turning->gp) || !lock_try(turn_gp_lock_of(turning)))
         return false;
 
     bool passed = !turn_is_running(turning) && gp_pass_alone(turning->gp, turning->kind);
@@ -265,7 +265,7 @@ bool turn_pass_alone(struct turning *turning, uint64_t cookie)
             turn_expedited_done(turning->turn);
     }
 
-    turn_release_crank(turning);
+    turn_gp_unlock(turning);
     return passed && turn_has_reached(turning, cookie);
 }
 
@@ -289,16 +289,16 @@ bool turn_first(struct turning *turning)
     return true;
 }
 
-void turn_take_crank(struct turning *turning)
+void turn_gp_lock(struct turning *turning)
 {
-    work_take_long(turning->turn->work, turn_crank(turning));
+    work_take_long(turning->turn->work, turn_gp_lock_of(turning));
 }
 
 /* [O10] Releasing half; the waiter's is advance_until().  Those who wait look at the sequence, or turn it themselves. */
-void turn_release_crank(struct turning *turning)
+void turn_gp_unlock(struct turning *turning)
 {
     struct turn *turn = turning->turn;
-    lock_release(turn_crank(turning));
+    lock_release(turn_gp_lock_of(turning));
 
     rtrcu_fetch_add(&turning->event, 1); /* [O10] */
     if (tally_read(&turning->sleeping))
@@ -314,7 +314,7 @@ void turn_release_crank(struct turning *turning)
 bool turn_step(struct turning *turning)
 {
     bool ended = false;
-    if (!lock_try(turn_crank(turning)))
+    if (!lock_try(turn_gp_lock_of(turning)))
         return false;
 
     bool fresh = !turn_is_running(turning) && turn_is_needed(turning);
@@ -333,7 +333,7 @@ bool turn_step(struct turning *turning)
         ended = true;
     }
 
-    turn_release_crank(turning);
+    turn_gp_unlock(turning);
     return ended;
 }
 
@@ -351,7 +351,7 @@ static enum outcome step_and_release(struct turning *turning, const struct turn_
 {
     enum outcome outcome = step(turning, options);
     if (outcome == ENDED) {
-        turn_release_crank(turning);
+        turn_gp_unlock(turning);
         return outcome;
     }
 
@@ -359,7 +359,7 @@ static enum outcome step_and_release(struct turning *turning, const struct turn_
         turning->watcher = lock_thread_id();
     *watches = plat_tid_is(turning->watcher, lock_thread_id());
 
-    lock_release(turn_crank(turning)); /* nobody is to be woken: this thread and the watcher look again */
+    lock_release(turn_gp_lock_of(turning)); /* nobody is to be woken: this thread and the watcher look again */
     work_report_left(turning->turn->work);
     return outcome;
 }
@@ -367,12 +367,12 @@ static enum outcome step_and_release(struct turning *turning, const struct turn_
 /* False: another has it, and an ordinary thread could not help him by waiting for it. */
 static bool take_for_step(struct turning *turning)
 {
-    if (lock_try(turn_crank(turning)))
+    if (lock_try(turn_gp_lock_of(turning)))
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
 
-    turn_take_crank(turning);
+    turn_gp_lock(turning);
     return true;
 }
 
@@ -391,15 +391,15 @@ static bool serve_meanwhile(struct turn *turn, const struct turn_options *option
 /* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
 static void stop_watching(struct turning *turning)
 {
-    turn_take_crank(turning);
+    turn_gp_lock(turning);
     if (plat_tid_is(turning->watcher, lock_thread_id()))
         turning->watcher = PLAT_NOBODY;
-    turn_release_crank(turning);
+    turn_gp_unlock(turning);
 }
 
 /* Turn until the grace period of @cookie has passed, together with whoever else waits.
  *
- * [O10] Waiter half; turn_release_crank() is the other.  The count is read before the crank is tried.
+ * [O10] Waiter half; turn_gp_unlock() is the other.  The count is read before the crank is tried.
  *  - our attempt first:  the holder of the crank releases it later and counts, or sleeps and looks again itself; so our
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
@@ -418,7 +418,7 @@ static void advance_until(struct turning *turning, uint64_t cookie, const struct
         if (!take_for_step(turning)) {
             tally_raise(&turning->sleeping);
         } else if (turn_has_reached(turning, cookie)) {
-            turn_release_crank(turning);
+            turn_gp_unlock(turning);
             return;
         } else if (step_and_release(turning, options, &watches) != ASLEEP) {
             continue;

@@ -116,9 +116,9 @@ void turn_perform(struct turn *turn, enum gp_actions actions);
 
 /* ---- its machine ---- */
 
-static inline struct lock *turn_crank(struct turning *turning)
+static inline struct lock *turn_gp_lock_of(struct turning *turning)
 {
-    return gp_crank(turning->gp, turning->kind);
+    return gp_lock_of(turning->gp, turning->kind);
 }
 static inline uint64_t turn_seq(const struct turning *turning)
 {
@@ -166,9 +166,9 @@ bool turn_first(struct turning *turning);
 /* See what is needed to its end, at most one grace period that is not under way yet. */
 void turn_if_needed(struct turning *turning, const struct turn_options *options);
 /* Take the crank, whose holder is boosted.  Away meanwhile. */
-void turn_take_crank(struct turning *turning);
+void turn_gp_lock(struct turning *turning);
 /* By the holder of a crank that does not go on with the grace period: others may sleep until the crank is free. */
-void turn_release_crank(struct turning *turning);
+void turn_gp_unlock(struct turning *turning);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
  * True if one ended. */
 bool turn_step(struct turning *turning);

@@ -262,7 +262,7 @@ static void turn(struct rtrcu_adopted *adopted)
     urcu_end(adopted);
 }
 
-/* [O10] As turn_release_crank(). */
+/* [O10] As turn_gp_unlock(). */
 static void release(struct rtrcu_adopted *adopted)
 {
     lock_release(&adopted->crank);
@@ -272,7 +272,7 @@ static void release(struct rtrcu_adopted *adopted)
 }
 
 /* A real-time thread boosts the holder. */
-static bool take_crank(struct rtrcu_adopted *adopted)
+static bool take_gp_lock(struct rtrcu_adopted *adopted)
 {
     if (lock_try(&adopted->crank))
         return true;
@@ -288,7 +288,7 @@ void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
     while (!urcu_reached(adopted, cookie)) { /* at most the one under way and the next */
         uint32_t event = rtrcu_load_acquire(&adopted->event);
 
-        if (take_crank(adopted)) {
+        if (take_gp_lock(adopted)) {
             if (!urcu_reached(adopted, cookie))
                 turn(adopted);
             release(adopted);

@@ -91,7 +91,7 @@ bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer)
     return rtrcu_compare_exchange(&adopted->drainer, drainer, lock_thread_number());
 }
 
-/* [O10] As turn_release_crank(); the waiter is claim() in defer.c.  [O8] Then the flag is read, for a server that has
+/* [O10] As turn_gp_unlock(); the waiter is claim() in defer.c.  [O8] Then the flag is read, for a server that has
  * found the rings claimed, and looks at both before it sleeps. */
 bool urcu_drain_release(struct rtrcu_adopted *adopted)
 {

@@ -22,7 +22,7 @@ TEST(Lock, ReleaseIfMineLeavesOtherHoldersAlone)
 {
     lock mine, others;
     lock_init(&mine, LOCK_RANK_BARRIER);
-    lock_init(&others, LOCK_RANK_CRANK);
+    lock_init(&others, LOCK_RANK_GP);
     lock_acquire(&mine);
     lock_release_if_mine(&mine);
     EXPECT_EQ(mine.word, 0u);
@@ -75,7 +75,7 @@ TEST(Lock, HeldByWhoTookIt)
 TEST(Lock, TryTakesAFreeLock)
 {
     struct lock lock;
-    lock_init(&lock, LOCK_RANK_CRANK);
+    lock_init(&lock, LOCK_RANK_GP);
     ASSERT_TRUE(lock_try(&lock));
     EXPECT_TRUE(lock_is_mine(&lock));
     lock_release(&lock);
@@ -317,8 +317,8 @@ TEST(Lock, WhatIsHeldIsNotedAtEveryInstruction)
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delivers signals later";
     struct lock other;
-    lock_init(&watched, LOCK_RANK_CRANK);
-    lock_init(&other, LOCK_RANK_CRANK);
+    lock_init(&watched, LOCK_RANK_GP);
+    lock_init(&other, LOCK_RANK_GP);
     (void)lock_thread_id();
     for (bool beside : {false, true}) {
         if (beside)

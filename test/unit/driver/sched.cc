@@ -57,8 +57,8 @@ TEST_F(SchedDriver, AReportIsWrittenAfterTheCrankIsReleased)
     watch_fence_gather(drive_->work.watch, GP_NORMAL, -EPERM);
     work_report(&drive_->work);
     EXPECT_EQ(errors.text(), "");
-    lock_acquire(gp_crank(world_.gp(), GP_NORMAL));
-    turn_release_crank(normal_);
+    lock_acquire(gp_lock_of(world_.gp(), GP_NORMAL));
+    turn_gp_unlock(normal_);
     EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
 }
 

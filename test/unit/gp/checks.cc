@@ -17,7 +17,7 @@ class GpStepsDeathTest : public testing::Test
   protected:
     test::World world_;
     struct gp *gp_ = world_.gp();
-    lock *crank_ = gp_crank(world_.gp(), GP_NORMAL);
+    lock *crank_ = gp_lock_of(world_.gp(), GP_NORMAL);
 
     void SetUp() override
     {

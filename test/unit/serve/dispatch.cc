@@ -300,14 +300,14 @@ void change_fences_beside(gp_kind kind)
     test::Worker holder, changer;
     std::atomic<pid_t> id = 0;
     std::atomic<bool> configured = false;
-    holder.run([&] { turn_take_crank(turn_gp_state(&rtrcu_domain.drive.turn, kind)); });
+    holder.run([&] { turn_gp_lock(turn_gp_state(&rtrcu_domain.drive.turn, kind)); });
     changer.start([&] {
         id = pid_t(lock_thread_number());
         configured = rtrcu_configure(&config) == 0;
     });
     bool waits = test::eventually([&] { return id && (changer.is_done() || test::is_asleep(id)); });
     bool stays = !changer.is_done() && reader_fences_are_full(&rtrcu_domain.registry);
-    holder.run([&] { turn_release_crank(turn_gp_state(&rtrcu_domain.drive.turn, kind)); });
+    holder.run([&] { turn_gp_unlock(turn_gp_state(&rtrcu_domain.drive.turn, kind)); });
     changer.wait();
     exit(full && waits && stays && configured ? 0 : 1);
 }

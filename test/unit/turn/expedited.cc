@@ -294,11 +294,11 @@ TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
     config_.kthread_prio = 2;
     (void)world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    holder.run([&] { turn_take_crank(expedited_); });
+    holder.run([&] { turn_gp_lock(expedited_); });
     caller.start([&] { turn_synchronize_expedited(&drive_->turn, cookie); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.told) == cookie; }));
     EXPECT_TRUE(work_worker_priority(worker) == 2 || counter_read(&drive_->work.rt_refused) == 1);
-    holder.run([&] { turn_release_crank(expedited_); });
+    holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
 }
@@ -381,13 +381,13 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
     (void)world_.craft(0);
     test::Worker holder, caller;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    holder.run([&] { turn_take_crank(expedited_); });
+    holder.run([&] { turn_gp_lock(expedited_); });
     caller.start([&] {
         EXPECT_EQ(plat_sched_set(4, 0), 0);
         turn_synchronize_expedited(&drive_->turn, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return turn_expedited_priority(&drive_->turn) == 4; }));
-    holder.run([&] { turn_release_crank(expedited_); });
+    holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 2);
@@ -421,14 +421,14 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
     still.run([&] { worker->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
     worker->priority = 2;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
-    holder.run([&] { turn_take_crank(expedited_); });
+    holder.run([&] { turn_gp_lock(expedited_); });
     caller.start([&] {
         EXPECT_EQ(plat_sched_set(4, 0), 0);
         turn_synchronize_expedited(&drive_->turn, cookie);
     });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.told) == cookie; }));
     EXPECT_EQ(rtrcu_load_acquire(&worker->priority), 4);
-    holder.run([&] { turn_release_crank(expedited_); });
+    holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();
     EXPECT_TRUE(reached(cookie));
 }

@@ -138,9 +138,9 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         EXPECT_FALSE(gathered());
         EXPECT_EQ(*said, 1u);
         EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
-        turn_take_crank(normal_);
+        turn_gp_lock(normal_);
         EXPECT_FALSE(turn_first(normal_));
-        turn_release_crank(normal_);
+        turn_gp_unlock(normal_);
         EXPECT_TRUE(is_running());
         rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
         EXPECT_TRUE(turn_step(normal_));

@@ -27,9 +27,9 @@ class Turn : public DriveWorld
     }
     bool take_first_step(gp_kind kind)
     {
-        turn_take_crank(turn_gp_state(&drive_->turn, kind));
+        turn_gp_lock(turn_gp_state(&drive_->turn, kind));
         bool ended = turn_first(turn_gp_state(&drive_->turn, kind));
-        turn_release_crank(turn_gp_state(&drive_->turn, kind));
+        turn_gp_unlock(turn_gp_state(&drive_->turn, kind));
         return ended;
     }
 };
@@ -86,9 +86,9 @@ TEST_F(Turn, AStepWaitsForNobody)
 {
     ask();
     test::Worker holder;
-    holder.run([&] { turn_take_crank(normal_); });
+    holder.run([&] { turn_gp_lock(normal_); });
     EXPECT_FALSE(turn_step(normal_));
-    holder.run([&] { turn_release_crank(normal_); });
+    holder.run([&] { turn_gp_unlock(normal_); });
     EXPECT_TRUE(turn_step(normal_));
 }
 
@@ -146,11 +146,11 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker holder, caller;
-    holder.run([&] { turn_take_crank(normal_); });
+    holder.run([&] { turn_gp_lock(normal_); });
     caller.start([&] { turn_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1; }));
     EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    holder.run([&] { turn_release_crank(normal_); });
+    holder.run([&] { turn_gp_unlock(normal_); });
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 0u);
@@ -254,10 +254,10 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turning[GP_NORMAL].event, rest_and_note); });
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
-    holder.run([&] { turn_take_crank(normal_); });
+    holder.run([&] { turn_gp_lock(normal_); });
     helper.start([&] { turn_if_needed(normal_, &options); });
     EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
-    holder.run([&] { turn_release_crank(normal_); });
+    holder.run([&] { turn_gp_unlock(normal_); });
     steps.reach(2);
     helper.wait();
     expect_rests_that_grow(config_.tick_us * 1000);
@@ -268,7 +268,7 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
 {
     test::Worker holder, waiter;
     pid_t id = 0;
-    holder.run([&] { turn_take_crank(normal_); });
+    holder.run([&] { turn_gp_lock(normal_); });
     waiter.run([&] {
         rcu_read_lock();
         rcu_read_unlock();
@@ -276,12 +276,12 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     });
     bool away = true;
     waiter.start([&] {
-        turn_take_crank(normal_);
+        turn_gp_lock(normal_);
         away = reader_self_is(READER_STATE_AWAY) || rtrcu_load_acquire(&reader_self()->fence_ack) == READER_FENCES_ANY;
-        turn_release_crank(normal_);
+        turn_gp_unlock(normal_);
     });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
-    holder.run([&] { turn_release_crank(normal_); });
+    holder.run([&] { turn_gp_unlock(normal_); });
     waiter.wait();
     EXPECT_FALSE(away);
 }
@@ -403,10 +403,10 @@ TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
     tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
     holder.run([&] {
-        turn_take_crank(normal_);
+        turn_gp_lock(normal_);
         test::World::set_inside(record, 0);
         world_.gp()->machine[GP_NORMAL].began_ns -= INT64_C(7200000000000);
-        turn_release_crank(normal_);
+        turn_gp_unlock(normal_);
     });
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
