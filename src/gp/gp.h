@@ -68,7 +68,7 @@ struct gp_machine {
     /* Written by the crank's holder; anybody reads the counters. */
     uint32_t leaves;         /* atomic: how many there were at the scan */
     uint32_t anonymous_busy; /* groups of readers without a record that have not been seen empty, as bits */
-    uint32_t anonymous_turn; /* in which it looked first */
+    uint32_t anonymous_phase; /* in which it looked first */
     uint32_t idle_scans; /* found outside in so many, a thread leaves before the next; 0 = this one does not count */
     bool sleepy;         /* some have been found outside so often */
     bool leaving;        /* some are to leave */
@@ -184,7 +184,7 @@ void gp_settle(struct gp *gp, bool fenced);
 /* The reader of @record is or was outside since it last was asked: clear its bits. */
 enum gp_actions gp_report(struct gp *gp, const struct reader_record *record);
 /* A reader without a record has left. */
-enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_group group);
+enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase group);
 /* Records of @leaf that still owe a report. */
 uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 

@@ -184,8 +184,8 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     rtrcu_store_relaxed(&machine->top, top);
     scan_below(gp, kind, top, 0);
 
-    machine->anonymous_turn = reader_anonymous_turn(gp->registry); /* [O25] */
-    machine->anonymous_busy = reader_anonymous_groups(gp->registry);
+    machine->anonymous_phase = reader_anonymous_phase(gp->registry); /* [O25] */
+    machine->anonymous_busy = reader_anonymous_phases(gp->registry);
 
     bool busy = !gp_is_clear(gp, kind);
     if (busy)
@@ -252,7 +252,7 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
 /* Look again which readers without a record are outside, or were.  A reader that enters in the turn that a group is
  * waited for is sent to the other one as soon as that is empty, so however many follow each other, each group empties
  * in its turn.
- * [O25] Looking half; the reader's is reader_anonymous_enter(), that of another look reader_anonymous_next().
+ * [O25] Looking half; the reader's is reader_anonymous_enter(), that of another look reader_anonymous_flip().
  *  - its count first:  a look at its group behind our fence finds it;
  *  - a look first:     its pointers are read behind that, and are new, in whichever group it is counted.
  * The second turn that begins behind our first look saw the group of that look empty behind it, the third the other.
@@ -264,13 +264,13 @@ static void poll_anonymous(struct gp *gp, enum gp_kind kind)
     if (!machine->anonymous_busy)
         return;
 
-    uint32_t turn = reader_anonymous_turn(gp->registry), passed = turn - machine->anonymous_turn;
-    uint32_t seen_empty = passed >= 2 ? group_of(machine->anonymous_turn) : 0;
-    seen_empty |= passed >= 3 ? group_of(machine->anonymous_turn + 1) : 0;
+    uint32_t turn = reader_anonymous_phase(gp->registry), passed = turn - machine->anonymous_phase;
+    uint32_t seen_empty = passed >= 2 ? group_of(machine->anonymous_phase) : 0;
+    seen_empty |= passed >= 3 ? group_of(machine->anonymous_phase + 1) : 0;
 
-    machine->anonymous_busy &= reader_anonymous_groups(gp->registry) & ~seen_empty;
+    machine->anonymous_busy &= reader_anonymous_phases(gp->registry) & ~seen_empty;
     if (machine->anonymous_busy & group_of(turn))
-        reader_anonymous_next(gp->registry, turn);
+        reader_anonymous_flip(gp->registry, turn);
 }
 
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions)

@@ -69,9 +69,9 @@ static inline bool parked_is_counted(uint32_t where)
 {
     return where == PARKED_COUNTED_EVEN || where == PARKED_COUNTED_ODD;
 }
-static inline enum reader_group parked_group(uint32_t where)
+static inline enum reader_phase parked_phase(uint32_t where)
 {
-    return where == PARKED_COUNTED_ODD ? READER_ODD : READER_EVEN;
+    return where == PARKED_COUNTED_ODD ? READER_PHASE_ODD : READER_PHASE_EVEN;
 }
 
 enum parked_place {
@@ -112,7 +112,7 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
 bool parked_remove_from_thread(struct rcu_task *task);
 /* @task, on no list, is one of those that are counted, in @group; its count is the caller's business, and so it is
  * behind the other, which returns where it was. */
-void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_group group);
+void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase group);
 uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
 /* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);

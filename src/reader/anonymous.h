@@ -12,47 +12,47 @@ static inline uint32_t reader_anonymous(const struct reader_registry *registry)
 }
 
 /* The groups with a reader inside, as bits. */
-static inline uint32_t reader_anonymous_groups(const struct reader_registry *registry)
+static inline uint32_t reader_anonymous_phases(const struct reader_registry *registry)
 {
     uint32_t groups = 0;
-    for (uint32_t group = 0; group < READER_GROUPS && reader_anonymous(registry); group++)
+    for (uint32_t group = 0; group < READER_PHASES && reader_anonymous(registry); group++)
         groups |= rtrcu_load_acquire(&registry->anonymous_in[group]) ? UINT32_C(1) << group : 0;
     return groups;
 }
 
 /* Its parity is the group that a thread joins that enters now. */
-static inline uint32_t reader_anonymous_turn(const struct reader_registry *registry)
+static inline uint32_t reader_anonymous_phase(const struct reader_registry *registry)
 {
-    return rtrcu_load_acquire(&registry->anonymous_turn);
+    return rtrcu_load_acquire(&registry->anonymous_phase);
 }
 
 /* [O25] From @turn to the next one, if nobody is left in the group of that: then the group of @turn empties. */
-static inline void reader_anonymous_next(struct reader_registry *registry, uint32_t turn)
+static inline void reader_anonymous_flip(struct reader_registry *registry, uint32_t turn)
 {
     if (rtrcu_load_acquire(&registry->anonymous_in[(turn + 1) & 1]) == 0)
-        (void)rtrcu_compare_exchange(&registry->anonymous_turn, &turn, turn + 1);
+        (void)rtrcu_compare_exchange(&registry->anonymous_phase, &turn, turn + 1);
 }
 
-static inline void reader_anonymous_enter(struct reader_registry *registry, enum reader_group group)
+static inline void reader_anonymous_enter(struct reader_registry *registry, enum reader_phase group)
 {
     rtrcu_fetch_add(&registry->anonymous, 1);
     rtrcu_fetch_add(&registry->anonymous_in[group], 1); /* [O25] */
 }
 
 /* True if it was the last, of its group or of all. */
-static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_group group)
+static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_phase group)
 {
     bool last = rtrcu_fetch_add(&registry->anonymous_in[group], (uint32_t)-1) == 1;
     return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1 || last;
 }
 
 /* The group of the calling thread; where it is not counted, the one that it would join now. */
-static inline enum reader_group reader_self_group(const struct reader_registry *registry)
+static inline enum reader_phase reader_self_phase(const struct reader_registry *registry)
 {
     uint32_t odd = rtrcu_self.state & READER_STATE_ODD;
     if (!(rtrcu_self.state & READER_STATE_ANONYMOUS))
-        odd = reader_anonymous_turn(registry) & 1;
-    return odd ? READER_ODD : READER_EVEN;
+        odd = reader_anonymous_phase(registry) & 1;
+    return odd ? READER_PHASE_ODD : READER_PHASE_EVEN;
 }
 
 #endif

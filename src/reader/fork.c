@@ -35,10 +35,10 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
 static void keep_anonymous(struct reader_registry *registry)
 {
     rtrcu_store_relaxed(&registry->anonymous, 0);
-    for (uint32_t group = 0; group < READER_GROUPS; group++)
+    for (uint32_t group = 0; group < READER_PHASES; group++)
         rtrcu_store_relaxed(&registry->anonymous_in[group], 0);
     if (rtrcu_self.state & READER_STATE_ANONYMOUS)
-        reader_anonymous_enter(registry, reader_self_group(registry));
+        reader_anonymous_enter(registry, reader_self_phase(registry));
 }
 
 void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor)

@@ -102,7 +102,7 @@ enum reader_misuse {
 
 /* Readers without a record: those that entered in even turns, and in odd ones.  A task keeps the group of the thread on
  * which it parked. */
-enum reader_group { READER_EVEN, READER_ODD, READER_GROUPS };
+enum reader_phase { READER_PHASE_EVEN, READER_PHASE_ODD, READER_PHASES };
 
 struct reader_registry {
     struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled in from the front, never emptied */
@@ -111,8 +111,8 @@ struct reader_registry {
     uint32_t fence_confirmed;                /* atomic: the mode in which all of them are known to */
     uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
     uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
-    uint32_t anonymous_in[READER_GROUPS];    /* atomic: of these, by group */
-    uint32_t anonymous_turn;                 /* atomic: in which group a thread is counted that enters, by parity */
+    uint32_t anonymous_in[READER_PHASES];    /* atomic: of these, by group */
+    uint32_t anonymous_phase;                 /* atomic: in which group a thread is counted that enters, by parity */
     uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
     uint32_t registered;                     /* atomic: threads now */
     uint32_t registered_peak;                /* atomic, about */

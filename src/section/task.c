@@ -106,7 +106,7 @@ static uint32_t take_out(struct rcu_task *task)
     return share;
 }
 
-static void count(struct gp *gp, struct rcu_task *task, enum reader_group group)
+static void count(struct gp *gp, struct rcu_task *task, enum reader_phase group)
 {
     parked_add_counted(gp_registry(gp), task, group);
     reader_anonymous_enter(gp_registry(gp), group);
@@ -120,7 +120,7 @@ static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actio
 
     uint32_t where = parked_remove_counted(gp_registry(gp), task);
     if (parked_is_counted(where))
-        *actions |= gp_report_anonymous(gp, parked_group(where));
+        *actions |= gp_report_anonymous(gp, parked_phase(where));
     return parked_is_counted(where);
 }
 
@@ -131,7 +131,7 @@ static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
     uint32_t where = rtrcu_load_relaxed(&older->where);
 
     if (parked_is_counted(where)) {
-        count(gp, task, parked_group(where));
+        count(gp, task, parked_phase(where));
     } else if (!parked_follow_on_thread(older, task)) {
         struct reader_leaf *leaf = lock_leaf_of(older);
         gp_follow(gp, leaf, older, task);
@@ -150,7 +150,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
         follow(gp, older, task);
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
         /* In the thread's group: another may have been seen empty before the task comes to it. */
-        count(gp, task, reader_self_group(gp_registry(gp)));
+        count(gp, task, reader_self_phase(gp_registry(gp)));
     } else if (own_list && !reader_kinds_any(gp_waits_for_thread(gp, record))) {
         parked_add_to_thread(record, task);
     } else {

@@ -48,12 +48,12 @@ class Alone : public testing::Test
 /* And nobody else: each wakes whoever waits. */
 TEST_F(Alone, TheLastReaderWithoutARecordWakesWhoWaits)
 {
-    for (reader_group group : {READER_EVEN, READER_EVEN, READER_ODD})
+    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD})
         reader_anonymous_enter(world_.registry(), group);
-    EXPECT_EQ(gp_report_anonymous(gp_, READER_EVEN), GP_ACTION_NONE);
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_EVEN), GP_ACTION_NONE);
     constexpr auto both = static_cast<gp_actions>(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
-    EXPECT_EQ(gp_report_anonymous(gp_, READER_EVEN), both) << "of its group";
-    EXPECT_EQ(gp_report_anonymous(gp_, READER_ODD), both) << "of all";
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_EVEN), both) << "of its group";
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_ODD), both) << "of all";
 }
 
 TEST_F(Alone, AGracePeriodPassesAtOnceWhereNobodyReads)
@@ -63,7 +63,7 @@ TEST_F(Alone, AGracePeriodPassesAtOnceWhereNobodyReads)
     expect_refused("it may read at any time");
     world_.withdraw(record);
     expect_passed("it has gone");
-    for (reader_group group : {READER_EVEN, READER_ODD}) {
+    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD}) {
         reader_anonymous_enter(world_.registry(), group);
         expect_refused("one without a record reads");
         (void)reader_anonymous_leave(world_.registry(), group);

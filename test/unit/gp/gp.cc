@@ -266,7 +266,7 @@ TEST_F(Gp, NoFenceWhereAllAreOnline)
 
 TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
 {
-    for (reader_group group : {READER_EVEN, READER_ODD}) {
+    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD}) {
         reader_anonymous_enter(world_.registry(), group);
         test::Crank crank(gp_);
         EXPECT_TRUE(crank.begin_and_scan());
@@ -283,29 +283,29 @@ TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
 TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
 {
     reader_registry *registry = world_.registry();
-    reader_anonymous_enter(registry, READER_EVEN);
+    reader_anonymous_enter(registry, READER_PHASE_EVEN);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    EXPECT_EQ(reader_anonymous_turn(registry), 0u);
+    EXPECT_EQ(reader_anonymous_phase(registry), 0u);
     crank.poll(true);
-    EXPECT_EQ(reader_anonymous_turn(registry), 1u);
-    reader_anonymous_enter(registry, READER_ODD);
+    EXPECT_EQ(reader_anonymous_phase(registry), 1u);
+    reader_anonymous_enter(registry, READER_PHASE_ODD);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
-    EXPECT_NE(gp_report_anonymous(gp_, READER_EVEN), GP_ACTION_NONE);
+    EXPECT_NE(gp_report_anonymous(gp_, READER_PHASE_EVEN), GP_ACTION_NONE);
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear());
-    EXPECT_EQ(reader_anonymous_turn(registry), 1u) << "nobody is waited for in its group";
+    EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "nobody is waited for in its group";
     crank.end();
     EXPECT_TRUE(crank.begin_and_scan());
-    reader_anonymous_enter(registry, READER_EVEN); /* it had read the turn of before */
+    reader_anonymous_enter(registry, READER_PHASE_EVEN); /* it had read the turn of before */
     crank.poll(true);
-    EXPECT_EQ(reader_anonymous_turn(registry), 1u) << "one is left in the other group";
-    (void)gp_report_anonymous(gp_, READER_EVEN);
+    EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "one is left in the other group";
+    (void)gp_report_anonymous(gp_, READER_PHASE_EVEN);
     crank.poll(true);
-    EXPECT_EQ(reader_anonymous_turn(registry), 2u);
+    EXPECT_EQ(reader_anonymous_phase(registry), 2u);
     EXPECT_FALSE(crank.is_clear());
-    (void)gp_report_anonymous(gp_, READER_ODD);
+    (void)gp_report_anonymous(gp_, READER_PHASE_ODD);
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
@@ -315,23 +315,23 @@ TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
 TEST_F(Gp, TurnsThatOthersBeginSayThatAGroupWasEmpty)
 {
     reader_registry *registry = world_.registry();
-    auto empty_and_go_on = [&](uint32_t turn, reader_group group) {
+    auto empty_and_go_on = [&](uint32_t turn, reader_phase group) {
         (void)reader_anonymous_leave(registry, group);
-        reader_anonymous_next(registry, turn);
+        reader_anonymous_flip(registry, turn);
         reader_anonymous_enter(registry, group);
     };
-    reader_anonymous_enter(registry, READER_EVEN);
-    reader_anonymous_enter(registry, READER_ODD);
+    reader_anonymous_enter(registry, READER_PHASE_EVEN);
+    reader_anonymous_enter(registry, READER_PHASE_ODD);
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    empty_and_go_on(0, READER_ODD); /* it may have been seen before our begin */
+    empty_and_go_on(0, READER_PHASE_ODD); /* it may have been seen before our begin */
     crank.poll(true);
     EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 3u);
-    empty_and_go_on(1, READER_EVEN);
+    empty_and_go_on(1, READER_PHASE_EVEN);
     crank.poll(true);
     EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 2u);
-    empty_and_go_on(2, READER_ODD);
-    EXPECT_EQ(reader_anonymous_turn(registry), 3u);
+    empty_and_go_on(2, READER_PHASE_ODD);
+    EXPECT_EQ(reader_anonymous_phase(registry), 3u);
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear());
     crank.end();

@@ -13,21 +13,21 @@ TEST(GpTurns, SeveralThatBeganBetweenTwoPollsSayThatBothGroupsWereEmpty)
 {
     test::World world;
     reader_registry *registry = world.registry();
-    reader_anonymous_enter(registry, READER_EVEN);
-    reader_anonymous_enter(registry, READER_ODD);
+    reader_anonymous_enter(registry, READER_PHASE_EVEN);
+    reader_anonymous_enter(registry, READER_PHASE_ODD);
     test::Crank crank(world.gp());
     EXPECT_TRUE(crank.begin_and_scan());
     crank.poll(true);
     for (uint32_t turn = 0; turn < 4; turn++) {
-        reader_group next = turn & 1 ? READER_EVEN : READER_ODD;
+        reader_phase next = turn & 1 ? READER_PHASE_EVEN : READER_PHASE_ODD;
         (void)reader_anonymous_leave(registry, next);
-        reader_anonymous_next(registry, turn);
+        reader_anonymous_flip(registry, turn);
         reader_anonymous_enter(registry, next);
     }
-    EXPECT_EQ(reader_anonymous_turn(registry), 4u);
+    EXPECT_EQ(reader_anonymous_phase(registry), 4u);
     crank.poll(true);
     EXPECT_TRUE(crank.is_clear()) << "each group was empty behind the begin";
-    for (reader_group group : {READER_EVEN, READER_ODD})
+    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD})
         (void)reader_anonymous_leave(registry, group);
     crank.poll(true);
     crank.end();

@@ -33,7 +33,7 @@ class ParkedDeathTest : public testing::Test
         parked_add_to_leaf(leaf_, &on_leaf_, none);
         reader_unlock(leaf_);
         parked_add_to_thread(record_, &on_thread_);
-        parked_add_counted(world_.registry(), &counted_, READER_ODD);
+        parked_add_counted(world_.registry(), &counted_, READER_PHASE_ODD);
     }
 };
 
@@ -67,7 +67,7 @@ TEST_F(ParkedDeathTest, OtherListsAreChangedUnderALockOfTheirOwn)
         {"hold", [&] { parked_hold_list(record_); }},
         {"promoted", [&] { parked_promoted(record_, 1); }},
         {"remove", [&] { (void)parked_remove_from_thread(&on_thread_); }},
-        {"count", [&] { parked_add_counted(world_.registry(), &fresh_, READER_EVEN); }},
+        {"count", [&] { parked_add_counted(world_.registry(), &fresh_, READER_PHASE_EVEN); }},
         {"uncount", [&] { (void)parked_remove_counted(world_.registry(), &counted_); }},
     };
     for (const auto &[name, call] : calls)
@@ -144,12 +144,12 @@ TEST(Parking, WhoIsCountedIsParkedInItsGroup)
 {
     test::World world;
     reader_registry *registry = world.registry();
-    for (reader_group group : {READER_EVEN, READER_ODD}) {
+    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD}) {
         rcu_task task = {}, other = {};
         parked_add_counted(registry, &task, group);
         parked_add_counted(registry, &other, group);
         EXPECT_TRUE(parked_is_counted(task.where));
-        EXPECT_EQ(parked_group(task.where), group);
+        EXPECT_EQ(parked_phase(task.where), group);
         EXPECT_TRUE(parked_is_waited_for(&task)) << "perhaps";
         EXPECT_FALSE(parked_anywhere(registry)) << "its count is the caller's business";
         uint32_t where = task.where;

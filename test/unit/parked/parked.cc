@@ -118,7 +118,7 @@ TEST(ParkedFork, TakesTheListOfThoseWhoAreCountedFromAThreadThatIsNotThere)
         lock_release(held);
     }
     rcu_task task = {};
-    parked_add_counted(world.registry(), &task, READER_ODD);
+    parked_add_counted(world.registry(), &task, READER_PHASE_ODD);
     EXPECT_EQ(parked_remove_counted(world.registry(), &task), static_cast<uint32_t>(PARKED_COUNTED_ODD));
 }
 

@@ -375,16 +375,16 @@ TEST_F(Reader, AThreadKeepsItsIdWhichIsNobodyElsesAndNot0)
 /* Whoever waits is woken by the last of a group, and by the last of all: not by each. */
 TEST_F(Reader, TheLastReaderWithoutARecordSaysSo)
 {
-    for (reader_group group : {READER_EVEN, READER_EVEN, READER_EVEN, READER_ODD, READER_ODD})
+    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD, READER_PHASE_ODD})
         reader_anonymous_enter(registry_, group);
-    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_EVEN));
-    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_EVEN));
-    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_EVEN));
-    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_ODD));
-    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_ODD));
-    reader_anonymous_enter(registry_, READER_EVEN);
-    registry_->anonymous_in[READER_EVEN]++; /* another of its group is between its two counts: it comes or goes */
-    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_EVEN));
+    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));
+    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));
+    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));
+    EXPECT_FALSE(reader_anonymous_leave(registry_, READER_PHASE_ODD));
+    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_PHASE_ODD));
+    reader_anonymous_enter(registry_, READER_PHASE_EVEN);
+    registry_->anonymous_in[READER_PHASE_EVEN]++; /* another of its group is between its two counts: it comes or goes */
+    EXPECT_TRUE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));
     EXPECT_EQ(registry_->anonymous, 0u);
 }
 
@@ -416,7 +416,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
     as_thread([&](reader_record *survivor) {
         registry_->anonymous = 5;
         registry_->anonymous_in[0] = registry_->anonymous_in[1] = 5;
-        registry_->anonymous_turn = 9;
+        registry_->anonymous_phase = 9;
         registry_->fence_confirmer = 7;
         registry_->deadline_count = 3;
         uint32_t(&deadline)[2] = survivor->leaf->deadline;
@@ -430,7 +430,7 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(registry_->registered, 1u);
         EXPECT_EQ(registry_->anonymous, 0u);
         EXPECT_EQ(registry_->anonymous_in[0] | registry_->anonymous_in[1], 0u);
-        EXPECT_EQ(registry_->anonymous_turn, 9u);
+        EXPECT_EQ(registry_->anonymous_phase, 9u);
         EXPECT_EQ(registry_->fence_confirmer, 0u);
         EXPECT_EQ(registry_->deadline_count, 0u);
         for (uint32_t shown : deadline)
@@ -453,14 +453,14 @@ TEST_F(Reader, AForkingThreadWithoutARecordIsCounted)
     for (uint32_t odd : {0u, 1u}) {
         std::thread([&] {
             rtrcu_self.state |= READER_STATE_ANONYMOUS | (odd ? READER_STATE_ODD : 0);
-            registry_->anonymous = registry_->anonymous_in[READER_ODD] = 2; /* others, who are not there */
+            registry_->anonymous = registry_->anonymous_in[READER_PHASE_ODD] = 2; /* others, who are not there */
             reader_after_fork_child(registry_, nullptr);
             rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_ANONYMOUS | READER_STATE_ODD);
         }).join();
         EXPECT_EQ(registry_->registered, 0u);
         EXPECT_EQ(registry_->anonymous, 1u);
-        EXPECT_EQ(registry_->anonymous_in[READER_EVEN], odd ? 0u : 1u);
-        EXPECT_EQ(registry_->anonymous_in[READER_ODD], odd ? 1u : 0u);
+        EXPECT_EQ(registry_->anonymous_in[READER_PHASE_EVEN], odd ? 0u : 1u);
+        EXPECT_EQ(registry_->anonymous_in[READER_PHASE_ODD], odd ? 1u : 0u);
     }
 }
 

@@ -57,7 +57,7 @@ TEST(Leave, ReportsWhatWasCounted)
     gp_actions actions = GP_ACTION_NONE;
     reader.run([&] {
         reader_self_set(READER_STATE_ANONYMOUS);
-        reader_anonymous_enter(gp_registry(gp_), READER_EVEN);
+        reader_anonymous_enter(gp_registry(gp_), READER_PHASE_EVEN);
         actions = section_leave(gp_, false);
     });
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);

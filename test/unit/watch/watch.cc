@@ -62,7 +62,7 @@ class Watch : public testing::Test
                 gp_report(world_.gp(), record);
         }
         while (reader_anonymous(world_.registry()))
-            (void)reader_anonymous_leave(world_.registry(), READER_EVEN);
+            (void)reader_anonymous_leave(world_.registry(), READER_PHASE_EVEN);
         crank.poll(false);
         crank.end();
         return errors.text();
@@ -174,8 +174,8 @@ TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
 
 TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
 {
-    reader_anonymous_enter(world_.registry(), READER_EVEN);
-    reader_anonymous_enter(world_.registry(), READER_EVEN);
+    reader_anonymous_enter(world_.registry(), READER_PHASE_EVEN);
+    reader_anonymous_enter(world_.registry(), READER_PHASE_EVEN);
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.enqueued = 42;
     std::string text = report(1);
