@@ -9,9 +9,9 @@
 #include "serve/serve.h"
 
 /* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
-#define TURN_CALLBACKS 4096
+#define DAEMON_BATCH 4096
 /* The batch that runs although a thread forks: the forker waits for it. */
-#define ANYWAY_CALLBACKS 64
+#define DAEMON_BATCH_AT_FORK 64
 
 /* Under the lock: may a batch begin? */
 static bool may_begin(struct krcud *krcud, bool *anyway)
@@ -55,7 +55,7 @@ static bool begin_aside(struct krcud *aside, bool *anyway)
 /* What one batch may run: a fork stops it, unless forks have held it off for too long. */
 static struct callback_budget batch_budget(struct serve *serve, bool anyway)
 {
-    return (struct callback_budget){.count_max = anyway ? ANYWAY_CALLBACKS : TURN_CALLBACKS,
+    return (struct callback_budget){.count_max = anyway ? DAEMON_BATCH_AT_FORK : DAEMON_BATCH,
                                     .may_wait = true,
                                     .stop = anyway ? NULL : work_pause_forking(&serve->fork.pause)};
 }
@@ -304,7 +304,7 @@ static struct callback_budget turn_of(struct serve *serve, struct reader_record 
         budget.deadline_ns = callback_deadline(own);
 
     if (share->ns != PLAT_FOREVER) {
-        budget.count_max = anyway ? ANYWAY_CALLBACKS : callback_count_limit(serve->cb, record);
+        budget.count_max = anyway ? DAEMON_BATCH_AT_FORK : callback_count_limit(serve->cb, record);
         budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
     }
 
