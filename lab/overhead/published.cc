@@ -73,7 +73,7 @@ const std::vector<std::pair<Step, Prefixes>> rcu_steps = {
     {Step::collect, {"callback_", "cb", "note_ready", "serve_dispatch", "dispatch_leaf"}},
     {Step::quiescent, {"rtrcu_quiescent", "section_"}},
     {Step::begin, {"gp_begin", "begin_again", "gp_request", "gp_nobody_reads", "gp_needs_fence", "gp_snap"}},
-    {Step::end, {"gp_end", "gp_reached", "turn_has_reached", "gp_carry", "gp_settle"}},
+    {Step::end, {"gp_end", "gp_reached", "turn_has_reached", "gp_carry", "gp_idle_settle"}},
     {Step::scan, {"gp_", "scan_below", "poll_below", "reader_", "spin", "try_to_scan"}},
     {Step::schedule,
      {"work_", "turn_", "serve_", "driver_", "body", "notify", "online", "arm_online", "leave", "look_at_asked"}},

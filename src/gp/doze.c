@@ -8,40 +8,40 @@
  */
 #include "gp/gp.h"
 
-void gp_doze(struct gp *gp, uint32_t scans)
+void gp_idle_propose(struct gp *gp, uint32_t scans)
 {
     struct gp_machine *machine = &gp->machine[GP_NORMAL];
     must_hold(&machine->crank);
 
     machine->idle_scans = scans;
-    if (!scans || !machine->sleepy || machine->leaving)
+    if (!scans || !machine->idle_possible || machine->leaving)
         return;
 
-    machine->sleepy = false;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(gp->registry, leaf));) {
+    machine->idle_possible = false;
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_scanned(gp->registry, leaf));) {
         reader_lock(leaf);
-        machine->leaving |= reader_doze(leaf, scans);
+        machine->leaving |= reader_idle_propose(leaf, scans);
         reader_unlock(leaf);
     }
 }
 
 /* What is parked on a thread's list is looked at behind its word [O14]: once nobody is awake there, the other machine
  * no longer looks for it either. */
-static void settle_leaf(struct reader_leaf *leaf, bool heavy)
+static void settle_idle_leaf(struct reader_leaf *leaf, bool heavy)
 {
     uint32_t asleep = 0;
     struct reader_record *record;
 
-    for (uint32_t left = reader_leaving(leaf); (record = reader_next(leaf, &left));) {
-        if (heavy && reader_kept_still(record) && parked_on_thread(record) == 0)
+    for (uint32_t left = reader_idle_candidates(leaf); (record = reader_next(leaf, &left));) {
+        if (heavy && reader_idle_confirmed(record) && parked_on_thread(record) == 0)
             asleep |= reader_bit(record);
-        (void)reader_seen(record, true, 0); /* of a sleeper too: its scans count anew once it wakes */
+        (void)reader_count_scan(record, true, 0); /* of a sleeper too: its scans count anew once it wakes */
     }
 
-    reader_settle(leaf, asleep);
+    reader_idle_settle(leaf, asleep);
 }
 
-void gp_settle(struct gp *gp, bool fenced)
+void gp_idle_settle(struct gp *gp, bool fenced)
 {
     struct gp_machine *machine = &gp->machine[GP_NORMAL];
     bool heavy = fenced && !reader_fences_are_full(gp->registry);
@@ -51,11 +51,11 @@ void gp_settle(struct gp *gp, bool fenced)
         return;
 
     machine->leaving = false;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(gp->registry, leaf));) {
-        if (reader_leaving(leaf) == 0)
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_scanned(gp->registry, leaf));) {
+        if (reader_idle_candidates(leaf) == 0)
             continue;
         reader_lock(leaf);
-        settle_leaf(leaf, heavy);
+        settle_idle_leaf(leaf, heavy);
         reader_unlock(leaf);
     }
 }

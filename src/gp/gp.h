@@ -70,7 +70,7 @@ struct gp_machine {
     uint32_t anonymous_busy; /* groups of readers without a record that have not been seen empty, as bits */
     uint32_t anonymous_phase; /* in which it looked first */
     uint32_t idle_scans; /* found outside in so many, a thread leaves before the next; 0 = this one does not count */
-    bool sleepy;         /* some have been found outside so often */
+    bool idle_possible;         /* some have been found outside so often */
     bool leaving;        /* some are to leave */
     int64_t began_ns;
     struct counter completed, busy, at_once;
@@ -174,10 +174,10 @@ enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cp
 
 /* Between begin and a heavy fence: the scan that follows counts, and a thread that the last @scans of them found
  * outside is to leave those who are awake.  0: none is. */
-void gp_doze(struct gp *gp, uint32_t scans);
+void gp_idle_propose(struct gp *gp, uint32_t scans);
 /* Between fence and scan: each thread that was to leave is asleep now, or stays awake.  @fenced: there was a fence, and
  * it was the kernel's unless readers use full fences by now, since nobody goes back to light ones between the two. */
-void gp_settle(struct gp *gp, bool fenced);
+void gp_idle_settle(struct gp *gp, bool fenced);
 
 /* ---- reports: report.c; lock-free, any thread ---- */
 

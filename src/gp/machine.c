@@ -76,24 +76,24 @@ bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
 }
 
 /* Whether a reader that a scan has looked at may be put to sleep before the next. */
-static bool is_sleepy(const struct gp_machine *machine, struct reader_record *record, bool inside)
+static bool may_become_idle(const struct gp_machine *machine, struct reader_record *record, bool inside)
 {
-    return machine->idle_scans && reader_seen(record, inside, machine->idle_scans) &&
-           !(reader_sleepless(reader_leaf_of(record)) & reader_bit(record));
+    return machine->idle_scans && reader_count_scan(record, inside, machine->idle_scans) &&
+           !(reader_never_idle(reader_leaf_of(record)) & reader_bit(record));
 }
 
 /* Which readers of a leaf are inside?  Those who sleep are not. */
 static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     struct reader_record *record;
-    uint32_t inside = 0, awake = reader_awake_slots(leaf); /* [O6] */
+    uint32_t inside = 0, awake = reader_scanned_slots(leaf); /* [O6] */
     reader_prefetch(leaf, awake);
 
     for (uint32_t left = awake; (record = reader_next(leaf, &left));) {
         uint32_t word = reader_inside(record);
         if (word)
             inside |= reader_bit(record);
-        machine->sleepy |= is_sleepy(machine, record, word);
+        machine->idle_possible |= may_become_idle(machine, record, word);
         if (word & RTRCU_QSBR_ONLINE)
             *quiescent_state_threads |= reader_bit(record);
     }
@@ -126,7 +126,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     struct reader_record *record;
     bool parked = false;
 
-    if (reader_awake_slots(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
+    if (reader_scanned_slots(leaf) == 0 && parked_on_leaf(leaf) == 0) { /* [O6] */
         gp_node_begin(node, kind, stamp, 0, false);
     } else {
         reader_lock(leaf);

@@ -26,14 +26,14 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
     const struct reader_record *self = reader_self();
     uint32_t own = self && reader_leaf_of(self) == leaf ? reader_bit(self) : 0;
 
-    if (reader_awake_slots(leaf) & ~own & ~reader_quiescent(leaf))
+    if (reader_scanned_slots(leaf) & ~own & ~reader_quiescent(leaf))
         return true;
 
     /* Only quiescent-state threads are awake besides the caller: a fence is for those of them that are offline. */
     struct reader_record *record;
     bool needs = false;
     reader_lock(leaf);
-    for (uint32_t left = reader_awake_slots(leaf) & ~own; !needs && (record = reader_next(leaf, &left));)
+    for (uint32_t left = reader_scanned_slots(leaf) & ~own; !needs && (record = reader_next(leaf, &left));)
         needs = !(reader_inside(record) & RTRCU_QSBR_ONLINE); /* [O22] */
     reader_unlock(leaf);
     return needs;
@@ -46,7 +46,7 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
 bool gp_needs_fence(struct gp *gp)
 {
     struct reader_leaf *leaf = NULL;
-    while ((leaf = reader_next_awake(gp->registry, leaf))) {
+    while ((leaf = reader_next_scanned(gp->registry, leaf))) {
         if (leaf_needs_fence(leaf))
             return true;
     }

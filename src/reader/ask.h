@@ -22,29 +22,29 @@ void reader_arm_self(void);
 
 /* The calling thread is awake from now on: it is about to be inside, or to go back to fast.  In a slow path that is
  * counted. */
-void reader_wake(void);
+void reader_idle_exit(void);
 /* Slots of threads that never sleep, as bits. */
-static inline uint32_t reader_sleepless(const struct reader_leaf *leaf)
+static inline uint32_t reader_never_idle(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&leaf->deadline[0]) | rtrcu_load_acquire(&leaf->deadline[1]); /* [O26] */
 }
 /* A scan has found the owner inside, or outside.  True if it was outside @scans times in a row.  Under leaf lock. */
-bool reader_seen(struct reader_record *record, bool inside, uint32_t scans);
+bool reader_count_scan(struct reader_record *record, bool inside, uint32_t scans);
 /* Before a heavy fence: threads that have been found outside @scans times in a row are to leave, and are asked.  True
  * if there are any.  Under the leaf lock. */
-bool reader_doze(struct reader_leaf *leaf, uint32_t scans);
+bool reader_idle_propose(struct reader_leaf *leaf, uint32_t scans);
 /* Threads that are to leave. */
-static inline uint32_t reader_leaving(const struct reader_leaf *leaf)
+static inline uint32_t reader_idle_candidates(const struct reader_leaf *leaf)
 {
-    return reader_awake_leaving(&leaf->awake);
+    return reader_scanned_candidates(&leaf->awake);
 }
 /* Behind that fence: is the owner outside, and will its next section or quiescent state begin with waking?  Under the
  * leaf lock. */
-bool reader_kept_still(const struct reader_record *record);
+bool reader_idle_confirmed(const struct reader_record *record);
 /* Of the threads that were to leave, @asleep sleep from now on, unless they have woken.  Under the leaf lock. */
-static inline void reader_settle(struct reader_leaf *leaf, uint32_t asleep)
+static inline void reader_idle_settle(struct reader_leaf *leaf, uint32_t asleep)
 {
-    reader_awake_settle(&leaf->awake, asleep);
+    reader_scanned_settle(&leaf->awake, asleep);
 }
 
 /* ---- boosting: boost.c ----

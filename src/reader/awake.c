@@ -15,7 +15,7 @@ struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t 
     return level1;
 }
 
-void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index)
+void reader_counts_prefetch(const struct reader_scanned *awake, uint32_t index)
 {
     struct reader_count *first = awake->above - index / READER_FANOUT;
     struct reader_counts *counts = container_of(first, struct reader_counts, level1);
@@ -44,7 +44,7 @@ static void lower_count(struct reader_count *node)
         node = rtrcu_load_relaxed(&node->above);
 }
 
-/* [O21] Raising half: the nodes above first; reader_awake_set() and reader_awake_list() follow.  The looks begin at the
+/* [O21] Raising half: the nodes above first; reader_scanned_add() and reader_scanned_list() follow.  The looks begin at the
  * top.
  *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
  *  - its look first:   we have not stored the reason yet, and fence behind it.
@@ -66,7 +66,7 @@ static void raise_count(struct reader_count *node)
         lower_count(above);
 }
 
-bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
+bool reader_scanned_add(struct reader_scanned *awake, uint32_t bit)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word);
     bool raised = false;
@@ -85,7 +85,7 @@ bool reader_awake_set(struct reader_awake *awake, uint32_t bit)
     return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
 }
 
-void reader_awake_leave(struct reader_awake *awake, uint32_t slots)
+void reader_scanned_propose(struct reader_scanned *awake, uint32_t slots)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word), leaving;
     do { /* each failure means that another thread has come or gone */
@@ -93,7 +93,7 @@ void reader_awake_leave(struct reader_awake *awake, uint32_t slots)
     } while (!rtrcu_compare_exchange(&awake->word, &seen, (seen & ~leaving) | leaving << 32)); /* [O26] */
 }
 
-void reader_awake_settle(struct reader_awake *awake, uint32_t asleep)
+void reader_scanned_settle(struct reader_scanned *awake, uint32_t asleep)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word), next;
 
@@ -106,7 +106,7 @@ void reader_awake_settle(struct reader_awake *awake, uint32_t asleep)
         lower_count(awake->above);
 }
 
-void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
+void reader_scanned_clear(struct reader_scanned *awake, uint32_t bit)
 {
     uint64_t seen = rtrcu_load_relaxed(&awake->word), keep = ~((uint64_t)bit << 32 | bit);
     while (!rtrcu_compare_exchange(&awake->word, &seen, seen & keep))
@@ -116,7 +116,7 @@ void reader_awake_clear(struct reader_awake *awake, uint32_t bit)
 }
 
 /* The counts have been forgotten too. */
-void reader_awake_forget(struct reader_awake *awake, uint32_t survivor)
+void reader_scanned_forget(struct reader_scanned *awake, uint32_t survivor)
 {
     rtrcu_store_relaxed(&awake->word, survivor);
     rtrcu_store_relaxed(&awake->listed, 0);
@@ -124,7 +124,7 @@ void reader_awake_forget(struct reader_awake *awake, uint32_t survivor)
         raise_count(awake->above);
 }
 
-void reader_awake_list(struct reader_awake *awake, bool listed)
+void reader_scanned_list(struct reader_scanned *awake, bool listed)
 {
     bool was = rtrcu_load_relaxed(&awake->listed);
     if (listed == was)
@@ -137,7 +137,7 @@ void reader_awake_list(struct reader_awake *awake, bool listed)
         lower_count(awake->above);
 }
 
-bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit)
+bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *awake, uint32_t bit)
 {
     uint32_t mine = bit ? 1 : 0;
 
@@ -150,5 +150,5 @@ bool reader_awake_alone(const struct reader_counts *counts, const struct reader_
         if (tally_acquire(&node->reasons) != 1)
             return false;
     }
-    return reader_awake_of(awake) == bit && rtrcu_load_acquire(&awake->listed) == 0;
+    return reader_scanned_of(awake) == bit && rtrcu_load_acquire(&awake->listed) == 0;
 }

@@ -7,24 +7,24 @@
  * Nobody else writes the word.  By thread:
  *
  *  before   transition              after
- *  ASLEEP   reader_awake_set()      AWAKE
- *  AWAKE    reader_awake_set()      AWAKE
- *  LEAVING  reader_awake_set()      BOTH
- *  BOTH     reader_awake_set()      BOTH
- *  AWAKE    reader_awake_leave()    LEAVING
- *  ASLEEP   reader_awake_leave()    ASLEEP
- *  LEAVING  reader_awake_settle()   ASLEEP AWAKE
- *  BOTH     reader_awake_settle()   AWAKE
- *  AWAKE    reader_awake_settle()   AWAKE
- *  ASLEEP   reader_awake_settle()   ASLEEP
- *  any      reader_awake_clear()    ASLEEP
- *  any      reader_awake_forget()   ASLEEP AWAKE
+ *  ASLEEP   reader_scanned_add()      AWAKE
+ *  AWAKE    reader_scanned_add()      AWAKE
+ *  LEAVING  reader_scanned_add()      BOTH
+ *  BOTH     reader_scanned_add()      BOTH
+ *  AWAKE    reader_scanned_propose()    LEAVING
+ *  ASLEEP   reader_scanned_propose()    ASLEEP
+ *  LEAVING  reader_scanned_settle()   ASLEEP AWAKE
+ *  BOTH     reader_scanned_settle()   AWAKE
+ *  AWAKE    reader_scanned_settle()   AWAKE
+ *  ASLEEP   reader_scanned_settle()   ASLEEP
+ *  any      reader_scanned_clear()    ASLEEP
+ *  any      reader_scanned_forget()   ASLEEP AWAKE
  *
- *  reader_awake_set()     the owner in a slow path that is counted, before it can be inside, or back to fast, unseen
- *  reader_awake_leave()   a normal grace period before its heavy fence, under the leaf lock
- *  reader_awake_settle()  the same behind it: asleep are those who kept still
- *  reader_awake_clear()   the owner leaves the registry, under the leaf lock
- *  reader_awake_forget()  in a fork's child
+ *  reader_scanned_add()     the owner in a slow path that is counted, before it can be inside, or back to fast, unseen
+ *  reader_scanned_propose()   a normal grace period before its heavy fence, under the leaf lock
+ *  reader_scanned_settle()  the same behind it: asleep are those who kept still
+ *  reader_scanned_clear()   the owner leaves the registry, under the leaf lock
+ *  reader_scanned_forget()  in a fork's child
  *
  * A node above the leaves counts reasons to look below it: leaves whose word is not 0, leaves with parked tasks, nodes
  * whose count is not 0.  A count is raised before the reason is there, and lowered when it is gone.
@@ -62,7 +62,7 @@ static_assert(sizeof(((struct reader_counts *)0)->level2) == READER_FANOUT * siz
               "the top has as many nodes below it as any node");
 
 /* Of one leaf. */
-struct reader_awake {
+struct reader_scanned {
     uint64_t word;              /* atomic: see above [O20] */
     uint32_t listed;            /* atomic: tasks are on the leaf's list; written under the leaf lock */
     struct reader_count *above; /* constant once the leaf hangs */
@@ -74,7 +74,7 @@ struct reader_awake {
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
 /* A thread of leaf @index wakes: if nobody there is awake, the nodes above are written next, on lines that the thread
  * of the last scan has; so fetch them all before the first use. */
-void reader_counts_prefetch(const struct reader_awake *awake, uint32_t index);
+void reader_counts_prefetch(const struct reader_scanned *awake, uint32_t index);
 /* In a fork's child, for so many leaves: there is no reason to look at any. */
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves);
 /* Is there a reason to look below node @index of @level?  Leaves are level 0, and not asked here. */
@@ -87,41 +87,41 @@ static inline bool reader_count_has_reasons(const struct reader_counts *counts, 
 }
 
 /* Threads to look at, as bits; an acquire of what those did who sleep. */
-static inline uint32_t reader_awake_of(const struct reader_awake *awake)
+static inline uint32_t reader_scanned_of(const struct reader_scanned *awake)
 {
     uint64_t word = rtrcu_load_acquire(&awake->word); /* [O20] */
     return (uint32_t)word | (uint32_t)(word >> 32);
 }
 
 /* Is there a reason to look at the leaf at all? */
-static inline bool reader_awake_any(const struct reader_awake *awake)
+static inline bool reader_scanned_any(const struct reader_scanned *awake)
 {
-    return reader_awake_of(awake) != 0 || rtrcu_load_acquire(&awake->listed) != 0;
+    return reader_scanned_of(awake) != 0 || rtrcu_load_acquire(&awake->listed) != 0;
 }
 
 /* Is it awake, whether or not it is to leave meanwhile?  By the owner of @bit. */
-static inline bool reader_awake_is_set(const struct reader_awake *awake, uint32_t bit)
+static inline bool reader_scanned_is_set(const struct reader_scanned *awake, uint32_t bit)
 {
     return (uint32_t)rtrcu_load_relaxed(&awake->word) & bit; /* [O26] */
 }
 
 /* Threads that are leaving.  Under the leaf lock. */
-static inline uint32_t reader_awake_leaving(const struct reader_awake *awake)
+static inline uint32_t reader_scanned_candidates(const struct reader_scanned *awake)
 {
     return (uint32_t)(rtrcu_load_acquire(&awake->word) >> 32);
 }
 
 /* Those of @slots that are awake leave.  Under the leaf lock. */
-void reader_awake_leave(struct reader_awake *awake, uint32_t slots);
+void reader_scanned_propose(struct reader_scanned *awake, uint32_t slots);
 /* Nobody is leaving any more: of those who were, @asleep sleep, unless they have woken.  Under the leaf lock. */
-void reader_awake_settle(struct reader_awake *awake, uint32_t asleep);
+void reader_scanned_settle(struct reader_scanned *awake, uint32_t asleep);
 /* True: it slept. */
-bool reader_awake_set(struct reader_awake *awake, uint32_t bit);
-void reader_awake_clear(struct reader_awake *awake, uint32_t bit);
-void reader_awake_forget(struct reader_awake *awake, uint32_t survivor);
+bool reader_scanned_add(struct reader_scanned *awake, uint32_t bit);
+void reader_scanned_clear(struct reader_scanned *awake, uint32_t bit);
+void reader_scanned_forget(struct reader_scanned *awake, uint32_t survivor);
 /* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
-void reader_awake_list(struct reader_awake *awake, bool listed);
+void reader_scanned_list(struct reader_scanned *awake, bool listed);
 /* Is @bit of the leaf, 0 = nobody, all that there is to look at in the whole tree?  @awake: its leaf's. */
-bool reader_awake_alone(const struct reader_counts *counts, const struct reader_awake *awake, uint32_t bit);
+bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *awake, uint32_t bit);
 
 #endif

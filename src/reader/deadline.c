@@ -35,7 +35,7 @@ bool reader_deadline_is_online(struct reader_registry *registry)
         return false;
 
     for (struct reader_leaf *leaf = NULL;
-         (leaf = reader_next_awake(registry, leaf));) { /* deadline threads stay awake */
+         (leaf = reader_next_scanned(registry, leaf));) { /* deadline threads stay awake */
         uint32_t discipline = rtrcu_load_acquire(&leaf->deadline[1]);
         if (rtrcu_load_acquire(&leaf->deadline[0]) || (discipline && is_one_online(leaf, discipline)))
             return true;

@@ -123,8 +123,8 @@ void reader_disarm(struct reader_registry *registry)
         reader_away_interrupted();
     uint32_t mode = away ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
 
-    reader_wake(); /* a thread that goes back to fast says no more */
-    invariant("INV-RD4", !record || (reader_awake_slots(record->leaf) & reader_bit(record)));
+    reader_idle_exit(); /* a thread that goes back to fast says no more */
+    invariant("INV-RD4", !record || (reader_scanned_slots(record->leaf) & reader_bit(record)));
 
     if (!(mode & 1)) {
         reader_word_disarm(); /* [O3] */

@@ -98,7 +98,7 @@ static void show_deadline(bool deadline, bool qsbr)
         return;
 
     reader_slow_begin();
-    reader_wake();
+    reader_idle_exit();
     reader_slow_end();
 }
 
@@ -157,7 +157,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
 
     raise_peak(registry, rtrcu_fetch_add(&registry->registered, 1) + 1);
 
-    (void)reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
+    (void)reader_scanned_add(&record->leaf->awake, reader_bit(record)); /* [O20] */
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
     rtrcu_fence_full();
 
@@ -172,7 +172,7 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     reader_must_hold(record->leaf);
 
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
-    reader_awake_clear(&record->leaf->awake, reader_bit(record));
+    reader_scanned_clear(&record->leaf->awake, reader_bit(record));
 
     record->leaf->draining |= reader_bit(record);
     for (int room = 0; room < READER_HOLDERS; room++)

@@ -12,13 +12,13 @@ static void fence_for_interrupted(void)
     rtrcu_fence_full();
 }
 
-/* [O26] Owner half; the scan's is reader_doze(), a heavy fence, and reader_kept_still().  The owner shows that a slow
+/* [O26] Owner half; the scan's is reader_idle_propose(), a heavy fence, and reader_idle_confirmed().  The owner shows that a slow
  * path is under way, then looks whether it is awake.
  *  - our slow path first:  the scan sees it under way, or what it left in the word, and we stay awake;
  *  - its fence first:      we find ourselves not awake, and wake.
  * Forbidden: the scan takes us for asleep AND we take ourselves for awake.
  * [O20] A thread that wakes fences fully before it reads anything. */
-void reader_wake(void)
+void reader_idle_exit(void)
 {
     const struct reader_record *record = rtrcu_self.record;
     invariant("INV-RD2", rtrcu_self.slow != 0);
@@ -26,9 +26,9 @@ void reader_wake(void)
     if (!record)
         return;
 
-    if (!reader_awake_is_set(&record->leaf->awake, reader_bit(record))) {
+    if (!reader_scanned_is_set(&record->leaf->awake, reader_bit(record))) {
         reader_counts_prefetch(&record->leaf->awake, record->leaf->index);
-        bool slept = reader_awake_set(&record->leaf->awake, reader_bit(record)); /* [O20] */
+        bool slept = reader_scanned_add(&record->leaf->awake, reader_bit(record)); /* [O20] */
         rtrcu_fence_full();
         (void)counter_add(&record->leaf->awake.woken, slept);
     } else if (rtrcu_self.slow > 1) {
@@ -36,7 +36,7 @@ void reader_wake(void)
     }
 }
 
-bool reader_seen(struct reader_record *record, bool inside, uint32_t scans)
+bool reader_count_scan(struct reader_record *record, bool inside, uint32_t scans)
 {
     reader_must_hold(record->leaf);
     uint32_t quiet = inside ? 0 : record->quiet + (record->quiet < scans);
@@ -46,28 +46,28 @@ bool reader_seen(struct reader_record *record, bool inside, uint32_t scans)
 }
 
 /* [O26] Scan half, before its fence: the awake bits are taken, and the flag is set. */
-bool reader_doze(struct reader_leaf *leaf, uint32_t scans)
+bool reader_idle_propose(struct reader_leaf *leaf, uint32_t scans)
 {
     struct reader_record *record;
     uint32_t leave = 0;
     reader_must_hold(leaf);
 
-    for (uint32_t left = reader_awake_slots(leaf) & ~reader_sleepless(leaf); (record = reader_next(leaf, &left));)
+    for (uint32_t left = reader_scanned_slots(leaf) & ~reader_never_idle(leaf); (record = reader_next(leaf, &left));)
         leave |= record->quiet >= scans ? reader_bit(record) : 0;
     if (!leave)
         return false;
 
-    reader_awake_leave(&leaf->awake, leave);
+    reader_scanned_propose(&leaf->awake, leave);
     while ((record = reader_next(leaf, &leave))) {
         (void)reader_arm(record);
-        record->left_armed = record->armed;
+        record->proposed_armed = record->armed;
     }
     return true;
 }
 
 /* [O26] Scan half, behind its fence.  A flag that another thread has set behind it is no proof: an update of the owner
  * that is under way may swallow it. */
-bool reader_kept_still(const struct reader_record *record)
+bool reader_idle_confirmed(const struct reader_record *record)
 {
     reader_must_hold(record->leaf);
 
@@ -76,8 +76,8 @@ bool reader_kept_still(const struct reader_record *record)
 
     struct reader_word word = reader_word_of(record->self);
     bool special = reader_word_is_special(word), outside = reader_word_inside(word) == 0;
-    if (!special || !outside || record->armed != record->left_armed)
+    if (!special || !outside || record->armed != record->proposed_armed)
         return false;
 
-    return !(reader_sleepless(record->leaf) & reader_bit(record));
+    return !(reader_never_idle(record->leaf) & reader_bit(record));
 }

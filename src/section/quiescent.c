@@ -64,7 +64,7 @@ void section_online(struct gp *gp)
         return;
 
     reader_slow_begin(); /* until the word says it [O26] */
-    reader_wake();
+    reader_idle_exit();
     reader_word_online();
     reader_slow_end();
 }

@@ -35,7 +35,7 @@ void section_lock_slow(struct gp *gp)
         plat_signals_restore(&saved);
     }
 
-    reader_wake();
+    reader_idle_exit();
     reader_away_interrupted();
 
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */

@@ -46,7 +46,7 @@ static bool try_to_scan(struct turning *turning)
 
     turning->fenced = gp_needs_fence(gp);
     if (turning->fenced && kind == GP_NORMAL)
-        gp_doze(gp, (uint32_t)config_now(turning->turn->config)->idle_scans);
+        gp_idle_propose(gp, (uint32_t)config_now(turning->turn->config)->idle_scans);
 
     if (turning->fenced && !turn_fence(turning->turn)) {
         report_fence_if_old(turning);
@@ -57,7 +57,7 @@ static bool try_to_scan(struct turning *turning)
     trace3(gp_fence, gp, kind, turning->fenced);
 
     if (kind == GP_NORMAL)
-        gp_settle(gp, turning->fenced);
+        gp_idle_settle(gp, turning->fenced);
     gp_scan(gp, kind);
     turning->unscanned = false;
 

@@ -28,10 +28,10 @@ static void notify(struct driver *driver)
 static bool arm_online(struct reader_registry *registry)
 {
     bool armed = false;
-    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_awake(registry, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = reader_next_scanned(registry, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
-        for (uint32_t left = reader_awake_slots(leaf); (record = reader_next(leaf, &left));) {
+        for (uint32_t left = reader_scanned_slots(leaf); (record = reader_next(leaf, &left));) {
             if (reader_inside(record) & RTRCU_QSBR_ONLINE)
                 armed |= reader_arm(record);
         }

@@ -222,7 +222,7 @@ void check_invariants()
         for (const struct reader_count *node = leaf->awake.above; node; node = node->above)
             sim::expect(node->reasons.number || !leaf->awake.word,
                         "INV-RD3: the counts above a leaf that has a thread to look at are not 0");
-        uint32_t sleep = leaf->registered & ~reader_awake_of(&leaf->awake);
+        uint32_t sleep = leaf->registered & ~reader_scanned_of(&leaf->awake);
         for (uint32_t slot : slots) {
             const struct reader_record *record = &leaf->record[slot];
             bool fast = (sleep & reader_bit(record)) && rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_FAST;

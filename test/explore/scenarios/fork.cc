@@ -222,15 +222,15 @@ void fork_in_call()
     fork_here();
 }
 
-// As gp_doze(), a fence and gp_settle() do it: nothing else runs meanwhile.
+// As gp_idle_propose(), a fence and gp_idle_settle() do it: nothing else runs meanwhile.
 void fall_asleep()
 {
     register_reader();
     struct reader_leaf *leaf = rtrcu_self.record->leaf;
     rtrcu_self.record->quiet = 1;
     reader_lock(leaf);
-    (void)reader_doze(leaf, 1);
-    reader_settle(leaf, reader_bit(rtrcu_self.record));
+    (void)reader_idle_propose(leaf, 1);
+    reader_idle_settle(leaf, reader_bit(rtrcu_self.record));
     reader_unlock(leaf);
 }
 

@@ -30,7 +30,7 @@ void begin(uint32_t count)
     updaters = count;
     rtrcu_task_init(&task, "task");
     rtrcu_task_init(&second_task, "second task");
-    rtrcu_domain.gp.machine[GP_NORMAL].sleepy = true;
+    rtrcu_domain.gp.machine[GP_NORMAL].idle_possible = true;
 }
 
 // ---- how a thread begins: found outside once, with its flag fast or set; or asleep already ----
@@ -47,14 +47,14 @@ void idle_armed()
     reader_arm_self();
 }
 
-// As gp_doze(), a fence and gp_settle() do it: nothing else runs meanwhile.
+// As gp_idle_propose(), a fence and gp_idle_settle() do it: nothing else runs meanwhile.
 void fall_asleep()
 {
     struct reader_leaf *leaf = rtrcu_self.record->leaf;
     rtrcu_self.record->quiet = 1;
     reader_lock(leaf);
-    (void)reader_doze(leaf, 1);
-    reader_settle(leaf, reader_bit(rtrcu_self.record));
+    (void)reader_idle_propose(leaf, 1);
+    reader_idle_settle(leaf, reader_bit(rtrcu_self.record));
     reader_unlock(leaf);
 }
 
@@ -161,7 +161,7 @@ struct reader_record *asked;
 
 bool is_leaving()
 {
-    return reader_leaving(rtrcu_domain.registry.leaf[0]) != 0 || updaters < 2;
+    return reader_idle_candidates(rtrcu_domain.registry.leaf[0]) != 0 || updaters < 2;
 }
 
 void ask_again()
@@ -344,7 +344,7 @@ void become_deadline()
 {
     register_deadline();
     stay();
-    bool awake = reader_awake_slots(rtrcu_self.record->leaf) & reader_bit(rtrcu_self.record);
+    bool awake = reader_scanned_slots(rtrcu_self.record->leaf) & reader_bit(rtrcu_self.record);
     sim::expect(awake, "a deadline thread is awake");
 }
 

@@ -32,8 +32,8 @@ TEST_F(GpStepsDeathTest, ACrankIsTurnedByItsHolder)
     const std::vector<std::pair<const char *, std::function<void()>>> steps = {
         {"begin", [&] { gp_begin(gp_, GP_NORMAL, 1); }},
         {"alone", [&] { (void)gp_pass_alone(gp_, GP_NORMAL); }},
-        {"doze", [&] { gp_doze(gp_, 1); }},
-        {"settle", [&] { gp_settle(gp_, true); }},
+        {"doze", [&] { gp_idle_propose(gp_, 1); }},
+        {"settle", [&] { gp_idle_settle(gp_, true); }},
         {"scan", [&] { (void)gp_scan(gp_, GP_NORMAL); }},
         {"poll", [&] { (void)gp_poll(gp_, GP_NORMAL, false, &actions); }},
         {"end", [&] { gp_end(gp_, GP_NORMAL, 1); }},

@@ -24,9 +24,9 @@ class Doze : public testing::Test
         lock_acquire(&gp_->machine[kind].crank);
         gp_begin(gp_, kind, 1);
         if (fenced && kind == GP_NORMAL)
-            gp_doze(gp_, scans);
+            gp_idle_propose(gp_, scans);
         if (kind == GP_NORMAL)
-            gp_settle(gp_, fenced);
+            gp_idle_settle(gp_, fenced);
         gp_scan(gp_, kind);
         uint32_t inside = 0;
         for (reader_leaf *leaf = nullptr; (leaf = gp_next_owing(gp_, kind, leaf));) {
@@ -41,7 +41,7 @@ class Doze : public testing::Test
     }
     bool is_awake(const reader_record *record)
     {
-        return reader_awake_slots(record->leaf) & reader_bit(record);
+        return reader_scanned_slots(record->leaf) & reader_bit(record);
     }
 };
 
@@ -62,9 +62,9 @@ TEST_F(Doze, WhoDoesNotReadSleepsBehindSoManyScans)
     for (auto *record : idle)
         EXPECT_FALSE(is_awake(record));
     EXPECT_TRUE(is_awake(busy));
-    EXPECT_EQ(reader_next_awake(world_.registry(), nullptr), busy->leaf) << "no other leaf is looked at";
-    EXPECT_EQ(reader_next_awake(world_.registry(), busy->leaf), nullptr);
-    EXPECT_FALSE(normal_->sleepy) << "and the next has nobody to look for";
+    EXPECT_EQ(reader_next_scanned(world_.registry(), nullptr), busy->leaf) << "no other leaf is looked at";
+    EXPECT_EQ(reader_next_scanned(world_.registry(), busy->leaf), nullptr);
+    EXPECT_FALSE(normal_->idle_possible) << "and the next has nobody to look for";
 }
 
 TEST_F(Doze, ThoseWhoReadNowAndThenAreLookedAt)
@@ -86,7 +86,7 @@ TEST_F(Doze, WhoHasWokenIsCountedAnew)
     reader_record *record = world_.craft(0);
     while (is_awake(record))
         turn(3);
-    (void)reader_awake_set(&record->leaf->awake, reader_bit(record));
+    (void)reader_scanned_add(&record->leaf->awake, reader_bit(record));
     for (int i = 0; i < 3; i++)
         turn(3);
     EXPECT_TRUE(is_awake(record)) << "or each grace period would put it to sleep again";
@@ -111,7 +111,7 @@ TEST_F(Doze, NobodySleepsWithoutTheKernelsFence)
     for (int i = 0; i < 5; i++)
         turn(1);
     EXPECT_TRUE(is_awake(record)) << "full fences";
-    EXPECT_EQ(reader_leaving(record->leaf), 0u);
+    EXPECT_EQ(reader_idle_candidates(record->leaf), 0u);
 }
 
 /* The fence of one attempt was refused, and threads are leaving: the next attempt settles it. */
@@ -121,11 +121,11 @@ TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
     turn(1);
     lock_acquire(&normal_->crank);
     gp_begin(gp_, GP_NORMAL, 1);
-    gp_doze(gp_, 1);
-    EXPECT_EQ(reader_leaving(record->leaf), reader_bit(record));
-    gp_doze(gp_, 1);
-    gp_settle(gp_, false);
-    EXPECT_EQ(reader_leaving(record->leaf), 0u);
+    gp_idle_propose(gp_, 1);
+    EXPECT_EQ(reader_idle_candidates(record->leaf), reader_bit(record));
+    gp_idle_propose(gp_, 1);
+    gp_idle_settle(gp_, false);
+    EXPECT_EQ(reader_idle_candidates(record->leaf), 0u);
     EXPECT_TRUE(is_awake(record));
     EXPECT_EQ(record->quiet, 0u);
     gp_scan(gp_, GP_NORMAL);
@@ -141,8 +141,8 @@ TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
     parked_add_to_thread(record, &task);
     lock_acquire(&normal_->crank);
     gp_begin(gp_, GP_NORMAL, 1);
-    gp_doze(gp_, 1);
-    gp_settle(gp_, true);
+    gp_idle_propose(gp_, 1);
+    gp_idle_settle(gp_, true);
     EXPECT_TRUE(is_awake(record)) << "or the other machine would find nobody";
     EXPECT_FALSE(gp_nobody_reads(gp_));
     gp_scan(gp_, GP_NORMAL);
@@ -164,12 +164,12 @@ TEST_F(Doze, AForksChildHasNobodyLeaving)
     turn(1);
     lock_acquire(&normal_->crank);
     gp_begin(gp_, GP_NORMAL, 1);
-    gp_doze(gp_, 1);
-    ASSERT_EQ(reader_leaving(record->leaf), reader_bit(record) | reader_bit(other));
+    gp_idle_propose(gp_, 1);
+    ASSERT_EQ(reader_idle_candidates(record->leaf), reader_bit(record) | reader_bit(other));
     gp_after_fork_child(gp_);
     reader_after_fork_child(world_.registry(), record);
     rtrcu_self.locks_held = 0;
-    EXPECT_EQ(reader_leaving(record->leaf), 0u);
+    EXPECT_EQ(reader_idle_candidates(record->leaf), 0u);
     EXPECT_TRUE(is_awake(record));
     EXPECT_EQ(turn(1), 0u);
     turn(1);

@@ -14,7 +14,7 @@ namespace
 
 constexpr uint32_t bit = UINT32_C(1) << 31, other = 1;
 
-std::string state_of(const reader_awake &awake)
+std::string state_of(const reader_scanned &awake)
 {
     bool is_awake = awake.word & bit, leaving = awake.word >> 32 & bit;
     return is_awake ? leaving ? "BOTH" : "AWAKE" : leaving ? "LEAVING" : "ASLEEP";
@@ -24,7 +24,7 @@ class Awake : public testing::Test
 {
   protected:
     std::unique_ptr<reader_counts, test::Freer> counts_ = test::zeroed<reader_counts>();
-    reader_awake awake_ = {};
+    reader_scanned awake_ = {};
 
     void hang(uint32_t index)
     {
@@ -41,17 +41,17 @@ class Awake : public testing::Test
 };
 
 /* The word with @bit in that state, beside another thread that is awake or not. */
-void become(reader_awake *awake, const std::string &state, bool beside)
+void become(reader_scanned *awake, const std::string &state, bool beside)
 {
-    reader_awake_clear(awake, bit | other);
+    reader_scanned_clear(awake, bit | other);
     if (beside)
-        reader_awake_set(awake, other);
+        reader_scanned_add(awake, other);
     if (state != "ASLEEP")
-        reader_awake_set(awake, bit);
+        reader_scanned_add(awake, bit);
     if (state == "LEAVING" || state == "BOTH")
-        reader_awake_leave(awake, bit);
+        reader_scanned_propose(awake, bit);
     if (state == "BOTH")
-        reader_awake_set(awake, bit);
+        reader_scanned_add(awake, bit);
     EXPECT_EQ(state_of(*awake), state);
 }
 
@@ -65,38 +65,38 @@ TEST_F(Awake, TransitionsAreThoseOfTheTable)
                 EXPECT_EQ(static_cast<bool>(awake_.word & other), beside) << what << ": nobody else is touched";
                 EXPECT_EQ(reasons()[0], awake_.word ? 1u : 0u)
                     << what << ": a leaf is a reason while its word is not 0";
-                EXPECT_EQ(reader_awake_any(&awake_), awake_.word != 0) << what;
+                EXPECT_EQ(reader_scanned_any(&awake_), awake_.word != 0) << what;
             };
             become(&awake_, before, beside);
-            reader_awake_set(&awake_, bit);
-            table.saw(before, "reader_awake_set()", state_of(awake_));
+            reader_scanned_add(&awake_, bit);
+            table.saw(before, "reader_scanned_add()", state_of(awake_));
             expect_beside("set");
-            EXPECT_TRUE(reader_awake_is_set(&awake_, bit));
+            EXPECT_TRUE(reader_scanned_is_set(&awake_, bit));
             if (std::string(before) != "LEAVING" && std::string(before) != "BOTH") {
                 become(&awake_, before, beside);
-                reader_awake_leave(&awake_, bit);
-                table.saw(before, "reader_awake_leave()", state_of(awake_));
+                reader_scanned_propose(&awake_, bit);
+                table.saw(before, "reader_scanned_propose()", state_of(awake_));
                 expect_beside("leave");
-                EXPECT_FALSE(reader_awake_is_set(&awake_, bit)) << "its owner is told to wake";
+                EXPECT_FALSE(reader_scanned_is_set(&awake_, bit)) << "its owner is told to wake";
             }
             for (uint32_t asleep : {UINT32_C(0), bit}) {
                 become(&awake_, before, beside);
                 uint64_t slept = awake_.slept.count;
-                reader_awake_settle(&awake_, asleep);
-                table.saw(before, "reader_awake_settle()", state_of(awake_));
+                reader_scanned_settle(&awake_, asleep);
+                table.saw(before, "reader_scanned_settle()", state_of(awake_));
                 expect_beside("settle");
                 EXPECT_EQ(awake_.slept.count - slept, std::string(before) == "LEAVING" && asleep ? 1u : 0u);
-                EXPECT_EQ(reader_awake_leaving(&awake_), 0u);
+                EXPECT_EQ(reader_scanned_candidates(&awake_), 0u);
             }
             become(&awake_, before, beside);
-            reader_awake_clear(&awake_, bit);
-            table.saw(before, "reader_awake_clear()", state_of(awake_));
+            reader_scanned_clear(&awake_, bit);
+            table.saw(before, "reader_scanned_clear()", state_of(awake_));
             expect_beside("clear");
             for (uint32_t survivor : {UINT32_C(0), bit}) {
                 become(&awake_, before, beside);
                 reader_counts_forget(counts_.get(), 1);
-                reader_awake_forget(&awake_, survivor);
-                table.saw(before, "reader_awake_forget()", state_of(awake_));
+                reader_scanned_forget(&awake_, survivor);
+                table.saw(before, "reader_scanned_forget()", state_of(awake_));
                 EXPECT_EQ(awake_.word, survivor);
                 EXPECT_EQ(reasons(), std::vector<uint32_t>(3, survivor ? 1 : 0));
             }
@@ -110,54 +110,54 @@ TEST_F(Awake, ReasonsAreCountedToTheTop)
     hang(READER_LEAVES - 1);
     EXPECT_EQ(awake_.above, &counts_->level1[READER_LEAVES / READER_FANOUT - 1]);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{0, 0, 0}));
-    reader_awake_set(&awake_, bit);
-    reader_awake_set(&awake_, bit);
-    reader_awake_set(&awake_, other);
+    reader_scanned_add(&awake_, bit);
+    reader_scanned_add(&awake_, bit);
+    reader_scanned_add(&awake_, other);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1})) << "a leaf is one reason, whoever is awake";
-    reader_awake_list(&awake_, true);
-    reader_awake_list(&awake_, true);
+    reader_scanned_list(&awake_, true);
+    reader_scanned_list(&awake_, true);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{2, 1, 1})) << "tasks on its list are another";
-    reader_awake_clear(&awake_, bit);
-    reader_awake_clear(&awake_, other);
+    reader_scanned_clear(&awake_, bit);
+    reader_scanned_clear(&awake_, other);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1}));
-    EXPECT_TRUE(reader_awake_any(&awake_)) << "its tasks";
-    reader_awake_list(&awake_, false);
+    EXPECT_TRUE(reader_scanned_any(&awake_)) << "its tasks";
+    reader_scanned_list(&awake_, false);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{0, 0, 0}));
-    EXPECT_FALSE(reader_awake_any(&awake_));
+    EXPECT_FALSE(reader_scanned_any(&awake_));
 }
 
 /* Its tasks are no more than its threads are: what is listed there is put on the list anew. */
 TEST_F(Awake, InAForksChildNothingIsListed)
 {
     hang(5);
-    reader_awake_list(&awake_, true);
-    EXPECT_TRUE(reader_awake_any(&awake_));
+    reader_scanned_list(&awake_, true);
+    EXPECT_TRUE(reader_scanned_any(&awake_));
     counts_ = test::zeroed<reader_counts>(); /* as the child begins them */
     hang(5);
-    reader_awake_forget(&awake_, 0);
-    EXPECT_FALSE(reader_awake_any(&awake_));
-    reader_awake_list(&awake_, true);
+    reader_scanned_forget(&awake_, 0);
+    EXPECT_FALSE(reader_scanned_any(&awake_));
+    reader_scanned_list(&awake_, true);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1}));
 }
 
 TEST_F(Awake, AloneIsWhoHasNobodyBeside)
 {
     hang(40);
-    reader_awake near = {}, far = {};
+    reader_scanned near = {}, far = {};
     near.above = reader_counts_above(counts_.get(), 41);
     far.above = reader_counts_above(counts_.get(), 2000);
-    EXPECT_TRUE(reader_awake_alone(counts_.get(), nullptr, 0));
-    reader_awake_set(&awake_, bit);
-    EXPECT_FALSE(reader_awake_alone(counts_.get(), nullptr, 0));
-    EXPECT_TRUE(reader_awake_alone(counts_.get(), &awake_, bit));
-    for (reader_awake *beside : {&awake_, &near, &far}) {
-        reader_awake_set(beside, other);
-        EXPECT_FALSE(reader_awake_alone(counts_.get(), &awake_, bit));
-        reader_awake_clear(beside, other);
-        EXPECT_TRUE(reader_awake_alone(counts_.get(), &awake_, bit));
-        reader_awake_list(beside, true);
-        EXPECT_FALSE(reader_awake_alone(counts_.get(), &awake_, bit)) << "tasks are readers";
-        reader_awake_list(beside, false);
+    EXPECT_TRUE(reader_scanned_alone(counts_.get(), nullptr, 0));
+    reader_scanned_add(&awake_, bit);
+    EXPECT_FALSE(reader_scanned_alone(counts_.get(), nullptr, 0));
+    EXPECT_TRUE(reader_scanned_alone(counts_.get(), &awake_, bit));
+    for (reader_scanned *beside : {&awake_, &near, &far}) {
+        reader_scanned_add(beside, other);
+        EXPECT_FALSE(reader_scanned_alone(counts_.get(), &awake_, bit));
+        reader_scanned_clear(beside, other);
+        EXPECT_TRUE(reader_scanned_alone(counts_.get(), &awake_, bit));
+        reader_scanned_list(beside, true);
+        EXPECT_FALSE(reader_scanned_alone(counts_.get(), &awake_, bit)) << "tasks are readers";
+        reader_scanned_list(beside, false);
     }
 }
 
@@ -179,7 +179,7 @@ TEST(Look, TheWayDownFindsExactlyTheLeavesThatAreWorthIt)
                 expected.insert(reader->leaf->index);
         }
         std::set<uint32_t> found, below;
-        for (reader_leaf *leaf = nullptr; (leaf = reader_next_awake(world.registry(), leaf));)
+        for (reader_leaf *leaf = nullptr; (leaf = reader_next_scanned(world.registry(), leaf));)
             EXPECT_TRUE(found.insert(leaf->index).second);
         EXPECT_EQ(found, expected) << leaves << " leaves";
         for (uint32_t node = 0; node <= leaves / READER_FANOUT; node++)

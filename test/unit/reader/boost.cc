@@ -114,9 +114,9 @@ TEST_F(ReaderDeathTest, ARecordIsChangedUnderItsLeafsLock)
         {"arm", [&] { (void)reader_arm(record); }},
         {"boost", [&] { (void)reader_boost(boosted, &armed); }},
         {"confirm", [&] { (void)reader_boost_confirmed(boosted, &armed); }},
-        {"seen", [&] { (void)reader_seen(record, false, 3); }},
-        {"doze", [&] { (void)reader_doze(record->leaf, 3); }},
-        {"kept still", [&] { (void)reader_kept_still(record); }},
+        {"seen", [&] { (void)reader_count_scan(record, false, 3); }},
+        {"doze", [&] { (void)reader_idle_propose(record->leaf, 3); }},
+        {"kept still", [&] { (void)reader_idle_confirmed(record); }},
     };
     for (const auto &[name, call] : calls)
         EXPECT_DEATH(call(), "check failed: lock_is_mine") << name;
@@ -147,7 +147,7 @@ TEST_F(ReaderDeathTest, ASlotThatIsFreedWasUsed)
 
 TEST_F(ReaderDeathTest, AThreadWakesInASlowPath)
 {
-    EXPECT_DEATH(reader_wake(), "INV-RD2");
+    EXPECT_DEATH(reader_idle_exit(), "INV-RD2");
     EXPECT_DEATH(reader_disarm(registry_), "INV-RD2");
 }
 

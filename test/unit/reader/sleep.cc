@@ -26,101 +26,101 @@ class Sleep : public testing::Test
     }
     bool is_awake()
     {
-        return reader_awake_slots(leaf_) & reader_bit(record_);
+        return reader_scanned_slots(leaf_) & reader_bit(record_);
     }
     void settle()
     {
-        reader_settle(leaf_, reader_kept_still(record_) ? reader_bit(record_) : 0);
+        reader_idle_settle(leaf_, reader_idle_confirmed(record_) ? reader_bit(record_) : 0);
     }
 };
 
 TEST_F(Sleep, WhoKeepsStillFallsAsleepWithTheFlagSet)
 {
-    ASSERT_TRUE(reader_doze(leaf_, 3));
+    ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     EXPECT_TRUE(is_awake()) << "looked at while it leaves";
-    EXPECT_EQ(reader_leaving(leaf_), reader_bit(record_));
+    EXPECT_EQ(reader_idle_candidates(leaf_), reader_bit(record_));
     EXPECT_EQ(rtrcu_word_of(record_->self) >> 24, RTRCU_FLAG_SPECIAL);
     settle();
     EXPECT_FALSE(is_awake());
     EXPECT_EQ(leaf_->awake.slept.count, 1u);
-    EXPECT_FALSE(reader_doze(leaf_, 3)) << "nobody is left";
+    EXPECT_FALSE(reader_idle_propose(leaf_, 3)) << "nobody is left";
 }
 
 TEST_F(Sleep, OnlyWhoHasBeenOutsideForSoManyScansLeaves)
 {
-    EXPECT_FALSE(reader_doze(leaf_, 4));
-    EXPECT_TRUE(reader_seen(record_, false, 4)) << "the fourth";
-    EXPECT_TRUE(reader_seen(record_, false, 4)) << "no further";
+    EXPECT_FALSE(reader_idle_propose(leaf_, 4));
+    EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "the fourth";
+    EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "no further";
     EXPECT_EQ(record_->quiet, 4u);
-    EXPECT_FALSE(reader_seen(record_, true, 4)) << "inside: from the beginning";
-    EXPECT_FALSE(reader_seen(record_, false, 4));
+    EXPECT_FALSE(reader_count_scan(record_, true, 4)) << "inside: from the beginning";
+    EXPECT_FALSE(reader_count_scan(record_, false, 4));
     EXPECT_EQ(record_->quiet, 1u);
 }
 
 TEST_F(Sleep, WhoIsInsideOrInASlowPathStaysAwake)
 {
-    ASSERT_TRUE(reader_doze(leaf_, 3));
+    ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     world_.set_inside(record_, 1);
-    EXPECT_FALSE(reader_kept_still(record_));
+    EXPECT_FALSE(reader_idle_confirmed(record_));
     world_.set_inside(record_, RTRCU_QSBR_ONLINE);
-    EXPECT_FALSE(reader_kept_still(record_));
+    EXPECT_FALSE(reader_idle_confirmed(record_));
     world_.set_inside(record_, 0);
-    EXPECT_TRUE(reader_kept_still(record_));
+    EXPECT_TRUE(reader_idle_confirmed(record_));
     record_->self->slow = 1;
-    EXPECT_FALSE(reader_kept_still(record_));
+    EXPECT_FALSE(reader_idle_confirmed(record_));
     record_->self->slow = 0;
     rtrcu_word_disarm(record_->self);
-    EXPECT_FALSE(reader_kept_still(record_)) << "it is fast";
+    EXPECT_FALSE(reader_idle_confirmed(record_)) << "it is fast";
     settle();
     EXPECT_TRUE(is_awake());
-    EXPECT_EQ(reader_leaving(leaf_), 0u);
+    EXPECT_EQ(reader_idle_candidates(leaf_), 0u);
     EXPECT_EQ(leaf_->awake.slept.count, 0u);
 }
 
 TEST_F(Sleep, AFlagThatAnotherThreadHasSetSinceIsNoProof)
 {
-    ASSERT_TRUE(reader_doze(leaf_, 3));
+    ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     rtrcu_word_disarm(record_->self); /* as if an update under way had swallowed it */
     ASSERT_TRUE(reader_arm(record_));
-    EXPECT_FALSE(reader_kept_still(record_));
+    EXPECT_FALSE(reader_idle_confirmed(record_));
 }
 
 TEST_F(Sleep, AFlagThatStoodThereAlreadyIsOne)
 {
     ASSERT_TRUE(reader_arm(record_));
-    ASSERT_TRUE(reader_doze(leaf_, 3));
+    ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     EXPECT_FALSE(reader_arm(record_)) << "set already, and not counted";
-    EXPECT_TRUE(reader_kept_still(record_));
+    EXPECT_TRUE(reader_idle_confirmed(record_));
 }
 
 TEST_F(Sleep, DeadlineThreadsStayAwake)
 {
     for (bool qsbr : {false, true}) {
         reader_deadline_show(record_, true, qsbr);
-        EXPECT_FALSE(reader_doze(leaf_, 3));
+        EXPECT_FALSE(reader_idle_propose(leaf_, 3));
         reader_deadline_show(record_, false, qsbr);
     }
-    ASSERT_TRUE(reader_doze(leaf_, 3));
+    ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     reader_deadline_show(record_, true, false);
-    EXPECT_FALSE(reader_kept_still(record_)) << "one since it was made to leave";
+    EXPECT_FALSE(reader_idle_confirmed(record_)) << "one since it was made to leave";
 }
 
 TEST_F(Sleep, WhoWakesMeanwhileIsAwake)
 {
-    ASSERT_TRUE(reader_doze(leaf_, 3));
-    bool still = reader_kept_still(record_);
-    reader_awake_set(&leaf_->awake, reader_bit(record_));
-    reader_settle(leaf_, still ? reader_bit(record_) : 0);
+    ASSERT_TRUE(reader_idle_propose(leaf_, 3));
+    bool still = reader_idle_confirmed(record_);
+    reader_scanned_add(&leaf_->awake, reader_bit(record_));
+    reader_idle_settle(leaf_, still ? reader_bit(record_) : 0);
     EXPECT_TRUE(is_awake());
     EXPECT_EQ(leaf_->awake.slept.count, 0u) << "it never slept";
-    EXPECT_FALSE(reader_awake_set(&leaf_->awake, reader_bit(record_)));
+    EXPECT_FALSE(reader_scanned_add(&leaf_->awake, reader_bit(record_)));
 }
 
 TEST_F(Sleep, ASlotsNextThreadBeginsAnew)
 {
     lock_release(&leaf_->lock);
     world_.withdraw(record_);
-    EXPECT_EQ(reader_awake_of(&leaf_->awake) & reader_bit(record_), 0u);
+    EXPECT_EQ(reader_scanned_of(&leaf_->awake) & reader_bit(record_), 0u);
     EXPECT_EQ(world_.craft(0), record_);
     lock_acquire(&leaf_->lock);
     EXPECT_EQ(record_->quiet, 0u);
@@ -135,14 +135,14 @@ TEST(Wake, CountsAndIsDoneOnce)
     reader_leaf *leaf = record->leaf;
     reader_lock(leaf);
     record->quiet = 1;
-    bool dozes = reader_doze(leaf, 1);
-    reader_settle(leaf, reader_bit(record));
+    bool dozes = reader_idle_propose(leaf, 1);
+    reader_idle_settle(leaf, reader_bit(record));
     reader_unlock(leaf);
     ASSERT_TRUE(dozes);
     uint64_t woken = leaf->awake.woken.count;
-    EXPECT_FALSE(reader_awake_slots(leaf) & reader_bit(record));
+    EXPECT_FALSE(reader_scanned_slots(leaf) & reader_bit(record));
     rcu_read_lock();
-    EXPECT_TRUE(reader_awake_slots(leaf) & reader_bit(record));
+    EXPECT_TRUE(reader_scanned_slots(leaf) & reader_bit(record));
     EXPECT_EQ(leaf->awake.woken.count - woken, 1u);
     rcu_read_lock();
     rcu_read_unlock();

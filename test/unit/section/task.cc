@@ -517,12 +517,12 @@ TEST_F(Task, WhoRunsATaskIsAwake)
         uint32_t bit = reader_bit(rtrcu_self.record);
         rtrcu_self.record->quiet = 1;
         reader_lock(leaf);
-        (void)reader_doze(leaf, 1);
-        reader_settle(leaf, bit);
+        (void)reader_idle_propose(leaf, 1);
+        reader_idle_settle(leaf, bit);
         reader_unlock(leaf);
-        ASSERT_FALSE(reader_awake_slots(leaf) & bit);
+        ASSERT_FALSE(reader_scanned_slots(leaf) & bit);
         rcu_task_resume(&inner_);
-        EXPECT_TRUE(reader_awake_slots(leaf) & bit);
+        EXPECT_TRUE(reader_scanned_slots(leaf) & bit);
         rcu_read_unlock();
     });
 }

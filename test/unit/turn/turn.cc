@@ -438,7 +438,7 @@ TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
     }
     if (reader_fences_are_full(world_.registry()))
         GTEST_SKIP() << "membarrier() is refused here";
-    EXPECT_EQ(reader_awake_slots(record->leaf) & reader_bit(record), 0u);
+    EXPECT_EQ(reader_scanned_slots(record->leaf) & reader_bit(record), 0u);
 }
 
 /* However often a turn wakes it that was not its own, it sleeps again, and wakes the driver once each time. */
