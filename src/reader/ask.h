@@ -122,10 +122,10 @@ void reader_fences_acknowledge(struct reader_registry *registry);
 void reader_fences_restore(struct reader_registry *registry);
 
 /* The calling thread is about to sleep in a call of the library, which may last: full fences need not wait for it.
- * True if it was not away before: then reader_away_end() is owed. */
-bool reader_away_begin(void);
-void reader_away_end(struct reader_registry *registry);
+ * True if it was not away before: then reader_sleep_end() is owed. */
+bool reader_sleep_begin(void);
+void reader_sleep_end(struct reader_registry *registry);
 /* A section begins, in a handler of a thread that is away: no longer away, before the mode is read. */
-void reader_away_interrupted(void);
+void reader_sleep_interrupted(void);
 
 #endif

@@ -107,7 +107,7 @@ static void acknowledge(struct reader_record *record, uint32_t mode)
 void reader_fences_acknowledge(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
-    if ((mode & 1) && rtrcu_self.record && rtrcu_self.slow == 0 && !(rtrcu_self.state & READER_STATE_AWAY))
+    if ((mode & 1) && rtrcu_self.record && rtrcu_self.slow == 0 && !(rtrcu_self.state & READER_STATE_ASLEEP))
         acknowledge(rtrcu_self.record, mode);
 }
 
@@ -116,11 +116,11 @@ void reader_fences_acknowledge(struct reader_registry *registry)
 void reader_disarm(struct reader_registry *registry)
 {
     struct reader_record *record = rtrcu_self.record;
-    bool away = rtrcu_self.state & READER_STATE_AWAY;
+    bool away = rtrcu_self.state & READER_STATE_ASLEEP;
     invariant("INV-RD2", rtrcu_self.slow != 0);
 
     if (!away)
-        reader_away_interrupted();
+        reader_sleep_interrupted();
     uint32_t mode = away ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
 
     reader_idle_exit(); /* a thread that goes back to fast says no more */
@@ -136,13 +136,13 @@ void reader_disarm(struct reader_registry *registry)
     rtrcu_fence_full();
 }
 
-bool reader_away_begin(void)
+bool reader_sleep_begin(void)
 {
     struct reader_record *record = rtrcu_self.record;
-    if (!record || rtrcu_self.slow != 0 || (rtrcu_self.state & READER_STATE_AWAY))
+    if (!record || rtrcu_self.slow != 0 || (rtrcu_self.state & READER_STATE_ASLEEP))
         return false;
 
-    rtrcu_self.state |= READER_STATE_AWAY;
+    rtrcu_self.state |= READER_STATE_ASLEEP;
     acknowledge(record, READER_FENCES_ANY);
     return true;
 }
@@ -151,7 +151,7 @@ bool reader_away_begin(void)
  *  - our store first:  the other sees that we are not away, and does not confirm by it;
  *  - its load first:   the mode was stored before, and we read it and fence.
  * Forbidden: it confirms because we are away, AND a section of ours does not fence. */
-void reader_away_interrupted(void)
+void reader_sleep_interrupted(void)
 {
     struct reader_record *record = rtrcu_self.record;
     if (!record || rtrcu_load_relaxed(&record->fence_ack) != READER_FENCES_ANY)
@@ -161,10 +161,10 @@ void reader_away_interrupted(void)
     rtrcu_fence_full();
 }
 
-void reader_away_end(struct reader_registry *registry)
+void reader_sleep_end(struct reader_registry *registry)
 {
-    rtrcu_self.state &= ~(uint32_t)READER_STATE_AWAY;
+    rtrcu_self.state &= ~(uint32_t)READER_STATE_ASLEEP;
     rtrcu_fence_light(); /* a handler from here on must not leave the acknowledgment behind it */
-    reader_away_interrupted();
+    reader_sleep_interrupted();
     reader_fences_acknowledge(registry); /* a switch meanwhile need not wait for the next slow path */
 }

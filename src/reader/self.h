@@ -14,7 +14,7 @@ enum {
     READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
     READER_STATE_GONE = 1 << 4,      /* the exit hook has run: no record any more */
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
-    READER_STATE_AWAY = 1 << 6,      /* asleep in a call of the library, between reader_away_begin() and _end() */
+    READER_STATE_ASLEEP = 1 << 6,      /* asleep in a call of the library, between reader_sleep_begin() and _end() */
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_PHASE_ODD */
     READER_STATE_RESTED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
     READER_STATE_NAMED = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */

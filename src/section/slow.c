@@ -36,7 +36,7 @@ void section_lock_slow(struct gp *gp)
     }
 
     reader_idle_exit();
-    reader_away_interrupted();
+    reader_sleep_interrupted();
 
     /* [O1] in full-fence mode; [O7] a slow path that began after the switch's fence reads the mode. */
     if (reader_fences_are_full(gp_registry(gp)))

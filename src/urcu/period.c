@@ -188,11 +188,11 @@ static bool urcu_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
     bool clear = poll_readers(adopted) == 0;
 
     if (!clear) {
-        bool went = reader_away_begin();
+        bool went = reader_sleep_begin();
         plat_futex_wait_shared(futex, WAKE_ME, fenced ? timeout_ns : urcu_tick_ns(adopted));
         call_check();
         if (went)
-            reader_away_end(adopted->all->registry);
+            reader_sleep_end(adopted->all->registry);
         clear = poll_readers(adopted) == 0;
     }
 

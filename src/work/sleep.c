@@ -7,12 +7,12 @@
 
 void work_sleep(struct work *work, uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
-    bool went = reader_away_begin();
+    bool went = reader_sleep_begin();
     call_check(); /* before the wait, and after a handler has interrupted it */
     plat_futex_wait(word, expected, timeout_ns);
     call_check();
     if (went)
-        reader_away_end(work->registry);
+        reader_sleep_end(work->registry);
 }
 
 void work_take_long(struct work *work, struct lock *lock)
@@ -20,8 +20,8 @@ void work_take_long(struct work *work, struct lock *lock)
     if (lock_try(lock))
         return;
 
-    bool went = reader_away_begin();
+    bool went = reader_sleep_begin();
     lock_acquire_same_rank(lock);
     if (went)
-        reader_away_end(work->registry);
+        reader_sleep_end(work->registry);
 }

@@ -57,7 +57,7 @@ bool first_has_gone_on()
 
 void keep_if_asleep()
 {
-    if (!(rtrcu_self.state & READER_STATE_AWAY))
+    if (!(rtrcu_self.state & READER_STATE_ASLEEP))
         return;
     rtrcu_store_release(&first_is_kept, true);
     sim::until(other_has_returned);

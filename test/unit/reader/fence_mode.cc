@@ -115,7 +115,7 @@ TEST_F(FenceMode, AHandlerInsideASlowPathDoesNotAcknowledge)
         EXPECT_EQ(record->fence_ack, 0u);
         reader_fences_acknowledge(registry_);
         EXPECT_EQ(record->fence_ack, 0u);
-        EXPECT_FALSE(reader_away_begin());
+        EXPECT_FALSE(reader_sleep_begin());
         reader_slow_end();
     });
 }
@@ -155,11 +155,11 @@ TEST_F(FenceMode, WhoIsAwayNeedNotBeWaitedFor)
     as_thread([&](reader_record *record) {
         disarm();
         ASSERT_EQ(flag(record), RTRCU_FLAG_FAST);
-        ASSERT_TRUE(reader_away_begin());
-        EXPECT_FALSE(reader_away_begin()) << "only the outermost";
+        ASSERT_TRUE(reader_sleep_begin());
+        EXPECT_FALSE(reader_sleep_begin()) << "only the outermost";
         reader_fences_switch(registry_);
         EXPECT_TRUE(confirm(false));
-        reader_away_end(registry_);
+        reader_sleep_end(registry_);
         EXPECT_EQ(record->fence_ack, registry_->fence_mode) << "it fences from now on";
         EXPECT_TRUE(confirm(false));
     });
@@ -170,11 +170,11 @@ TEST_F(FenceMode, WhoIsBackIsNotAway)
 {
     as_thread([&](reader_record *record) {
         disarm();
-        ASSERT_TRUE(reader_away_begin());
+        ASSERT_TRUE(reader_sleep_begin());
         EXPECT_EQ(record->fence_ack, READER_FENCES_ANY);
-        reader_away_end(registry_);
+        reader_sleep_end(registry_);
         EXPECT_NE(record->fence_ack, READER_FENCES_ANY);
-        EXPECT_FALSE(reader_self_is(READER_STATE_AWAY));
+        EXPECT_FALSE(reader_self_is(READER_STATE_ASLEEP));
     });
 }
 
@@ -183,15 +183,15 @@ TEST_F(FenceMode, AHandlerOfAThreadThatIsAwayComesBackAndLeavesAgain)
 {
     as_thread([&](reader_record *record) {
         disarm();
-        ASSERT_TRUE(reader_away_begin());
+        ASSERT_TRUE(reader_sleep_begin());
         EXPECT_TRUE(rtrcu_word_enter()) << "the flag is there";
-        reader_away_interrupted();
+        reader_sleep_interrupted();
         EXPECT_EQ(record->fence_ack, 0u);
         rtrcu_word_leave();
         disarm();
         EXPECT_EQ(record->fence_ack, READER_FENCES_ANY);
         EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
-        reader_away_end(registry_);
+        reader_sleep_end(registry_);
         disarm();
         EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
     });

@@ -135,13 +135,13 @@ TEST(Slow, ASectionOfAThreadThatIsAwayTakesBackThatItFences)
     reader.run([] {
         rcu_read_lock(); /* registers */
         rcu_read_unlock();
-        ASSERT_TRUE(reader_away_begin());
+        ASSERT_TRUE(reader_sleep_begin());
         EXPECT_EQ(rtrcu_self.record->fence_ack, READER_FENCES_ANY);
         rcu_read_lock();
         EXPECT_NE(rtrcu_self.record->fence_ack, READER_FENCES_ANY);
         rcu_read_unlock();
         EXPECT_EQ(rtrcu_self.record->fence_ack, READER_FENCES_ANY) << "it is away still";
-        reader_away_end(&rtrcu_domain.registry);
+        reader_sleep_end(&rtrcu_domain.registry);
     });
 }
 

@@ -101,10 +101,10 @@ void read_in_a_handler(int)
         _exit(3);
     while (!shared->stop) {
         alarm(50); /* it goes on, however slowly */
-        bool away = reader_away_begin();
+        bool away = reader_sleep_begin();
         raise(SIGSTOP); /* the tracer begins to step */
         shared->inside = 1;
-        reader_away_end(registry);
+        reader_sleep_end(registry);
         shared->inside = 0;
         bool left = !away || rtrcu_load_relaxed(&rtrcu_self.record->fence_ack) == READER_FENCES_ANY;
         shared->left_behind = shared->left_behind + left;
@@ -284,11 +284,11 @@ TEST(AwaySteps, WhoGoesAwaySaysSoThoughAHandlerReads)
         step_of_the_handler = at;
         steps = 0;
         test::SteppedBy::begin();
-        bool away = reader_away_begin();
+        bool away = reader_sleep_begin();
         test::SteppedBy::end();
         EXPECT_TRUE(away);
         EXPECT_EQ(rtrcu_load_relaxed(&rtrcu_self.record->fence_ack), READER_FENCES_ANY) << "instruction " << at;
-        reader_away_end(registry);
+        reader_sleep_end(registry);
         all = at ? all : steps; /* the first round only counts */
     } while (++at <= all && !testing::Test::HasFailure());
     EXPECT_GT(all, 10);

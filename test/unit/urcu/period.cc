@@ -88,7 +88,7 @@ TEST_F(Period, WhoSleptUntilAReaderLeftIsBack)
     });
     updater.wait();
     updater.run([&] {
-        EXPECT_EQ(rtrcu_self.state & READER_STATE_AWAY, 0u);
+        EXPECT_EQ(rtrcu_self.state & READER_STATE_ASLEEP, 0u);
         EXPECT_NE(rtrcu_self.record->fence_ack, static_cast<uint32_t>(READER_FENCES_ANY));
     });
     reader.run([&] { urcu_unregister(adopted); });
