@@ -53,7 +53,7 @@ bool driver_pass(struct driver *driver, const struct turn_options *options);
 bool driver_anything_new(struct driver *driver);
 /* Sleep until there is something new; no longer than a tick where @ready callbacks wait for their owner, or a deadline
  * thread, which wakes nobody, may queue something.  @event: the driver's futex before the driver last looked. */
-void driver_sleep_idle(struct driver *driver, uint32_t event, bool ready);
+void driver_sleep_until_new(struct driver *driver, uint32_t event, bool ready);
 /* The same, but only what is urgent wakes the driver. */
 void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_ns);
 

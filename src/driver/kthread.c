@@ -33,7 +33,7 @@ static void body(struct driver *driver)
         bool ready = serve_dispatch(driver->serve);
         if (turn_is_needed(driver_normal(driver)))
             continue;
-        driver_sleep_idle(driver, event, ready);
+        driver_sleep_until_new(driver, event, ready);
     }
 }
 

@@ -44,25 +44,25 @@ static bool ticks_for_deadlines(struct driver *driver)
 }
 
 /* [O8] Driver half: the flag is stored, then we look for what is new. */
-void driver_sleep_idle(struct driver *driver, uint32_t event, bool ready)
+void driver_sleep_until_new(struct driver *driver, uint32_t event, bool ready)
 {
     int64_t timeout_ns = PLAT_FOREVER;
-    work_thread_lies_down(driver->thread, WORK_IDLE);
+    work_thread_prepare_sleep(driver->thread, WORK_ASLEEP);
 
     if (ready || ticks_for_deadlines(driver)) {
         timeout_ns = work_tick_ns(driver->work);
-        work_thread_ticks(driver->thread);
+        work_thread_set_ticking(driver->thread);
     }
 
     if (!driver_anything_new(driver))
         work_thread_sleep(driver->work, driver->thread, event, timeout_ns);
-    work_thread_gets_up(driver->thread);
+    work_thread_finish_sleep(driver->thread);
 }
 
 void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_ns)
 {
-    work_thread_lies_down(driver->thread, WORK_PACING);
+    work_thread_prepare_sleep(driver->thread, WORK_PACING);
     if (!work_is_urgent(driver->work))
         work_thread_sleep(driver->work, driver->thread, event, timeout_ns);
-    work_thread_gets_up(driver->thread);
+    work_thread_finish_sleep(driver->thread);
 }

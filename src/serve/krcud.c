@@ -197,13 +197,13 @@ static void serve_one(struct krcud *krcud)
         return;
     }
 
-    work_thread_lies_down(&krcud->thread, WORK_IDLE);
+    work_thread_prepare_sleep(&krcud->thread, WORK_ASLEEP);
     if (!rtrcu_load_acquire(&krcud->first))
         work_thread_sleep(krcud->serve->work, &krcud->thread, event, PLAT_FOREVER);
     else if (tally_read(work_pause_forking(
                  &krcud->serve->fork.pause))) /* the end of the fork wakes it, or its turn has come */
         work_thread_sleep(krcud->serve->work, &krcud->thread, event, work_tick_ns(krcud->serve->work));
-    work_thread_gets_up(&krcud->thread);
+    work_thread_finish_sleep(&krcud->thread);
 }
 
 /* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives

@@ -168,20 +168,20 @@ void work_thread_sleep(struct work *work, struct work_thread *thread, uint32_t e
     work_sleep(work, &thread->event, event, timeout_ns);
 }
 
-void work_thread_lies_down(struct work_thread *thread, enum work_sleep how)
+void work_thread_prepare_sleep(struct work_thread *thread, enum work_sleep how)
 {
     uint32_t before = rtrcu_exchange(&thread->sleeping, how);
     invariant("INV-DR3", before == WORK_AWAKE);
     (void)before;
 }
 
-void work_thread_ticks(struct work_thread *thread)
+void work_thread_set_ticking(struct work_thread *thread)
 {
-    invariant("INV-DR3", work_thread_sleeps(thread) == WORK_IDLE);
+    invariant("INV-DR3", work_thread_sleeps(thread) == WORK_ASLEEP);
     rtrcu_store_relaxed(&thread->sleeping, WORK_TICKING);
 }
 
-void work_thread_gets_up(struct work_thread *thread)
+void work_thread_finish_sleep(struct work_thread *thread)
 {
     rtrcu_store_release(&thread->sleeping, WORK_AWAKE);
 }

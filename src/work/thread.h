@@ -16,7 +16,7 @@
 struct work;
 
 /* In the order in which they sleep deeper. */
-enum work_sleep { WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_IDLE };
+enum work_sleep { WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_ASLEEP };
 enum work_state { WORK_NONE, WORK_STARTING = 1, WORK_RUNNING = 2, WORK_ASKED = 4 };
 
 /* A thread of the library: whether it is there, how deep it sleeps, and by what it is woken.
@@ -40,11 +40,11 @@ enum work_state { WORK_NONE, WORK_STARTING = 1, WORK_RUNNING = 2, WORK_ASKED = 4
  * And by itself alone:
  *
  *  sleeping   transition                    after
- *  AWAKE      work_thread_lies_down()      PACING IDLE                a full fence: then it looks once more
- *  IDLE       work_thread_ticks()          TICKING
- *  PACING     work_thread_gets_up()        AWAKE
- *  TICKING    work_thread_gets_up()        AWAKE
- *  IDLE       work_thread_gets_up()        AWAKE
+ *  AWAKE      work_thread_prepare_sleep()      PACING IDLE                a full fence: then it looks once more
+ *  IDLE       work_thread_set_ticking()          TICKING
+ *  PACING     work_thread_finish_sleep()        AWAKE
+ *  TICKING    work_thread_finish_sleep()        AWAKE
+ *  IDLE       work_thread_finish_sleep()        AWAKE
  *
  * A fork's child begins anew: see work_thread_after_fork().
  *
@@ -125,9 +125,9 @@ static inline enum work_sleep work_thread_sleeps(const struct work_thread *threa
     return (enum work_sleep)rtrcu_load_relaxed(&thread->sleeping);
 }
 /* By the thread: it is about to sleep, and looks for work once more before it does. */
-void work_thread_lies_down(struct work_thread *thread, enum work_sleep how);
-void work_thread_ticks(struct work_thread *thread);
-void work_thread_gets_up(struct work_thread *thread);
+void work_thread_prepare_sleep(struct work_thread *thread, enum work_sleep how);
+void work_thread_set_ticking(struct work_thread *thread);
+void work_thread_finish_sleep(struct work_thread *thread);
 /* In the child: true if the forking thread is this one. */
 bool work_thread_after_fork(struct work *work, struct work_thread *thread, struct plat_tid old_thread_id);
 

@@ -23,7 +23,7 @@ static bool may_wake_driver(void)
     return may_wake() || offline;
 }
 
-/* [O8] Waker half; the driver's is driver_sleep_idle().  What is new is stored, then the flag is read.
+/* [O8] Waker half; the driver's is driver_sleep_until_new().  What is new is stored, then the flag is read.
  *  - our store first:  the driver, who stores its flag and then looks, finds it and does not sleep;
  *  - its flag first:   we see it and wake it.
  * Forbidden: it sleeps AND we wake nobody. */
@@ -49,7 +49,7 @@ void work_driver_online(struct work *work)
 {
     const struct work_driver *row = work_driver_row(work);
 
-    if (!may_wake() && work_thread_sleeps(&work->thread) == WORK_IDLE)
+    if (!may_wake() && work_thread_sleeps(&work->thread) == WORK_ASLEEP)
         work_driver_wake_always(work);
 
     if (row->online)

@@ -29,7 +29,7 @@ static void body(struct driver *driver)
         if (ready || driver_anything_new(driver))
             wait_for_tick(driver, &next_ns);
         else
-            driver_sleep_idle(driver, event, ready);
+            driver_sleep_until_new(driver, event, ready);
     }
 }
 

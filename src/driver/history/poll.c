@@ -14,7 +14,7 @@ static void body(struct driver *driver)
         uint32_t event = work_thread_event(driver->thread);
         bool ready = driver_pass(driver, &options);
         if (!driver_anything_new(driver))
-            driver_sleep_idle(driver, event, ready);
+            driver_sleep_until_new(driver, event, ready);
     }
 }
 

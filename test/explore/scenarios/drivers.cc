@@ -37,7 +37,7 @@ void ltimer_setup()
 // Once nothing is left the driver sleeps until it is woken.
 bool driver_is_idle()
 {
-    return work_thread_sleeps(&rtrcu_domain.drive.work.thread) == WORK_IDLE;
+    return work_thread_sleeps(&rtrcu_domain.drive.work.thread) == WORK_ASLEEP;
 }
 
 void call_and_see_it_idle()

@@ -81,7 +81,7 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
         test::eventually([&] { return serve_krcud_give(&drive_->serve, record, 0, false) && left(record) == 0; }));
     tally_raise(&drive_->serve.fork.pause.forking);
     work_thread_wake(&drive_->serve.krcud[0].thread);
-    EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.krcud[0].thread) == WORK_IDLE; }));
+    EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.krcud[0].thread) == WORK_ASLEEP; }));
     lock_acquire(&drive_->serve.krcud[0].lock); /* it may look again */
     EXPECT_EQ(drive_->serve.krcud[0].held_off_ns, 0);
     lock_release(&drive_->serve.krcud[0].lock);

@@ -256,7 +256,7 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
     constexpr uint32_t weak = 33;                        /* and so it was at the last look */
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it: nobody turns */
     config_.tick_us = 3600000000;
-    drive_->work.thread.sleeping = WORK_IDLE;
+    drive_->work.thread.sleeping = WORK_ASLEEP;
     const auto turns = [&](gp_kind kind) {
         rtrcu_self.sched = weak;
         uint64_t before = drive_->turn.turning[kind].by_caller.count;
@@ -388,7 +388,7 @@ TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
     turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->work.urgent, 0u) << "there is no driver either";
     drive_->work.thread.state = WORK_RUNNING;
-    drive_->work.thread.sleeping = WORK_IDLE;
+    drive_->work.thread.sleeping = WORK_ASLEEP;
     turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->work.urgent, 1u);
     EXPECT_EQ(drive_->work.wakeups.count, 1u);

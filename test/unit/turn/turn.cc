@@ -163,7 +163,7 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
     constexpr uint32_t weak = 33; /* and so it was at the last look */
     constexpr int64_t tick_ns = 1000000, waits = 200;
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
-    drive_->work.thread.sleeping = WORK_IDLE;
+    drive_->work.thread.sleeping = WORK_ASLEEP;
     config_.tick_us = tick_ns / 1000;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker caller;
@@ -215,7 +215,7 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
-    drive_->work.thread.sleeping = WORK_IDLE;
+    drive_->work.thread.sleeping = WORK_ASLEEP;
     config_.tick_us = 12500; /* the longest is a rest of its own */
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Steps steps;
@@ -446,7 +446,7 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
 {
     constexpr uint32_t weak = 33;                        /* and so it was at the last look */
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
-    drive_->work.thread.sleeping = WORK_IDLE;
+    drive_->work.thread.sleeping = WORK_ASLEEP;
     config_.tick_us = 3600000000;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker caller;

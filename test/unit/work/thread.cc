@@ -88,7 +88,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
     drive_->serve.krcud[PLAT_CPU_MAX - 1].serving = drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.sleeping = 1;
     drive_->work.thread.state = drive_->work.end.state = WORK_RUNNING;
-    drive_->work.thread.sleeping = WORK_IDLE;
+    drive_->work.thread.sleeping = WORK_ASLEEP;
     drive_->work.thread.event = drive_->work.urgent = drive_->serve.aside.serving = drive_->work.main_ended = 1;
     const auto counts = {&drive_->turn.driver_waiters, &drive_->serve.progress_waiters,
                          &drive_->serve.fork.pause.forking};

@@ -164,9 +164,9 @@ TEST_F(ThreadState, MistakesAreFound)
         GTEST_SKIP() << "a debug build checks it";
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     work_thread thread = in("NONE");
-    EXPECT_DEATH(work_thread_ticks(&thread), "INV-DR3");
-    work_thread_lies_down(&thread, WORK_IDLE);
-    EXPECT_DEATH(work_thread_lies_down(&thread, WORK_IDLE), "INV-DR3");
+    EXPECT_DEATH(work_thread_set_ticking(&thread), "INV-DR3");
+    work_thread_prepare_sleep(&thread, WORK_ASLEEP);
+    EXPECT_DEATH(work_thread_prepare_sleep(&thread, WORK_ASLEEP), "INV-DR3");
 }
 
 TEST(ThreadSleep, TransitionsAreThoseOfTheTable)
@@ -174,17 +174,17 @@ TEST(ThreadSleep, TransitionsAreThoseOfTheTable)
     static const char *const names[] = {"AWAKE", "PACING", "TICKING", "IDLE"};
     test::Transitions table("src/work/thread.h", "sleeping   transition");
     work_thread thread = {};
-    for (enum work_sleep how : {WORK_PACING, WORK_IDLE}) {
-        work_thread_lies_down(&thread, how);
-        table.saw("AWAKE", "work_thread_lies_down()", names[work_thread_sleeps(&thread)]);
-        work_thread_gets_up(&thread);
-        table.saw(names[how], "work_thread_gets_up()", names[work_thread_sleeps(&thread)]);
+    for (enum work_sleep how : {WORK_PACING, WORK_ASLEEP}) {
+        work_thread_prepare_sleep(&thread, how);
+        table.saw("AWAKE", "work_thread_prepare_sleep()", names[work_thread_sleeps(&thread)]);
+        work_thread_finish_sleep(&thread);
+        table.saw(names[how], "work_thread_finish_sleep()", names[work_thread_sleeps(&thread)]);
     }
-    work_thread_lies_down(&thread, WORK_IDLE);
-    work_thread_ticks(&thread);
-    table.saw("IDLE", "work_thread_ticks()", names[work_thread_sleeps(&thread)]);
-    work_thread_gets_up(&thread);
-    table.saw("TICKING", "work_thread_gets_up()", names[work_thread_sleeps(&thread)]);
+    work_thread_prepare_sleep(&thread, WORK_ASLEEP);
+    work_thread_set_ticking(&thread);
+    table.saw("IDLE", "work_thread_set_ticking()", names[work_thread_sleeps(&thread)]);
+    work_thread_finish_sleep(&thread);
+    table.saw("TICKING", "work_thread_finish_sleep()", names[work_thread_sleeps(&thread)]);
     table.all_seen();
 }
 

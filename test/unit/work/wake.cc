@@ -38,7 +38,7 @@ class Wake : public DriveWorld
 
 TEST_F(Wake, TheDriverIsWokenAsDeepAsItSleeps)
 {
-    for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_IDLE}) {
+    for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_ASLEEP}) {
         EXPECT_EQ(wakes(sleeping, false), sleeping >= WORK_TICKING ? 1u : 0u) << sleeping;
         EXPECT_EQ(wakes(sleeping, true), sleeping >= WORK_PACING ? 1u : 0u) << sleeping;
     }
@@ -66,15 +66,15 @@ TEST_F(Wake, ADeadlineThreadWakesNobodyWhileItIsOnline)
     thread.run([&] {
         ASSERT_EQ(section_register(&rtrcu_domain.gp, RTRCU_QSBR), 0);
         reader_self_set(READER_STATE_DEADLINE);
-        for (enum work_sleep sleeping : {WORK_PACING, WORK_TICKING, WORK_IDLE}) {
+        for (enum work_sleep sleeping : {WORK_PACING, WORK_TICKING, WORK_ASLEEP}) {
             EXPECT_EQ(wakes(sleeping, true), 0u) << sleeping;
             EXPECT_EQ(wakes(sleeping, false), 0u) << sleeping;
         }
         reader_self_clear(READER_STATE_DEADLINE);
-        EXPECT_EQ(wakes(WORK_IDLE, false), 1u);
+        EXPECT_EQ(wakes(WORK_ASLEEP, false), 1u);
         rcu_thread_offline();
         reader_self_set(READER_STATE_DEADLINE);
-        EXPECT_EQ(wakes(WORK_IDLE, false), 1u) << "it has no deadline to keep";
+        EXPECT_EQ(wakes(WORK_ASLEEP, false), 1u) << "it has no deadline to keep";
         EXPECT_EQ(wakes(WORK_PACING, true), 1u);
         reader_self_clear(READER_STATE_DEADLINE);
         rcu_thread_online();
@@ -89,9 +89,9 @@ TEST_F(Wake, ADeadlineThreadOfTheOtherDisciplineWakesNobody)
         rcu_read_lock(); /* registers */
         rcu_read_unlock();
         reader_self_set(READER_STATE_DEADLINE);
-        EXPECT_EQ(wakes(WORK_IDLE, true), 0u);
+        EXPECT_EQ(wakes(WORK_ASLEEP, true), 0u);
         reader_self_clear(READER_STATE_DEADLINE);
-        EXPECT_EQ(wakes(WORK_IDLE, true), 1u);
+        EXPECT_EQ(wakes(WORK_ASLEEP, true), 1u);
     });
 }
 
@@ -100,9 +100,9 @@ TEST_F(Wake, ADeadlineThreadThatComesOnlineWakesADriverWithoutATick)
 {
     test::Worker thread;
     thread.run([&] {
-        EXPECT_EQ(wakes_online(WORK_IDLE), 0u) << "it wakes it when there is something";
+        EXPECT_EQ(wakes_online(WORK_ASLEEP), 0u) << "it wakes it when there is something";
         reader_self_set(READER_STATE_DEADLINE);
-        EXPECT_EQ(wakes_online(WORK_IDLE), 1u);
+        EXPECT_EQ(wakes_online(WORK_ASLEEP), 1u);
         for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING})
             EXPECT_EQ(wakes_online(sleeping), 0u) << sleeping;
         reader_self_clear(READER_STATE_DEADLINE);
@@ -121,15 +121,15 @@ TEST_F(Wake, ADriverIsTold)
                        .leave = [](struct driver *) { gone_away++; }};
     notified = came_online = gone_away = 0;
     work_driver_change(&drive_->work, &row, drive_->work.home);
-    EXPECT_EQ(wakes(WORK_IDLE, true), 0u) << "it has no thread";
-    EXPECT_EQ(wakes(WORK_IDLE, false), 0u);
+    EXPECT_EQ(wakes(WORK_ASLEEP, true), 0u) << "it has no thread";
+    EXPECT_EQ(wakes(WORK_ASLEEP, false), 0u);
     EXPECT_EQ(notified, 2);
-    EXPECT_EQ(wakes_online(WORK_IDLE), 0u);
+    EXPECT_EQ(wakes_online(WORK_ASLEEP), 0u);
     EXPECT_EQ(came_online, 1);
     work_driver_leave(&drive_->work);
     EXPECT_EQ(gone_away, 1);
     row.body = [](struct driver *) {};
-    EXPECT_EQ(wakes(WORK_IDLE, false), 1u);
+    EXPECT_EQ(wakes(WORK_ASLEEP, false), 1u);
     EXPECT_EQ(notified, 3);
 }
 
@@ -217,7 +217,7 @@ TEST_F(Wake, TheDriverTicksOnForAWhile)
     const auto since = [&](int64_t online_ns, int64_t tick_us) {
         drive_->driver.online_ns = online_ns;
         config_.tick_us = tick_us;
-        driver_sleep_idle(&drive_->driver, drive_->work.thread.event, false);
+        driver_sleep_until_new(&drive_->driver, drive_->work.thread.event, false);
         EXPECT_EQ(drive_->work.thread.sleeping, static_cast<uint32_t>(WORK_AWAKE));
         return drive_->driver.online_ns;
     };
@@ -232,7 +232,7 @@ TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
 {
     config_.tick_us = 50;
     test::Worker driver;
-    driver.start([&] { driver_sleep_idle(&drive_->driver, drive_->work.thread.event, true); });
+    driver.start([&] { driver_sleep_until_new(&drive_->driver, drive_->work.thread.event, true); });
     EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "it sleeps for good";
     work_thread_wake(&drive_->work.thread);
     driver.wait();
