@@ -16,7 +16,7 @@ static void on_exit_of_thread(void *adopt)
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
 {
     api_init();
-    urcu_watch_exits(&rtrcu_domain.urcu, on_exit_of_thread);
+    urcu_hook_exits(&rtrcu_domain.urcu, on_exit_of_thread);
     struct rtrcu_adopted *adopted = urcu_flavour(&rtrcu_domain.urcu, flavour);
     if (!adopted)
         plat_die("rtrcu: %s: no memory for its readers\n", flavour->name);

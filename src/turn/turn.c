@@ -142,7 +142,7 @@ static void tell_tasks(struct turning *turning)
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
-static void watch_and_ask(struct turning *turning, const struct turn_options *options)
+static void spin_then_request(struct turning *turning, const struct turn_options *options)
 {
     int64_t spin_ns = options->never_spins ? 0 : config_now(turning->turn->config)->spin_us * 1000;
     spin(turning, spin_ns, options->never_sleeps);
@@ -202,7 +202,7 @@ static enum outcome look(struct turning *turning, const struct turn_options *opt
         tell_tasks(turning);
         report_if_old(turning);
     } else {
-        watch_and_ask(turning, options);
+        spin_then_request(turning, options);
     }
 
     if (options->never_sleeps && spin(turning, POLL_NS, true))
@@ -389,7 +389,7 @@ static bool serve_meanwhile(struct turn *turn, const struct turn_options *option
 }
 
 /* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
-static void stop_watching(struct turning *turning)
+static void stop_polling(struct turning *turning)
 {
     turn_gp_lock(turning);
     if (plat_tid_is(turning->watcher, lock_thread_id()))
@@ -412,7 +412,7 @@ static void advance_until(struct turning *turning, uint64_t cookie, const struct
     while (!turn_has_reached(turning, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
         if (serve_meanwhile(turn, options, &served_ns))
-            return stop_watching(turning);
+            return stop_polling(turning);
 
         uint32_t event = rtrcu_load_acquire(&turning->event);
         if (!take_for_step(turning)) {

@@ -60,7 +60,7 @@ void urcu_init(struct urcu *all, const struct config *config, struct reader_regi
     all->exit_error = -ENOSYS;
 }
 
-void urcu_watch_exits(struct urcu *all, void (*on_exit)(void *))
+void urcu_hook_exits(struct urcu *all, void (*on_exit)(void *))
 {
     if (all->exit_error)
         all->exit_error = plat_thread_exit_prepare(&all->exit_key, on_exit);

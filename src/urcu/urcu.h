@@ -173,7 +173,7 @@ struct urcu {
 void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
                struct work *work);
 /* From the first flavour on: @on_exit runs at the end of threads that are registered. */
-void urcu_watch_exits(struct urcu *all, void (*on_exit)(void *));
+void urcu_hook_exits(struct urcu *all, void (*on_exit)(void *));
 /* NULL: the process has none of that name. */
 struct rtrcu_adopted *urcu_named(struct urcu *all, const char *name);
 /* NULL: no memory. */

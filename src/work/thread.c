@@ -94,7 +94,7 @@ static void *end_body(void *argument)
 }
 
 /* Where it is refused, the next thread of ours that is made tries again. */
-static void watch_end(struct work *work)
+static void start_end_thread(struct work *work)
 {
     struct work_thread_spec start = {.name = "rtrcu-end", .body = end_body, .argument = work};
     sigset_t saved;
@@ -108,7 +108,7 @@ void work_main_ends(struct work *work)
 {
     rtrcu_exchange(&work->main_ended, 1);
     if ((uint32_t)rtrcu_load_relaxed(&work->threads) != 0)
-        watch_end(work);
+        start_end_thread(work);
 }
 
 /* ---- making it ---- */
@@ -137,7 +137,7 @@ int work_thread_make(struct work *work, struct work_thread *thread, const struct
 
     plat_signals_restore(saved);
     if (!error)
-        watch_end(work);
+        start_end_thread(work);
     return error;
 }
 

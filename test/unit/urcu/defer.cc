@@ -74,7 +74,7 @@ TEST_F(Defer, TheNextThreadTakesOverWhatAThreadLeaves)
 
 TEST_F(Defer, AThreadsEndGivesItsRingUp)
 {
-    urcu_watch_exits(&all_, [](void *all) { urcu_thread_exits(static_cast<struct urcu *>(all)); });
+    urcu_hook_exits(&all_, [](void *all) { urcu_thread_exits(static_cast<struct urcu *>(all)); });
     for (int i = 0; i < 4; i++)
         std::thread([&] { defer(1); }).join();
     EXPECT_EQ(rings(), 1);

@@ -221,7 +221,7 @@ TEST_F(Words, WhoEndsIsAReaderUntilTheLastRoundOfDestructors)
     (void)adopt(RTRCU_ADOPT_BP); /* an older one, of which the thread is no reader: it has nothing to wait for there */
     exits_from = adopt(RTRCU_ADOPT_MEMB);
     registered_behind.clear();
-    urcu_watch_exits(&all_, exit_hook);
+    urcu_hook_exits(&all_, exit_hook);
     std::thread([&] { EXPECT_TRUE(urcu_register(exits_from)); }).join();
     EXPECT_EQ(registered_behind, (std::vector<bool>{true, true, true, false}));
     EXPECT_EQ(exits_from->first.record[0].used, 0u);
@@ -248,7 +248,7 @@ TEST_F(Words, WhoEndsAsAReaderOfTwoLeavesBothInTheLastRound)
     rtrcu_adopted *one = adopt(RTRCU_ADOPT_BP), *other = adopt(RTRCU_ADOPT_MEMB);
     records_of_the_end = {&one->first.record[0], &other->first.record[0]};
     used_behind.clear();
-    urcu_watch_exits(&all_, count_used_hook);
+    urcu_hook_exits(&all_, count_used_hook);
     std::thread([&] { EXPECT_TRUE(urcu_register(one) && urcu_register(other)); }).join();
     EXPECT_EQ(used_behind, (std::vector<size_t>{2, 2, 2, 0}));
     pthread_key_delete(all_.exit_key);
