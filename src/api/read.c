@@ -15,7 +15,7 @@ void rtrcu_read_lock_slow(void)
 /* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
  * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's.  @asked: so does
  * one whose thread is not to be had now. */
-static bool step(struct serve_share *share, bool asked)
+static bool step(struct serve_call_budget *share, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
     if (may_work)
@@ -29,7 +29,7 @@ static int64_t step_within(int64_t budget_ns, bool asked)
 {
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
     int64_t half_ns = whole_ns - whole_ns / 2;
-    struct serve_share share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
+    struct serve_call_budget share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
 
     (void)step(&share, asked);
     if (share.spent_ns == 0)
@@ -148,7 +148,7 @@ void rtrcu_thread_online(void)
 void rtrcu_thread_offline(void)
 {
     CALL_SCOPE();
-    struct serve_share none = {.ns = 0};
+    struct serve_call_budget none = {.ns = 0};
     turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
     if (step(&none, false))
         work_driver_leave(&rtrcu_domain.drive.work);

@@ -25,7 +25,7 @@ bool driver_work_is_left(struct driver *driver)
     return turn_is_needed(driver_normal(driver)) || driver_anything_new(driver) || has_waiting(driver);
 }
 
-void driver_step_here(struct driver *driver, struct serve_share *share, bool asked)
+void driver_step_here(struct driver *driver, struct serve_call_budget *share, bool asked)
 {
     const struct work_driver *row = work_driver_row(driver->work);
 

@@ -13,7 +13,7 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
     return plat_cpus_pick(&work_home(serve->work)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 
-static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_share *share)
+static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_call_budget *share)
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
@@ -44,7 +44,7 @@ static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t
     return ready;
 }
 
-bool serve_dispatch_within(struct serve *serve, struct serve_share *share)
+bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *share)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
@@ -57,5 +57,5 @@ bool serve_dispatch_within(struct serve *serve, struct serve_share *share)
 
 bool serve_dispatch(struct serve *serve)
 {
-    return serve_dispatch_within(serve, &(struct serve_share){.ns = PLAT_FOREVER});
+    return serve_dispatch_within(serve, &(struct serve_call_budget){.ns = PLAT_FOREVER});
 }

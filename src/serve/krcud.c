@@ -295,7 +295,7 @@ static void end_service(struct service *service)
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
  * either. */
 static struct callback_budget turn_of(struct serve *serve, struct reader_record *record,
-                                      const struct serve_share *share, bool anyway)
+                                      const struct serve_call_budget *share, bool anyway)
 {
     const struct reader_record *own = reader_self();
     struct callback_budget budget = batch_budget(serve, anyway);
@@ -312,7 +312,7 @@ static struct callback_budget turn_of(struct serve *serve, struct reader_record 
 }
 
 /* A call of the program's has a share of its time for it, or none any more. */
-static void serve_within(struct serve *serve, struct reader_record *record, struct serve_share *share, bool anyway)
+static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *share, bool anyway)
 {
     struct callback_budget budget = turn_of(serve, record, share, anyway);
     int64_t allowed_ns = share->ns - share->spent_ns;
@@ -323,7 +323,7 @@ static void serve_within(struct serve *serve, struct reader_record *record, stru
     share->left |= callback_has_ready(record);
 }
 
-void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_share *share)
+void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_call_budget *share)
 {
     uint32_t generation = serve->fork.generation;
     bool anyway;

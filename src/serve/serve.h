@@ -93,7 +93,7 @@ void serve_after_fork_child(struct serve *serve, struct plat_tid old_thread_id);
 void serve_end_waits(struct serve *serve);
 
 /* Value: what a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
-struct serve_share {
+struct serve_call_budget {
     int64_t ns;       /* for so long; 0 = nothing, PLAT_FOREVER = a whole turn of each queue */
     int64_t spent_ns; /* it took so long; not counted where there is no limit */
     bool left;        /* there is more */
@@ -104,7 +104,7 @@ struct serve_share {
 /* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool serve_dispatch(struct serve *serve);
 /* The same, and no more is run here than @share allows. */
-bool serve_dispatch_within(struct serve *serve, struct serve_share *share);
+bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *share);
 /* The CPU whose daemon serves @record: where its owner runs, if the library's threads may run there.  Under the leaf
  * lock, or by the owner. */
 uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *record);
@@ -114,7 +114,7 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
 /* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
 void serve_let_go(struct reader_record *record);
 /* One turn of @record's queue in the calling thread. */
-void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_share *share);
+void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_call_budget *share);
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
  * there is none, and none can be made now. */
 bool serve_krcud_give(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);

@@ -60,9 +60,9 @@ static bool stands_still(struct plat_tid thread, int64_t looked_cpu_ns)
 }
 
 /* In the grace period of @seq? */
-static bool has_had_its_share(const struct turn *turn, const struct turn_slot *slot, uint64_t seq)
+static bool is_at_boost_limit(const struct turn *turn, const struct turn_slot *slot, uint64_t seq)
 {
-    return rtrcu_load_acquire(&slot->boosted_gp) == seq && rtrcu_load_relaxed(&slot->boosted_ns) >= turn->share_ns;
+    return rtrcu_load_acquire(&slot->boosted_gp) == seq && rtrcu_load_relaxed(&slot->boosted_ns) >= turn->boost_limit_ns;
 }
 
 /* May the calling thread boost @record in this grace period? */
@@ -86,7 +86,7 @@ static bool may_boost(struct turning *turning, struct reader_record *record, uin
         rtrcu_store_release(&turn_slot(record)->boosted_gp, seq);
     }
 
-    bool allowed = !has_had_its_share(turning->turn, turn_slot(record), seq) && reader_boost(record, armed);
+    bool allowed = !is_at_boost_limit(turning->turn, turn_slot(record), seq) && reader_boost(record, armed);
     if (!allowed)
         rtrcu_store_release(&turn_slot(record)->booster, 0);
     return allowed;
@@ -152,7 +152,7 @@ static void count(struct turn *turn, struct reader_record *record, struct plat_t
     counter_add(&turn->boost_ns, (uint64_t)boosted_ns);
     if ((uint64_t)boosted_ns > rtrcu_load_relaxed(&turn->boost_ns_max))
         rtrcu_store_relaxed(&turn->boost_ns_max, (uint64_t)boosted_ns);
-    if (all_ns >= turn->share_ns)
+    if (all_ns >= turn->boost_limit_ns)
         counter_add(&turn->boost_given_up, 1);
 }
 
@@ -376,7 +376,7 @@ static bool may_help(struct turning *turning)
     for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
         struct reader_record *record;
         for (uint32_t left = owing(turning, leaf); (record = reader_next(leaf, &left));) {
-            if (!has_had_its_share(turning->turn, turn_slot(record), seq))
+            if (!is_at_boost_limit(turning->turn, turn_slot(record), seq))
                 return true;
         }
     }

@@ -5,7 +5,7 @@
  */
 #include "turn/turn.h"
 
-#define SHARE_NS 200000000
+#define BOOST_LIMIT_NS 200000000
 
 void turn_leaf_init(struct turn_leaf *part, struct reader_leaf *leaf)
 {
@@ -21,7 +21,7 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
     turn->watch = watch;
     turn->work = work;
     turn->serve = serve;
-    turn->share_ns = SHARE_NS;
+    turn->boost_limit_ns = BOOST_LIMIT_NS;
 
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++)
         turn_gp_state_init(&turn->turning[kind], turn, kind);

@@ -82,7 +82,7 @@ struct turn {
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
     uint64_t boost_ns_max; /* atomic */
-    int64_t share_ns;      /* constant: at most so long one reader is boosted in one grace period */
+    int64_t boost_limit_ns;      /* constant: at most so long one reader is boosted in one grace period */
     struct counter fence_refused;
 };
 

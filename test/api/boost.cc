@@ -410,7 +410,7 @@ TEST_F(Boost, IsGivenBack)
     expect_works("boosted_and_given_back", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-constexpr uint64_t share_ns = 200000000; /* on one reader in one grace period */
+constexpr uint64_t boost_limit_ns = 200000000; /* on one reader in one grace period */
 
 /* A reader that sleeps is boosted for a bounded share, and others are not delayed by it for ever. */
 CHILD(a_sleeping_reader)
@@ -426,9 +426,9 @@ CHILD(a_sleeping_reader)
     });
     REQUIRE(test::eventually([] { return test::stats().boosts >= 5; }));
     uint64_t given_up = test::stats().boost_given_up;
-    REQUIRE(given_up == 0 || test::stats().boost_ns >= share_ns); /* read in this order: it only grows */
+    REQUIRE(given_up == 0 || test::stats().boost_ns >= boost_limit_ns); /* read in this order: it only grows */
     REQUIRE(test::eventually([] { return test::stats().boost_given_up >= 1; }));
-    REQUIRE(test::stats().boost_ns >= share_ns);
+    REQUIRE(test::stats().boost_ns >= boost_limit_ns);
     REQUIRE(!done); /* it is not boosted for ever, but waited for */
     sleeper.run([] { rcu_read_unlock(); });
     updater.join();

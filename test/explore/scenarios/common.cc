@@ -15,7 +15,7 @@ void prepare_domain()
 {
     api_init();
     // Two slices: with what ships nobody would use up his share in a schedule.
-    rtrcu_domain.drive.turn.share_ns = 2000000;
+    rtrcu_domain.drive.turn.boost_limit_ns = 2000000;
     // The set of queued heads finds misuse, and would only add steps.
     rtrcu_domain.cb.tracks_heads = false;
     struct reader_registry *registry = &rtrcu_domain.registry;

@@ -165,7 +165,7 @@ TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
 TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     test::Worker thread;
     thread.run([&] {
         reader_self_set(READER_STATE_CALLBACK);

@@ -42,7 +42,7 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
 {
     constexpr uint64_t batch = 64;
     reader_record *record = world_.craft(0);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     make_ready(record, 2 * batch);
     tally_raise(&drive_->serve.fork.pause.forking);
@@ -252,7 +252,7 @@ TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
         *serve_slot(record) = {};
         EXPECT_TRUE(serve_krcud_give(&drive->serve, record, 1, false));
     });
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);

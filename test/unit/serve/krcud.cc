@@ -201,7 +201,7 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
     reader_record *record = world_.craft(0);
     make_ready(record, 1,
                [](rcu_head *) { at_work = serve_anybody_at_work(&drive->serve) && drive->serve.aside.serving == 1; });
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
     serve_krcud_serve_here(&drive_->serve, record, &share);
@@ -227,7 +227,7 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     config_.qhimark = config_.qmax = 1000000;
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = 3600 * INT64_C(1000000000);
     share.spent_ns = 5 * INT64_C(1000000000);
     serve_krcud_serve_here(&drive_->serve, record, &share);
@@ -263,7 +263,7 @@ TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
         for (int64_t began = plat_clock_now(); plat_clock_now() - began < each_ns;)
             ;
     });
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = 3600 * INT64_C(1000000000);
     share.spent_ns = 5 * INT64_C(1000000000);
     int64_t began = plat_clock_now();
@@ -279,7 +279,7 @@ TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     test::Worker server;
     server.run([&] {
@@ -300,7 +300,7 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     serve_slot(record)->listed = 1;
     serve_krcud_serve_here(&drive_->serve, record, &share);
@@ -321,7 +321,7 @@ TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     test::Worker holder, server;
     std::atomic<pid_t> id = 0;
@@ -346,7 +346,7 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     static struct domain_drive *drive;
     drive = drive_;
     reader_record *record = world_.craft(0);
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     make_ready(record, 1);
     serve_krcud_serve_here(&drive_->serve, record, &share);
@@ -368,7 +368,7 @@ TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
         drive->serve.fork.generation++;
         drive->serve.aside.serving = 0;
     });
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
@@ -388,7 +388,7 @@ TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
         world->withdraw(record);
         kept = world->craft(0) != record;
     });
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     serve_krcud_serve_here(&drive_->serve, record, &share);
     EXPECT_TRUE(kept);

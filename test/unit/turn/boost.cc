@@ -137,9 +137,9 @@ TEST_F(Boost, WhoHasHadHisShareIsLetGo)
     reader_record *had = sleeper(), *other = sleeper();
     begin(GP_NORMAL);
     turn_slot(had)->boosted_gp = gp_seq(world_.gp(), GP_NORMAL);
-    turn_slot(had)->boosted_ns = drive_->turn.share_ns;
+    turn_slot(had)->boosted_ns = drive_->turn.boost_limit_ns;
     boost_until(GP_NORMAL, [&] { return rtrcu_load_acquire(&turn_slot(other)->boosted_ns) > 0; });
-    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(had)->boosted_ns), drive_->turn.share_ns);
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(had)->boosted_ns), drive_->turn.boost_limit_ns);
     end(GP_NORMAL, {had, other});
 }
 
@@ -266,7 +266,7 @@ TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
     begin(GP_NORMAL);
     reader_record *expedited = sleeper(); /* later than that */
     begin(GP_EXPEDITED);
-    drive_->turn.share_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
+    drive_->turn.boost_limit_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
     boost_until(GP_NORMAL, [&] { return boosts() > 0; });
     for (int i = 0; i < 2; i++) { /* whatever the booster was asked for before, it has done */
         turn_boost(normal_);

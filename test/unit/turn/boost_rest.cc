@@ -30,7 +30,7 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     reader_record *record = sleeper();
-    drive_->turn.share_ns = INT64_MAX / 2;
+    drive_->turn.boost_limit_ns = INT64_MAX / 2;
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     bool trapped = start_booster_without_sleeps(note_rest);
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
@@ -51,7 +51,7 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
 TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
 {
     reader_record *record = sleeper();
-    drive_->turn.share_ns = INT64_MAX / 2; /* there may be many of them */
+    drive_->turn.boost_limit_ns = INT64_MAX / 2; /* there may be many of them */
     begin(GP_EXPEDITED);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     cpu_set_t allowed;
@@ -121,7 +121,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
 {
     reader_record *one = sleeper(), *two = sleeper();
     test::Worker still;
-    drive_->turn.share_ns = 40000000; /* forty slices each, or fewer where they last longer */
+    drive_->turn.boost_limit_ns = 40000000; /* forty slices each, or fewer where they last longer */
     start_still_nudger(still, config_.kthread_prio + 1);
     begin(GP_EXPEDITED);
     std::thread([&] {
@@ -129,7 +129,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
         for (reader_record *record : {one, two}) {
             EXPECT_TRUE(test::eventually([&] {
                 (void)turn_boost_here(expedited_);
-                return rtrcu_load_acquire(&turn_slot(record)->boosted_ns) >= drive_->turn.share_ns;
+                return rtrcu_load_acquire(&turn_slot(record)->boosted_ns) >= drive_->turn.boost_limit_ns;
             }));
             EXPECT_EQ(work_thread_event(&nudger_->thread), 2u);
         }

@@ -138,9 +138,9 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
 
 TEST_F(Thread, WhatLiesBehindTheWorkersIsTheChildsToo)
 {
-    int64_t share_ns = drive_->turn.share_ns = 12345;
+    int64_t boost_limit_ns = drive_->turn.boost_limit_ns = 12345;
     after_fork_child(PLAT_NOBODY);
-    EXPECT_EQ(drive_->turn.share_ns, share_ns);
+    EXPECT_EQ(drive_->turn.boost_limit_ns, boost_limit_ns);
 }
 
 /* Whose end would not come. */

@@ -240,7 +240,7 @@ TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
 
 TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
 {
-    struct serve_share share = {};
+    struct serve_call_budget share = {};
     test::Worker thread;
     thread.run([&] {
         driver_step_here(&drive_->driver, &share, false);
