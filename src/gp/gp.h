@@ -151,7 +151,7 @@ static inline int64_t gp_began_ns(const struct gp *gp, enum gp_kind kind)
     return gp->machine[kind].began_ns;
 }
 /* How many readers without a record are inside, if it waits for them. */
-uint32_t gp_owing_anonymous(const struct gp *gp, enum gp_kind kind);
+uint32_t gp_holdouts_anonymous(const struct gp *gp, enum gp_kind kind);
 
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
 /* While idle: a whole grace period at once, if nobody reads.  False: somebody may, and none has been. */
@@ -167,8 +167,8 @@ bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
 /* In the child of a handler that has forked meanwhile nothing is under way, and nothing ends. */
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
 /* A set: where were registered readers that owe a report last seen?  On @cpu, or elsewhere; unknown is elsewhere. */
-enum gp_owing_where { GP_OWING_NOWHERE = 0, GP_OWING_HERE = 1 << 0, GP_OWING_ELSEWHERE = 1 << 1 };
-enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
+enum gp_holdouts_where { GP_HOLDOUTS_NOWHERE = 0, GP_HOLDOUTS_HERE = 1 << 0, GP_HOLDOUTS_ELSEWHERE = 1 << 1 };
+enum gp_holdouts_where gp_holdouts_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
 /* ---- threads that do not read: doze.c; under the normal machine's crank ---- */
 
@@ -186,10 +186,10 @@ enum gp_actions gp_report(struct gp *gp, const struct reader_record *record);
 /* A reader without a record has left. */
 enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase group);
 /* Records of @leaf that still owe a report. */
-uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
+uint32_t gp_holdouts(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 
 /* The way through the leaves that owe, by the nodes above: the next behind @leaf, the first behind NULL; NULL: none. */
-struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
+struct reader_leaf *gp_next_holdout_leaf(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 
 /* ---- questions about all readers: readers.c ---- */
 

@@ -217,7 +217,7 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     bool unfinished = false;
 
     reader_lock(leaf);
-    for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
+    for (uint32_t left = gp_holdouts(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
         uint32_t inside = reader_inside(record);
         if (inside)
             poll->asked += (poll->arm || (inside & RTRCU_QSBR_ONLINE)) && ask(gp, kind, record);
@@ -238,14 +238,14 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
     struct reader_leaf *leaf = level == 0 ? reader_leaf_at(gp->registry, index) : NULL;
     uint32_t below = leaf ? 0 : gp_word_children(gp_node_word(node, kind));
 
-    while (leaf && gp_owing(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
+    while (leaf && gp_holdouts(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
         ; /* a thread that may be waited for parks on the leaf's list, so the threads' lists only get shorter */
 
     for (; below; below &= below - 1)
         poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
 
     /* A reporter that was preempted before its carry need not have run since: the poll carries in its place. */
-    if (!gp_word_owes(gp_node_word(node, kind)))
+    if (!gp_word_is_pending(gp_node_word(node, kind)))
         gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
 
@@ -286,31 +286,31 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     return poll.asked;
 }
 
-static enum gp_owing_where owing_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
+static enum gp_holdouts_where holdouts_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
 {
     struct reader_record *record;
-    enum gp_owing_where where = GP_OWING_NOWHERE;
+    enum gp_holdouts_where where = GP_HOLDOUTS_NOWHERE;
 
     reader_lock(leaf);
-    for (uint32_t left = gp_owing(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
-        where |= reader_cpu(record) == cpu ? GP_OWING_HERE : GP_OWING_ELSEWHERE;
+    for (uint32_t left = gp_holdouts(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
+        where |= reader_cpu(record) == cpu ? GP_HOLDOUTS_HERE : GP_HOLDOUTS_ELSEWHERE;
     reader_unlock(leaf);
 
     return where;
 }
 
-enum gp_owing_where gp_owing_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
+enum gp_holdouts_where gp_holdouts_where(struct gp *gp, enum gp_kind kind, uint32_t cpu)
 {
-    enum gp_owing_where where = GP_OWING_NOWHERE;
+    enum gp_holdouts_where where = GP_HOLDOUTS_NOWHERE;
     struct reader_leaf *leaf = NULL;
 
-    while (where != (GP_OWING_HERE | GP_OWING_ELSEWHERE) && (leaf = gp_next_owing(gp, kind, leaf)))
-        where |= owing_where_in_leaf(gp, kind, leaf, cpu);
+    while (where != (GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE) && (leaf = gp_next_holdout_leaf(gp, kind, leaf)))
+        where |= holdouts_where_in_leaf(gp, kind, leaf, cpu);
 
     return where;
 }
 
-uint32_t gp_owing_anonymous(const struct gp *gp, enum gp_kind kind)
+uint32_t gp_holdouts_anonymous(const struct gp *gp, enum gp_kind kind)
 {
     return gp->machine[kind].anonymous_busy ? reader_anonymous(gp->registry) : 0;
 }
@@ -319,7 +319,7 @@ bool gp_is_clear(const struct gp *gp, enum gp_kind kind)
 {
     const struct gp_machine *machine = &gp->machine[kind];
     const struct gp_node *top = gp_node_at(gp, rtrcu_load_relaxed(&machine->top), 0);
-    return !gp_word_owes(gp_node_word(top, kind)) && !machine->anonymous_busy; /* [O4] */
+    return !gp_word_is_pending(gp_node_word(top, kind)) && !machine->anonymous_busy; /* [O4] */
 }
 
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)

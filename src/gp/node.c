@@ -10,7 +10,7 @@
 void gp_node_park(struct gp_node *node, enum gp_kind kind)
 {
     uint64_t before = rtrcu_fetch_or(&node->word[kind], GP_NODE_PARKED);
-    invariant("INV-GP5", before & GP_NODE_OWES);
+    invariant("INV-GP5", before & GP_NODE_PENDING);
     (void)before;
 }
 
@@ -24,7 +24,7 @@ static bool clear(uint64_t *address, struct gp_stamp stamp, uint64_t bit)
     uint64_t word = rtrcu_load_acquire(address);
     while (has_stamp(word, stamp)) { /* each failure means that another bit was cleared */
         if (!(word & bit) || rtrcu_compare_exchange(address, &word, word & ~bit))
-            return !gp_word_owes((struct gp_word){word & ~bit});
+            return !gp_word_is_pending((struct gp_word){word & ~bit});
     }
     return false;
 }

@@ -56,11 +56,11 @@ struct gp_word {
 
 #define GP_NODE_CHILDREN UINT64_C(0xffffffff)
 #define GP_NODE_PARKED (UINT64_C(1) << 32)
-#define GP_NODE_OWES (GP_NODE_CHILDREN | GP_NODE_PARKED)
+#define GP_NODE_PENDING (GP_NODE_CHILDREN | GP_NODE_PARKED)
 #define GP_NODE_STAMP_SHIFT 34
 
 static_assert(GP_NODE_CHILDREN == (UINT64_C(1) << READER_FANOUT) - 1, "a bit for each child");
-static_assert(GP_NODE_OWES >> GP_NODE_STAMP_SHIFT == 0, "the stamp is apart from what is owed");
+static_assert(GP_NODE_PENDING >> GP_NODE_STAMP_SHIFT == 0, "the stamp is apart from what is owed");
 
 static inline struct gp_stamp gp_stamp_of(uint64_t seq)
 {
@@ -84,15 +84,15 @@ static inline uint32_t gp_word_children(struct gp_word word)
     return (uint32_t)(word.bits & GP_NODE_CHILDREN);
 }
 
-static inline bool gp_word_owes(struct gp_word word)
+static inline bool gp_word_is_pending(struct gp_word word)
 {
-    return (word.bits & GP_NODE_OWES) != 0;
+    return (word.bits & GP_NODE_PENDING) != 0;
 }
 
 static inline void gp_node_begin(struct gp_node *node, enum gp_kind kind, struct gp_stamp stamp, uint32_t children,
                                  bool parked)
 {
-    invariant("INV-GP4", !gp_word_owes(gp_node_word(node, kind)));
+    invariant("INV-GP4", !gp_word_is_pending(gp_node_word(node, kind)));
     rtrcu_store_release(&node->word[kind], stamp.bits | children | (parked ? GP_NODE_PARKED : 0));
 }
 

@@ -48,9 +48,9 @@ enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase group)
 }
 
 /* It owes, or tasks on its list do. */
-static bool leaf_owes(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
+static bool leaf_is_pending(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
-    return gp_word_owes(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
+    return gp_word_is_pending(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
 }
 
 /* The leaf at @index, or the next one, as far as the nodes above it say: those on the way down from the top owe. */
@@ -65,13 +65,13 @@ static uint32_t skip(const struct gp *gp, enum gp_kind kind, uint32_t index)
     return index;
 }
 
-struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
+struct reader_leaf *gp_next_holdout_leaf(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? reader_leaf_index(leaf) + 1 : 0, leaves = rtrcu_load_relaxed(&gp->machine[kind].leaves);
 
     while (index < leaves) {
         uint32_t next = skip(gp, kind, index);
-        if (next == index && leaf_owes(gp, kind, reader_leaf_at(gp->registry, index)))
+        if (next == index && leaf_is_pending(gp, kind, reader_leaf_at(gp->registry, index)))
             return reader_leaf_at(gp->registry, index);
         index = next == index ? index + 1 : next;
     }
@@ -79,7 +79,7 @@ struct reader_leaf *gp_next_owing(const struct gp *gp, enum gp_kind kind, const 
     return NULL;
 }
 
-uint32_t gp_owing(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
+uint32_t gp_holdouts(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
     return gp_word_children(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
 }

@@ -12,7 +12,7 @@ struct reader_kinds gp_waits_for_thread(const struct gp *gp, const struct reader
 {
     struct reader_kinds waits = {0};
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
-        if (gp_owing(gp, kind, reader_leaf_of(record)) & reader_bit(record))
+        if (gp_holdouts(gp, kind, reader_leaf_of(record)) & reader_bit(record))
             reader_kinds_add(&waits, kind);
     }
     return waits;

@@ -43,14 +43,14 @@ struct round {
 };
 
 /* The next leaf where readers are in the way, and which they are. */
-static struct reader_leaf *next_owing(struct turning *turning, struct reader_leaf *leaf)
+static struct reader_leaf *next_holdout_leaf(struct turning *turning, struct reader_leaf *leaf)
 {
-    return gp_next_owing(turning->gp, turning->kind, leaf);
+    return gp_next_holdout_leaf(turning->gp, turning->kind, leaf);
 }
 
 static uint32_t owing(const struct turning *turning, const struct reader_leaf *leaf)
 {
-    return gp_owing(turning->gp, turning->kind, leaf);
+    return gp_holdouts(turning->gp, turning->kind, leaf);
 }
 
 /* Has it not run since it had used so much CPU time? */
@@ -359,7 +359,7 @@ static bool boost_leaf(struct turning *turning, struct reader_leaf *leaf, bool g
 /* The first look: how much CPU time has each reader in the way used? */
 static void look(struct turning *turning)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(turning, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
         for (uint32_t left = owing(turning, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
@@ -373,7 +373,7 @@ static bool may_help(struct turning *turning)
 {
     uint64_t seq = turn_seq(turning);
 
-    for (struct reader_leaf *leaf = NULL; (leaf = next_owing(turning, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(turning, leaf));) {
         struct reader_record *record;
         for (uint32_t left = owing(turning, leaf); (record = reader_next(leaf, &left));) {
             if (!is_at_boost_limit(turning->turn, turn_slot(record), seq))
@@ -388,7 +388,7 @@ static bool may_help(struct turning *turning)
 static bool boost_round(struct turning *turning, bool goes_on)
 {
     bool slow = false;
-    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = next_owing(turning, leaf));)
+    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = next_holdout_leaf(turning, leaf));)
         slow |= boost_leaf(turning, leaf, goes_on);
     return slow;
 }

@@ -74,15 +74,15 @@ static uint32_t poll_readers(struct turning *turning, bool arm)
 }
 
 /* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
-static enum gp_owing_where readers_where(struct turning *turning)
+static enum gp_holdouts_where readers_where(struct turning *turning)
 {
-    return gp_owing_where(turning->gp, turning->kind, (uint32_t)plat_cpu_current());
+    return gp_holdouts_where(turning->gp, turning->kind, (uint32_t)plat_cpu_current());
 }
 
 /* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
-static bool keeps_a_reader_from_running(enum gp_owing_where where)
+static bool keeps_a_reader_from_running(enum gp_holdouts_where where)
 {
-    return (where & GP_OWING_HERE) && plat_sched_rt_priority() > 0;
+    return (where & GP_HOLDOUTS_HERE) && plat_sched_rt_priority() > 0;
 }
 
 /* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
@@ -90,8 +90,8 @@ static bool keeps_a_reader_from_running(enum gp_owing_where where)
 static bool spin(struct turning *turning, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
-    enum gp_owing_where where = spin_ns == 0 ? GP_OWING_NOWHERE : readers_where(turning);
-    if (!(where & GP_OWING_ELSEWHERE) || keeps_a_reader_from_running(where))
+    enum gp_holdouts_where where = spin_ns == 0 ? GP_HOLDOUTS_NOWHERE : readers_where(turning);
+    if (!(where & GP_HOLDOUTS_ELSEWHERE) || keeps_a_reader_from_running(where))
         return false;
 
     do {

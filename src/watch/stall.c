@@ -63,7 +63,7 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
 
     reader_lock(leaf);
 
-    uint32_t left = gp_owing(watch->gp, report->subject, leaf) & reader_registered(leaf);
+    uint32_t left = gp_holdouts(watch->gp, report->subject, leaf) & reader_registered(leaf);
     while ((record = reader_next(leaf, &left))) {
         gp_promote(watch->gp, record);
         add_reader(report, record);
@@ -117,9 +117,9 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
     begin(watch, kind, &report);
     report.age_ms = (now - gp_began_ns(watch->gp, kind)) / 1000000;
 
-    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_owing(watch->gp, kind, leaf));)
+    for (struct reader_leaf *leaf = NULL; (leaf = gp_next_holdout_leaf(watch->gp, kind, leaf));)
         add_leaf(watch, &report, leaf);
-    report.anonymous = gp_owing_anonymous(watch->gp, kind);
+    report.anonymous = gp_holdouts_anonymous(watch->gp, kind);
 
     look_at_readers(&report);
     trace4(stall, watch->gp, kind, report.age_ms, report.readers + report.tasks);

@@ -233,7 +233,7 @@ void check_invariants()
     }
     for (int kind = 0; kind < GP_KINDS; kind++) {
         const struct gp_machine *machine = &rtrcu_domain.gp.machine[kind];
-        bool owes = gp_word_owes(gp_node_word(&rtrcu_domain.gp.level0[0], static_cast<gp_kind>(kind)));
+        bool owes = gp_word_is_pending(gp_node_word(&rtrcu_domain.gp.level0[0], static_cast<gp_kind>(kind)));
         sim::expect(seq_is_running(machine->seq) || !owes, "INV-GP1: while idle, no node word has a mask bit");
     }
 }

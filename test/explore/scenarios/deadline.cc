@@ -62,7 +62,7 @@ void come_online_and_call()
 // One that stays online until it is waited for: the driver looks once a tick.
 bool is_waited_for()
 {
-    return invoked == 1 || gp_word_owes(gp_node_word(&rtrcu_domain.gp.level0[0], GP_NORMAL));
+    return invoked == 1 || gp_word_is_pending(gp_node_word(&rtrcu_domain.gp.level0[0], GP_NORMAL));
 }
 
 void call_and_stay()

@@ -165,23 +165,23 @@ TEST_F(Alone, WhereReadersThatOweWereSeenLast)
     one->cpu = &cpu_one;
     two->cpu = &cpu_two;
     idle->cpu = &cpu_idle;
-    auto where = [&] { return gp_owing_where(gp_, GP_NORMAL, here); };
+    auto where = [&] { return gp_holdouts_where(gp_, GP_NORMAL, here); };
     test::Crank crank(gp_);
     ASSERT_TRUE(crank.begin_and_scan());
-    EXPECT_EQ(gp_owing_where(gp_, GP_EXPEDITED, here), GP_OWING_NOWHERE) << "it waits for nobody";
-    EXPECT_EQ(where(), GP_OWING_HERE | GP_OWING_ELSEWHERE);
+    EXPECT_EQ(gp_holdouts_where(gp_, GP_EXPEDITED, here), GP_HOLDOUTS_NOWHERE) << "it waits for nobody";
+    EXPECT_EQ(where(), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE);
     cpu_two = here;
-    EXPECT_EQ(where(), GP_OWING_HERE) << "who owes nothing does not count";
+    EXPECT_EQ(where(), GP_HOLDOUTS_HERE) << "who owes nothing does not count";
     cpu_one = cpu_two = far;
-    EXPECT_EQ(where(), GP_OWING_ELSEWHERE);
+    EXPECT_EQ(where(), GP_HOLDOUTS_ELSEWHERE);
     one->cpu = nullptr;
-    EXPECT_EQ(gp_owing_where(gp_, GP_NORMAL, far), GP_OWING_HERE | GP_OWING_ELSEWHERE) << "unknown is elsewhere";
+    EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE) << "unknown is elsewhere";
     world_.set_inside(one, 0);
     (void)gp_report(gp_, one);
-    EXPECT_EQ(gp_owing_where(gp_, GP_NORMAL, far), GP_OWING_HERE);
+    EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE);
     world_.set_inside(two, 0);
     EXPECT_EQ(gp_report(gp_, two), GP_ACTION_WAKE_NORMAL);
-    EXPECT_EQ(where(), GP_OWING_NOWHERE);
+    EXPECT_EQ(where(), GP_HOLDOUTS_NOWHERE);
     crank.end();
 }
 

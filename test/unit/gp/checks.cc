@@ -67,7 +67,7 @@ TEST_F(GpStepsDeathTest, WhoAsksWhereReadersAreTakesTheirLeafsLock)
     reader_record *record = world_.craft(1);
     test::Crank crank(gp_);
     ASSERT_TRUE(crank.begin_and_scan());
-    EXPECT_DEATH((reader_lock(record->leaf), (void)gp_owing_where(gp_, GP_NORMAL, 0)), "lock of rank");
+    EXPECT_DEATH((reader_lock(record->leaf), (void)gp_holdouts_where(gp_, GP_NORMAL, 0)), "lock of rank");
     world_.set_inside(record, 0);
     (void)gp_report(gp_, record);
     crank.end();

@@ -29,8 +29,8 @@ class Doze : public testing::Test
             gp_idle_settle(gp_, fenced);
         gp_scan(gp_, kind);
         uint32_t inside = 0;
-        for (reader_leaf *leaf = nullptr; (leaf = gp_next_owing(gp_, kind, leaf));) {
-            for (uint32_t left = gp_owing(gp_, kind, leaf); reader_record *record = reader_next(leaf, &left);) {
+        for (reader_leaf *leaf = nullptr; (leaf = gp_next_holdout_leaf(gp_, kind, leaf));) {
+            for (uint32_t left = gp_holdouts(gp_, kind, leaf); reader_record *record = reader_next(leaf, &left);) {
                 inside++;
                 gp_report(gp_, record);
             }

@@ -124,7 +124,7 @@ TEST_F(Gp, ScanFindsExactlyWhoIsInside)
     }
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), expected);
+    EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), expected);
     for (auto *reader : readers)
         leave_and_report(reader);
     EXPECT_TRUE(crank.is_clear());
@@ -137,7 +137,7 @@ TEST_F(Gp, LaterSectionsAreNotWaitedFor)
     test::Crank crank(gp_);
     crank.begin_and_scan();
     world_.set_inside(outside, 1);
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), reader_bit(inside));
+    EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), reader_bit(inside));
     leave_and_report(inside);
     EXPECT_TRUE(crank.is_clear());
     crank.end();
@@ -496,7 +496,7 @@ TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
     }
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan()) << "now it is waited for";
-    EXPECT_NE(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 1)), 0u);
+    EXPECT_NE(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 1)), 0u);
     crank.poll(true);
     EXPECT_FALSE(crank.is_clear());
     world_.set_inside(&reader_leaf_at(world_.registry(), 1)->record[0], 0);

@@ -21,7 +21,7 @@ class Node : public testing::TestWithParam<gp_kind>
     {
         gp_word word = gp_node_word(&node_, GetParam());
         bool children = gp_word_children(word), parked = word.bits & GP_NODE_PARKED;
-        EXPECT_EQ(gp_word_owes(word), children || parked);
+        EXPECT_EQ(gp_word_is_pending(word), children || parked);
         return children ? parked ? "BOTH" : "OWING" : parked ? "PARKED" : "CLEAR";
     }
     void become(uint32_t children, bool parked, gp_stamp stamp = now)

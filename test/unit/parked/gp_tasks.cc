@@ -90,7 +90,7 @@ TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
     EXPECT_TRUE(crank.begin_and_scan());
     park(&task_[0]);
     crank.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), 0u);
+    EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), 0u);
     EXPECT_FALSE(crank.is_clear());
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
     crank.end();
@@ -177,10 +177,10 @@ TEST_F(GpTasks, ManyTasksArePromotedAFewAtATime)
     test::Crank crank(gp_);
     EXPECT_TRUE(crank.begin_and_scan());
     EXPECT_EQ(parked_slot(record_)->count, tasks.size() - PARKED_PROMOTE_MAX);
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf), reader_bit(record_));
+    EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, record_->leaf), reader_bit(record_));
     crank.poll(true);
     EXPECT_EQ(parked_slot(record_)->count, 0u);
-    EXPECT_EQ(gp_owing(gp_, GP_NORMAL, record_->leaf), 0u);
+    EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, record_->leaf), 0u);
     for (rcu_task &task : tasks) {
         EXPECT_FALSE(crank.is_clear());
         EXPECT_TRUE(parked_is_waited_for(&task));

@@ -132,7 +132,7 @@ TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
     caller.start([&] { ended = take_first_step(GP_EXPEDITED); });
     EXPECT_TRUE(test::eventually([&] {
         return caller.is_done() ||
-               gp_owing(world_.gp(), GP_EXPEDITED, runs->leaf) == (reader_bit(kept) | reader_bit(runs));
+               gp_holdouts(world_.gp(), GP_EXPEDITED, runs->leaf) == (reader_bit(kept) | reader_bit(runs));
     }));
     test::World::set_inside(kept, 0);
     test::World::set_inside(runs, 0);

@@ -57,7 +57,7 @@ class Watch : public testing::Test
         EXPECT_TRUE(watch_report_say(&watch_));
         EXPECT_FALSE(watch_report_say(&watch_)) << "once";
         for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(world_.registry(), leaf));) {
-            uint32_t left = gp_owing(world_.gp(), GP_NORMAL, leaf);
+            uint32_t left = gp_holdouts(world_.gp(), GP_NORMAL, leaf);
             while (reader_record *record = reader_next(leaf, &left))
                 gp_report(world_.gp(), record);
         }
