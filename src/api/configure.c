@@ -49,7 +49,7 @@ static int start_daemons(struct domain *domain, const struct rtrcu_config *confi
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
 
-    int error = serve_krcud_start_all(&domain->drive.serve, config, home);
+    int error = serve_daemon_start_all(&domain->drive.serve, config, home);
     if (error)
         snprintf(why->text, sizeof(why->text),
                  "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",

@@ -67,7 +67,7 @@ static uint64_t invoke_own(int64_t budget_ns)
     bool deadline_thread = reader_self_is(READER_STATE_DEADLINE);
 
     if (own.punted && !deadline_thread)
-        (void)serve_krcud_give(&drive->serve, record, serve_cpu_of(&drive->serve, record), true);
+        (void)serve_daemon_enqueue(&drive->serve, record, serve_cpu_of(&drive->serve, record), true);
 
     if (own.wanted) /* a daemon had come for what is left; a deadline thread leaves that to the tick */
         work_driver_wake(&drive->work, true);

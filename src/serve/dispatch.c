@@ -37,8 +37,8 @@ static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t
     /* The queues are given once no lock is held: a daemon may have to be made, or the callbacks run here. */
     for (uint32_t i = 0; i < count; i++) {
         /* Where no daemon may be, or none can, the next pass tries again. */
-        if (!work_driver_has_thread(serve->work) || !serve_krcud_give(serve, give[i], cpu[i], punts))
-            serve_krcud_serve_here(serve, give[i], share);
+        if (!work_driver_has_thread(serve->work) || !serve_daemon_enqueue(serve, give[i], cpu[i], punts))
+            serve_in_call(serve, give[i], share);
     }
 
     return ready;

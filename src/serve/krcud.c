@@ -160,7 +160,7 @@ static void serve(struct krcud *krcud, struct reader_record *record, bool anyway
 
     /* Empty, or a link is unfinished: then the driver's next tick gives it again; but this daemon runs what has become
      * ready since.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
-     * lock_release() fences, then serve_krcud_give() reads the word.
+     * lock_release() fences, then serve_daemon_enqueue() reads the word.
      * Or its owner has the claim, and has the driver give it again. [O23] */
     rtrcu_exchange(&serve_slot(record)->listed, 0);
     bool more = run.done || callback_times_ready(record) != made_ready;
@@ -323,7 +323,7 @@ static void serve_within(struct serve *serve, struct reader_record *record, stru
     share->left |= callback_has_ready(record);
 }
 
-void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_call_budget *share)
+void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *share)
 {
     uint32_t generation = serve->fork.generation;
     bool anyway;
@@ -345,7 +345,7 @@ void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, s
     serve_progress(serve);
 }
 
-bool serve_krcud_give(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent)
+bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent)
 {
     if (rtrcu_load_relaxed(&serve_slot(record)->listed))
         return true;
@@ -369,7 +369,7 @@ bool serve_krcud_give(struct serve *serve, struct reader_record *record, uint32_
     return true;
 }
 
-int serve_krcud_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home)
+int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home)
 {
     int error = 0;
     work_retry(serve->work);

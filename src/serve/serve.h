@@ -114,12 +114,12 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
 /* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
 void serve_let_go(struct reader_record *record);
 /* One turn of @record's queue in the calling thread. */
-void serve_krcud_serve_here(struct serve *serve, struct reader_record *record, struct serve_call_budget *share);
+void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *share);
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
  * there is none, and none can be made now. */
-bool serve_krcud_give(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);
+bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);
 /* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
-int serve_krcud_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home);
+int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 

@@ -97,7 +97,7 @@ class DriveWorld : public testing::Test
     void give_until_the_daemon_ends(reader_record *record, std::atomic<bool> &began, std::atomic<bool> &may_end)
     {
         EXPECT_TRUE(
-            test::eventually([&] { return serve_krcud_give(&drive_->serve, record, 0, false) && began.load(); }));
+            test::eventually([&] { return serve_daemon_enqueue(&drive_->serve, record, 0, false) && began.load(); }));
         may_end = true;
         may_end.notify_all();
         EXPECT_TRUE(test::eventually(

@@ -46,15 +46,15 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
     share.ns = PLAT_FOREVER;
     make_ready(record, 2 * batch);
     tally_raise(&drive_->serve.fork.pause.forking);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 2 * batch);
     drive_->serve.aside.held_off_ns -= config_.fork_wait_us * 1000 + 1;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), batch);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), batch) << "held off again";
     (void)tally_lower(&drive_->serve.fork.pause.forking);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
 }
@@ -67,7 +67,7 @@ TEST_F(ForkTurn, HeldOffDaemonRunsWhileThreadsFork)
     make_ready(record, 1);
     tally_raise(&drive_->serve.fork.pause.forking); /* and is never lowered */
     EXPECT_TRUE(test::eventually([&] {
-        (void)serve_krcud_give(&drive_->serve, record, 0, false);
+        (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
         return left(record) == 0;
     }));
 }
@@ -78,7 +78,7 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
     EXPECT_TRUE(
-        test::eventually([&] { return serve_krcud_give(&drive_->serve, record, 0, false) && left(record) == 0; }));
+        test::eventually([&] { return serve_daemon_enqueue(&drive_->serve, record, 0, false) && left(record) == 0; }));
     tally_raise(&drive_->serve.fork.pause.forking);
     work_thread_wake(&drive_->serve.krcud[0].thread);
     EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.krcud[0].thread) == WORK_ASLEEP; }));
@@ -229,7 +229,7 @@ TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
         drive->serve.fork.generation++; /* as in the child, which gives the queue anew */
         drive->serve.krcud[0].serving = 0;
         *serve_slot(record) = {};
-        EXPECT_TRUE(serve_krcud_give(&drive->serve, record, 1, false));
+        EXPECT_TRUE(serve_daemon_enqueue(&drive->serve, record, 1, false));
         pthread_exit(nullptr);
     });
     give_until_the_daemon_ends(record, began, may_end);
@@ -250,11 +250,11 @@ TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
         drive->serve.fork.generation++;
         drive->serve.aside.serving = 0;
         *serve_slot(record) = {};
-        EXPECT_TRUE(serve_krcud_give(&drive->serve, record, 1, false));
+        EXPECT_TRUE(serve_daemon_enqueue(&drive->serve, record, 1, false));
     });
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.krcud[1].first, record);
     EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";

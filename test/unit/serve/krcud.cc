@@ -25,10 +25,10 @@ TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
 {
     struct krcud *krcud = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, one, 0, false));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, two, 0, false));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, urgent, 0, true));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, one, 0, false)) << "it has it";
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, two, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, urgent, 0, true));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false)) << "it has it";
     EXPECT_EQ(krcud->first, urgent);
     EXPECT_EQ(serve_slot(urgent)->next_ready, one);
     EXPECT_EQ(serve_slot(one)->next_ready, two);
@@ -43,8 +43,8 @@ TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
 {
     struct krcud *krcud = still(drive_, 0);
     reader_record *urgent = world_.craft(0), *next = world_.craft(0);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, urgent, 0, true));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, next, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, urgent, 0, true));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, next, 0, false));
     EXPECT_EQ(krcud->first, urgent);
     EXPECT_EQ(serve_slot(urgent)->next_ready, next);
     EXPECT_EQ(krcud->last, next);
@@ -54,7 +54,7 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
 {
     struct krcud *krcud = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, one, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false));
     EXPECT_EQ(krcud->thread.event, 0u) << "it is awake";
     test::Worker sleeper;
     krcud->thread.sleeping = 1;
@@ -62,7 +62,7 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
         while (rtrcu_load_acquire(&krcud->thread.event) == 0)
             plat_futex_wait(&krcud->thread.event, 0, PLAT_FOREVER);
     });
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, two, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, two, 0, false));
     sleeper.wait();
     EXPECT_EQ(krcud->thread.event, 1u);
 }
@@ -73,10 +73,10 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
     reader_record *record = world_.craft(0);
     drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
-    EXPECT_FALSE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_FALSE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
     struct krcud *other = still(drive_, PLAT_CPU_MAX - 1);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_EQ(other->first, record);
 }
 
@@ -86,9 +86,9 @@ TEST_F(Krcud, WhatOneHasNeedsNoOther)
     reader_record *record = world_.craft(0);
     struct krcud *other = &drive_->serve.krcud[1];
     (void)still(drive_, 0);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     ASSERT_TRUE(work_thread_hold(&other->thread));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 1, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 1, false));
     EXPECT_EQ(other->thread.state, static_cast<uint32_t>(WORK_STARTING));
     EXPECT_EQ(drive_->serve.krcud_given.count, 1u);
 }
@@ -112,7 +112,7 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
     running.serving = 1;
     size_t behind = offsetof(struct domain_drive, serve.krcud) + sizeof(two->drive.serve.krcud);
     memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
-    EXPECT_FALSE(serve_krcud_give(&two->drive.serve, world_.craft(0), 0, false));
+    EXPECT_FALSE(serve_daemon_enqueue(&two->drive.serve, world_.craft(0), 0, false));
     EXPECT_FALSE(serve_anybody_at_work(&two->drive.serve));
 }
 
@@ -120,7 +120,7 @@ TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
 {
     reader_record *record = world_.craft(0);
     ASSERT_TRUE(work_thread_hold(&drive_->serve.krcud[0].thread));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
     EXPECT_EQ(drive_->serve.krcud[0].first, nullptr);
     EXPECT_EQ(drive_->serve.krcud_given.count, 0u);
@@ -133,7 +133,7 @@ TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
     struct krcud *krcud = still(drive_, 0);
     test::Worker driver;
     lock_acquire(&krcud->lock);
-    driver.start([&] { EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false)); });
+    driver.start([&] { EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false)); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->serve.krcud_given.count) == 1; }));
     rtrcu_store_relaxed(&krcud->thread.state, uint32_t{WORK_NONE});
     lock_release(&krcud->lock);
@@ -150,7 +150,7 @@ TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
     home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
     drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
-    EXPECT_EQ(serve_krcud_start_all(&drive_->serve, &config_, &home), 0);
+    EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
     EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state), uint32_t{WORK_RUNNING});
 }
 
@@ -162,7 +162,7 @@ TEST_F(Krcud, EachCpuHasItsOwn)
     static struct plat_home home;
     home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
-    EXPECT_EQ(serve_krcud_start_all(&drive_->serve, &config_, &home), 0);
+    EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
     for (int cpu : {0, 1})
         EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[cpu].thread.state), uint32_t{WORK_RUNNING}) << cpu;
 }
@@ -187,7 +187,7 @@ TEST_F(Krcud, ASlotThatItHasEmptiedIsGivenBack)
     make_ready(record, 3);
     world_.withdraw(record);
     EXPECT_TRUE(test::eventually([&] {
-        (void)serve_krcud_give(&drive_->serve, record, 0, false);
+        (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
         return (reader_used(record->leaf) & reader_bit(record)) == 0;
     }));
 }
@@ -204,7 +204,7 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_TRUE(at_work);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
@@ -230,7 +230,7 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     struct serve_call_budget share = {};
     share.ns = 3600 * INT64_C(1000000000);
     share.spent_ns = 5 * INT64_C(1000000000);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 6u) << "as many as a batch may have";
     EXPECT_TRUE(share.left);
     EXPECT_GE(share.spent_ns, 5 * INT64_C(1000000000));
@@ -238,7 +238,7 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     share.spent_ns = share.ns;
     share.left = false;
     uint64_t stops = cb_->budget_stops.count;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 6u) << "all of it is spent";
     EXPECT_EQ(share.spent_ns, share.ns) << "and no more";
     EXPECT_EQ(cb_->budget_stops.count, stops);
@@ -246,12 +246,12 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     share.spent_ns = 0;
     share.left = false;
     config_.blimit = 100;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 0u);
     EXPECT_FALSE(share.left);
     share.left = true;
     make_ready(record, 1);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_TRUE(share.left) << "of another queue";
 }
 
@@ -267,7 +267,7 @@ TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
     share.ns = 3600 * INT64_C(1000000000);
     share.spent_ns = 5 * INT64_C(1000000000);
     int64_t began = plat_clock_now();
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     int64_t took = plat_clock_now() - began, spent = share.spent_ns - 5 * INT64_C(1000000000);
     EXPECT_EQ(left(record), 0u);
     EXPECT_GE(spent, each_ns);
@@ -284,13 +284,13 @@ TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
     test::Worker server;
     server.run([&] {
         rtrcu_set_deadline(1); /* long past */
-        serve_krcud_serve_here(&drive_->serve, record, &share);
+        serve_in_call(&drive_->serve, record, &share);
     });
     EXPECT_EQ(left(record), 10u);
     EXPECT_EQ(cb_->deadline_stops.count, 1u);
     server.run([&] {
         rtrcu_set_deadline(0); /* none */
-        serve_krcud_serve_here(&drive_->serve, record, &share);
+        serve_in_call(&drive_->serve, record, &share);
         rcu_unregister_thread();
     });
     EXPECT_EQ(left(record), 0u);
@@ -303,13 +303,13 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     serve_slot(record)->listed = 1;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 1u);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(serve_slot(record)->listed, 1u);
     serve_slot(record)->listed = 0;
     tally_raise(&drive_->serve.fork.pause.forking);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
     EXPECT_FALSE(share.left) << "it is no work of the caller's";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
@@ -328,7 +328,7 @@ TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
     holder.run([&] { lock_acquire(&drive_->serve.aside.lock); });
     server.start([&] {
         id = pid_t(lock_thread_number());
-        serve_krcud_serve_here(&drive_->serve, record, &share);
+        serve_in_call(&drive_->serve, record, &share);
     });
     EXPECT_TRUE(test::eventually([&] { return id && (server.is_done() || test::is_asleep(id)); }));
     EXPECT_FALSE(server.is_done());
@@ -349,10 +349,10 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
     make_ready(record, 1);
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(drive_->serve.fork.pause.event, 0u) << "nobody forks";
     make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.pause.forking); });
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(drive_->serve.fork.pause.event, 1u);
     tally_reset(&drive_->serve.fork.pause.forking);
 }
@@ -370,7 +370,7 @@ TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
     });
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(serve_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
 }
@@ -390,7 +390,7 @@ TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
     });
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
-    serve_krcud_serve_here(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &share);
     EXPECT_TRUE(kept);
     EXPECT_EQ(world_.craft(0), record);
 }
@@ -403,10 +403,10 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     make_ready(record, 10000);
     make_ready(other, 10000);
     EXPECT_TRUE(test::eventually([&] {
-        return serve_krcud_give(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
+        return serve_daemon_enqueue(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
     }));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, other, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0 && left(other) == 0; }));
     EXPECT_TRUE(test::eventually([&] {
         return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_anybody_at_work(&drive_->serve) &&
@@ -414,7 +414,7 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     }));
     EXPECT_STREQ(drive_->serve.krcud[0].thread.plat.name, "krcud/0");
     make_ready(other, 1);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, other, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
 }
 
@@ -443,16 +443,16 @@ TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
     make_ready(record, 2);
     callback_slot(record)->queue.claim = 0x123;
     EXPECT_TRUE(test::eventually([&] {
-        return serve_krcud_give(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
+        return serve_daemon_enqueue(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
     }));
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_TRUE(test::eventually([&] {
         return rtrcu_load_acquire(&callback_slot(record)->queue.claim) == (0x123 | CB_CLAIM_WANTED) &&
                rtrcu_load_acquire(&serve_slot(record)->listed) == 0;
     }));
     EXPECT_EQ(left(record), 2u);
     rtrcu_store_release(&callback_slot(record)->queue.claim, 0);
-    EXPECT_TRUE(serve_krcud_give(&drive_->serve, record, 0, false));
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0; }));
 }
 
@@ -476,7 +476,7 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
             ran = true;
         });
         EXPECT_TRUE(test::eventually([&] {
-            (void)serve_krcud_give(&drive_->serve, record, 0, false);
+            (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
             return ran.load();
         }));
         EXPECT_TRUE(test::eventually([&] { /* its next turn looks anew */
@@ -508,7 +508,7 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
             pthread_exit(nullptr);
         });
         EXPECT_TRUE(test::eventually([&] {
-            (void)serve_krcud_give(&drive_->serve, record, 0, false);
+            (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
             return seen.load() != 100;
         }));
         may_end = true;
@@ -533,7 +533,7 @@ TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
         seen = -1;
         make_ready(record, 1, [](rcu_head *) { seen = plat_sched_rt_priority(); });
         EXPECT_TRUE(test::eventually([&] {
-            (void)serve_krcud_give(&drive_->serve, record, 0, false);
+            (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
             return seen.load() >= 0;
         }));
         EXPECT_EQ(seen.load(), 3);
@@ -560,7 +560,7 @@ TEST_P(Nice, OfADaemonIsThatOfTheSetting)
     reader_record *record = world_.craft(0);
     make_ready(record, 1, [](rcu_head *) { seen = getpriority(PRIO_PROCESS, 0); });
     EXPECT_TRUE(test::eventually([&] {
-        (void)serve_krcud_give(&drive_->serve, record, 0, false);
+        (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
         return seen.load() != -100;
     }));
     EXPECT_EQ(seen.load(), wanted);

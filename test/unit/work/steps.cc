@@ -178,7 +178,7 @@ TEST_F(KrcudSteps, NoHandlerComesWhileOneIsMade)
     came_to = WORK_NONE;
     auto saved = signal(SIGUSR1, [](int) { came_to = rtrcu_load_relaxed(&claimed->thread.state); });
     test::SteppedBy::begin();
-    bool given = serve_krcud_give(&drive_->serve, record, 0, false);
+    bool given = serve_daemon_enqueue(&drive_->serve, record, 0, false);
     test::SteppedBy::end();
     signal(SIGUSR1, saved);
     EXPECT_TRUE(given);
