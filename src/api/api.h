@@ -66,7 +66,7 @@ void api_drive_init(struct domain_drive *drive, const struct config *config, str
 void api_drive_after_fork_child(struct domain_drive *drive, struct plat_tid old_thread_id);
 void api_drive_stats(const struct domain_drive *drive, struct rtrcu_stats *stats);
 /* What these rooms tell other processes. */
-extern const struct inside_table api_drive_table;
+extern const struct inspect_table api_drive_table;
 
 /* What rtrcu_config_error() says from now on in this thread: @why, NULL = nothing. */
 void api_message_keep(const struct config_message *why);

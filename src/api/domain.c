@@ -19,7 +19,7 @@ __asm__(".pushsection .note.rtrcu.inside, \"a\", %note\n"
         "    .asciz \"rtrcu\"\n"
         "    .balign 4\n"
         "    .long 1, 0\n"
-        "    .quad rtrcu_inside - .\n"
+        "    .quad rtrcu_inspect - .\n"
         ".popsection\n");
 
 void api_leave(bool exiting)

@@ -30,11 +30,11 @@ void api_drive_stats(const struct domain_drive *drive, struct rtrcu_stats *stats
     driver_stats(&drive->driver, stats);
 }
 
-static const struct inside_field fields[] = {
-    TURN_INSIDE(struct domain_drive, turn),
-    WORK_INSIDE(struct domain_drive, work),
-    SERVE_INSIDE(struct domain_drive, serve),
-    DRIVER_INSIDE(struct domain_drive, driver),
+static const struct inspect_field fields[] = {
+    TURN_INSPECT(struct domain_drive, turn),
+    WORK_INSPECT(struct domain_drive, work),
+    SERVE_INSPECT(struct domain_drive, serve),
+    DRIVER_INSPECT(struct domain_drive, driver),
 };
 
-const struct inside_table api_drive_table = INSIDE_TABLE(fields);
+const struct inspect_table api_drive_table = INSPECT_TABLE(fields);

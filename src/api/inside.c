@@ -6,52 +6,52 @@
 #include "api/api.h"
 
 /* Read by other processes: what stands here is frozen, and grows only at the end, which `bytes` then says. */
-struct inside_block {
+struct inspect_block {
     char magic[8];
     uint32_t version;
     uint32_t bytes;
     uint32_t field_bytes; /* of an entry of a table */
     uint32_t tables;
-    const struct inside_table *table[8]; /* so many as `tables` says */
+    const struct inspect_table *table[8]; /* so many as `tables` says */
     const struct domain *const *domain;  /* where the address of the first domain stands */
     uint64_t seq_first, seq_step;        /* of the sequences of grace periods */
     char library[16];                    /* its version */
 };
 
-#define BLOCK_FIELD(field, at) static_assert(offsetof(struct inside_block, field) == (at), "docs/inside.md: " #field)
+#define BLOCK_FIELD(field, at) static_assert(offsetof(struct inspect_block, field) == (at), "docs/inside.md: " #field)
 BLOCK_FIELD(version, 8);
 BLOCK_FIELD(field_bytes, 16);
 BLOCK_FIELD(table, 24);
 BLOCK_FIELD(domain, 88);
 BLOCK_FIELD(seq_first, 96);
 BLOCK_FIELD(library, 112);
-static_assert(sizeof(struct inside_block) == 128, "docs/inside.md: bytes of the block");
+static_assert(sizeof(struct inspect_block) == 128, "docs/inside.md: bytes of the block");
 
-static const struct inside_field fields[] = {
-    INSIDE_FIELD("domain.initialized", struct domain, initialized),
-    INSIDE_FIELD("domain.registry", struct domain, registry),
-    INSIDE_FIELD("domain.gp", struct domain, gp),
-    INSIDE_FIELD("domain.callbacks", struct domain, cb),
-    INSIDE_FIELD("domain.watch", struct domain, watch),
-    INSIDE_FIELD("domain.drive", struct domain, drive),
-    INSIDE_FIELD("domain.adopt", struct domain, urcu),
+static const struct inspect_field fields[] = {
+    INSPECT_FIELD("domain.initialized", struct domain, initialized),
+    INSPECT_FIELD("domain.registry", struct domain, registry),
+    INSPECT_FIELD("domain.gp", struct domain, gp),
+    INSPECT_FIELD("domain.callbacks", struct domain, cb),
+    INSPECT_FIELD("domain.watch", struct domain, watch),
+    INSPECT_FIELD("domain.drive", struct domain, drive),
+    INSPECT_FIELD("domain.adopt", struct domain, urcu),
 };
 
-static const struct inside_table domain_inside_table = INSIDE_TABLE(fields);
+static const struct inspect_table domain_inspect_table = INSPECT_TABLE(fields);
 static const struct domain *const first_domain = &rtrcu_domain;
 
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
-extern const struct inside_block rtrcu_inside;
-__attribute__((visibility("hidden"), used)) const struct inside_block rtrcu_inside = {
-    .magic = INSIDE_MAGIC,
-    .version = INSIDE_VERSION,
-    .bytes = sizeof(struct inside_block),
-    .field_bytes = sizeof(struct inside_field),
+extern const struct inspect_block rtrcu_inspect;
+__attribute__((visibility("hidden"), used)) const struct inspect_block rtrcu_inspect = {
+    .magic = INSPECT_MAGIC,
+    .version = INSPECT_VERSION,
+    .bytes = sizeof(struct inspect_block),
+    .field_bytes = sizeof(struct inspect_field),
     .tables = 8,
-    .table = {&domain_inside_table, &reader_inside_table, &parked_inside_table, &gp_inside_table,
-              &callback_inside_table, &watch_inside_table, &api_drive_table, &urcu_inside_table},
+    .table = {&domain_inspect_table, &reader_inspect_table, &parked_inspect_table, &gp_inspect_table,
+              &callback_inspect_table, &watch_inspect_table, &api_drive_table, &urcu_inspect_table},
     .domain = &first_domain,
     .seq_first = SEQ_FIRST,
     .seq_step = SEQ_STEP,

@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 /* Rises when the meaning of what is there changes; new names alone do not change it. */
-#define INSIDE_VERSION 1
-#define INSIDE_MAGIC "rtrcu-in"
-#define INSIDE_NAME 32
+#define INSPECT_VERSION 1
+#define INSPECT_MAGIC "rtrcu-in"
+#define INSPECT_NAME 32
 
 /* Value: a field, by its name. */
-struct inside_field {
-    char name[INSIDE_NAME]; /* struct and field, "leaf.used"; ends with a zero byte */
+struct inspect_field {
+    char name[INSPECT_NAME]; /* struct and field, "leaf.used"; ends with a zero byte */
     uint32_t offset;        /* from the beginning of its struct */
     uint32_t bytes;         /* of one element */
     uint32_t stride;        /* from one element to the next */
@@ -28,30 +28,30 @@ struct inside_field {
 };
 
 /* Value: the fields that one room tells of. */
-struct inside_table {
-    const struct inside_field *field;
+struct inspect_table {
+    const struct inspect_field *field;
     uint64_t count;
 };
 
-static_assert(sizeof(struct inside_field) == 48 && sizeof(struct inside_table) == 16, "docs/inside.md: an entry");
-static_assert(offsetof(struct inside_field, offset) == INSIDE_NAME, "docs/inside.md: an entry");
+static_assert(sizeof(struct inspect_field) == 48 && sizeof(struct inspect_table) == 16, "docs/inside.md: an entry");
+static_assert(offsetof(struct inspect_field, offset) == INSPECT_NAME, "docs/inside.md: an entry");
 
-#define INSIDE_BYTES(type, field) ((uint32_t)sizeof(((type *)0)->field))
-#define INSIDE_ENTRY(called, type, field, wide, apart, number)                                                         \
+#define INSPECT_BYTES(type, field) ((uint32_t)sizeof(((type *)0)->field))
+#define INSPECT_ENTRY(called, type, field, wide, apart, number)                                                         \
     {                                                                                                                  \
         .name = called, .offset = (uint32_t)offsetof(type, field), .bytes = wide, .stride = apart, .count = number     \
     }
 /* A word or a struct in its place. */
-#define INSIDE_FIELD(name, type, field)                                                                                \
-    INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field), INSIDE_BYTES(type, field), 1)
+#define INSPECT_FIELD(name, type, field)                                                                                \
+    INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), INSPECT_BYTES(type, field), 1)
 /* An array in its place. */
-#define INSIDE_ARRAY(name, type, field)                                                                                \
-    INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field[0]), INSIDE_BYTES(type, field[0]),                        \
-                 INSIDE_BYTES(type, field) / INSIDE_BYTES(type, field[0]))
+#define INSPECT_ARRAY(name, type, field)                                                                                \
+    INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field[0]), INSPECT_BYTES(type, field[0]),                        \
+                 INSPECT_BYTES(type, field) / INSPECT_BYTES(type, field[0]))
 /* An array elsewhere: here is its address, and its count is not known. */
-#define INSIDE_FAR_ARRAY(name, type, field)                                                                            \
-    INSIDE_ENTRY(name, type, field, INSIDE_BYTES(type, field), (uint32_t)sizeof(*((type *)0)->field), 0)
-#define INSIDE_TABLE(fields)                                                                                           \
+#define INSPECT_FAR_ARRAY(name, type, field)                                                                            \
+    INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), (uint32_t)sizeof(*((type *)0)->field), 0)
+#define INSPECT_TABLE(fields)                                                                                           \
     {                                                                                                                  \
         .field = fields, .count = sizeof(fields) / sizeof(fields[0])                                                   \
     }

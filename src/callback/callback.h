@@ -175,7 +175,7 @@ static inline void callback_bits_clear(uint32_t *word, uint32_t bits)
 }
 
 /* What this room tells other processes. */
-extern const struct inside_table callback_inside_table;
+extern const struct inspect_table callback_inspect_table;
 /* Fill in what this room counts. */
 void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 

@@ -25,7 +25,7 @@ struct driver {
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */
-#define DRIVER_INSIDE(type, at) INSIDE_FIELD("drive.passes", type, at.passes)
+#define DRIVER_INSPECT(type, at) INSPECT_FIELD("drive.passes", type, at.passes)
 
 /* ---- drivers: a file each, and the table in init.c ---- */
 

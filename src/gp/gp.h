@@ -130,7 +130,7 @@ static inline uint32_t gp_tasks_came(const struct gp *gp, enum gp_kind kind)
     return rtrcu_load_acquire(&gp->machine[kind].tasks_came);
 }
 /* What this room tells other processes. */
-extern const struct inside_table gp_inside_table;
+extern const struct inspect_table gp_inspect_table;
 /* Fill in what this room counts. */
 void gp_stats(const struct gp *gp, struct rtrcu_stats *stats);
 

@@ -378,21 +378,21 @@ void gp_after_fork_child(struct gp *gp)
     }
 }
 
-static const struct inside_field fields[] = {
-    INSIDE_ARRAY("gp.machine", struct gp, machine),
-    INSIDE_FAR_ARRAY("gp.leaf_node", struct gp, level[0]),
-    INSIDE_FIELD("machine.seq", struct gp_machine, seq),
-    INSIDE_FIELD("machine.needed", struct gp_machine, needed),
-    INSIDE_FIELD("machine.anonymous", struct gp_machine, anonymous_busy),
-    INSIDE_FIELD("machine.began_ns", struct gp_machine, began_ns),
-    INSIDE_FIELD("machine.completed", struct gp_machine, completed),
-    INSIDE_FIELD("machine.busy", struct gp_machine, busy),
-    INSIDE_FIELD("machine.at_once", struct gp_machine, at_once),
-    INSIDE_FIELD("machine.ns_sum", struct gp_machine, ns_sum),
-    INSIDE_FIELD("machine.ns_last", struct gp_machine, ns_last),
-    INSIDE_FIELD("machine.ns_max", struct gp_machine, ns_max),
-    INSIDE_ARRAY("machine.ns_histogram", struct gp_machine, ns_histogram),
-    INSIDE_ARRAY("node.word", struct gp_node, word),
+static const struct inspect_field fields[] = {
+    INSPECT_ARRAY("gp.machine", struct gp, machine),
+    INSPECT_FAR_ARRAY("gp.leaf_node", struct gp, level[0]),
+    INSPECT_FIELD("machine.seq", struct gp_machine, seq),
+    INSPECT_FIELD("machine.needed", struct gp_machine, needed),
+    INSPECT_FIELD("machine.anonymous", struct gp_machine, anonymous_busy),
+    INSPECT_FIELD("machine.began_ns", struct gp_machine, began_ns),
+    INSPECT_FIELD("machine.completed", struct gp_machine, completed),
+    INSPECT_FIELD("machine.busy", struct gp_machine, busy),
+    INSPECT_FIELD("machine.at_once", struct gp_machine, at_once),
+    INSPECT_FIELD("machine.ns_sum", struct gp_machine, ns_sum),
+    INSPECT_FIELD("machine.ns_last", struct gp_machine, ns_last),
+    INSPECT_FIELD("machine.ns_max", struct gp_machine, ns_max),
+    INSPECT_ARRAY("machine.ns_histogram", struct gp_machine, ns_histogram),
+    INSPECT_ARRAY("node.word", struct gp_node, word),
 };
 
-const struct inside_table gp_inside_table = INSIDE_TABLE(fields);
+const struct inspect_table gp_inspect_table = INSPECT_TABLE(fields);

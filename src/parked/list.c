@@ -379,17 +379,17 @@ bool parked_is_waited_for(const struct rcu_task *task)
     return waits_for(parked_leaf(leaf), 0, task) || waits_for(parked_leaf(leaf), 1, task);
 }
 
-static const struct inside_field fields[] = {
-    INSIDE_FIELD("parked.count", struct parked_leaf, count),
-    INSIDE_FIELD("parked.tasks", struct parked_leaf, tasks),
-    INSIDE_ARRAY("parked.boundary_position", struct parked_leaf, boundary_position),
-    INSIDE_ARRAY("parked.slot", struct parked_leaf, slot),
-    INSIDE_FIELD("parked_slot.count", struct parked_slot, count),
-    INSIDE_FIELD("parked_slot.tasks", struct parked_slot, tasks),
-    INSIDE_FIELD("link.next", struct rtrcu_link, next),
-    INSIDE_FIELD("link.prev", struct rtrcu_link, prev),
-    INSIDE_FIELD("task.link", struct rcu_task, link),
-    INSIDE_FIELD("task.position", struct rcu_task, position),
+static const struct inspect_field fields[] = {
+    INSPECT_FIELD("parked.count", struct parked_leaf, count),
+    INSPECT_FIELD("parked.tasks", struct parked_leaf, tasks),
+    INSPECT_ARRAY("parked.boundary_position", struct parked_leaf, boundary_position),
+    INSPECT_ARRAY("parked.slot", struct parked_leaf, slot),
+    INSPECT_FIELD("parked_slot.count", struct parked_slot, count),
+    INSPECT_FIELD("parked_slot.tasks", struct parked_slot, tasks),
+    INSPECT_FIELD("link.next", struct rtrcu_link, next),
+    INSPECT_FIELD("link.prev", struct rtrcu_link, prev),
+    INSPECT_FIELD("task.link", struct rcu_task, link),
+    INSPECT_FIELD("task.position", struct rcu_task, position),
 };
 
-const struct inside_table parked_inside_table = INSIDE_TABLE(fields);
+const struct inspect_table parked_inspect_table = INSPECT_TABLE(fields);

@@ -60,7 +60,7 @@ static inline struct parked_slot *parked_slot(const struct reader_record *record
 }
 
 /* What this room tells other processes. */
-extern const struct inside_table parked_inside_table;
+extern const struct inspect_table parked_inspect_table;
 
 /* Counted: in either group of readers without a record. */
 enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED_EVEN, PARKED_COUNTED_ODD };

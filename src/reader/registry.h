@@ -322,7 +322,7 @@ static inline uint32_t reader_threads(const struct reader_registry *registry)
     return rtrcu_load_acquire(&registry->registered);
 }
 /* What this room tells other processes. */
-extern const struct inside_table reader_inside_table;
+extern const struct inspect_table reader_inspect_table;
 /* Fill in what this room counts. */
 void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats);
 

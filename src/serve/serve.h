@@ -72,7 +72,7 @@ struct serve {
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */
-#define SERVE_INSIDE(type, at) INSIDE_FIELD("drive.krcud_given", type, at.krcud_given)
+#define SERVE_INSPECT(type, at) INSPECT_FIELD("drive.krcud_given", type, at.krcud_given)
 
 /* ---- the beginning, and counters: init.c ---- */
 

@@ -87,15 +87,15 @@ struct turn {
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */
-#define TURN_INSIDE(type, at)                                                                                          \
-    INSIDE_ARRAY("drive.turning", type, at.turning), INSIDE_FIELD("turning.sleeping", struct turning, sleeping),       \
-        INSIDE_FIELD("turning.slept", struct turning, slept),                                                          \
-        INSIDE_FIELD("turning.by_caller", struct turning, by_caller),                                                  \
-        INSIDE_FIELD("turning.unfenced", struct turning, unfenced), INSIDE_FIELD("drive.boosts", type, at.boosts),     \
-        INSIDE_FIELD("drive.boost_ns", type, at.boost_ns), INSIDE_FIELD("drive.boost_ns_max", type, at.boost_ns_max),  \
-        INSIDE_FIELD("drive.boost_refused", type, at.boost_refused),                                                   \
-        INSIDE_FIELD("drive.boost_given_up", type, at.boost_given_up),                                                 \
-        INSIDE_FIELD("drive.fence_refused", type, at.fence_refused)
+#define TURN_INSPECT(type, at)                                                                                          \
+    INSPECT_ARRAY("drive.turning", type, at.turning), INSPECT_FIELD("turning.sleeping", struct turning, sleeping),       \
+        INSPECT_FIELD("turning.slept", struct turning, slept),                                                          \
+        INSPECT_FIELD("turning.by_caller", struct turning, by_caller),                                                  \
+        INSPECT_FIELD("turning.unfenced", struct turning, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),     \
+        INSPECT_FIELD("drive.boost_ns", type, at.boost_ns), INSPECT_FIELD("drive.boost_ns_max", type, at.boost_ns_max),  \
+        INSPECT_FIELD("drive.boost_refused", type, at.boost_refused),                                                   \
+        INSPECT_FIELD("drive.boost_given_up", type, at.boost_given_up),                                                 \
+        INSPECT_FIELD("drive.fence_refused", type, at.fence_refused)
 
 /* ---- the beginning, fork, counters: init.c ---- */
 

@@ -251,7 +251,7 @@ void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late
 void urcu_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
 void urcu_say(struct rtrcu_adopted *adopted);
 /* What this room tells other processes. */
-extern const struct inside_table urcu_inside_table;
+extern const struct inspect_table urcu_inspect_table;
 
 /* ---- servers: server.c, choice.c ---- */
 

@@ -26,11 +26,11 @@ void watch_stats(const struct watch *watch, struct rtrcu_stats *stats)
     stats->section_longest = rtrcu_load_relaxed(&watch->section_longest);
 }
 
-static const struct inside_field fields[] = {
-    INSIDE_FIELD("watch.stall_reports", struct watch, stall_reports),
-    INSIDE_FIELD("watch.section_ns_max", struct watch, section_ns_max),
-    INSIDE_FIELD("watch.section_longest", struct watch, section_longest),
-    INSIDE_FIELD("task.name", struct rcu_task, name),
+static const struct inspect_field fields[] = {
+    INSPECT_FIELD("watch.stall_reports", struct watch, stall_reports),
+    INSPECT_FIELD("watch.section_ns_max", struct watch, section_ns_max),
+    INSPECT_FIELD("watch.section_longest", struct watch, section_longest),
+    INSPECT_FIELD("task.name", struct rcu_task, name),
 };
 
-const struct inside_table watch_inside_table = INSIDE_TABLE(fields);
+const struct inspect_table watch_inspect_table = INSPECT_TABLE(fields);

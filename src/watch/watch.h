@@ -100,7 +100,7 @@ void watch_report_say_at_once(struct watch *watch);
 void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered);
 
 /* What this room tells other processes. */
-extern const struct inside_table watch_inside_table;
+extern const struct inspect_table watch_inspect_table;
 /* Fill in everything of @stats that the rooms below know. */
 void watch_stats(const struct watch *watch, struct rtrcu_stats *stats);
 

@@ -126,9 +126,9 @@ struct work {
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */
-#define WORK_INSIDE(type, at)                                                                                          \
-    INSIDE_FIELD("drive.wakeups", type, at.wakeups), INSIDE_FIELD("drive.rt_refused", type, at.rt_refused),            \
-        INSIDE_FIELD("drive.threads_refused", type, at.threads_refused)
+#define WORK_INSPECT(type, at)                                                                                          \
+    INSPECT_FIELD("drive.wakeups", type, at.wakeups), INSPECT_FIELD("drive.rt_refused", type, at.rt_refused),            \
+        INSPECT_FIELD("drive.threads_refused", type, at.threads_refused)
 
 /* @driver: what the functions of a row are given. */
 void work_init(struct work *work, const struct config *config, struct reader_registry *registry, struct callback *cb,
