@@ -76,7 +76,7 @@ const std::vector<std::pair<Step, Prefixes>> rcu_steps = {
     {Step::end, {"gp_end", "gp_reached", "turn_has_reached", "gp_carry", "gp_idle_settle"}},
     {Step::scan, {"gp_", "scan_below", "poll_below", "reader_", "spin", "try_to_scan"}},
     {Step::schedule,
-     {"work_", "turn_", "serve_", "driver_", "body", "notify", "online", "arm_online", "leave", "look_at_asked"}},
+     {"work_", "turn_", "serve_", "driver_", "body", "notify", "online", "arm_online", "leave", "serve_requested"}},
 };
 
 constexpr const char *no_counterpart = "(no counterpart)";

@@ -85,7 +85,7 @@ void rtrcu_quiescent_state_slow(void)
     CALL_SCOPE();
     turn_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(&rtrcu_domain.gp));
     invoke_own(step_within(0, false));
-    callback_ask_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
+    callback_request_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
@@ -98,7 +98,7 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 static void look_for_what_is_left(void)
 {
     work_driver_online(&rtrcu_domain.drive.work);
-    callback_ask_owner(&rtrcu_domain.cb);
+    callback_request_owner(&rtrcu_domain.cb);
 }
 
 int rtrcu_register_thread(unsigned int flags)

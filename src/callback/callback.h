@@ -321,10 +321,10 @@ struct callback_own {
     bool punted;   /* what is left belongs to a daemon, in front of its list */
     bool wanted;   /* a daemon came for it meanwhile: the driver is to be told */
 };
-/* The calling thread invokes its own as far as the policy allows; @asked_ns as rcu_process_callbacks() takes it. */
-struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns);
+/* The calling thread invokes its own as far as the policy allows; @requested_ns as rcu_process_callbacks() takes it. */
+struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_ns);
 /* Ready callbacks that the owner is to run: its next quiescent state takes the slow path. */
-void callback_ask_owner(struct callback *cb);
+void callback_request_owner(struct callback *cb);
 /* The thread of @record is gone: let its slot go once everything has returned.  Under the leaf lock. */
 void callback_let_go(struct reader_record *record);
 
@@ -339,8 +339,8 @@ struct callback_policy {
     const char *name;
     bool owner_runs; /* in rcu_quiescent_state() and rcu_process_callbacks() */
     bool punts;      /* what the owner leaves goes to a daemon, at the head of its list */
-    /* What the owner may do in a call; @asked_ns as rcu_process_callbacks() takes it. */
-    void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t asked_ns,
+    /* What the owner may do in a call; @requested_ns as rcu_process_callbacks() takes it. */
+    void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget);
     /* The owner has ended a batch by @run, and left some if @left.  NULL = the policy keeps nothing of it. */
     void (*owner_done)(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left);

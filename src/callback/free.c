@@ -187,7 +187,7 @@ static bool note(struct callback_slot *slot, struct callback_retired retired)
 }
 
 /* [O8] The collector may have looked while the blocks were out: the bit is set again behind the exchange. */
-static bool tell_collector(struct callback *cb, struct reader_record *record)
+static bool notify_collector(struct callback *cb, struct reader_record *record)
 {
     if (rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))
         return false;
@@ -209,7 +209,7 @@ enum callback_enqueued callback_free(struct callback *cb, struct reader_record *
     if (!note(slot, retired))
         result |= CALLBACK_NO_MEMORY;
 
-    if (tell_collector(cb, record))
+    if (notify_collector(cb, record))
         result |= CALLBACK_FIRST;
     if (rtrcu_load_relaxed(&slot->free_queued) >= rtrcu_load_relaxed(&slot->free_look_at))
         result |= CALLBACK_LOOK;

@@ -11,7 +11,7 @@ static const struct callback_policy *policy_of(const struct callback *cb)
 }
 
 /* A callback may call this, and then nothing happens. */
-struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
+struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_ns)
 {
     struct reader_record *record = reader_self();
     struct callback_own own = {0};
@@ -21,7 +21,7 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
 
     const struct callback_policy *policy = policy_of(cb);
     struct callback_budget budget = {.by_owner = true, .may_wait = !reader_self_is(READER_STATE_DEADLINE)};
-    policy->owner_budget(cb, record, asked_ns, &budget);
+    policy->owner_budget(cb, record, requested_ns, &budget);
 
     struct callback_run run = {0};
     if (budget.count_max)
@@ -37,7 +37,7 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t asked_ns)
     return own;
 }
 
-void callback_ask_owner(struct callback *cb)
+void callback_request_owner(struct callback *cb)
 {
     struct reader_record *record = reader_self();
     if (record && policy_of(cb)->owner_runs && reader_self_is(READER_STATE_QSBR) && callback_has_ready(record))

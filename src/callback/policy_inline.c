@@ -13,15 +13,15 @@ static int64_t end_of(int64_t budget_ns)
 }
 
 /* Beyond qmax with backpressure help, count and time give way; the deadline never does. */
-static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget)
 {
     const struct rtrcu_config *config = config_now(cb->config);
-    int64_t budget_ns = asked_ns ? asked_ns : config->budget_ns;
+    int64_t budget_ns = requested_ns ? requested_ns : config->budget_ns;
     bool help = config->backpressure == RTRCU_BACKPRESSURE_HELP && callback_pending(record) >= (uint64_t)config->qmax;
 
     budget->deadline_ns = callback_deadline(record);
-    budget->count_max = help || asked_ns < 0 ? UINT64_MAX : callback_count_limit(cb, record);
+    budget->count_max = help || requested_ns < 0 ? UINT64_MAX : callback_count_limit(cb, record);
     budget->end_ns = help ? 0 : end_of(budget_ns);
 }
 

@@ -123,7 +123,7 @@ void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
 }
 
 /* Behind a release: what others asked for meanwhile, who relied on whoever had the machine. */
-static void look_at_asked(struct turn *turn)
+static void serve_requested(struct turn *turn)
 {
     static const struct turn_options options = {.by_caller = true};
     if (!turn_is_needed(machine_of(turn)))
@@ -159,14 +159,14 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
 
     bool alone = deadline || !worker_is_there(turn);
     if ((alone || callers_may_advance(turn)) && turn_pass_alone(turning, cookie)) {
-        look_at_asked(turn);
+        serve_requested(turn);
         return;
     }
 
     if (alone) {
         ask(turn, cookie); /* the booster, which may have been made just now, takes the priority */
         turn_synchronize(turning, cookie);
-        look_at_asked(turn);
+        serve_requested(turn);
         return;
     }
 
@@ -181,7 +181,7 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
 
         left = !turn_has_reached(turning, cookie) && !turn_first(turning);
         turn_gp_unlock(turning);
-        look_at_asked(turn);
+        serve_requested(turn);
 
         if (left && boosts++ < BOOSTS_OF_CALLER)
             left = !turn_boost_here(turning);

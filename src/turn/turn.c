@@ -131,14 +131,14 @@ static void ask(struct turning *turning)
 
 /* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
  * holds nothing, whenever tasks have come that the grace period waits for. */
-static void tell_tasks(struct turning *turning)
+static void notify_of_tasks(struct turning *turning)
 {
     uint32_t came = gp_tasks_came(turning->gp, turning->kind);
-    if (came == turning->tasks_told || !work_has_blocking_handler(turning->turn->work))
+    if (came == turning->tasks_notified || !work_has_blocking_handler(turning->turn->work))
         return;
 
-    if (work_tell_handler(turning->turn->work))
-        turning->tasks_told = came;
+    if (work_notify_handler(turning->turn->work))
+        turning->tasks_notified = came;
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
@@ -149,7 +149,7 @@ static void spin_then_request(struct turning *turning, const struct turn_options
     if (turn_is_clear(turning))
         return;
 
-    tell_tasks(turning);
+    notify_of_tasks(turning);
     ask(turning);
 
     turning->asked = true;
@@ -199,7 +199,7 @@ static enum outcome look(struct turning *turning, const struct turn_options *opt
 {
     if (turning->asked) {
         poll_readers(turning, true);
-        tell_tasks(turning);
+        notify_of_tasks(turning);
         report_if_old(turning);
     } else {
         spin_then_request(turning, options);
@@ -217,7 +217,7 @@ static enum outcome look(struct turning *turning, const struct turn_options *opt
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
  * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
-static void ask_for_fence(struct turning *turning)
+static void request_driver_fence(struct turning *turning)
 {
     (void)gp_request(turning->gp, turning->kind, seq_ended(turn_seq(turning)));
     work_driver_wake(turning->turn->work, true);
@@ -233,7 +233,7 @@ static enum outcome go_on(struct turning *turning, const struct turn_options *op
 
     if (!try_to_scan(turning)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
         if (options->by_caller)
-            ask_for_fence(turning);
+            request_driver_fence(turning);
         tally_raise(&turning->sleeping);
         return ASLEEP;
     }
@@ -324,7 +324,7 @@ bool turn_step(struct turning *turning)
     bool scanned = turn_is_running(turning) && try_to_scan(turning);
     if (scanned && !fresh) {
         poll_readers(turning, true);
-        tell_tasks(turning);
+        notify_of_tasks(turning);
         report_if_old(turning);
     }
 

@@ -57,7 +57,7 @@ struct turning {
     bool asked;              /* those in the way have been asked to report */
     struct plat_tid watcher; /* the thread that looks once a tick, nobody = nobody has had to wait */
     int64_t report_ns;       /* age at which it is reported next */
-    uint32_t tasks_told;     /* arrivals of tasks that the handler was told of */
+    uint32_t tasks_notified;     /* arrivals of tasks that the handler was told of */
 };
 
 /* The threads that wait for expedited grace periods, by the number of the end modulo 4; numbers.c. */

@@ -33,7 +33,7 @@ static void claim(struct rtrcu_adopted *adopted, const char *call)
 static void end(struct rtrcu_adopted **adopted)
 {
     if (urcu_drain_release(*adopted))
-        urcu_server_tell(&(*adopted)->ordinary);
+        urcu_server_wake(&(*adopted)->ordinary);
 }
 
 /* A function may end its thread, or throw. */
@@ -60,13 +60,13 @@ static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struc
 /* ---- threads that defer ---- */
 
 /* [O8] As urcu_server_call(): the push is visible before the flag is read. */
-static void tell_server(struct rtrcu_adopted *adopted)
+static void wake_server(struct rtrcu_adopted *adopted)
 {
     bool is_told = rtrcu_load_relaxed(&adopted->defers);
     if (!is_told)
         rtrcu_exchange(&adopted->defers, 1);
     if (!is_told || rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE)
-        urcu_server_tell(&adopted->ordinary);
+        urcu_server_wake(&adopted->ordinary);
 }
 
 /* A callback of the default server: for a function that no ring has room for. */
@@ -130,7 +130,7 @@ void urcu_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
         ring && (urcu_ring_push(ring, deferred) || (make_room(adopted, ring) && urcu_ring_push(ring, deferred)));
 
     if (pushed)
-        tell_server(adopted);
+        wake_server(adopted);
     else
         defer_apart(adopted, deferred);
 }

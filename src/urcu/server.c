@@ -397,7 +397,7 @@ static void press(struct adopt_server *server)
         (void)urcu_server_urge(server);
 }
 
-void urcu_server_tell(struct adopt_server *server)
+void urcu_server_wake(struct adopt_server *server)
 {
     (void)urcu_server_start(server);
     if (!server->real_time && rtrcu_load_relaxed(&server->sleeping) == URCU_ASLEEP)
@@ -406,7 +406,7 @@ void urcu_server_tell(struct adopt_server *server)
 
 static __attribute__((noinline)) void call_slow(struct adopt_server *server, bool looks)
 {
-    urcu_server_tell(server);
+    urcu_server_wake(server);
     if (looks)
         press(server);
 }

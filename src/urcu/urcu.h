@@ -268,7 +268,7 @@ void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_ca
 bool urcu_server_urge(struct adopt_server *server);
 bool urcu_server_start(struct adopt_server *server);
 /* Make its thread if it has none, and wake it if it is asleep. */
-void urcu_server_tell(struct adopt_server *server);
+void urcu_server_wake(struct adopt_server *server);
 struct adopt_server *urcu_server_default(struct rtrcu_adopted *adopted);
 struct adopt_server *urcu_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
 struct adopt_server *urcu_server_of_thread(struct rtrcu_adopted *adopted);

@@ -21,7 +21,7 @@ void work_init(struct work *work, const struct config *config, struct reader_reg
         work->home = &work->process;
 
     work_worker_init(work, WORK_WORKER_REPORT, &work_job_report, work);
-    work_worker_init(work, WORK_WORKER_TELL, &work_job_tell, work);
+    work_worker_init(work, WORK_WORKER_NOTIFY, &work_job_notify, work);
 }
 
 void work_end_after(struct work *work, bool (*anybody_serves)(struct serve *serve), struct serve *serve)

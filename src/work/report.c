@@ -108,9 +108,9 @@ void work_set_blocking_handler(struct work *work, void (*handler)(void))
     rtrcu_store_release(&work->blocking_handler, handler);
 }
 
-bool work_tell_handler(struct work *work)
+bool work_notify_handler(struct work *work)
 {
-    struct work_worker *teller = work_worker(work, WORK_WORKER_TELL);
+    struct work_worker *teller = work_worker(work, WORK_WORKER_NOTIFY);
     work_worker_want(teller, 1);
     if (work_worker_start(teller) != 0)
         return false;
@@ -124,7 +124,7 @@ static void run_handler(void (*handler)(void))
     handler();
 }
 
-static void *tell_body(void *argument)
+static void *notify_body(void *argument)
 {
     struct work_worker *worker = argument;
     pthread_cleanup_push(gone, worker);
@@ -159,4 +159,4 @@ static bool has_handler(const struct work *work)
 }
 
 const struct work_job work_job_report = {"rtrcu-report", report_body, first_priority, has_stall_handler};
-const struct work_job work_job_tell = {"rtrcu-tell", tell_body, NULL, has_handler};
+const struct work_job work_job_notify = {"rtrcu-tell", notify_body, NULL, has_handler};

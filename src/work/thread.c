@@ -21,7 +21,7 @@ bool work_thread_let(struct work_thread *thread)
     uint32_t seen = WORK_STARTING;
     while ((seen & WORK_STARTING) && !rtrcu_compare_exchange(&thread->state, &seen, WORK_NONE))
         ; /* a second turn finds it ASKED for */
-    return seen & WORK_ASKED;
+    return seen & WORK_NEEDED;
 }
 
 static bool was_refused(const struct work *work)
@@ -40,7 +40,7 @@ int work_thread_claim(struct work *work, struct work_thread *thread, sigset_t *s
 
     plat_signals_block(saved);
     while (seen != WORK_RUNNING) { /* each turn saw another state */
-        uint32_t next = seen == WORK_NONE ? WORK_STARTING : WORK_STARTING | WORK_ASKED;
+        uint32_t next = seen == WORK_NONE ? WORK_STARTING : WORK_STARTING | WORK_NEEDED;
         if (!rtrcu_compare_exchange(&thread->state, &seen, next))
             continue;
         if (seen == WORK_NONE)

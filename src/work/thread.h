@@ -17,7 +17,7 @@ struct work;
 
 /* In the order in which they sleep deeper. */
 enum work_sleep { WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_ASLEEP };
-enum work_state { WORK_NONE, WORK_STARTING = 1, WORK_RUNNING = 2, WORK_ASKED = 4 };
+enum work_state { WORK_NONE, WORK_STARTING = 1, WORK_RUNNING = 2, WORK_NEEDED = 4 };
 
 /* A thread of the library: whether it is there, how deep it sleeps, and by what it is woken.
  *

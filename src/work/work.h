@@ -29,7 +29,7 @@ enum {
     WORK_WORKER_BOOST,
     WORK_WORKER_NUDGE,
     WORK_WORKER_REPORT,
-    WORK_WORKER_TELL,
+    WORK_WORKER_NOTIFY,
     WORK_WORKERS
 };
 
@@ -333,8 +333,8 @@ void work_worker_lift(struct work_worker *worker, int priority);
 /* The handler from now on, NULL = none. */
 void work_set_blocking_handler(struct work *work, void (*handler)(void));
 /* Have a thread that holds nothing call the handler, since parked tasks have come.  False: no thread can be had now. */
-bool work_tell_handler(struct work *work);
-extern const struct work_job work_job_report, work_job_tell;
+bool work_notify_handler(struct work *work);
+extern const struct work_job work_job_report, work_job_notify;
 /* Have a thread that holds nothing write the reports that watch/ has gathered.  Under the crank; never waits.  Where no
  * such thread can be made, the calling thread writes them by work_report_left(), after it has released the crank. */
 void work_report(struct work *work);

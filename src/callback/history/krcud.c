@@ -45,12 +45,12 @@ static bool always_waits(const struct callback *cb, const struct reader_record *
     return true;
 }
 
-static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget)
 {
     const struct rtrcu_config *config = config_now(cb->config);
     const struct callback_slot *slot = callback_slot(record);
-    (void)asked_ns;
+    (void)requested_ns;
 
     budget->count_max = UINT64_MAX;
     if (config->bhlimit == 0)

@@ -8,11 +8,11 @@
  */
 #include "callback/callback.h"
 
-static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget)
 {
     bool lifted = callback_count_limit(cb, record) == UINT64_MAX;
-    (void)asked_ns;
+    (void)requested_ns;
     if (lifted)
         budget->count_max = UINT64_MAX;
     else if (plat_clock_now() < rtrcu_load_relaxed(&callback_slot(record)->plugged_ns))

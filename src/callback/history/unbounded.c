@@ -5,12 +5,12 @@
  */
 #include "callback/callback.h"
 
-static void owner_budget(struct callback *cb, struct reader_record *record, int64_t asked_ns,
+static void owner_budget(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget)
 {
     (void)cb;
     (void)record;
-    (void)asked_ns;
+    (void)requested_ns;
     budget->count_max = UINT64_MAX;
 }
 

@@ -17,11 +17,11 @@ class Policy : public CallbackWorld
         CallbackWorld::SetUp();
         record_ = world_.craft(0);
     }
-    callback_budget budget_of(int32_t policy, int64_t asked_ns = 0)
+    callback_budget budget_of(int32_t policy, int64_t requested_ns = 0)
     {
         callback_budget budget = {};
         budget.count_max = 77; /* each policy says how many */
-        callback_policy_of(policy)->owner_budget(cb_, record_, asked_ns, &budget);
+        callback_policy_of(policy)->owner_budget(cb_, record_, requested_ns, &budget);
         return budget;
     }
     void set_pending(uint64_t count)
@@ -406,7 +406,7 @@ TEST(AskOwner, AsksNobodyInVain)
             rcu_read_lock();
             rcu_read_unlock();
             uint32_t word = rtrcu_word_of(&rtrcu_self);
-            callback_ask_owner(&rtrcu_domain.cb);
+            callback_request_owner(&rtrcu_domain.cb);
             EXPECT_EQ(rtrcu_word_of(&rtrcu_self), word);
             rtrcu_unregister_thread();
         }
@@ -425,7 +425,7 @@ TEST_F(Policy, AQuiescentStateOwnerIsAskedForWhatIsReady)
                 rtrcu_word_disarm(&rtrcu_self);
                 uint32_t word = rtrcu_word_of(&rtrcu_self);
                 rtrcu_store_release(has_ready, ready);
-                callback_ask_owner(cb_);
+                callback_request_owner(cb_);
                 rtrcu_store_release(has_ready, 0u);
                 EXPECT_EQ(rtrcu_word_of(&rtrcu_self) != word, ready && policy == RTRCU_POLICY_INLINE);
             }

@@ -253,7 +253,7 @@ TEST(Boosting, AsksAgainForItsNudger)
     ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
     EXPECT_TRUE(test::eventually([&] {
         turn_boost(turn_gp_state(&drive->turn, GP_NORMAL));
-        return (rtrcu_load_acquire(&nudger->state) & WORK_ASKED) != 0;
+        return (rtrcu_load_acquire(&nudger->state) & WORK_NEEDED) != 0;
     }));
     (void)work_thread_let(nudger);
     EXPECT_TRUE(test::eventually([&] {

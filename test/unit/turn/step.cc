@@ -281,18 +281,18 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
 TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
 {
     reader_record *record = world_.craft(1);
-    uint32_t *told = still(WORK_WORKER_TELL);
+    uint32_t *told = still(WORK_WORKER_NOTIFY);
     struct turning &turning = drive_->turn.turning[GP_NORMAL];
     ask();
     EXPECT_FALSE(turn_step(normal_));
-    world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_told + 3;
+    world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_notified + 3;
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 0u) << "there is no handler";
     work_set_blocking_handler(&drive_->work, [] {});
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 1u);
-    EXPECT_EQ(turning.tasks_told, world_.gp()->machine[GP_NORMAL].tasks_came);
-    EXPECT_EQ(drive_->work.worker[WORK_WORKER_TELL].wanted, 1u);
+    EXPECT_EQ(turning.tasks_notified, world_.gp()->machine[GP_NORMAL].tasks_came);
+    EXPECT_EQ(drive_->work.worker[WORK_WORKER_NOTIFY].wanted, 1u);
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 1u) << "it was told";
     test::World::set_inside(record, 0);
@@ -309,14 +309,14 @@ TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
     drive_->work.refused_ns = plat_clock_now(); /* as is believed for a tick */
     ask();
     EXPECT_FALSE(turn_step(normal_));
-    uint32_t before = turning.tasks_told;
+    uint32_t before = turning.tasks_notified;
     world_.gp()->machine[GP_NORMAL].tasks_came = before + 3;
     EXPECT_FALSE(turn_step(normal_));
-    EXPECT_EQ(turning.tasks_told, before);
-    uint32_t *told = still(WORK_WORKER_TELL);
+    EXPECT_EQ(turning.tasks_notified, before);
+    uint32_t *told = still(WORK_WORKER_NOTIFY);
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 1u);
-    EXPECT_EQ(turning.tasks_told, before + 3);
+    EXPECT_EQ(turning.tasks_notified, before + 3);
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_step(normal_));
 }
@@ -336,12 +336,12 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     (void)world_.craft(1);
-    uint32_t *told = still(WORK_WORKER_TELL);
+    uint32_t *told = still(WORK_WORKER_NOTIFY);
     work_set_blocking_handler(&drive_->work, [] {});
     ask();
     EXPECT_FALSE(turn_step(normal_));
     tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
-    uint32_t first = drive_->turn.turning[GP_NORMAL].tasks_told + 1;
+    uint32_t first = drive_->turn.turning[GP_NORMAL].tasks_notified + 1;
     *tasks_came = first;
     bool trapped = true;
     std::thread([&] {
@@ -352,7 +352,7 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
         GTEST_SKIP() << "no call can be trapped here";
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(*tasks_came, first + 1);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].tasks_told, first);
+    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].tasks_notified, first);
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 2u);
 }

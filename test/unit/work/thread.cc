@@ -40,7 +40,7 @@ TEST_F(Thread, ARefusalIsBelievedForATick)
     EXPECT_EQ(thread.state, static_cast<uint32_t>(WORK_STARTING));
     drive_->work.refused_ns = plat_clock_now();
     EXPECT_EQ(claim(&thread), 0) << "somebody is at it";
-    EXPECT_EQ(thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_ASKED));
+    EXPECT_EQ(thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
     thread.state = WORK_RUNNING;
     EXPECT_EQ(claim(&thread), 0);
     EXPECT_EQ(thread.state, static_cast<uint32_t>(WORK_RUNNING));
@@ -71,7 +71,7 @@ TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)
     ASSERT_TRUE(work_driver_hold(&drive_->work));
     EXPECT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_EQ(drive_->work.thread.plat.body, nullptr);
-    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_ASKED));
+    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
     EXPECT_TRUE(work_thread_let(&drive_->work.thread));
 }
 
@@ -160,7 +160,7 @@ TEST_F(Thread, WhoWatchesForTheEndIsMadeOnce)
     drive_->work.end.state = WORK_STARTING;
     work_main_ends(&drive_->work);
     EXPECT_EQ(drive_->work.end.plat.body, nullptr);
-    EXPECT_EQ(drive_->work.end.state, static_cast<uint32_t>(WORK_STARTING | WORK_ASKED));
+    EXPECT_EQ(drive_->work.end.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
     EXPECT_EQ(drive_->work.threads, WORK_THREADS_CHANGE + 1);
 }
 
@@ -196,7 +196,7 @@ TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
         work_main_ends(&drive_->work);
         test::SteppedBy::end();
         left = steps_left;
-        bool watched = maker_watches || (drive_->work.end.state & WORK_ASKED);
+        bool watched = maker_watches || (drive_->work.end.state & WORK_NEEDED);
         EXPECT_TRUE(left > 0 || watched) << "behind instruction " << step;
     }
 }

@@ -20,7 +20,7 @@ std::string state_of(const work_thread &thread)
         return "NONE";
     case WORK_STARTING:
         return "STARTING";
-    case WORK_STARTING | WORK_ASKED:
+    case WORK_STARTING | WORK_NEEDED:
         return "ASKED";
     case WORK_RUNNING:
         return "RUNNING";

@@ -183,11 +183,11 @@ TEST_F(Worker, IsLockedWhileItLooksAtWhatIsWanted)
 /* Who is at it makes it; the other only says that it is needed. */
 TEST_F(Worker, IsMadeByOneAtATime)
 {
-    struct work_worker *worker = &drive_->work.worker[WORK_WORKER_TELL];
+    struct work_worker *worker = &drive_->work.worker[WORK_WORKER_NOTIFY];
     ASSERT_TRUE(work_thread_hold(&worker->thread));
-    EXPECT_EQ(work_worker_start(work_worker(&drive_->work, WORK_WORKER_TELL)), 0);
+    EXPECT_EQ(work_worker_start(work_worker(&drive_->work, WORK_WORKER_NOTIFY)), 0);
     EXPECT_EQ(worker->thread.plat.body, nullptr);
-    EXPECT_EQ(worker->thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_ASKED));
+    EXPECT_EQ(worker->thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
     EXPECT_TRUE(work_thread_let(&worker->thread));
 }
 
@@ -214,19 +214,19 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     static std::atomic<int> told;
     told = 0;
     work_set_blocking_handler(&drive_->work, [] { told++; });
-    EXPECT_TRUE(test::eventually([&] { return work_tell_handler(&drive_->work); }));
+    EXPECT_TRUE(test::eventually([&] { return work_notify_handler(&drive_->work); }));
     EXPECT_TRUE(test::eventually([] { return told.load() > 0; }));
-    struct work_worker *worker = &drive_->work.worker[WORK_WORKER_TELL];
+    struct work_worker *worker = &drive_->work.worker[WORK_WORKER_NOTIFY];
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
     int before = told;
-    EXPECT_TRUE(work_tell_handler(&drive_->work));
+    EXPECT_TRUE(work_notify_handler(&drive_->work));
     EXPECT_TRUE(test::eventually([&] { return told.load() > before; }));
     /* A wake-up alone is nothing to tell of. */
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
     before = told;
     for (int i = 0; i < 100; i++)
-        work_worker_wake(work_worker(&drive_->work, WORK_WORKER_TELL));
-    EXPECT_TRUE(work_tell_handler(&drive_->work));
+        work_worker_wake(work_worker(&drive_->work, WORK_WORKER_NOTIFY));
+    EXPECT_TRUE(work_notify_handler(&drive_->work));
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0 && told.load() > before; }));
     EXPECT_EQ(told.load(), before + 1);
 }
@@ -234,10 +234,10 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
 /* The thread is being made by another, who may yet be refused: so nobody relies on it. */
 TEST_F(Worker, ThatTellsIsNotReliedOnBeforeItIsThere)
 {
-    drive_->work.worker[WORK_WORKER_TELL].thread.state = WORK_STARTING;
-    EXPECT_FALSE(work_tell_handler(&drive_->work));
-    drive_->work.worker[WORK_WORKER_TELL].thread.state = WORK_RUNNING;
-    EXPECT_TRUE(work_tell_handler(&drive_->work));
+    drive_->work.worker[WORK_WORKER_NOTIFY].thread.state = WORK_STARTING;
+    EXPECT_FALSE(work_notify_handler(&drive_->work));
+    drive_->work.worker[WORK_WORKER_NOTIFY].thread.state = WORK_RUNNING;
+    EXPECT_TRUE(work_notify_handler(&drive_->work));
 }
 
 /* Whoever has something to tell then has another one made. */
@@ -247,7 +247,7 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
     static std::atomic<int> told;
     static std::atomic<bool> may_end;
     told = 0;
-    struct work_worker *worker = &drive_->work.worker[WORK_WORKER_TELL];
+    struct work_worker *worker = &drive_->work.worker[WORK_WORKER_NOTIFY];
     work_set_blocking_handler(&drive_->work, [] {
         told++;
         may_end.wait(false); /* nobody asks for another one any more */
@@ -256,7 +256,7 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
     for (int i = 1; i <= 2; i++) {
         may_end = false;
         ASSERT_TRUE(test::eventually([&] {
-            (void)work_tell_handler(&drive_->work);
+            (void)work_notify_handler(&drive_->work);
             return told.load() == i;
         }));
         may_end = true;
