@@ -228,7 +228,7 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 /* Whose limits a thread with @record keeps to: those without one share a queue, and its limits. */
 static struct reader_record *queue_of(struct reader_record *record)
 {
-    return record ? record : reader_orphan(&rtrcu_domain.registry);
+    return record ? record : reader_shared_record(&rtrcu_domain.registry);
 }
 
 /* The inbox was empty, or it is time to look at the limits. */

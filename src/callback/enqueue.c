@@ -13,7 +13,7 @@ void callback_mark_new(struct callback *cb, const struct reader_record *record)
 }
 
 /* Of a thread without a record, beside others. */
-static bool push_orphan(struct cb_queue *queue, struct rcu_head *head)
+static bool push_shared(struct cb_queue *queue, struct rcu_head *head)
 {
     CALL_SCOPE(); /* a fork's child takes a link that is left open for another thread's */
     return cbqueue_push(queue, head, CB_ANYBODY);
@@ -24,7 +24,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
 {
     bool orphan = !record;
     if (orphan)
-        record = reader_orphan(cb->registry);
+        record = reader_shared_record(cb->registry);
 
     if (CHECK_DEBUG) {
         callback_double_enter(cb, head);
@@ -35,7 +35,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     struct cb_queue *queue = &callback_slot(record)->queue;
     enum callback_enqueued result = CALLBACK_DONE;
 
-    if (orphan ? push_orphan(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
+    if (orphan ? push_shared(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
         callback_mark_new(cb, record);

@@ -144,7 +144,7 @@ static inline struct complaint *reader_misuse(struct reader_registry *registry, 
 }
 
 /* The record that belongs to no thread: callbacks of threads that can have none. */
-static inline struct reader_record *reader_orphan(struct reader_registry *registry)
+static inline struct reader_record *reader_shared_record(struct reader_registry *registry)
 {
     return &rtrcu_load_relaxed(&registry->leaf[0])->record[0];
 }

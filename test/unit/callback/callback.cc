@@ -116,7 +116,7 @@ TEST_F(Callback, QueuesOfTwoThreadsAreApart)
 
 TEST_F(Callback, ThreadsWithoutARecordUseTheOrphansQueue)
 {
-    reader_record *orphan = reader_orphan(world_.registry());
+    reader_record *orphan = reader_shared_record(world_.registry());
     enqueue(nullptr);
     EXPECT_EQ(callback_pending(orphan), 1u);
     callback_collect(cb_);
@@ -555,9 +555,9 @@ TEST_F(Callback, BarrierWaitsForTheOrphansQueueToo)
     world_.craft(0);
     enqueue(nullptr);
     callback_barrier_set(cb_);
-    make_ready(reader_orphan(world_.registry()));
+    make_ready(reader_shared_record(world_.registry()));
     EXPECT_FALSE(callback_barrier_reached(cb_));
-    invoke(reader_orphan(world_.registry()), everything());
+    invoke(reader_shared_record(world_.registry()), everything());
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 

@@ -306,7 +306,7 @@ TEST_F(Free, BarrierWaitsForTheEndOfTheFreeNotForItsBegin)
 
 TEST_F(Free, WithoutARecordTheyGoToTheOrphansQueue)
 {
-    reader_record *orphan = reader_orphan(world_.registry());
+    reader_record *orphan = reader_shared_record(world_.registry());
     for (int i = 0; i < 3; i++)
         EXPECT_FALSE(callback_free(cb_, nullptr, {object(), free}) & CALLBACK_NO_MEMORY);
     EXPECT_EQ(callback_pending(orphan), 3u);
@@ -330,7 +330,7 @@ bool is_mapped(void *page)
 
 TEST_F(Free, WithoutMallocTheyAreNotedInPages)
 {
-    reader_record *orphan = reader_orphan(world_.registry());
+    reader_record *orphan = reader_shared_record(world_.registry());
     constexpr uint64_t count = CALLBACK_FREE_POINTERS + 1;
     void *objects[count + 1];
     for (void *&each : objects)
@@ -526,7 +526,7 @@ TEST_F(Retired, OneThatThrowsHasReturned)
 
 TEST_F(Retired, OneThatThrowsWithoutARecordLeavesNothing)
 {
-    reader_record *orphan = reader_orphan(world_.registry());
+    reader_record *orphan = reader_shared_record(world_.registry());
     ASSERT_LT(callback_free(cb_, nullptr, {nullptr, throw_it}), CALLBACK_NO_MEMORY);
     ASSERT_LT(callback_free(cb_, nullptr, {reinterpret_cast<void *>(uintptr_t{7}), note_retired<'a'>}),
               CALLBACK_NO_MEMORY);

@@ -79,8 +79,8 @@ TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
 {
     EXPECT_EQ(reader_leaf_count(registry_), 1u);
     EXPECT_EQ(reader_leaf_at(registry_, 0)->used, 1u);
-    EXPECT_EQ(reader_orphan(registry_)->slot, 0u);
-    EXPECT_FALSE(reader_is_registered(reader_orphan(registry_)));
+    EXPECT_EQ(reader_shared_record(registry_)->slot, 0u);
+    EXPECT_FALSE(reader_is_registered(reader_shared_record(registry_)));
 }
 
 TEST_F(Reader, SlotsAreTakenFromTheFrontAndFreed)
@@ -115,7 +115,7 @@ TEST_F(Reader, ARegisteredSlotIsNotFreed)
 
 TEST_F(Reader, TheOrphansSlotIsNeverFreed)
 {
-    free_slot(reader_orphan(registry_));
+    free_slot(reader_shared_record(registry_));
     EXPECT_EQ(reader_leaf_at(registry_, 0)->used, 1u);
 }
 
