@@ -21,12 +21,12 @@
 #define CALLBACK_MARKS 64 /* in a word */
 
 /* The marks of so many leaves, on a line of their own: 2,048 threads share it. */
-struct callback_mark_group {
+struct callback_mark_line {
     uint64_t leaves; /* atomic: [O27] */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 struct callback_marks {
-    struct callback_mark_group group[READER_LEAVES / CALLBACK_MARKS];
+    struct callback_mark_line group[READER_LEAVES / CALLBACK_MARKS];
 };
 
 /* Wait-free, and async-signal-safe.  A full fence if it was not marked. */
