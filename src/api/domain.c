@@ -29,7 +29,7 @@ void api_leave(bool exiting)
     turn_perform(&rtrcu_domain.drive.turn, section_leave(&rtrcu_domain.gp, exiting));
 
     if (record)
-        serve_let_go(record);
+        serve_release_slot(record);
     work_driver_leave(&rtrcu_domain.drive.work);
 }
 

@@ -73,7 +73,7 @@ static uint64_t invoke_own(int64_t budget_ns)
         work_driver_wake(&drive->work, true);
 
     if (record != reader_self())
-        serve_let_go(record); /* a callback has unregistered the thread, which had the queue in its hands then */
+        serve_release_slot(record); /* a callback has unregistered the thread, which had the queue in its hands then */
 
     if (own.done && !deadline_thread)
         serve_progress(&drive->serve);

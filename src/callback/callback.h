@@ -326,7 +326,7 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_n
 /* Ready callbacks that the owner is to run: its next quiescent state takes the slow path. */
 void callback_request_owner(struct callback *cb);
 /* The thread of @record is gone: let its slot go once everything has returned.  Under the leaf lock. */
-void callback_let_go(struct reader_record *record);
+void callback_release_slot(struct reader_record *record);
 
 /* ---- the limit of a batch: limit.c ---- */
 

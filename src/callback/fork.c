@@ -137,7 +137,7 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
 
     for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
         repair_after_fork(cb, record, old_thread_id);
-        callback_let_go(record);
+        callback_release_slot(record);
     }
 
     if (callback_leaf(leaf)->dirty)

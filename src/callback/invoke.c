@@ -279,7 +279,7 @@ static void refill(struct reader_record *record, bool may_wait)
         sample_latency(callback_leaf(leaf), plat_clock_now() - oldest_ns);
 }
 
-void callback_let_go(struct reader_record *record)
+void callback_release_slot(struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
     reader_must_hold(reader_leaf_of(record));
@@ -296,7 +296,7 @@ void callback_let_go(struct reader_record *record)
         rtrcu_store_relaxed(&slot->plugged_ns, 0);
     }
 
-    reader_let_go(record, READER_CALLBACK);
+    reader_release_slot(record, READER_CALLBACK);
 }
 
 /* While a thread has the claim it is inside callbacks, and is not cancelled: half a callback would be left. */

@@ -51,12 +51,12 @@ void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, 
 bool gp_promote_parked(struct gp *gp, struct reader_record *record)
 {
     uint32_t moved;
-    parked_hold_list(record);
+    parked_lock_list(record);
     /* The thread's bit is read while its list is held.  Before that the thread may clear the bit, as long as nothing is
      * on its list, and then park a task there that nobody waits for.  While any is there, it leaves its bit alone. */
     struct reader_kinds waits = gp_waits_for_thread(gp, record);
     struct reader_kinds fresh = parked_promote(record, waits, &moved);
-    parked_let_list_go(record);
+    parked_unlock_list(record);
 
     set_flags(gp, reader_leaf_of(record), fresh);
     if (moved)

@@ -81,7 +81,7 @@ void parked_after_fork_child(struct reader_registry *registry)
 
         reader_lock(leaf);
         for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));)
-            reader_let_go(record, READER_PARKED);
+            reader_release_slot(record, READER_PARKED);
         reader_unlock(leaf);
     }
 }

@@ -212,12 +212,12 @@ struct reader_kinds parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task
     return fresh;
 }
 
-void parked_hold_list(struct reader_record *record)
+void parked_lock_list(struct reader_record *record)
 {
     lock_acquire(&parked_slot(record)->lock);
 }
 
-void parked_let_list_go(struct reader_record *record)
+void parked_unlock_list(struct reader_record *record)
 {
     lock_release(&parked_slot(record)->lock);
 }

@@ -98,8 +98,8 @@ struct reader_kinds parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task
 bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task);
 struct reader_kinds parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
 /* The list of @record's slot stays as it is in between.  Under the leaf lock. */
-void parked_hold_list(struct reader_record *record);
-void parked_let_list_go(struct reader_record *record);
+void parked_lock_list(struct reader_record *record);
+void parked_unlock_list(struct reader_record *record);
 /* Move that list, which is held, to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the
  * locks.  Under the leaf lock.  Returns as parked_add_to_leaf().  The slot goes on saying that @moved tasks are parked
  * until parked_promoted(): its thread, which clears its bit without the lock, must not find "none" before the leaf's

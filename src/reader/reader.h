@@ -6,7 +6,7 @@
  *
  * A slot of a leaf:
  *  state     entered by            leaves when                        to         bits
- *  FREE      reader_let_go()       a thread takes it                  USED       used 0
+ *  FREE      reader_release_slot()       a thread takes it                  USED       used 0
  *  USED      reader_slot_take()    the record is filled in            READER     used 1, registered 0, draining 0
  *  READER    reader_publish()      the thread leaves                  DRAINING   used 1, registered 1
  *  DRAINING  reader_withdraw()     every room has let go              FREE       used 1, registered 0, draining 1

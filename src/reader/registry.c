@@ -187,7 +187,7 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     rtrcu_fetch_add(&registry->registered, (uint32_t)-1);
 }
 
-void reader_let_go(struct reader_record *record, enum reader_room room)
+void reader_release_slot(struct reader_record *record, enum reader_room room)
 {
     struct reader_leaf *leaf = record->leaf;
     uint32_t bit = reader_bit(record), held = 0;

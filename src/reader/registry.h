@@ -159,7 +159,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
 void reader_withdraw(struct reader_registry *registry, struct reader_record *record);
 /* @room has nothing of the thread of @record any more; the slot is free when its thread is gone and every room has let
  * go.  Under the leaf lock. */
-void reader_let_go(struct reader_record *record, enum reader_room room);
+void reader_release_slot(struct reader_record *record, enum reader_room room);
 
 /* ---- leaves and records ---- */
 

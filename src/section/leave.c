@@ -37,7 +37,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
         if (reader_boost_release())
             actions |= GP_ACTION_UNLOCK_PI;
-        reader_let_go(record, READER_PARKED); /* by promotion */
+        reader_release_slot(record, READER_PARKED); /* by promotion */
         reader_unlock(reader_leaf_of(record));
     } else if (open) {
         rtrcu_tsan_release(rtrcu_read_unlock_slow);

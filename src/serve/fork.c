@@ -73,7 +73,7 @@ static void forget_leaf(struct reader_leaf *leaf)
     reader_lock(leaf);
     for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
         *serve_slot(record) = (struct serve_slot){0};
-        reader_let_go(record, READER_SERVE);
+        reader_release_slot(record, READER_SERVE);
     }
     reader_unlock(leaf);
 }

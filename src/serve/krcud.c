@@ -108,18 +108,18 @@ static bool append(struct krcud *krcud, struct reader_record *record, bool in_fr
 static void unlist(struct reader_record *record)
 {
     rtrcu_exchange(&serve_slot(record)->listed, 0);
-    serve_let_go(record);
+    serve_release_slot(record);
 }
 
-void serve_let_go(struct reader_record *record)
+void serve_release_slot(struct reader_record *record)
 {
     if (reader_is_registered(record))
         return;
 
     reader_lock(reader_leaf_of(record));
-    callback_let_go(record);
+    callback_release_slot(record);
     if (!rtrcu_load_acquire(&serve_slot(record)->listed))
-        reader_let_go(record, READER_SERVE);
+        reader_release_slot(record, READER_SERVE);
     reader_unlock(reader_leaf_of(record));
 }
 
@@ -170,7 +170,7 @@ static void serve(struct krcud *krcud, struct reader_record *record, bool anyway
     if (more && callback_has_ready(record) && !rtrcu_exchange(&serve_slot(record)->listed, 1))
         (void)append(krcud, record, false);
     else
-        serve_let_go(record);
+        serve_release_slot(record);
 }
 
 static void set_scheduling(struct krcud *krcud)

@@ -112,7 +112,7 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
 /* ---- daemons: krcud.c ---- */
 
 /* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
-void serve_let_go(struct reader_record *record);
+void serve_release_slot(struct reader_record *record);
 /* One turn of @record's queue in the calling thread. */
 void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *share);
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:

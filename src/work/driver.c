@@ -64,7 +64,7 @@ void work_driver_change(struct work *work, const struct work_driver *driver, con
 
 void work_driver_changed(struct work *work)
 {
-    if (!work_thread_let(&work->thread))
+    if (!work_thread_release(&work->thread))
         return;
     (void)work_driver_start(work);
     work_driver_leave(work); /* where the driver before had a thread, nobody was asked to do what is left */

@@ -16,7 +16,7 @@ bool work_thread_hold(struct work_thread *thread)
     return rtrcu_compare_exchange(&thread->state, &none, WORK_STARTING);
 }
 
-bool work_thread_let(struct work_thread *thread)
+bool work_thread_release(struct work_thread *thread)
 {
     uint32_t seen = WORK_STARTING;
     while ((seen & WORK_STARTING) && !rtrcu_compare_exchange(&thread->state, &seen, WORK_NONE))

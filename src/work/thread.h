@@ -32,8 +32,8 @@ enum work_state { WORK_NONE, WORK_STARTING = 1, WORK_RUNNING = 2, WORK_NEEDED = 
  *  RUNNING    work_thread_hold()           RUNNING
  *  STARTING   work_thread_make()           RUNNING NONE               made; refused: a later need asks again
  *  ASKED      work_thread_make()           RUNNING NONE
- *  STARTING   work_thread_let()            NONE                       changed
- *  ASKED      work_thread_let()            NONE                       changed, and its holder makes it now
+ *  STARTING   work_thread_release()            NONE                       changed
+ *  ASKED      work_thread_release()            NONE                       changed, and its holder makes it now
  *  RUNNING    work_thread_ended()          NONE                       the program's code has ended it
  *  STARTING   work_thread_ended()          NONE                       before its maker had said that it runs
  *
@@ -110,7 +110,7 @@ void work_thread_ended(struct work *work, struct work_thread *thread);
 bool work_thread_hold(struct work_thread *thread);
 /* True if it was asked for meanwhile: the caller must have it made.  In the child of a handler that has forked nothing
  * is held any more. */
-bool work_thread_let(struct work_thread *thread);
+bool work_thread_release(struct work_thread *thread);
 /* How often it has been woken: the thread reads it before it looks for work, and passes it to its sleep. */
 static inline uint32_t work_thread_event(const struct work_thread *thread)
 {

@@ -47,9 +47,9 @@ inline void withdraw(reader_registry *registry, reader_record *record)
 {
     reader_lock(record->leaf);
     reader_withdraw(registry, record);
-    reader_let_go(record, READER_PARKED);
+    reader_release_slot(record, READER_PARKED);
     reader_unlock(record->leaf);
-    serve_let_go(record);
+    serve_release_slot(record);
 }
 
 /* @room lets every slot go whose thread is gone, as in a fork's child. */
@@ -59,7 +59,7 @@ inline void let_go(reader_registry *registry, reader_room room)
         uint32_t left = READER_ALL_SLOTS;
         reader_lock(leaf);
         while (reader_record *record = reader_next(leaf, &left))
-            reader_let_go(record, room);
+            reader_release_slot(record, room);
         reader_unlock(leaf);
     }
 }

@@ -390,10 +390,10 @@ TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
     EXPECT_NE(world_.craft(0), record);
     make_ready(record);
     invoke(record, everything());
-    serve_let_go(record);
+    serve_release_slot(record);
     EXPECT_EQ(world_.craft(0), record);
     EXPECT_EQ(callback_pending(record), 0u);
-    serve_let_go(record); /* a daemon that comes late */
+    serve_release_slot(record); /* a daemon that comes late */
     EXPECT_TRUE(reader_is_registered(record));
     EXPECT_NE(world_.craft(0), record);
 }
@@ -404,11 +404,11 @@ TEST_F(Callback, ALateDaemonLeavesTheDeadlineOfTheSlotsNextThread)
     reader_record *record = world_.craft(0);
     callback_set_deadline(record, 5);
     world_.withdraw(record);
-    serve_let_go(record);
+    serve_release_slot(record);
     EXPECT_EQ(callback_deadline(record), 0);
     ASSERT_EQ(reader_slot_take(world_.registry()), record);
     callback_set_deadline(record, 7);
-    serve_let_go(record);
+    serve_release_slot(record);
     EXPECT_EQ(callback_deadline(record), 7);
 }
 

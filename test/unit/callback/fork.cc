@@ -223,7 +223,7 @@ TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
     fork();
     EXPECT_EQ(reader_slot_take(world_.registry()), idle);
     expect_barrier_ends();
-    serve_let_go(record_);
+    serve_release_slot(record_);
     EXPECT_EQ(reader_slot_take(world_.registry()), record_);
 }
 
@@ -424,7 +424,7 @@ TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
         expect_barrier_ends();
         EXPECT_EQ(callback_pending(record_), 0u) << done;
         EXPECT_EQ(callback_slot(record_)->free_done, 7u) << done;
-        serve_let_go(record_);
+        serve_release_slot(record_);
         ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
     }
 }
@@ -508,7 +508,7 @@ TEST_F(CallbackFork, WhileTheOwnerHasLinkedABlockThatIsNotShown)
         expect_barrier_ends();
         EXPECT_EQ(callback_pending(record_), 0u);
         EXPECT_EQ(cb_->lost_at_fork.count, 0u);
-        serve_let_go(record_);
+        serve_release_slot(record_);
         ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
     }
 }

@@ -69,7 +69,7 @@ TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadlineAndRest)
         reader_lock(record->leaf);
         if (!is_there)
             reader_withdraw(world_.registry(), record);
-        callback_let_go(record);
+        callback_release_slot(record);
         reader_unlock(record->leaf);
         EXPECT_EQ(callback_deadline(record), is_there ? 77 : 0);
         EXPECT_EQ(callback_slot(record)->plugged_ns, is_there ? 88 : 0);

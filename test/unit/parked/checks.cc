@@ -64,7 +64,7 @@ TEST_F(ParkedDeathTest, OtherListsAreChangedUnderALockOfTheirOwn)
         {"holds nothing", [&] { parked_holds_nothing(record_); }},
         {"add", [&] { parked_add_to_thread(record_, &fresh_); }},
         {"follow", [&] { (void)parked_follow_on_thread(&on_thread_, &fresh_); }},
-        {"hold", [&] { parked_hold_list(record_); }},
+        {"hold", [&] { parked_lock_list(record_); }},
         {"promoted", [&] { parked_promoted(record_, 1); }},
         {"remove", [&] { (void)parked_remove_from_thread(&on_thread_); }},
         {"count", [&] { parked_add_counted(world_.registry(), &fresh_, READER_PHASE_EVEN); }},

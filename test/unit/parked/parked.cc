@@ -133,9 +133,9 @@ class Parked : public testing::Test
 
     unsigned int promote(reader_kinds thread, uint32_t *moved)
     {
-        parked_hold_list(record_);
+        parked_lock_list(record_);
         unsigned int fresh = parked_promote(record_, thread, moved).bits;
-        parked_let_list_go(record_);
+        parked_unlock_list(record_);
         return fresh;
     }
     void SetUp() override

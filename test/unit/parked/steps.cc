@@ -84,9 +84,9 @@ void promote()
 {
     uint32_t moved;
     reader_lock(record->leaf);
-    parked_hold_list(record);
+    parked_lock_list(record);
     (void)parked_promote(record, {0}, &moved);
-    parked_let_list_go(record);
+    parked_unlock_list(record);
     parked_promoted(record, moved);
     reader_unlock(record->leaf);
 }

@@ -110,7 +110,7 @@ TEST_F(ReaderDeathTest, ARecordIsChangedUnderItsLeafsLock)
     boosted->boost = 1;
     const std::vector<std::pair<const char *, std::function<void()>>> calls = {
         {"withdraw", [&] { reader_withdraw(registry_, record); }},
-        {"let go", [&] { reader_let_go(record, READER_PARKED); }},
+        {"let go", [&] { reader_release_slot(record, READER_PARKED); }},
         {"arm", [&] { (void)reader_arm(record); }},
         {"boost", [&] { (void)reader_boost(boosted, &armed); }},
         {"confirm", [&] { (void)reader_boost_confirmed(boosted, &armed); }},
@@ -138,11 +138,11 @@ TEST_F(ReaderDeathTest, ASlotThatIsFreedWasUsed)
     reader_record *record = world_.craft(0);
     reader_lock(record->leaf);
     reader_withdraw(registry_, record);
-    reader_let_go(record, READER_PARKED);
-    reader_let_go(record, READER_SERVE);
+    reader_release_slot(record, READER_PARKED);
+    reader_release_slot(record, READER_SERVE);
     reader_slot_return(record);
     reader_unlock(record->leaf);
-    EXPECT_DEATH((reader_lock(record->leaf), reader_let_go(record, READER_CALLBACK)), "INV-RD1");
+    EXPECT_DEATH((reader_lock(record->leaf), reader_release_slot(record, READER_CALLBACK)), "INV-RD1");
 }
 
 TEST_F(ReaderDeathTest, AThreadWakesInASlowPath)
@@ -166,11 +166,11 @@ TEST_F(Slots, AreFreeBehindTheLastRoomWhicheverThatIs)
         EXPECT_TRUE(reader_is_draining(record));
         for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_SERVE}) {
             if (room != last)
-                reader_let_go(record, room);
+                reader_release_slot(record, room);
         }
         EXPECT_TRUE(reader_used(record->leaf) & reader_bit(record)) << "room " << last << " has something of it";
         EXPECT_TRUE(reader_is_draining(record));
-        reader_let_go(record, last);
+        reader_release_slot(record, last);
         EXPECT_FALSE(reader_used(record->leaf) & reader_bit(record));
         EXPECT_FALSE(reader_is_draining(record));
         reader_unlock(record->leaf);
@@ -187,7 +187,7 @@ TEST_F(Slots, DrainBesideOthersOfTheirLeaf)
     for (reader_record *record : {one, two}) {
         EXPECT_TRUE(reader_is_draining(record));
         for (reader_room room : {READER_PARKED, READER_CALLBACK, READER_SERVE})
-            reader_let_go(record, room);
+            reader_release_slot(record, room);
         EXPECT_FALSE(reader_used(record->leaf) & reader_bit(record));
     }
     reader_unlock(one->leaf);

@@ -23,7 +23,7 @@ class Reader : public test::Records
     static void let_go(reader_record *record, reader_room room)
     {
         reader_lock(record->leaf);
-        reader_let_go(record, room);
+        reader_release_slot(record, room);
         reader_unlock(record->leaf);
     }
     static void free_slot(reader_record *record)

@@ -255,7 +255,7 @@ TEST(Boosting, AsksAgainForItsNudger)
         turn_boost(turn_gp_state(&drive->turn, GP_NORMAL));
         return (rtrcu_load_acquire(&nudger->state) & WORK_NEEDED) != 0;
     }));
-    (void)work_thread_let(nudger);
+    (void)work_thread_release(nudger);
     EXPECT_TRUE(test::eventually([&] {
         turn_boost(turn_gp_state(&drive->turn, GP_NORMAL));
         return work_thread_runs(nudger);

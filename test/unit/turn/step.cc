@@ -271,7 +271,7 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
         reader_self_set(READER_STATE_DEADLINE);
         EXPECT_TRUE(turns(GP_NORMAL));
         reader_self_clear(READER_STATE_DEADLINE);
-        (void)work_thread_let(&drive_->work.thread);
+        (void)work_thread_release(&drive_->work.thread);
         work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
         EXPECT_TRUE(turns(GP_NORMAL));
     });

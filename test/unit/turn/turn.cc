@@ -178,7 +178,7 @@ TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
     EXPECT_TRUE(turn_step(normal_));
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    (void)work_thread_let(&drive_->work.thread);
+    (void)work_thread_release(&drive_->work.thread);
 }
 
 constexpr int rests_watched = 10;
@@ -235,7 +235,7 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     steps.reach(2);
     caller.wait();
     expect_rests_that_grow(config_.tick_us * 1000);
-    (void)work_thread_let(&drive_->work.thread);
+    (void)work_thread_release(&drive_->work.thread);
 }
 
 /* So does who finds another at it. */
@@ -470,7 +470,7 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(&drive_->turn.driver_waiters), 0u);
-    (void)work_thread_let(&drive_->work.thread);
+    (void)work_thread_release(&drive_->work.thread);
 }
 
 /* Those who wait for an expedited number are told of its end. */

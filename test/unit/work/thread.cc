@@ -72,7 +72,7 @@ TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)
     EXPECT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_EQ(drive_->work.thread.plat.body, nullptr);
     EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
-    EXPECT_TRUE(work_thread_let(&drive_->work.thread));
+    EXPECT_TRUE(work_thread_release(&drive_->work.thread));
 }
 
 TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)

@@ -112,8 +112,8 @@ TEST_F(ThreadState, TransitionsAreThoseOfTheTable)
         table_.saw(before, "work_thread_make()", state_of(made));
         EXPECT_LT(make_refused(&refused), 0);
         table_.saw(before, "work_thread_make()", state_of(refused));
-        EXPECT_EQ(work_thread_let(&let), before == std::string("ASKED"));
-        table_.saw(before, "work_thread_let()", state_of(let));
+        EXPECT_EQ(work_thread_release(&let), before == std::string("ASKED"));
+        table_.saw(before, "work_thread_release()", state_of(let));
     }
     for (const char *before : {"STARTING", "RUNNING"}) {
         work_thread ended = in(before);
@@ -153,7 +153,7 @@ TEST_F(ThreadState, WhatIsHeldNoMoreIsNotLetGo)
 {
     for (const char *before : {"NONE", "RUNNING"}) {
         work_thread thread = in(before);
-        EXPECT_FALSE(work_thread_let(&thread));
+        EXPECT_FALSE(work_thread_release(&thread));
         EXPECT_EQ(state_of(thread), before);
     }
 }

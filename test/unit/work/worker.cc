@@ -188,7 +188,7 @@ TEST_F(Worker, IsMadeByOneAtATime)
     EXPECT_EQ(work_worker_start(work_worker(&drive_->work, WORK_WORKER_NOTIFY)), 0);
     EXPECT_EQ(worker->thread.plat.body, nullptr);
     EXPECT_EQ(worker->thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
-    EXPECT_TRUE(work_thread_let(&worker->thread));
+    EXPECT_TRUE(work_thread_release(&worker->thread));
 }
 
 TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
