@@ -18,12 +18,12 @@
  *  OUTSIDE       reader_word_online()      ONLINE
  *  SECTION       reader_word_online()      BOTH
  *  ONLINE        reader_word_offline()     OUTSIDE
- *  OUTSIDE       reader_word_take()        SECTION
- *  SECTION       reader_word_take()        SECTION
- *  ONLINE        reader_word_take()        BOTH
- *  BOTH          reader_word_take()        BOTH
- *  SECTION       reader_word_give()        SECTION OUTSIDE
- *  BOTH          reader_word_give()        BOTH ONLINE
+ *  OUTSIDE       reader_word_add_nesting()        SECTION
+ *  SECTION       reader_word_add_nesting()        SECTION
+ *  ONLINE        reader_word_add_nesting()        BOTH
+ *  BOTH          reader_word_add_nesting()        BOTH
+ *  SECTION       reader_word_remove_nesting()        SECTION OUTSIDE
+ *  BOTH          reader_word_remove_nesting()        BOTH ONLINE
  *  any           reader_word_repair()      OUTSIDE SECTION ONLINE BOTH
  *  any           reader_word_unregister()  OUTSIDE
  *
@@ -130,13 +130,13 @@ static inline void reader_word_offline(void)
 }
 
 /* Sections of a task that resumes on the thread.  A full fence. */
-static inline void reader_word_take(uint32_t sections)
+static inline void reader_word_add_nesting(uint32_t sections)
 {
     rtrcu_word_add(&rtrcu_self, sections);
 }
 
 /* Sections of a task that parks.  A full fence. */
-static inline void reader_word_give(uint32_t sections)
+static inline void reader_word_remove_nesting(uint32_t sections)
 {
     struct reader_word before = {rtrcu_word_add(&rtrcu_self, (uint32_t)-sections)};
     invariant("INV-RD7", reader_word_nesting(before) >= sections);

@@ -167,7 +167,7 @@ static enum gp_actions give_up(struct gp *gp, uint32_t share)
     enum gp_actions actions = GP_ACTION_NONE;
 
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
-    reader_word_give(share);
+    reader_word_remove_nesting(share);
     if (rtrcu_self.entered_ns)
         rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
 
@@ -231,7 +231,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     reader_idle_exit(); /* the task's list is looked at anyway; but the thread that runs the task may need to be boosted */
 
     /* The word comes before the mount: a handler's unlock must not find the task at its base. */
-    reader_word_take(task->nesting);
+    reader_word_add_nesting(task->nesting);
     task->nesting = 0; /* from here on the word tells */
     mount(task);
 

@@ -29,7 +29,7 @@ struct rtrcu_adopted *urcu_flavour(struct urcu *all, const struct rtrcu_adopt_fl
     adopted->flavour = *flavour;
     adopted->kind = &urcu_kinds[flavour->kind];
     adopted->all = all;
-    if (!urcu_give_blocks(adopted, &adopted->first)) {
+    if (!urcu_alloc_blocks(adopted, &adopted->first)) {
         plat_mem_release(adopted, sizeof(*adopted));
         return NULL;
     }

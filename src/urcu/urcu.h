@@ -191,7 +191,7 @@ static inline bool urcu_is_inside(const struct rtrcu_adopted *adopted, uint64_t 
 /* ---- readers: words.c ---- */
 
 /* @chunk gets its blocks, where the flavour has blocks of its own, before anybody else knows it.  False: no memory. */
-bool urcu_give_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk);
+bool urcu_alloc_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk);
 /* False: no memory for a record. */
 bool urcu_register(struct rtrcu_adopted *adopted);
 void urcu_unregister(struct rtrcu_adopted *adopted);

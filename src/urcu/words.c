@@ -23,7 +23,7 @@ static bool has_own_blocks(const struct rtrcu_adopted *adopted)
     return adopted->flavour.be != NULL;
 }
 
-bool urcu_give_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk)
+bool urcu_alloc_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk)
 {
     if (has_own_blocks(adopted))
         chunk->own = plat_mem_pages(URCU_RECORDS * sizeof(struct rtrcu_adopted_reader));
@@ -42,7 +42,7 @@ static struct urcu_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct urc
         return NULL;
 
     /* Where the exchange fails another thread was faster, and `next` is its chunk. */
-    if (urcu_give_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
+    if (urcu_alloc_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
         return fresh;
 
     if (fresh->own)

@@ -99,9 +99,9 @@ TEST(ReaderWord, WhatItIsInsideChangesAsTheTableTells)
                 } else if (nesting == 0) {
                     EXPECT_TRUE(saw(flag, inside, "reader_word_offline()", reader_word_offline));
                 }
-                EXPECT_TRUE(saw(flag, inside, "reader_word_take()", [] { reader_word_take(2); }));
+                EXPECT_TRUE(saw(flag, inside, "reader_word_add_nesting()", [] { reader_word_add_nesting(2); }));
                 for (uint32_t share = 1; share <= nesting; share++)
-                    EXPECT_TRUE(saw(flag, inside, "reader_word_give()", [=] { reader_word_give(share); }));
+                    EXPECT_TRUE(saw(flag, inside, "reader_word_remove_nesting()", [=] { reader_word_remove_nesting(share); }));
                 for (uint32_t repaired : insides) {
                     saw(flag, inside, "reader_word_repair()",
                         [=] { reader_word_repair(flag != UNREGISTERED, repaired); });
@@ -128,7 +128,7 @@ TEST(ReaderWord, MistakesAreFound)
     EXPECT_DEATH(changed(FAST, RTRCU_QSBR_ONLINE, reader_word_online), "INV-RD6");
     EXPECT_DEATH(changed(FAST, 0, reader_word_offline), "INV-RD6");
     EXPECT_DEATH(changed(FAST, RTRCU_QSBR_ONLINE + 1, reader_word_offline), "INV-RD6");
-    EXPECT_DEATH(changed(FAST, 1, [] { reader_word_give(2); }), "INV-RD7");
+    EXPECT_DEATH(changed(FAST, 1, [] { reader_word_remove_nesting(2); }), "INV-RD7");
 }
 
 } // namespace
