@@ -82,7 +82,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 
     if (!error) {
         config_change(&domain->config, copy);
-        callback_look_again_all(&domain->cb); /* owners look at their limits now and then, after a change at once */
+        callback_check_again_all(&domain->cb); /* owners look at their limits now and then, after a change at once */
         work_driver_change(&drive->work, driver_of(config->driver), home);
     } else if (!may) {
         snprintf(why->text, sizeof(why->text),

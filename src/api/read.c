@@ -95,7 +95,7 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 }
 
 /* By a thread that has come online. */
-static void look_for_what_is_left(void)
+static void after_online(void)
 {
     work_driver_online(&rtrcu_domain.drive.work);
     callback_request_owner(&rtrcu_domain.cb);
@@ -122,7 +122,7 @@ int rtrcu_register_thread(unsigned int flags)
         return error;
 
     if (flags & RTRCU_QSBR) /* it is online from here on, and may have been registered before */
-        look_for_what_is_left();
+        after_online();
 
     if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
         work_driver_wake_always(&rtrcu_domain.drive.work);
@@ -142,7 +142,7 @@ void rtrcu_thread_online(void)
 {
     CALL_SCOPE();
     section_online(&rtrcu_domain.gp);
-    look_for_what_is_left();
+    after_online();
 }
 
 void rtrcu_thread_offline(void)

@@ -242,12 +242,12 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
 
     if (seen & CALLBACK_FIRST)
         work_driver_wake(&domain->drive.work, false);
-    if (seen & CALLBACK_LOOK)
-        press(domain, record, callback_look(&domain->cb, record), may_wait);
+    if (seen & CALLBACK_CHECK_LIMITS)
+        press(domain, record, callback_check_limits(&domain->cb, record), may_wait);
 
     rtrcu_fence_full(); /* behind a look at the limits; see gone() in driver.c */
     if (!work_driver_runs(&domain->drive.work))
-        callback_look_again(record); /* no thread is to be had now: the next call tries again */
+        callback_check_again(record); /* no thread is to be had now: the next call tries again */
 }
 
 static struct reader_record *own_record(void)

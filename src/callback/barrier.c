@@ -43,7 +43,7 @@ uint64_t callback_barrier_left(const struct reader_record *record)
     return (uint64_t)(callbacks > 0 ? callbacks : 0) + (uint64_t)(frees > 0 ? frees : 0);
 }
 
-void callback_barrier_look(const struct reader_record *record, struct callback_barrier_view *view)
+void callback_barrier_read(const struct reader_record *record, struct callback_barrier_view *view)
 {
     const struct cb_queue *queue = &callback_slot(record)->queue;
     view->left = callback_barrier_left(record);

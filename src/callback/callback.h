@@ -61,7 +61,7 @@ struct callback_slot {
     uint32_t owner_waits;    /* atomic: the owner waits until some have returned; written by the owner */
     void *free_block;        /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
     uint64_t free_queued;    /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
-    uint64_t free_look_at;   /* atomic: as queue.look_at, of pointers */
+    uint64_t free_check_at;   /* atomic: as queue.look_at, of pointers */
     uint64_t free_done;      /* atomic: of these, freed; written by the claim's owner */
     uint64_t free_started;   /* atomic: with the one that the claim's owner is freeing; for fork */
     uint64_t free_goal;      /* rcu_barrier() waits for this number; under the barrier lock */
@@ -185,7 +185,7 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 enum callback_enqueued {
     CALLBACK_DONE = 0,
     CALLBACK_FIRST = 1 << 0,     /* the inbox was empty: the driver must hear of it */
-    CALLBACK_LOOK = 1 << 1,      /* the owner should look at its limits */
+    CALLBACK_CHECK_LIMITS = 1 << 1,      /* the owner should look at its limits */
     CALLBACK_NO_MEMORY = 1 << 2, /* of callback_free(): nothing is queued, but a full block may have come back */
 };
 
@@ -196,7 +196,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
 /* In the order in which they rise.  FULL: the backlog is qmax; OVER: it is above. */
 enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL, CALLBACK_OVER };
 /* Compare the backlog with qhimark and qmax, and say when to look again. */
-enum callback_pressure callback_look(struct callback *cb, struct reader_record *record);
+enum callback_pressure callback_check_limits(struct callback *cb, struct reader_record *record);
 /* Callbacks and frees queued and not yet returned. */
 uint64_t callback_pending(const struct reader_record *record);
 /* Those that have returned. */
@@ -206,8 +206,8 @@ static inline uint64_t callback_returned(const struct reader_record *record)
     return rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
 }
 /* The owner looks at its limits at its next call; all owners do. */
-void callback_look_again(struct reader_record *record);
-void callback_look_again_all(struct callback *cb);
+void callback_check_again(struct reader_record *record);
+void callback_check_again_all(struct callback *cb);
 /* Count an enqueue that went through above qmax, one that waits at qmax, and a pointer that could not be queued; the
  * last returns true for the first. */
 void callback_count_over_qmax(struct callback *cb);
@@ -385,7 +385,7 @@ struct callback_barrier_view {
     struct plat_tid invoker;
     uintptr_t running; /* function of the callback or free under way, 0 = none */
 };
-void callback_barrier_look(const struct reader_record *record, struct callback_barrier_view *view);
+void callback_barrier_read(const struct reader_record *record, struct callback_barrier_view *view);
 
 /* ---- bulk frees: free.c ---- */
 

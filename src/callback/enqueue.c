@@ -43,7 +43,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     }
 
     if (__builtin_expect(rtrcu_load_relaxed(&queue->enqueued) >= rtrcu_load_relaxed(&queue->look_at), 0))
-        result |= CALLBACK_LOOK;
+        result |= CALLBACK_CHECK_LIMITS;
 
     return result;
 }
@@ -56,14 +56,14 @@ uint64_t callback_pending(const struct reader_record *record)
 }
 
 /* Look again after @more heads and pointers.  Each kind counts half of them, so that none passes a mark unseen. */
-static void look_after(struct callback_slot *slot, uint64_t more)
+static void check_after(struct callback_slot *slot, uint64_t more)
 {
     uint64_t half = (more + 1) / 2;
     rtrcu_store_relaxed(&slot->queue.look_at, rtrcu_load_relaxed(&slot->queue.enqueued) + half);
-    rtrcu_store_relaxed(&slot->free_look_at, rtrcu_load_relaxed(&slot->free_queued) + half);
+    rtrcu_store_relaxed(&slot->free_check_at, rtrcu_load_relaxed(&slot->free_queued) + half);
 }
 
-static enum callback_pressure look_by(const struct rtrcu_config *config, struct reader_record *record)
+static enum callback_pressure check_by(const struct rtrcu_config *config, struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
     uint64_t pending = callback_pending(record);
@@ -71,17 +71,17 @@ static enum callback_pressure look_by(const struct rtrcu_config *config, struct 
     uint64_t low = qhimark < qmax ? qhimark : qmax;
 
     if (pending >= qmax) {
-        look_after(slot, 1);
+        check_after(slot, 1);
         return pending > qmax ? CALLBACK_OVER : CALLBACK_FULL;
     }
 
     if (pending >= low) {
         uint64_t room = qmax - pending, step = low / 8 + 1;
-        look_after(slot, room < step ? room : step);
+        check_after(slot, room < step ? room : step);
         return CALLBACK_PUSH;
     }
 
-    look_after(slot, low - pending);
+    check_after(slot, low - pending);
     return CALLBACK_CALM;
 }
 
@@ -89,29 +89,29 @@ static enum callback_pressure look_by(const struct rtrcu_config *config, struct 
  *  - our store first:  the other's comes behind it, and we look at our next call;
  *  - its store first:  the new limits are in force, and we look again here.
  * Forbidden: the next look is put off by the old limits AND the new ones are not seen. */
-enum callback_pressure callback_look(struct callback *cb, struct reader_record *record)
+enum callback_pressure callback_check_limits(struct callback *cb, struct reader_record *record)
 {
     for (;;) { /* ends unless the configuration changes for ever */
         const struct rtrcu_config *config = config_now(cb->config);
-        enum callback_pressure pressure = look_by(config, record);
+        enum callback_pressure pressure = check_by(config, record);
         rtrcu_fence_full();
         if (config_now(cb->config) == config)
             return pressure;
     }
 }
 
-void callback_look_again(struct reader_record *record)
+void callback_check_again(struct reader_record *record)
 {
     rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, 0);
-    rtrcu_store_relaxed(&callback_slot(record)->free_look_at, 0);
+    rtrcu_store_relaxed(&callback_slot(record)->free_check_at, 0);
 }
 
-void callback_look_again_all(struct callback *cb)
+void callback_check_again_all(struct callback *cb)
 {
     rtrcu_fence_full();
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         struct reader_record *record;
         for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));)
-            callback_look_again(record);
+            callback_check_again(record);
     }
 }

@@ -117,7 +117,7 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
         recount_after_fork(cb, record);
     wait_anew_after_fork(cb, queue);
 
-    callback_look_again(record); /* the next thread to queue takes the slow path, which makes the child's driver */
+    callback_check_again(record); /* the next thread to queue takes the slow path, which makes the child's driver */
 
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;

@@ -211,8 +211,8 @@ enum callback_enqueued callback_free(struct callback *cb, struct reader_record *
 
     if (notify_collector(cb, record))
         result |= CALLBACK_FIRST;
-    if (rtrcu_load_relaxed(&slot->free_queued) >= rtrcu_load_relaxed(&slot->free_look_at))
-        result |= CALLBACK_LOOK;
+    if (rtrcu_load_relaxed(&slot->free_queued) >= rtrcu_load_relaxed(&slot->free_check_at))
+        result |= CALLBACK_CHECK_LIMITS;
 
     return result;
 }

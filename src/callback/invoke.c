@@ -112,7 +112,7 @@ static void say_long(struct callback *cb, const struct cb_queue *queue, uint64_t
                 frees ? "free() for rcu_free() or rcu_free_head()" : "the function at ", frees ? "" : code);
 }
 
-static void look_at_time(struct callback *cb, struct callback_slot *slot, uint64_t count, int64_t took_ns)
+static void check_duration(struct callback *cb, struct callback_slot *slot, uint64_t count, int64_t took_ns)
 {
     const struct cb_queue *queue = &slot->queue;
     if (count)
@@ -148,7 +148,7 @@ static void learn(struct callback *cb, struct callback_slot *slot, const struct 
 {
     if (is_timed(inv->budget) || inv->budget->by_owner)
         learn_cost(&slot->queue, inv, now);
-    look_at_time(cb, slot, inv->since_check, now - inv->checked_ns);
+    check_duration(cb, slot, inv->since_check, now - inv->checked_ns);
 }
 
 /* Read the clock and say whether the next interval still fits. */

@@ -158,7 +158,7 @@ static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
         return;
     }
 
-    uint32_t below = reader_look_below(gp->registry, level, index, rtrcu_load_relaxed(&machine->leaves));
+    uint32_t below = reader_scan_below(gp->registry, level, index, rtrcu_load_relaxed(&machine->leaves));
     gp_node_begin(gp_node_at(gp, level, index), kind, stamp, below, false);
     if (!below)
         gp_carry(gp, kind, level, index, stamp);

@@ -196,12 +196,12 @@ void plat_own_name(char name[PLAT_THREAD_NAME]);
 int plat_threads_left(void);
 
 /* Value: what another thread is doing now, as far as the kernel tells. */
-struct plat_thread_look {
+struct plat_thread_snapshot {
     char state;        /* R running, S asleep, D in the kernel, T stopped, t traced, Z dead, ? unknown */
     long call;         /* number of the system call it is in, -1 = none or unknown */
     uintptr_t address; /* of its next instruction, 0 = unknown */
 };
-void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look);
+void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *look);
 
 /* SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0.  The calling thread. */
 int plat_sched_set(int priority, int nice);

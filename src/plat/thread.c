@@ -258,10 +258,10 @@ void plat_own_name(char name[PLAT_THREAD_NAME])
     plat_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
 }
 
-void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look)
+void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *look)
 {
     char text[256];
-    *look = (struct plat_thread_look){.state = '?', .call = -1};
+    *look = (struct plat_thread_snapshot){.state = '?', .call = -1};
 
     read_task_file(thread, "stat", text, sizeof(text));
     const char *behind_name = strrchr(text, ')');

@@ -19,7 +19,7 @@ static bool is_worth_it(struct reader_registry *registry, uint32_t level, uint32
                       : reader_count_has_reasons(&registry->counts, level, index);
 }
 
-uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves)
+uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves)
 {
     uint32_t children = 0;
     if (!reader_count_has_reasons(&registry->counts, level, index))

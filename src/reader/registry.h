@@ -310,7 +310,7 @@ static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 /* ---- whom to look at: look.c ---- */
 
 /* Children of node @index of @level, not 0, that are worth a look, as bits; of those with leaves below @leaves. */
-uint32_t reader_look_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);
+uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);
 /* All leaves that are worth a look in turn: the next behind @leaf, the first behind NULL; NULL: none is. */
 struct reader_leaf *reader_next_scanned(struct reader_registry *registry, const struct reader_leaf *leaf);
 /* Is no thread awake but the calling one, and no task on a leaf's list?  Between two full fences. */

@@ -39,7 +39,7 @@ struct round {
     uint32_t chosen; /* their bits */
     struct plat_tid owner[READER_FANOUT];
     uint32_t armed[READER_FANOUT]; /* of each record at the last look */
-    int64_t looked_cpu_ns[READER_FANOUT];
+    int64_t sampled_cpu_ns[READER_FANOUT];
 };
 
 /* The next leaf where readers are in the way, and which they are. */
@@ -54,9 +54,9 @@ static uint32_t owing(const struct turning *turning, const struct reader_leaf *l
 }
 
 /* Has it not run since it had used so much CPU time? */
-static bool stands_still(struct plat_tid thread, int64_t looked_cpu_ns)
+static bool stands_still(struct plat_tid thread, int64_t sampled_cpu_ns)
 {
-    return plat_clock_of_thread(thread) == looked_cpu_ns;
+    return plat_clock_of_thread(thread) == sampled_cpu_ns;
 }
 
 /* In the grace period of @seq? */
@@ -73,7 +73,7 @@ static bool may_boost(struct turning *turning, struct reader_record *record, uin
 
     if (plat_tid_is(reader_thread_id(record), lock_thread_id()) || !reader_inside(record))
         return false;
-    if (!stands_still(reader_thread_id(record), turn_slot(record)->looked_cpu_ns))
+    if (!stands_still(reader_thread_id(record), turn_slot(record)->sampled_cpu_ns))
         return false;
     if (turning->kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(turning->turn->config)->qmax)
         return false; /* the reader makes the flood: what it needs is daemons, not time */
@@ -106,7 +106,7 @@ static void choose(struct turning *turning, struct round *round)
             continue;
         round->chosen |= reader_bit(record);
         round->owner[slot] = reader_thread_id(record);
-        round->looked_cpu_ns[slot] = turn_slot(record)->looked_cpu_ns;
+        round->sampled_cpu_ns[slot] = turn_slot(record)->sampled_cpu_ns;
     }
     reader_unlock(leaf);
 }
@@ -254,7 +254,7 @@ static void have_nudged(struct turn *turn, bool tightly)
 
 /* The nudger looks: where does whoever boosts run, UINT32_MAX = nobody boosts, and how long may it sleep?  Behind the
  * longest sleep whoever boosts next wakes it. */
-static uint32_t look_at_booster(struct turn *turn, uint32_t *idle, int64_t *nap_ns)
+static uint32_t check_booster(struct turn *turn, uint32_t *idle, int64_t *nap_ns)
 {
     struct turn_boosting *boosting = &turn->boosting;
     uint32_t cpu = UINT32_MAX;
@@ -288,7 +288,7 @@ static void *nudge_body(void *argument)
         work_worker_settle(worker, nudger_priority);
         work_worker_appears(worker);
 
-        uint32_t there = look_at_booster(turn, &idle, &nap_ns);
+        uint32_t there = check_booster(turn, &idle, &nap_ns);
         if (there != UINT32_MAX && there != here && plat_cpu_bind((int)there) == 0)
             here = there;
         work_worker_sleep(worker, event, nap_ns);
@@ -347,7 +347,7 @@ static bool boost_leaf(struct turning *turning, struct reader_leaf *leaf, bool g
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
         bool owes = owing(turning, leaf) & reader_bit(record);
-        if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.looked_cpu_ns[slot]))
+        if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.sampled_cpu_ns[slot]))
             slow |= boost_one(turning->turn, record, round.owner[slot]);
         else
             let_go(record, round.owner[slot]);
@@ -363,7 +363,7 @@ static void look(struct turning *turning)
         reader_lock(leaf);
         struct reader_record *record;
         for (uint32_t left = owing(turning, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
-            turn_slot(record)->looked_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
+            turn_slot(record)->sampled_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
         reader_unlock(leaf);
     }
 }

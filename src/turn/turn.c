@@ -161,7 +161,7 @@ static void spin_then_request(struct turning *turning, const struct turn_options
  *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report. */
-static bool look_before_sleep(struct turning *turning)
+static bool poll_before_sleep(struct turning *turning)
 {
     struct tally *sleeping = &turning->sleeping;
     tally_raise(sleeping);
@@ -212,7 +212,7 @@ static enum outcome look(struct turning *turning, const struct turn_options *opt
 
     if (turn_boost_is_due(turning))
         turn_boost(turning);
-    return look_before_sleep(turning) ? ENDED : ASLEEP;
+    return poll_before_sleep(turning) ? ENDED : ASLEEP;
 }
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still

@@ -28,7 +28,7 @@ struct turn_slot {
     uint32_t booster;      /* atomic: thread id of the one thread that boosts its owner now, 0 = nobody */
     uint64_t boosted_gp;   /* atomic: grace period that boosted_ns belongs to; written by the booster */
     int64_t boosted_ns;    /* atomic: for how long it was boosted in it; likewise */
-    int64_t looked_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
+    int64_t sampled_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
 };
 
 struct turn_leaf {

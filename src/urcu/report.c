@@ -36,10 +36,10 @@ static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
 static void say(const struct rtrcu_adopted *adopted, const struct named *named)
 {
     char name[32];
-    struct plat_thread_look look;
+    struct plat_thread_snapshot look;
 
     plat_thread_name(named->thread, name, sizeof(name));
-    plat_thread_look(named->thread, &look);
+    plat_thread_snapshot(named->thread, &look);
 
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         plat_print("rtrcu:   thread %u (%s) is online and has passed no quiescent state; state %c\n",
@@ -122,7 +122,7 @@ static uint32_t gather_servers(struct rtrcu_adopted *adopted, const struct adopt
 static void say_server(const struct named_server *named)
 {
     char name[PLAT_THREAD_NAME], function[160] = "none now";
-    struct plat_thread_look look;
+    struct plat_thread_snapshot look;
 
     if (plat_tid_is_nobody(named->thread)) {
         plat_print("rtrcu:   for %llu callbacks of a handle without a thread: %s (error %d)%s\n",
@@ -132,7 +132,7 @@ static void say_server(const struct named_server *named)
     }
 
     plat_thread_name(named->thread, name, sizeof(name));
-    plat_thread_look(named->thread, &look);
+    plat_thread_snapshot(named->thread, &look);
     if (named->function)
         (void)plat_code(named->function, function, sizeof(function));
     plat_print("rtrcu:   for %llu callbacks of thread %u (%s), which runs %s%s; state %c\n",

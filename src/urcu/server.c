@@ -17,7 +17,7 @@
 #define LINK_LOOKS 64
 #define LINK_NAP_NS 50000
 /* A thread that queues looks at the limits once in so many. */
-#define LOOK_EVERY 64
+#define CHECK_EVERY 64
 
 static void wake(struct adopt_server *server)
 {
@@ -417,7 +417,7 @@ void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_ca
 {
     head->func = func;
     bool first = cbqueue_push(&server->queue, head, CB_ANYBODY);
-    bool looks = cbqueue_enqueued(&server->queue) % LOOK_EVERY == 0;
+    bool looks = cbqueue_enqueued(&server->queue) % CHECK_EVERY == 0;
 
     if (first)
         rtrcu_store_relaxed(&server->inbox_ns, plat_clock_now());

@@ -77,15 +77,15 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
 
 /* As it is now: when the report is written, a reader may be doing something else.  The calling thread would only find
  * that it looks at itself. */
-static void look_at_readers(struct watch_report *report)
+static void snapshot_readers(struct watch_report *report)
 {
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
         struct watch_reader *reader = &report->reader[i];
         plat_thread_name(reader->thread, reader->name, sizeof(reader->name));
         if (plat_tid_is(reader->thread, lock_thread_id()))
-            reader->look = (struct plat_thread_look){.state = 'R', .call = -1};
+            reader->look = (struct plat_thread_snapshot){.state = 'R', .call = -1};
         else
-            plat_thread_look(reader->thread, &reader->look);
+            plat_thread_snapshot(reader->thread, &reader->look);
     }
 }
 
@@ -121,7 +121,7 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
         add_leaf(watch, &report, leaf);
     report.anonymous = gp_holdouts_anonymous(watch->gp, kind);
 
-    look_at_readers(&report);
+    snapshot_readers(&report);
     trace4(stall, watch->gp, kind, report.age_ms, report.readers + report.tasks);
     leave_to_say(watch, &report);
 }
@@ -155,7 +155,7 @@ static void add_queue(struct watch_report *report, const struct reader_record *r
 
     struct watch_queue *queue = &report->queue[report->queues - 1];
     queue->owner = reader_thread_id(record);
-    callback_barrier_look(record, &queue->view);
+    callback_barrier_read(record, &queue->view);
 }
 
 void watch_barrier_gather(struct watch *watch, int64_t age_ns)
@@ -242,7 +242,7 @@ static const char *state_name(char state)
 static void say_place(const struct sink *sink, const struct watch_reader *reader)
 {
     char where[160] = "";
-    const struct plat_thread_look *look = &reader->look;
+    const struct plat_thread_snapshot *look = &reader->look;
 
     if (reader->waits.name) {
         name_code(sink, reader->waits.from, where, sizeof(where));

@@ -17,7 +17,7 @@ static void gone(void *argument)
     struct work *work = argument;
     work_thread_ended(work, &work->thread);
     if (work_driver_start(work) != 0)
-        callback_look_again_all(work->cb);
+        callback_check_again_all(work->cb);
 }
 
 static void *run(void *argument)

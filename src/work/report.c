@@ -62,7 +62,7 @@ struct visit_known {
 };
 
 /* Gathers a report if the visit is too old.  How long the worker may sleep before it has to look again. */
-static int64_t look_at_visit(struct work *work, struct visit_known *known)
+static int64_t check_visit(struct work *work, struct visit_known *known)
 {
     int64_t began_ns = rtrcu_load_acquire(&work->visit.began_ns), age_ns = plat_clock_now() - began_ns;
     struct plat_tid visitor = {rtrcu_load_relaxed(&work->visit.visitor)};
@@ -95,7 +95,7 @@ static void *report_body(void *argument)
 
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = work_worker_event(worker);
-        int64_t rest_ns = look_at_visit(worker->work, &known);
+        int64_t rest_ns = check_visit(worker->work, &known);
         if (!callback_message_write(worker->work->cb) && !watch_report_say(worker->work->watch))
             work_worker_sleep(worker, event, rest_ns);
     }

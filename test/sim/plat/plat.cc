@@ -193,7 +193,7 @@ void plat_own_name(char name[PLAT_THREAD_NAME])
     snprintf(name, PLAT_THREAD_NAME, "simulated");
 }
 
-void plat_thread_look(struct plat_tid thread, struct plat_thread_look *look)
+void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *look)
 {
     (void)thread;
     look->state = '?';

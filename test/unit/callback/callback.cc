@@ -152,7 +152,7 @@ TEST_F(Callback, WhoComesForAClaimIsToldOfAtItsEnd)
     EXPECT_TRUE(callback_want(record));
     EXPECT_TRUE(callback_want(record));
     callback_barrier_view view;
-    callback_barrier_look(record, &view);
+    callback_barrier_read(record, &view);
     EXPECT_EQ(view.invoker.number, 0x123u);
     callback_slot(record)->queue.claim = 0;
     run = callback_invoke(cb_, record, &budget);
@@ -433,13 +433,13 @@ TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
     reader_record *record = world_.craft(0);
     config_.qhimark = 20;
     config_.qmax = 40;
-    EXPECT_TRUE(enqueue(record) & CALLBACK_LOOK) << "the first look sets the next";
-    EXPECT_EQ(callback_look(cb_, record), CALLBACK_CALM);
+    EXPECT_TRUE(enqueue(record) & CALLBACK_CHECK_LIMITS) << "the first look sets the next";
+    EXPECT_EQ(callback_check_limits(cb_, record), CALLBACK_CALM);
     std::vector<uint64_t> calm, pushed, full, over;
     while (callback_pending(record) < 50) {
-        if (!(enqueue(record) & CALLBACK_LOOK))
+        if (!(enqueue(record) & CALLBACK_CHECK_LIMITS))
             continue;
-        callback_pressure pressure = callback_look(cb_, record);
+        callback_pressure pressure = callback_check_limits(cb_, record);
         if (pressure == CALLBACK_CALM)
             calm.push_back(callback_pending(record));
         if (pressure == CALLBACK_PUSH)
@@ -465,7 +465,7 @@ TEST_F(Callback, AMaximumBelowTheMarkIsSeenToo)
     config_.qmax = 5;
     uint64_t seen_at = 0;
     while (callback_pending(record) < 10) {
-        if ((enqueue(record) & CALLBACK_LOOK) && callback_look(cb_, record) == CALLBACK_FULL && !seen_at)
+        if ((enqueue(record) & CALLBACK_CHECK_LIMITS) && callback_check_limits(cb_, record) == CALLBACK_FULL && !seen_at)
             seen_at = callback_pending(record);
     }
     EXPECT_EQ(seen_at, 5u);

@@ -126,7 +126,7 @@ TEST_F(Free, APointerCountsAgainstTheLimits)
     while (callback_pending(record_) < 50) {
         heads = !heads;
         callback_enqueued seen = heads ? enqueue(record_) : callback_free(cb_, record_, {object(), free});
-        callback_pressure pressure = seen & CALLBACK_LOOK ? callback_look(cb_, record_) : CALLBACK_CALM;
+        callback_pressure pressure = seen & CALLBACK_CHECK_LIMITS ? callback_check_limits(cb_, record_) : CALLBACK_CALM;
         if (pressure == CALLBACK_PUSH)
             pushed.push_back(callback_pending(record_));
         if (pressure >= CALLBACK_FULL)
@@ -143,10 +143,10 @@ TEST_F(Free, APointerCountsAgainstTheLimits)
 /* Far below the limits a look puts off the next one, of a thread that only frees too. */
 TEST_F(Free, ALookPutsOffTheNext)
 {
-    ASSERT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_LOOK) << "the first of all";
-    ASSERT_EQ(callback_look(cb_, record_), CALLBACK_CALM);
-    EXPECT_FALSE(callback_free(cb_, record_, {object(), free}) & CALLBACK_LOOK);
-    EXPECT_FALSE(enqueue(record_) & CALLBACK_LOOK);
+    ASSERT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_CHECK_LIMITS) << "the first of all";
+    ASSERT_EQ(callback_check_limits(cb_, record_), CALLBACK_CALM);
+    EXPECT_FALSE(callback_free(cb_, record_, {object(), free}) & CALLBACK_CHECK_LIMITS);
+    EXPECT_FALSE(enqueue(record_) & CALLBACK_CHECK_LIMITS);
     make_ready(record_);
     invoke(record_, everything());
 }
@@ -485,7 +485,7 @@ uintptr_t function_seen;
 void look_at_the_function(void *)
 {
     callback_barrier_view view;
-    callback_barrier_look(watched, &view);
+    callback_barrier_read(watched, &view);
     function_seen = view.running;
 }
 

@@ -445,16 +445,16 @@ TEST(Thread, LookTellsWhatAThreadDoes)
     });
     while (steps.at() == 0)
         std::this_thread::yield();
-    struct plat_thread_look look;
+    struct plat_thread_snapshot look;
     ASSERT_TRUE(test::eventually([&] {
-        plat_thread_look({static_cast<uint32_t>(steps.at())}, &look);
+        plat_thread_snapshot({static_cast<uint32_t>(steps.at())}, &look);
         return look.state == 'S';
     }));
     /* An emulator's threads are seen in calls of the machine below, whose numbers are others. */
     EXPECT_TRUE(look.call == SYS_futex || look.call == -1 || TEST_EMULATED) << look.call;
     steps.reach(INT32_MAX);
     sleeper.join();
-    plat_thread_look({0x7fffffff}, &look);
+    plat_thread_snapshot({0x7fffffff}, &look);
     EXPECT_EQ(look.state, '?');
     EXPECT_EQ(look.call, -1);
 }

@@ -183,14 +183,14 @@ TEST(Look, TheWayDownFindsExactlyTheLeavesThatAreWorthIt)
             EXPECT_TRUE(found.insert(leaf->index).second);
         EXPECT_EQ(found, expected) << leaves << " leaves";
         for (uint32_t node = 0; node <= leaves / READER_FANOUT; node++)
-            for (uint32_t mask = reader_look_below(world.registry(), 1, node, leaves); mask; mask &= mask - 1)
+            for (uint32_t mask = reader_scan_below(world.registry(), 1, node, leaves); mask; mask &= mask - 1)
                 below.insert(node * READER_FANOUT + static_cast<uint32_t>(__builtin_ctz(mask)));
         EXPECT_EQ(below, expected) << leaves << " leaves";
-        EXPECT_EQ(reader_look_below(world.registry(), 2, 0, leaves), leaves > 2 * READER_FANOUT ? 7u
+        EXPECT_EQ(reader_scan_below(world.registry(), 2, 0, leaves), leaves > 2 * READER_FANOUT ? 7u
                                                                      : leaves > READER_FANOUT   ? 3u
                                                                                                 : 1u)
             << "the nodes with leaves below that are worth it";
-        EXPECT_EQ(reader_look_below(world.registry(), 2, 0, 1), 1u) << "no further than the leaves go";
+        EXPECT_EQ(reader_scan_below(world.registry(), 2, 0, 1), 1u) << "no further than the leaves go";
     }
 }
 

@@ -64,10 +64,10 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
     keep();
     config_.tick_us = 60000000;
     reader_record *record = world_.craft(0);
-    callback_slot(record)->queue.look_at = callback_slot(record)->free_look_at = 5;
+    callback_slot(record)->queue.look_at = callback_slot(record)->free_check_at = 5;
     work_driver_change(&drive_->work, &ends, drive_->work.home);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_look_at) == 0; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_check_at) == 0; }));
     EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.look_at), 0u);
     EXPECT_EQ(rtrcu_load_acquire(&drive_->work.thread.state), static_cast<uint32_t>(WORK_NONE));
 }
