@@ -82,16 +82,16 @@ static void before_fork(void)
         return;
 
     const struct rtrcu_fork_hooks *hooks = rtrcu_load_acquire(&own->hooks);
-    reader_self_set(READER_STATE_RESTED);
+    reader_self_set(READER_STATE_HASH_PAUSED);
     hooks->before_fork(hooks->priv);
 }
 
 static void after_fork(bool child)
 {
-    if (!reader_self_is(READER_STATE_RESTED))
+    if (!reader_self_is(READER_STATE_HASH_PAUSED))
         return;
 
-    reader_self_clear(READER_STATE_RESTED);
+    reader_self_clear(READER_STATE_HASH_PAUSED);
     const struct rtrcu_fork_hooks *hooks = rtrcu_load_acquire(&rtrcu_domain.hooks.hooks);
 
     if (child)

@@ -95,7 +95,7 @@ struct callback {
     struct gp *gp;
     const struct config *config;
     struct callback_marks dirty_leaves;   /* leaves that may have dirty inboxes [O27] */
-    struct callback_marks working_leaves; /* where callbacks may wait or be ready; under the queues locks */
+    struct callback_marks busy_leaves; /* where callbacks may wait or be ready; under the queues locks */
     struct tally barriers;                /* rcu_barrier() calls under way */
     struct counter over_qmax;
     struct counter blocked_at_qmax;
@@ -239,18 +239,18 @@ bool callback_collect(struct callback *cb);
 /* Has any thread queued something that has not been collected? */
 bool callback_anything_new(struct callback *cb);
 /* Slots of @leaf with callbacks that wait or are ready, and with ready ones, as bits.  Without the lock: hints. */
-static inline uint32_t callback_at_work(const struct reader_leaf *leaf)
+static inline uint32_t callback_busy_slots(const struct reader_leaf *leaf)
 {
     const struct callback_leaf *part = callback_leaf(leaf);
     return rtrcu_load_relaxed(&part->waiting) | rtrcu_load_relaxed(&part->ready);
 }
 /* The way through the leaves that may have such: the next behind @leaf, the first behind NULL; NULL: none has. */
-static inline struct reader_leaf *callback_next_at_work(const struct callback *cb, const struct reader_leaf *leaf)
+static inline struct reader_leaf *callback_next_busy(const struct callback *cb, const struct reader_leaf *leaf)
 {
-    return callback_next_marked(&cb->working_leaves, cb->registry, leaf);
+    return callback_next_marked(&cb->busy_leaves, cb->registry, leaf);
 }
 /* That way leaves @leaf out from now on, if it has none.  Under its queues lock. */
-void callback_rest(struct callback *cb, struct reader_leaf *leaf);
+void callback_unmark_if_empty(struct callback *cb, struct reader_leaf *leaf);
 static inline uint32_t callback_ready(const struct reader_leaf *leaf)
 {
     return rtrcu_load_relaxed(&callback_leaf(leaf)->ready);

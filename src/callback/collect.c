@@ -50,7 +50,7 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     cbqueue_wait(queue, chain, cookie);
     note_waiting(callback_slot(record), since_ns);
     callback_bits_set(&callback_leaf(reader_leaf_of(record))->waiting, reader_bit(record));
-    callback_mark(&cb->working_leaves, reader_leaf_of(record));
+    callback_mark(&cb->busy_leaves, reader_leaf_of(record));
     gp_request(gp, GP_NORMAL, cookie);
 }
 
@@ -78,11 +78,11 @@ bool callback_collect(struct callback *cb)
     return any;
 }
 
-void callback_rest(struct callback *cb, struct reader_leaf *leaf)
+void callback_unmark_if_empty(struct callback *cb, struct reader_leaf *leaf)
 {
     must_hold(&callback_leaf(leaf)->lock);
-    if (callback_at_work(leaf) == 0)
-        callback_unmark(&cb->working_leaves, leaf);
+    if (callback_busy_slots(leaf) == 0)
+        callback_unmark(&cb->busy_leaves, leaf);
 }
 
 void callback_owner_waits(const struct reader_record *record, bool waits)

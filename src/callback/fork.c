@@ -142,8 +142,8 @@ static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf
 
     if (callback_leaf(leaf)->dirty)
         callback_mark(&cb->dirty_leaves, leaf);
-    if (callback_at_work(leaf))
-        callback_mark(&cb->working_leaves, leaf);
+    if (callback_busy_slots(leaf))
+        callback_mark(&cb->busy_leaves, leaf);
 }
 
 void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_id)
@@ -155,7 +155,7 @@ void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_i
         cb->rt_awake[rtrcu_self.rt_awake_cpu - 1] = 1;
 
     callback_marks_forget(&cb->dirty_leaves, reader_leaf_count(cb->registry));
-    callback_marks_forget(&cb->working_leaves, reader_leaf_count(cb->registry));
+    callback_marks_forget(&cb->busy_leaves, reader_leaf_count(cb->registry));
 
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
         lock_reset(&callback_leaf(leaf)->lock);

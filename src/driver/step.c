@@ -11,8 +11,8 @@
  * step sets it again. */
 static bool has_waiting(struct driver *driver)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(driver->cb, leaf));) {
-        uint32_t gone = callback_at_work(leaf) & ~reader_registered(leaf);
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_busy(driver->cb, leaf));) {
+        uint32_t gone = callback_busy_slots(leaf) & ~reader_registered(leaf);
         uint32_t ready = callback_ready(leaf) & reader_quiescent(leaf);
         if (gone | ready)
             return true;

@@ -22,7 +22,7 @@ static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t
     callback_queues_lock(leaf);
     reader_lock(leaf);
     struct reader_record *record;
-    for (uint32_t left = callback_at_work(leaf); (record = reader_next(leaf, &left));) {
+    for (uint32_t left = callback_busy_slots(leaf); (record = reader_next(leaf, &left));) {
         if (callback_advance(serve->cb, record, now) != CALLBACK_DAEMON)
             continue;
         give[count] = record;
@@ -30,7 +30,7 @@ static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t
     }
 
     bool ready = callback_ready(leaf) != 0;
-    callback_rest(serve->cb, leaf);
+    callback_unmark_if_empty(serve->cb, leaf);
     reader_unlock(leaf);
     callback_queues_unlock(leaf);
 
@@ -50,7 +50,7 @@ bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *share)
     int64_t now = plat_clock_now();
     work_message(serve->work);
     /* The collector asks for a grace period behind the mark: a thread that finds it asked for finds the mark. */
-    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_at_work(serve->cb, leaf));)
+    for (struct reader_leaf *leaf = NULL; (leaf = callback_next_busy(serve->cb, leaf));)
         ready |= dispatch_leaf(serve, leaf, now, share);
     return ready;
 }

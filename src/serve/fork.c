@@ -5,7 +5,7 @@
  */
 #include "serve/serve.h"
 
-static bool is_at_work(struct krcud *krcud)
+static bool is_invoking(struct krcud *krcud)
 {
     lock_acquire(&krcud->lock);
     bool serving = krcud->serving != 0;
@@ -13,17 +13,17 @@ static bool is_at_work(struct krcud *krcud)
     return serving;
 }
 
-bool serve_anybody_at_work(struct serve *serve)
+bool serve_is_invoking(struct serve *serve)
 {
-    bool found = is_at_work(&serve->aside);
+    bool found = is_invoking(&serve->aside);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
-        found = work_thread_exists(&serve->krcud[cpu].thread) && is_at_work(&serve->krcud[cpu]);
+        found = work_thread_exists(&serve->krcud[cpu].thread) && is_invoking(&serve->krcud[cpu]);
     return found;
 }
 
 static bool anybody(void *serve)
 {
-    return serve_anybody_at_work(serve);
+    return serve_is_invoking(serve);
 }
 
 /* From here on no invoker begins a batch, unless forks have held it off for too long, and those inside a callback stop
@@ -35,7 +35,7 @@ static void hold_off(struct serve *serve, int64_t wait_ns)
     if (work_pause_wait(serve->work, &serve->fork.pause, plat_clock_now() + wait_ns, anybody, serve))
         return;
 
-    if (wait_ns && serve_anybody_at_work(serve) && counter_add(&serve->fork.given_up, 1) == 0)
+    if (wait_ns && serve_is_invoking(serve) && counter_add(&serve->fork.given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
                    " (said once)\n");
 }

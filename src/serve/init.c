@@ -19,7 +19,7 @@ void serve_init(struct serve *serve, const struct config *config, struct callbac
     serve->watch = watch;
     serve->work = work;
     serve->turn = turn;
-    work_end_after(work, serve_anybody_at_work, serve);
+    work_end_after(work, serve_is_invoking, serve);
 
     lock_init(&serve->barrier_lock, LOCK_RANK_BARRIER);
     lock_init(&serve->aside.lock, LOCK_RANK_DAEMON);

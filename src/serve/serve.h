@@ -83,7 +83,7 @@ void serve_stats(const struct serve *serve, struct rtrcu_stats *stats);
 /* ---- fork: fork.c ---- */
 
 /* Is an invoker of ours inside a callback? */
-bool serve_anybody_at_work(struct serve *serve);
+bool serve_is_invoking(struct serve *serve);
 /* Before fork: no invoker of ours is inside a callback afterwards, as far as it returns within fork_wait_us, and nobody
  * moves callbacks from one stage to the next. */
 void serve_before_fork(struct serve *serve);

@@ -78,7 +78,7 @@ static struct waiting *mark_all(struct rtrcu_adopted *adopted)
         room = 2 * count;
         waiting = malloc(sizeof(*waiting) + room * sizeof(struct marker));
         if (!waiting)
-            urcu_rest(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
+            urcu_sleep_on(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
     }
     return waiting;
 }
@@ -101,7 +101,7 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
         bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
-        urcu_rest(adopted, &waiting->left, left, all_run ? WORK_PATIENCE_NS : urcu_tick_ns(adopted));
+        urcu_sleep_on(adopted, &waiting->left, left, all_run ? WORK_PATIENCE_NS : urcu_tick_ns(adopted));
         urcu_report_if_late(adopted, &late, NULL);
     }
 }

@@ -24,7 +24,7 @@ static void claim(struct rtrcu_adopted *adopted, const char *call)
     struct urcu_late late = urcu_late_begin(adopted, call);
     while (!urcu_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
         tally_raise(&adopted->drain_waiters);
-        urcu_rest(adopted, &adopted->drainer, drainer, WORK_PATIENCE_NS);
+        urcu_sleep_on(adopted, &adopted->drainer, drainer, WORK_PATIENCE_NS);
         (void)tally_lower(&adopted->drain_waiters);
         urcu_report_drainer_if_late(adopted, &late, (struct plat_tid){drainer});
     }

@@ -68,7 +68,7 @@ static void fence_surely(struct rtrcu_adopted *adopted)
 {
     while (!urcu_fence(adopted)) { /* ends when the kernel allows one, if ever: the report says so */
         urcu_report_if_old(adopted, false);
-        urcu_rest(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
+        urcu_sleep_on(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
     }
 }
 
@@ -202,7 +202,7 @@ static bool urcu_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 
 static bool nap(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
-    urcu_rest(adopted, &adopted->nap, 0, timeout_ns);
+    urcu_sleep_on(adopted, &adopted->nap, 0, timeout_ns);
     return poll_readers(adopted) == 0;
 }
 
@@ -296,7 +296,7 @@ void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
         }
 
         tally_raise(&adopted->waiters);
-        urcu_rest(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
+        urcu_sleep_on(adopted, &adopted->event, event, LONGEST_SLEEP_NS);
         (void)tally_lower(&adopted->waiters);
     }
 }

@@ -48,7 +48,7 @@ static void let_it_finish(const struct adopt_server *server, uint32_t looks)
     if (looks < LINK_LOOKS)
         rtrcu_cpu_relax();
     else
-        urcu_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+        urcu_sleep_on(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
 }
 
 /* Nobody forks meanwhile.  False: there is nothing, or a producer has not finished the first link. */
@@ -89,7 +89,7 @@ static void sleep_idle(struct adopt_server *server, uint32_t event)
 {
     rtrcu_exchange(&server->sleeping, URCU_ASLEEP);
     if (!has_work(server))
-        urcu_rest(server->adopted, &server->event, event, server->real_time ? UNWOKEN_NS : PLAT_FOREVER);
+        urcu_sleep_on(server->adopted, &server->event, event, server->real_time ? UNWOKEN_NS : PLAT_FOREVER);
     rtrcu_store_release(&server->sleeping, URCU_AWAKE);
 }
 
@@ -101,7 +101,7 @@ static void pace(struct adopt_server *server, uint32_t event)
 
     rtrcu_exchange(&server->sleeping, URCU_PACING);
     if (!rtrcu_load_acquire(&server->urgent))
-        urcu_rest(server->adopted, &server->event, event, urcu_tick_ns(server->adopted));
+        urcu_sleep_on(server->adopted, &server->event, event, urcu_tick_ns(server->adopted));
     rtrcu_store_release(&server->sleeping, URCU_AWAKE);
 }
 
@@ -289,7 +289,7 @@ static void *server_body(void *argument)
         (void)plat_cpu_bind(server->cpu);
 
     while (!urcu_register(adopted)) /* ends when there is memory for a record */
-        urcu_rest(adopted, &adopted->nap, 0, UNWOKEN_NS);
+        urcu_sleep_on(adopted, &adopted->nap, 0, UNWOKEN_NS);
 
     urcu_self(adopted)->server = server;
     urcu_self(adopted)->in_callbacks = 1;
@@ -372,7 +372,7 @@ static bool wait_below_qmax(struct adopt_server *server)
             return false;
 
         (void)urcu_server_urge(server);
-        urcu_rest(server->adopted, &server->adopted->nap, 0, urcu_tick_ns(server->adopted));
+        urcu_sleep_on(server->adopted, &server->adopted->nap, 0, urcu_tick_ns(server->adopted));
     }
 
     return true;
@@ -503,7 +503,7 @@ void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server
     int cancel = plat_cancel_hold();
     struct urcu_late late = urcu_late_begin(adopted, "call_rcu_data_free");
     while (!has_stopped(server)) { /* ends when its thread has run its batch */
-        urcu_rest(adopted, &server->ended, 0, WORK_PATIENCE_NS);
+        urcu_sleep_on(adopted, &server->ended, 0, WORK_PATIENCE_NS);
         urcu_report_if_late(adopted, &late, server);
     }
 
@@ -518,7 +518,7 @@ unsigned long urcu_server_thread(struct adopt_server *server)
 {
     struct urcu_late late = urcu_late_begin(server->adopted, "get_call_rcu_thread");
     while (!urcu_server_start(server) || plat_tid_is_nobody(plat_thread_tid(&server->thread))) { /* until it runs */
-        urcu_rest(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
+        urcu_sleep_on(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
         urcu_report_if_late(server->adopted, &late, server);
     }
     server->joined_by_program = true;

@@ -216,7 +216,7 @@ static inline int64_t urcu_tick_ns(const struct rtrcu_adopted *adopted)
     return work_tick_ns(adopted->all->work);
 }
 /* As work_sleep(). */
-static inline void urcu_rest(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected, int64_t timeout_ns)
+static inline void urcu_sleep_on(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     work_sleep(adopted->all->work, word, expected, timeout_ns);
 }

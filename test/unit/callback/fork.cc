@@ -143,7 +143,7 @@ TEST_F(CallbackFork, WhatWaitsAsksForAGracePeriodOfTheChild)
 TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
 {
     auto is_looked_at = [&] {
-        return callback_next_marked(&cb_->working_leaves, world_.registry(), nullptr) != nullptr;
+        return callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr) != nullptr;
     };
     fork();
     EXPECT_FALSE(is_looked_at());
@@ -162,9 +162,9 @@ TEST_F(CallbackFork, ALeafWhereAllHasReturnedIsNotLookedAt)
 {
     queue_ready(record_, 2);
     invoke(record_, everything());
-    ASSERT_NE(callback_next_marked(&cb_->working_leaves, world_.registry(), nullptr), nullptr);
+    ASSERT_NE(callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr), nullptr);
     fork();
-    EXPECT_EQ(callback_next_marked(&cb_->working_leaves, world_.registry(), nullptr), nullptr);
+    EXPECT_EQ(callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr), nullptr);
 }
 
 /* The driver's pass was between making them ready and saying so. */

@@ -58,19 +58,19 @@ TEST_F(CallbackMarks, ALeafIsMarkedWhileItHasCallbacks)
     EXPECT_FALSE(callback_anything_new(cb_));
     enqueue(record);
     EXPECT_TRUE(callback_anything_new(cb_));
-    EXPECT_EQ(callback_next_at_work(cb_, nullptr), nullptr);
+    EXPECT_EQ(callback_next_busy(cb_, nullptr), nullptr);
     callback_collect(cb_);
     EXPECT_FALSE(callback_anything_new(cb_));
-    EXPECT_EQ(callback_next_at_work(cb_, nullptr), record->leaf);
+    EXPECT_EQ(callback_next_busy(cb_, nullptr), record->leaf);
     grace_period();
     advance(record);
     callback_queues_lock(record->leaf);
-    callback_rest(cb_, record->leaf);
+    callback_unmark_if_empty(cb_, record->leaf);
     callback_queues_unlock(record->leaf);
-    EXPECT_EQ(callback_next_at_work(cb_, nullptr), record->leaf) << "they are ready";
+    EXPECT_EQ(callback_next_busy(cb_, nullptr), record->leaf) << "they are ready";
     EXPECT_EQ(invoke(record, everything()), 1u);
     callback_queues_lock(record->leaf);
-    callback_rest(cb_, record->leaf);
+    callback_unmark_if_empty(cb_, record->leaf);
     callback_queues_unlock(record->leaf);
-    EXPECT_EQ(callback_next_at_work(cb_, nullptr), nullptr);
+    EXPECT_EQ(callback_next_busy(cb_, nullptr), nullptr);
 }

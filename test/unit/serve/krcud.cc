@@ -113,7 +113,7 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
     size_t behind = offsetof(struct domain_drive, serve.krcud) + sizeof(two->drive.serve.krcud);
     memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
     EXPECT_FALSE(serve_daemon_enqueue(&two->drive.serve, world_.craft(0), 0, false));
-    EXPECT_FALSE(serve_anybody_at_work(&two->drive.serve));
+    EXPECT_FALSE(serve_is_invoking(&two->drive.serve));
 }
 
 TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
@@ -200,14 +200,14 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
     at_work = false;
     reader_record *record = world_.craft(0);
     make_ready(record, 1,
-               [](rcu_head *) { at_work = serve_anybody_at_work(&drive->serve) && drive->serve.aside.serving == 1; });
+               [](rcu_head *) { at_work = serve_is_invoking(&drive->serve) && drive->serve.aside.serving == 1; });
     struct serve_call_budget share = {};
     share.ns = PLAT_FOREVER;
-    EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
+    EXPECT_FALSE(serve_is_invoking(&drive_->serve));
     serve_in_call(&drive_->serve, record, &share);
     EXPECT_TRUE(at_work);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
-    EXPECT_FALSE(serve_anybody_at_work(&drive_->serve));
+    EXPECT_FALSE(serve_is_invoking(&drive_->serve));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
     EXPECT_EQ(share.spent_ns, 0) << "without a limit nothing is counted";
     EXPECT_FALSE(share.left);
@@ -216,9 +216,9 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
 TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
 {
     drive_->serve.krcud[PLAT_CPU_MAX - 1].serving = 1;
-    EXPECT_FALSE(serve_anybody_at_work(&drive_->serve)) << "it has no thread";
+    EXPECT_FALSE(serve_is_invoking(&drive_->serve)) << "it has no thread";
     drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
-    EXPECT_TRUE(serve_anybody_at_work(&drive_->serve));
+    EXPECT_TRUE(serve_is_invoking(&drive_->serve));
 }
 
 TEST_F(Krcud, AShareOfACallsTimeIsSpent)
@@ -409,7 +409,7 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0 && left(other) == 0; }));
     EXPECT_TRUE(test::eventually([&] {
-        return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_anybody_at_work(&drive_->serve) &&
+        return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_is_invoking(&drive_->serve) &&
                rtrcu_load_acquire(&serve_slot(other)->listed) == 0;
     }));
     EXPECT_STREQ(drive_->serve.krcud[0].thread.plat.name, "krcud/0");
@@ -481,7 +481,7 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
         }));
         EXPECT_TRUE(test::eventually([&] { /* its next turn looks anew */
                                            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 &&
-                                                  !serve_anybody_at_work(&drive_->serve);
+                                                  !serve_is_invoking(&drive_->serve);
         }));
         EXPECT_EQ(seen.load(), flood && may_lift ? WORK_LIFTED_NICE : before);
     }
@@ -538,7 +538,7 @@ TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
         }));
         EXPECT_EQ(seen.load(), 3);
         EXPECT_TRUE(test::eventually([&] {
-            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_anybody_at_work(&drive_->serve);
+            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_is_invoking(&drive_->serve);
         }));
     }
 }
