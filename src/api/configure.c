@@ -43,7 +43,7 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
 }
 
 /* Policy krcud promises its daemons: that one cannot be made is said before it is in force. */
-static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_home *home,
+static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_thread_attr *home,
                          struct config_message *why)
 {
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
@@ -61,7 +61,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 {
     struct domain_drive *drive = &domain->drive;
     const struct rtrcu_config *copy = config_copy(&domain->config, config);
-    const struct plat_home *home = work_home_on(&drive->work, config);
+    const struct plat_thread_attr *home = work_attr_for(&drive->work, config);
 
     if (!copy || !home) {
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");

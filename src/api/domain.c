@@ -100,7 +100,7 @@ static void on_fork_child(void)
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
     if (reader_self_is(READER_STATE_OURS)) /* what it starts, and its own children, have the mask of the program */
-        blocked = work_home(&domain->drive.work)->signals;
+        blocked = work_attr(&domain->drive.work)->signals;
     reader_self_clear(READER_STATE_OURS);
 
     lock_reset(&domain->config_lock);

@@ -46,7 +46,7 @@ void plat_signals_restore(const sigset_t *saved)
     plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, 8, 0, 0);
 }
 
-void plat_signals_home(const struct plat_home *home)
+void plat_signals_initial(const struct plat_thread_attr *home)
 {
     plat_signals_restore(&home->signals);
 }
@@ -81,7 +81,7 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
     return 0;
 }
 
-void plat_home_init(struct plat_home *home)
+void plat_thread_attr_init(struct plat_thread_attr *home)
 {
     long process = (long)plat_main_thread().number; /* the calling thread may be bound to a CPU of its own */
 
@@ -183,7 +183,7 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
 
 /* EINVAL from a thread that asks for nothing but its stack: the C library keeps more in each than we know of, such as
  * room for the thread-local memory of what is loaded later. */
-int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
+int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *home)
 {
     int saved = errno;
     size_t bytes = home->stack_bytes;

@@ -10,7 +10,7 @@
 uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *record)
 {
     uint32_t cpu = reader_is_registered(record) ? reader_cpu(record) : UINT32_MAX;
-    return plat_cpus_pick(&work_home(serve->work)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
+    return plat_cpus_pick(&work_attr(serve->work)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 
 static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_call_budget *share)

@@ -247,7 +247,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_home *home)
+static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_thread_attr *home)
 {
     struct work *work = krcud->serve->work;
     char name[16];
@@ -267,7 +267,7 @@ static int start(struct krcud *krcud, const struct rtrcu_config *settings, const
 static struct krcud *daemon_for(struct serve *serve, uint32_t cpu)
 {
     struct krcud *krcud = &serve->krcud[cpu % PLAT_CPU_MAX];
-    int error = start(krcud, config_now(serve->config), work_home(serve->work));
+    int error = start(krcud, config_now(serve->config), work_attr(serve->work));
 
     for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
         krcud = &serve->krcud[other];
@@ -369,7 +369,7 @@ bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uin
     return true;
 }
 
-int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_home *home)
+int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_thread_attr *home)
 {
     int error = 0;
     work_retry(serve->work);

@@ -168,7 +168,7 @@ static struct rcu_head *next_of(struct adopt_server *server, const struct tally 
 /* Above ordinary threads while the backlog is at qmax, as far as it may be. */
 static void lift(struct adopt_server *server)
 {
-    if (work_backlog_lift(is_full(server), &server->lifted, work_home(server->adopted->all->work)->nice))
+    if (work_backlog_lift(is_full(server), &server->lifted, work_attr(server->adopted->all->work)->nice))
         rtrcu_fetch_add(&server->adopted->lifts, 1);
 }
 
@@ -328,7 +328,7 @@ static bool make_thread(struct adopt_server *server)
     }
     plat_thread_prepare(&server->thread, server->adopted->flavour.name, server_body, server, 0);
     plat_thread_prepare_joinable(&server->thread);
-    int error = plat_thread_create(&server->thread, work_home(server->adopted->all->work));
+    int error = plat_thread_create(&server->thread, work_attr(server->adopted->all->work));
     rtrcu_store_relaxed(&server->refused, error);
     if (error)
         rtrcu_fetch_add(&server->adopted->threads_refused, 1);

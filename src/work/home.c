@@ -7,34 +7,34 @@
 
 #include "work/work.h"
 
-static bool is_same_home(const struct plat_home *one, const struct plat_home *other)
+static bool is_same_attr(const struct plat_thread_attr *one, const struct plat_thread_attr *other)
 {
     return one->stack_bytes == other->stack_bytes && memcmp(&one->cpus, &other->cpus, sizeof(one->cpus)) == 0;
 }
 
-const struct plat_home *work_home_on(struct work *work, const struct rtrcu_config *settings)
+const struct plat_thread_attr *work_attr_for(struct work *work, const struct rtrcu_config *settings)
 {
-    struct plat_home wanted = work->process;
+    struct plat_thread_attr wanted = work->process;
     struct plat_cpus cpus;
     if (settings->cpus[0] && plat_cpus_parse(settings->cpus, &cpus) == 0) { /* the list was checked */
         plat_cpus_cut(&cpus);
         wanted.cpus = cpus;
     }
-    plat_home_stack(&wanted, (size_t)settings->stack_kb * 1024);
+    plat_thread_attr_set_stack(&wanted, (size_t)settings->stack_kb * 1024);
 
-    if (is_same_home(&wanted, &work->process))
+    if (is_same_attr(&wanted, &work->process))
         return &work->process;
-    for (struct work_home *home = work->homes; home; home = home->older) {
-        if (is_same_home(&wanted, &home->home))
+    for (struct work_attr *home = work->attrs; home; home = home->older) {
+        if (is_same_attr(&wanted, &home->home))
             return &home->home;
     }
 
-    struct work_home *home = plat_mem_pages(sizeof(*home));
+    struct work_attr *home = plat_mem_pages(sizeof(*home));
     if (!home)
         return NULL;
 
     home->home = wanted;
-    home->older = work->homes;
-    work->homes = home;
+    home->older = work->attrs;
+    work->attrs = home;
     return &home->home;
 }

@@ -15,8 +15,8 @@ void work_init(struct work *work, const struct config *config, struct reader_reg
     work->row = row;
     work->driver = driver;
 
-    plat_home_init(&work->process);
-    work->home = work_home_on(work, config_now(config));
+    plat_thread_attr_init(&work->process);
+    work->home = work_attr_for(work, config_now(config));
     if (!work->home)
         work->home = &work->process;
 

@@ -58,7 +58,7 @@ struct work_thread {
     struct plat_thread plat;
     void *(*body)(void *); /* what it does; by its maker */
     void *argument;
-    const struct plat_home *home; /* where it begins; by its maker, NULL = where all do now */
+    const struct plat_thread_attr *home; /* where it begins; by its maker, NULL = where all do now */
 };
 
 /* Value: what a thread is made of. */
@@ -67,13 +67,13 @@ struct work_thread_spec {
     void *(*body)(void *); /* NULL: there is nothing to make */
     void *argument;
     int priority;                 /* as plat_thread.priority */
-    const struct plat_home *home; /* NULL = where all begin now */
+    const struct plat_thread_attr *home; /* NULL = where all begin now */
 };
 
 /* Never freed: a maker of a thread may still look at it.  So there is one of each list of CPUs and size of stacks. */
-struct work_home {
-    struct work_home *older;
-    struct plat_home home;
+struct work_attr {
+    struct work_attr *older;
+    struct plat_thread_attr home;
 };
 
 /* work.threads: one change more; the low half is the number. */

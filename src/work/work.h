@@ -106,9 +106,9 @@ struct work {
     struct plat_tid survivor; /* the thread that forked this process, nobody = it was not forked; written in a child
                                  before it has a second thread */
     /* All threads. */
-    const struct plat_home *home; /* atomic: where threads run that are made from now on; an old one stays */
-    struct work_home *homes;      /* others than the process's, newest first; under the configuration lock */
-    struct plat_home process;     /* as it began */
+    const struct plat_thread_attr *home; /* atomic: where threads run that are made from now on; an old one stays */
+    struct work_attr *attrs;      /* others than the process's, newest first; under the configuration lock */
+    struct plat_thread_attr process;     /* as it began */
     int64_t refused_ns;           /* atomic: when a thread was refused last, 0 = never */
     struct counter threads_refused;
     uint64_t threads; /* atomic: those of ours now, and above 32 bits how often that has changed */
@@ -144,12 +144,12 @@ static inline int64_t work_tick_ns(const struct work *work)
     return config_now(work->config)->tick_us * 1000;
 }
 /* Where threads run that are made now. */
-static inline const struct plat_home *work_home(const struct work *work)
+static inline const struct plat_thread_attr *work_attr(const struct work *work)
 {
     return rtrcu_load_acquire(&work->home);
 }
 /* The home with the CPUs and the stacks of @settings; NULL: no memory. */
-const struct plat_home *work_home_on(struct work *work, const struct rtrcu_config *settings);
+const struct plat_thread_attr *work_attr_for(struct work *work, const struct rtrcu_config *settings);
 /* Was a backlog at qmax within the last WORK_FLOOD_NS?  Then threads of ours hurry. */
 #define WORK_FLOOD_NS 10000000
 static inline bool work_is_flooded(const struct work *work, int64_t now)
@@ -229,7 +229,7 @@ void work_driver_leave(struct work *work);
 int work_driver_start_surely(struct work *work);
 
 /* Another driver and home, from now on; the driver's thread is held. */
-void work_driver_change(struct work *work, const struct work_driver *driver, const struct plat_home *home);
+void work_driver_change(struct work *work, const struct work_driver *driver, const struct plat_thread_attr *home);
 
 /* ---- waking it: wake.c ---- */
 

@@ -15,14 +15,14 @@ PADDING = re.compile(r"^(pad|padding|unused|reserved)(_|\d|$)")
 def file_edges(tree):
     """For each pair of .c files, the first place where one names a function or variable of the other.  The exported
     names count for nobody: they stand for the program that calls them."""
-    homes = {
+    attrs = {
         symbol.name: symbol.path
         for symbol in facts(tree).symbols.values()
         if symbol.is_definition and symbol.kind != "enumerator" and not symbol.is_static
     }
     edges = collections.defaultdict(dict)
     for use in sorted(facts(tree).references):
-        home = homes.get(use.name)
+        home = attrs.get(use.name)
         is_inner = home and not use.is_static and not use.name.startswith("rtrcu_")
         if is_inner and home != use.path and use.path.endswith(".c") and home.endswith(".c"):
             edges[use.path].setdefault(home, use)

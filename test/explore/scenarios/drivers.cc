@@ -113,7 +113,7 @@ void changed_setup()
 
 // ---- where threads of the library run is changed beside who looks it up ----
 
-struct plat_home other_home;
+struct plat_thread_attr other_home;
 
 void change_home()
 {
@@ -123,7 +123,7 @@ void change_home()
 
 void look_it_up()
 {
-    const struct plat_home *home = work_home(&rtrcu_domain.drive.work);
+    const struct plat_thread_attr *home = work_attr(&rtrcu_domain.drive.work);
     sim::expect(home->nice == (home == &other_home ? 5 : 0), "who finds it finds all of it");
 }
 

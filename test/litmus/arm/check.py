@@ -149,11 +149,11 @@ def check_calls(source, shapes):
     told = {line.place[:2] for line in lines if line.called() != line.place[1]}
     wrong = set()
     for path, name in {(line.place[0], line.called()) for line in lines if line.called()}:
-        homes = source.homes(path, name)
+        attrs = source.attrs(path, name)
         source.names.add(("", name))
-        if len(homes) > 1:
-            wrong.add(f"{path}: {name}() may be that of {' or '.join(homes)}")
-        wrong |= {f"{home}: no line says what {name}() does" for home in homes if (home, name) not in told}
+        if len(attrs) > 1:
+            wrong.add(f"{path}: {name}() may be that of {' or '.join(attrs)}")
+        wrong |= {f"{home}: no line says what {name}() does" for home in attrs if (home, name) not in told}
     for text in sorted(wrong):
         print(text)
     return len(wrong)

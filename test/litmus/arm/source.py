@@ -70,16 +70,16 @@ class Source:
         found = re.finditer(rf"^(?!\s|/|#)[^\n;]*\b{re.escape(function)}\(", text, re.M)
         return [head for head in found if 0 < text.find("{", head.end()) < text.find(";", head.end()) % (1 << 40)]
 
-    def homes(self, path, name):
+    def attrs(self, path, name):
         """The files whose function or macro a call in @path means: its own, else all that others may call."""
-        homes = []
+        attrs = []
         for file in self.files():
             if name in self.text(file):
                 heads = [head for head in self.heads(file, name)
                          if file == path or file.endswith(".h") or not head[0].startswith("static ")]
                 if heads or self.macros(file, re.escape(name)):
-                    homes.append(file)
-        return [path] if path in homes else homes
+                    attrs.append(file)
+        return [path] if path in attrs else attrs
 
     def body(self, path, function):
         """Where the function or macro stands: (begin, end).  No other has its name, nor is it undefined behind it."""

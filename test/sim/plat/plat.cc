@@ -141,13 +141,13 @@ uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
     return 0;
 }
 
-void plat_home_init(struct plat_home *home)
+void plat_thread_attr_init(struct plat_thread_attr *home)
 {
     *home = {};
     home->cpus.bits[0] = 1;
 }
 
-int plat_thread_create(struct plat_thread *thread, const struct plat_home *home)
+int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *home)
 {
     (void)home;
     if (world()->refuses(sim::kThreads))
@@ -250,7 +250,7 @@ void plat_cancel_restore(int)
 {
 }
 
-void plat_signals_home(const struct plat_home *home)
+void plat_signals_initial(const struct plat_thread_attr *home)
 {
     (void)home;
 }

@@ -228,7 +228,7 @@ void *thread_body(void *argument)
 }
 
 /* A thread of ours and what it saw; both stay, since it is detached. */
-Seen *made_by_us(const plat_home &home, const char *name)
+Seen *made_by_us(const plat_thread_attr &home, const char *name)
 {
     static std::deque<Seen> all_seen;
     static std::deque<plat_thread> all;
@@ -245,8 +245,8 @@ Seen *made_by_us(const plat_home &home, const char *name)
 
 TEST(Thread, HasItsNameAndTheSignalsOfItsOwnFaultsOnly)
 {
-    plat_home home;
-    plat_home_init(&home);
+    plat_thread_attr home;
+    plat_thread_attr_init(&home);
     Seen *seen = made_by_us(home, "some-name");
     char name[32];
     plat_thread_name(seen->thread, name, sizeof(name));
@@ -283,8 +283,8 @@ TEST(Signals, ThoseOfItsOwnFaultsStayAsTheyWere)
 
 TEST(Thread, RunsAtHomeWhateverItsMakerIs)
 {
-    plat_home home;
-    plat_home_init(&home);
+    plat_thread_attr home;
+    plat_thread_attr_init(&home);
     cpu_set_t process;
     ASSERT_EQ(sched_getaffinity(getpid(), sizeof(process), &process), 0);
     std::thread([&] {
@@ -301,8 +301,8 @@ TEST(Thread, RunsAtHomeWhateverItsMakerIs)
 
 TEST(Thread, WithoutAUsableCpuItRunsWhereItsMakerDoesAndAsAnOrdinaryThread)
 {
-    plat_home home;
-    plat_home_init(&home);
+    plat_thread_attr home;
+    plat_thread_attr_init(&home);
     memset(&home.cpus, 0, sizeof(home.cpus));
     std::thread([&] {
         (void)plat_sched_set(1, 0); /* where that is allowed */

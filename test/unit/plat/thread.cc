@@ -20,9 +20,9 @@ TEST(Refused, LeavesErrnoAlone)
     bool trapped = false;
     int error = 0, left = 0;
     std::thread([&] {
-        plat_home home;
+        plat_thread_attr home;
         plat_thread thread;
-        plat_home_init(&home);
+        plat_thread_attr_init(&home);
         home.stack_bytes = 16 << 20; /* none of that size is left of an earlier thread */
         plat_thread_prepare(
             &thread, "refused", [](void *) -> void * { return nullptr; }, nullptr, 0);

@@ -146,7 +146,7 @@ TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
 TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
 {
     keep();
-    static struct plat_home home; /* the daemon's, behind the test too */
+    static struct plat_thread_attr home; /* the daemon's, behind the test too */
     home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
     drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
@@ -159,7 +159,7 @@ TEST_F(Krcud, EachCpuHasItsOwn)
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
     keep();
-    static struct plat_home home;
+    static struct plat_thread_attr home;
     home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
     EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
@@ -170,7 +170,7 @@ TEST_F(Krcud, EachCpuHasItsOwn)
 /* Nobody knows where it ran: any CPU of the process will do, and no other. */
 TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
 {
-    plat_home home = *drive_->work.home;
+    plat_thread_attr home = *drive_->work.home;
     ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
     drive_->work.home = &home;
     reader_record *record = world_.craft(0);

@@ -69,7 +69,7 @@ TEST_F(Barrier, EachServerIsWaitedFor)
 TEST_F(Barrier, APolledCookieThatNoThreadTurnsIsReported)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
-    auto &home = const_cast<plat_home &>(*work_home(all_.work));
+    auto &home = const_cast<plat_thread_attr &>(*work_attr(all_.work));
     const size_t stack_bytes = home.stack_bytes;
     test::CapturedErrors errors;
 

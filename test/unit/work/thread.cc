@@ -63,7 +63,7 @@ TEST_F(Thread, BeginsSomewhereWithoutMemoryToo)
     }).join();
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
-    EXPECT_EQ(work_home(&drive_->work), &drive_->work.process);
+    EXPECT_EQ(work_attr(&drive_->work), &drive_->work.process);
 }
 
 TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)
@@ -235,12 +235,12 @@ TEST_F(Thread, WhoWatchesForTheEndLooksTwice)
     EXPECT_EXIT(end_beside_one_that_goes(drive_), testing::ExitedWithCode(42), "");
 }
 
-const plat_home *home_on(struct domain_drive *drive, const char *cpus, int64_t stack_kb = 256)
+const plat_thread_attr *home_on(struct domain_drive *drive, const char *cpus, int64_t stack_kb = 256)
 {
     struct rtrcu_config settings = {};
     strcpy(settings.cpus, cpus);
     settings.stack_kb = stack_kb;
-    return work_home_on(&drive->work, &settings);
+    return work_attr_for(&drive->work, &settings);
 }
 
 /* Each list of CPUs has its own, once. */
@@ -248,21 +248,21 @@ TEST_F(Thread, AHomeIsOfTheCpusThatAreNamed)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
-    const plat_home *homes[] = {home_on(drive_, "0"), home_on(drive_, "1"), home_on(drive_, "0-1")};
+    const plat_thread_attr *attrs[] = {home_on(drive_, "0"), home_on(drive_, "1"), home_on(drive_, "0-1")};
     for (int i = 0; i < 3; i++) {
         const char *cpus[] = {"0", "1", "0-1"};
         plat_cpus wanted;
         ASSERT_EQ(plat_cpus_parse(cpus[i], &wanted), 0);
-        ASSERT_NE(homes[i], nullptr);
-        EXPECT_EQ(memcmp(&homes[i]->cpus, &wanted, sizeof(wanted)), 0) << cpus[i];
-        EXPECT_EQ(home_on(drive_, cpus[i]), homes[i]);
+        ASSERT_NE(attrs[i], nullptr);
+        EXPECT_EQ(memcmp(&attrs[i]->cpus, &wanted, sizeof(wanted)), 0) << cpus[i];
+        EXPECT_EQ(home_on(drive_, cpus[i]), attrs[i]);
     }
     EXPECT_EQ(home_on(drive_, ""), &drive_->work.process);
 }
 
 TEST_F(Thread, AHomeIsOfTheSizeOfStacksThatIsSet)
 {
-    const plat_home *large = home_on(drive_, "", 1024), *elsewhere = home_on(drive_, "0", 1024);
+    const plat_thread_attr *large = home_on(drive_, "", 1024), *elsewhere = home_on(drive_, "0", 1024);
     ASSERT_TRUE(large && elsewhere);
     EXPECT_EQ(large->stack_bytes, drive_->work.process.stack_bytes + (1024 - 256) * 1024 * PLAT_STACK_FACTOR);
     EXPECT_EQ(memcmp(&large->cpus, &drive_->work.process.cpus, sizeof(large->cpus)), 0);

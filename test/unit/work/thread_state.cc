@@ -79,8 +79,8 @@ class ThreadState : public testing::Test
         none = before;
         none.rlim_cur = 1;
         setrlimit(RLIMIT_AS, &none);
-        plat_home home;
-        plat_home_init(&home);
+        plat_thread_attr home;
+        plat_thread_attr_init(&home);
         home.stack_bytes = size_t{1} << 28; /* the C library keeps no stack of that size, of a thread that has ended */
         work_thread_spec start = {};
         start.name = "refused";

@@ -145,7 +145,7 @@ TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
     EXPECT_FALSE(work_driver_hold(&drive_->work)) << "somebody is at it";
     work_driver_change(&drive_->work, &row, &drive_->work.process);
     EXPECT_EQ(work_driver_row(&drive_->work), &row);
-    EXPECT_EQ(work_home(&drive_->work), &drive_->work.process);
+    EXPECT_EQ(work_attr(&drive_->work), &drive_->work.process);
     work_driver_changed(&drive_->work);
     EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_NONE)) << "nobody has asked";
     EXPECT_EQ(gone_away, 0);
