@@ -17,7 +17,7 @@ enum {
     READER_STATE_ASLEEP = 1 << 6,      /* asleep in a call of the library, between reader_sleep_begin() and _end() */
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_PHASE_ODD */
     READER_STATE_HASH_PAUSED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
-    READER_STATE_NAMED = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */
+    READER_STATE_EXPLICIT = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */
     READER_STATE_OURS = 1 << 10,     /* a thread of the library, whose signals are blocked; not in a fork's child */
 };
 

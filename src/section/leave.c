@@ -32,7 +32,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
         reader_self_register_as(gp_registry(gp), 0); /* while the slot is the thread's */
         reader_withdraw(gp_registry(gp), record);
-        reader_self_clear(READER_STATE_NAMED);
+        reader_self_clear(READER_STATE_EXPLICIT);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
 
         if (reader_boost_release())

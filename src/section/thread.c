@@ -49,7 +49,7 @@ int section_register(struct gp *gp, unsigned int flags)
     check((flags & RTRCU_QSBR) || !reader_word_is_online(reader_self_word()));
 
     reader_self_register_as(gp_registry(gp), flags);
-    reader_self_set(READER_STATE_NAMED);
+    reader_self_set(READER_STATE_EXPLICIT);
 
     section_online(gp);
     return 0;

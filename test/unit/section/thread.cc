@@ -194,9 +194,9 @@ TEST(Join, ByACallMakesRoomForTheExitHook)
         EXPECT_EQ(reader_threads(&rtrcu_domain.registry), registered);
         EXPECT_EQ(section_register(gp_, 0), 0);
         EXPECT_NE(reader_self(), nullptr);
-        EXPECT_TRUE(reader_self_is(READER_STATE_NAMED));
+        EXPECT_TRUE(reader_self_is(READER_STATE_EXPLICIT));
         (void)section_leave(gp_, false);
-        EXPECT_FALSE(reader_self_is(READER_STATE_NAMED));
+        EXPECT_FALSE(reader_self_is(READER_STATE_EXPLICIT));
         *exit_key = before;
     });
     reader.finish();
