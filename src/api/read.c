@@ -158,7 +158,7 @@ void rtrcu_thread_offline(void)
 void rtrcu_rt_awake(bool awake)
 {
     CALL_SCOPE();
-    if (awake && reader_self_is(READER_STATE_GONE))
+    if (awake && reader_self_is(READER_STATE_EXITED))
         return;
     if (awake && !reader_self() && reader_exit_reserve(&rtrcu_domain.registry) != 0)
         return;

@@ -12,7 +12,7 @@ enum {
     READER_STATE_QSBR = 1 << 1,      /* quiescent-state discipline */
     READER_STATE_CALLBACK = 1 << 2,  /* inside a callback batch */
     READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
-    READER_STATE_GONE = 1 << 4,      /* the exit hook has run: no record any more */
+    READER_STATE_EXITED = 1 << 4,      /* the exit hook has run: no record any more */
     READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
     READER_STATE_ASLEEP = 1 << 6,      /* asleep in a call of the library, between reader_sleep_begin() and _end() */
     READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_PHASE_ODD */

@@ -47,7 +47,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
     actions |= section_anonymous_leave(gp);
     if (exiting)
-        reader_self_set(READER_STATE_GONE); /* the hook may not run again: from now on counted without a record */
+        reader_self_set(READER_STATE_EXITED); /* the hook may not run again: from now on counted without a record */
     plat_signals_restore(&saved);
 
     return actions;

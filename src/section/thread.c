@@ -8,7 +8,7 @@
 /* Signals are blocked: a handler must not register the thread a second time. */
 static void register_without_signals(struct gp *gp)
 {
-    if (reader_self() || reader_self_is(READER_STATE_GONE))
+    if (reader_self() || reader_self_is(READER_STATE_EXITED))
         return;
 
     struct reader_record *record = reader_slot_take(gp_registry(gp));

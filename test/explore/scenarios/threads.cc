@@ -192,7 +192,7 @@ void replace_beside_followers()
 
 void lose_the_record()
 {
-    reader_self_set(READER_STATE_GONE);
+    reader_self_set(READER_STATE_EXITED);
 }
 
 void followers_setup()

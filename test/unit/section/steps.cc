@@ -23,7 +23,7 @@ reader_registry *const registry = &rtrcu_domain.registry;
 [[noreturn]] void tracee(volatile int *inside)
 {
     alarm(50);
-    reader_self_set(READER_STATE_GONE); /* it can have no record */
+    reader_self_set(READER_STATE_EXITED); /* it can have no record */
     if (!test::is_to_be_traced())
         _exit(3);
     raise(SIGSTOP); /* the tracer begins to step */

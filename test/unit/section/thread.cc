@@ -115,7 +115,7 @@ TEST(Leave, AtItsExitIsForGood)
         (void)section_leave(gp_, false);
         ASSERT_NE(section_record(gp_), nullptr) << "it may come again";
         (void)section_leave(gp_, true);
-        EXPECT_TRUE(reader_self_is(READER_STATE_GONE));
+        EXPECT_TRUE(reader_self_is(READER_STATE_EXITED));
         EXPECT_EQ(section_record(gp_), nullptr);
     });
 }
