@@ -49,7 +49,7 @@
 /* What one thread has queued. */
 struct callback_slot {
     int64_t deadline_ns;     /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
-    int64_t plugged_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
+    int64_t throttled_until_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
     int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
     int64_t oldest_ready_ns; /* atomic: the same for what is ready, 0 = nothing; written under the queues lock */
     int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the queues lock */

@@ -117,7 +117,7 @@ static bool owner_is_late(const struct callback *cb, struct reader_record *recor
     }
 
     bool rests = config_now(cb->config)->policy == RTRCU_POLICY_THROTTLE;
-    int64_t rest_end_ns = rests ? rtrcu_load_relaxed(&callback_slot(record)->plugged_ns) : 0;
+    int64_t rest_end_ns = rests ? rtrcu_load_relaxed(&callback_slot(record)->throttled_until_ns) : 0;
     int64_t since =
         rest_end_ns > callback_slot(record)->idle_since_ns ? rest_end_ns : callback_slot(record)->idle_since_ns;
     return now - since > CALLBACK_OWNER_LATE_NS;

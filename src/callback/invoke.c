@@ -293,7 +293,7 @@ void callback_release_slot(struct reader_record *record)
      * counts. */
     if (reader_is_draining(record)) {
         callback_set_deadline(record, 0);
-        rtrcu_store_relaxed(&slot->plugged_ns, 0);
+        rtrcu_store_relaxed(&slot->throttled_until_ns, 0);
     }
 
     reader_release_slot(record, READER_CALLBACK);

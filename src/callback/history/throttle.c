@@ -15,7 +15,7 @@ static void owner_budget(struct callback *cb, struct reader_record *record, int6
     (void)requested_ns;
     if (lifted)
         budget->count_max = UINT64_MAX;
-    else if (plat_clock_now() < rtrcu_load_relaxed(&callback_slot(record)->plugged_ns))
+    else if (plat_clock_now() < rtrcu_load_relaxed(&callback_slot(record)->throttled_until_ns))
         budget->count_max = 0;
     else
         budget->count_max = (uint64_t)config_now(cb->config)->maxbatch;
@@ -29,7 +29,7 @@ static void owner_done(struct callback *cb, struct reader_record *record, const 
 
     counter_add(&cb->limit_stops, 1);
     int64_t rest_ns = config_now(cb->config)->plugticks * config_now(cb->config)->tick_us * 1000;
-    rtrcu_store_relaxed(&callback_slot(record)->plugged_ns, plat_clock_now() + rest_ns);
+    rtrcu_store_relaxed(&callback_slot(record)->throttled_until_ns, plat_clock_now() + rest_ns);
 }
 
 const struct callback_policy callback_policy_throttle = {

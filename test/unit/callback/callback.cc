@@ -337,11 +337,11 @@ TEST_F(Callback, TheRestsOfThrottleAreNoReasonToTakeCallbacksAway)
     grace_period();
     int64_t late = 100000000;
     EXPECT_EQ(advance(record, 1), CALLBACK_OWNER);
-    callback_slot(record)->plugged_ns = 2 * late;
+    callback_slot(record)->throttled_until_ns = 2 * late;
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 3 * late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 1 + 3 * late), CALLBACK_DAEMON);
-    callback_slot(record)->plugged_ns = 9 * late;
+    callback_slot(record)->throttled_until_ns = 9 * late;
     EXPECT_EQ(advance(record, 4 * late), CALLBACK_OWNER);
     config_.policy = RTRCU_POLICY_INLINE;
     EXPECT_EQ(advance(record, 4 * late), CALLBACK_DAEMON) << "its rests were of the policy of before";

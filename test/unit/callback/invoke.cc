@@ -65,14 +65,14 @@ TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadlineAndRest)
     reader_record *record = world_.craft(0);
     for (bool is_there : {true, false}) {
         callback_set_deadline(record, 77);
-        callback_slot(record)->plugged_ns = 88;
+        callback_slot(record)->throttled_until_ns = 88;
         reader_lock(record->leaf);
         if (!is_there)
             reader_withdraw(world_.registry(), record);
         callback_release_slot(record);
         reader_unlock(record->leaf);
         EXPECT_EQ(callback_deadline(record), is_there ? 77 : 0);
-        EXPECT_EQ(callback_slot(record)->plugged_ns, is_there ? 88 : 0);
+        EXPECT_EQ(callback_slot(record)->throttled_until_ns, is_there ? 88 : 0);
     }
 }
 

@@ -162,7 +162,7 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     policy->owner_done(cb_, record_, &run, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 0u);
     EXPECT_EQ(cb_->limit_stops.count, 1u);
-    callback_slot(record_)->plugged_ns = plat_clock_now();
+    callback_slot(record_)->throttled_until_ns = plat_clock_now();
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
     config_.plugticks = 0;
     policy->owner_done(cb_, record_, &run, true);
@@ -177,15 +177,15 @@ TEST_F(Policy, ThrottleRestsForItsTicks)
     callback_run run = {};
     callback_policy_of(RTRCU_POLICY_THROTTLE)->owner_done(cb_, record_, &run, true);
     int64_t after = plat_clock_now();
-    EXPECT_GE(callback_slot(record_)->plugged_ns, before + 6000000);
-    EXPECT_LE(callback_slot(record_)->plugged_ns, after + 6000000);
+    EXPECT_GE(callback_slot(record_)->throttled_until_ns, before + 6000000);
+    EXPECT_LE(callback_slot(record_)->throttled_until_ns, after + 6000000);
 }
 
 TEST_F(Policy, ThrottleIsLiftedByAFlood)
 {
     config_.maxbatch = 7;
     config_.qhimark = 100;
-    callback_slot(record_)->plugged_ns = INT64_MAX;
+    callback_slot(record_)->throttled_until_ns = INT64_MAX;
     set_pending(101);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, UINT64_MAX);
 }
