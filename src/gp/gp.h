@@ -155,7 +155,7 @@ uint32_t gp_holdouts_anonymous(const struct gp *gp, enum gp_kind kind);
 
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now);
 /* While idle: a whole grace period at once, if nobody reads.  False: somebody may, and none has been. */
-bool gp_pass_alone(struct gp *gp, enum gp_kind kind);
+bool gp_try_immediate(struct gp *gp, enum gp_kind kind);
 /* After a heavy fence: find who is inside.  True if anybody is. */
 bool gp_scan(struct gp *gp, enum gp_kind kind);
 /* Look again at the readers that were inside; with @arm ask them to report.  Returns how many were asked for the first

@@ -53,7 +53,7 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
 
 /* The sequence is odd while we look, so that a cookie taken meanwhile names a later grace period.  [O2], [O4] as in
  * gp_begin() and gp_end(). */
-bool gp_pass_alone(struct gp *gp, enum gp_kind kind)
+bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t idle = rtrcu_load_relaxed(&machine->seq), started = seq_started(idle);

@@ -158,7 +158,7 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
         start_worker(turn);
 
     bool alone = deadline || !worker_is_there(turn);
-    if ((alone || callers_may_advance(turn)) && turn_pass_alone(turning, cookie)) {
+    if ((alone || callers_may_advance(turn)) && turn_try_immediate(turning, cookie)) {
         serve_requested(turn);
         return;
     }

@@ -253,12 +253,12 @@ static enum outcome step(struct turning *turning, const struct turn_options *opt
     return outcome;
 }
 
-bool turn_pass_alone(struct turning *turning, uint64_t cookie)
+bool turn_try_immediate(struct turning *turning, uint64_t cookie)
 {
     if (!gp_nobody_reads(turning->gp) || !lock_try(turn_gp_lock_of(turning)))
         return false;
 
-    bool passed = !turn_is_running(turning) && gp_pass_alone(turning->gp, turning->kind);
+    bool passed = !turn_is_running(turning) && gp_try_immediate(turning->gp, turning->kind);
     if (passed) {
         counter_add_alone(&turning->by_caller, 1);
         if (turning->kind == GP_EXPEDITED)
@@ -469,7 +469,7 @@ void turn_synchronize(struct turning *turning, uint64_t cookie)
         work_caller_is_weak(turn->work))
         leave_to_driver(turning, cookie);
 
-    if (turn_pass_alone(turning, cookie))
+    if (turn_try_immediate(turning, cookie))
         return;
     advance_until(turning, cookie, &caller);
 }

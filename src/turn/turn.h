@@ -160,7 +160,7 @@ struct turn_options {
     bool (*serve)(struct serve *serve);
 };
 /* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
-bool turn_pass_alone(struct turning *turning, uint64_t cookie);
+bool turn_try_immediate(struct turning *turning, uint64_t cookie);
 /* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
 bool turn_first(struct turning *turning);
 /* See what is needed to its end, at most one grace period that is not under way yet. */

@@ -20,7 +20,7 @@ class Alone : public testing::Test
     bool pass()
     {
         lock_acquire(&normal_->crank);
-        bool passed = gp_pass_alone(gp_, GP_NORMAL);
+        bool passed = gp_try_immediate(gp_, GP_NORMAL);
         lock_release(&normal_->crank);
         return passed;
     }

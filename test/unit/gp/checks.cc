@@ -31,7 +31,7 @@ TEST_F(GpStepsDeathTest, ACrankIsTurnedByItsHolder)
     gp_actions actions = GP_ACTION_NONE;
     const std::vector<std::pair<const char *, std::function<void()>>> steps = {
         {"begin", [&] { gp_begin(gp_, GP_NORMAL, 1); }},
-        {"alone", [&] { (void)gp_pass_alone(gp_, GP_NORMAL); }},
+        {"alone", [&] { (void)gp_try_immediate(gp_, GP_NORMAL); }},
         {"doze", [&] { gp_idle_propose(gp_, 1); }},
         {"settle", [&] { gp_idle_settle(gp_, true); }},
         {"scan", [&] { (void)gp_scan(gp_, GP_NORMAL); }},
@@ -50,7 +50,7 @@ TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNoneIsUnderWay)
         gp_begin(gp_, GP_NORMAL, 1);
     };
     EXPECT_DEATH((begun(), gp_begin(gp_, GP_NORMAL, 1)), "INV-GP1");
-    EXPECT_DEATH((begun(), (void)gp_pass_alone(gp_, GP_NORMAL)), "INV-GP1");
+    EXPECT_DEATH((begun(), (void)gp_try_immediate(gp_, GP_NORMAL)), "INV-GP1");
 }
 
 TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNobodyOwes)
@@ -58,7 +58,7 @@ TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNobodyOwes)
     uint64_t *word = &gp_->level0[0].word[GP_NORMAL];
     rtrcu_fetch_or(word, UINT64_C(2));
     EXPECT_DEATH((lock_acquire(crank_), gp_begin(gp_, GP_NORMAL, 1)), "INV-GP1");
-    EXPECT_DEATH((lock_acquire(crank_), (void)gp_pass_alone(gp_, GP_NORMAL)), "INV-GP1");
+    EXPECT_DEATH((lock_acquire(crank_), (void)gp_try_immediate(gp_, GP_NORMAL)), "INV-GP1");
 }
 
 /* Registered readers alone have memory to look at: nobody may go meanwhile. */

@@ -482,7 +482,7 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
     };
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
-        EXPECT_TRUE(turn_pass_alone(turn_gp_state(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
+        EXPECT_TRUE(turn_try_immediate(turn_gp_state(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
         EXPECT_EQ(drive_->turn.turning[kind].by_caller.count, 1u);
         EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
     }
@@ -492,9 +492,9 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
 TEST_F(Turn, APassAloneIsOneGracePeriod)
 {
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL) + SEQ_STEP;
-    EXPECT_FALSE(turn_pass_alone(normal_, cookie));
+    EXPECT_FALSE(turn_try_immediate(normal_, cookie));
     EXPECT_FALSE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_TRUE(turn_pass_alone(normal_, cookie));
+    EXPECT_TRUE(turn_try_immediate(normal_, cookie));
 }
 
 /* Nobody reads, but the grace period under way has waited for somebody who has left: that is to be ended first. */
@@ -506,7 +506,7 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
     test::World::set_inside(record, 0);
     world_.withdraw(record);
     ASSERT_TRUE(gp_nobody_reads(world_.gp()));
-    EXPECT_FALSE(turn_pass_alone(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
+    EXPECT_FALSE(turn_try_immediate(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u);
     for (uint32_t ended : drive_->turn.numbers.ended)
