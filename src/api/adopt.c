@@ -220,5 +220,5 @@ void rtrcu_adopt_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *h
 
 void rtrcu_adopt_say(struct rtrcu_adopted *adopted)
 {
-    urcu_say(adopted);
+    urcu_print(adopted);
 }

@@ -107,7 +107,7 @@ struct callback {
     struct counter direct_refused;
     struct counter limit_stops;
     struct counter frees_leaked;
-    struct complaint said_long;
+    struct complaint long_callbacks;
     struct complaint_box message;                   /* of a deadline thread that invokes */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: checked builds, the set of queued heads: see double.c */
     struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: its further tables, NULL = not allocated */

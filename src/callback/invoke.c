@@ -98,14 +98,14 @@ static void note_if_longest(struct callback_slot *slot, uint64_t each_ns)
     rtrcu_store_release(&slot->longest_ns, each_ns);
 }
 
-static void say_long(struct callback *cb, const struct cb_queue *queue, uint64_t count, int64_t took_ns)
+static void complain_long(struct callback *cb, const struct cb_queue *queue, uint64_t count, int64_t took_ns)
 {
     char code[256];
     rcu_callback_t function = rtrcu_load_relaxed(&queue->function);
     bool frees = function == callback_function(NULL);
     (void)plat_code((uintptr_t)function, code, sizeof(code));
 
-    complain_by(&cb->said_long, callback_message_box(cb),
+    complain_by(&cb->long_callbacks, callback_message_box(cb),
                 "rtrcu: thread %u: %llu callbacks took %lld ms, the last one %s%s; others wait meanwhile, so a callback"
                 " should pass long work to a thread",
                 lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
@@ -121,7 +121,7 @@ static void check_duration(struct callback *cb, struct callback_slot *slot, uint
     if (took_ns < LONG_TOGETHER_NS || count == 0 || took_ns / (int64_t)count < LONG_EACH_NS)
         return;
 
-    say_long(cb, queue, count, took_ns);
+    complain_long(cb, queue, count, took_ns);
 }
 
 /* Intervals begin at one callback and double up to what the estimate and the deadline allow, so that callbacks of

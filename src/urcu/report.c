@@ -243,7 +243,7 @@ void urcu_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats)
     count_readers(adopted, stats);
 }
 
-void urcu_say(struct rtrcu_adopted *adopted)
+void urcu_print(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_stats stats = {0};
     urcu_stats(adopted, &stats);

@@ -249,7 +249,7 @@ void urcu_report_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, 
 void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, struct plat_tid drainer);
 /* Fills in what this room counts. */
 void urcu_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
-void urcu_say(struct rtrcu_adopted *adopted);
+void urcu_print(struct rtrcu_adopted *adopted);
 /* What this room tells other processes. */
 extern const struct inspect_table urcu_inspect_table;
 

@@ -90,7 +90,7 @@ static void snapshot_readers(struct watch_report *report)
 }
 
 /* Counted before it is written, which may take for ever; also where an earlier one still waits, and it is lost. */
-static void leave_to_say(struct watch *watch, const struct watch_report *report)
+static void store_report(struct watch *watch, const struct watch_report *report)
 {
     counter_add(&watch->stall_reports, 1);
     lock_acquire(&watch->lock);
@@ -123,7 +123,7 @@ void watch_stall_gather(struct watch *watch, enum gp_kind kind, int64_t now)
 
     snapshot_readers(&report);
     trace4(stall, watch->gp, kind, report.age_ms, report.readers + report.tasks);
-    leave_to_say(watch, &report);
+    store_report(watch, &report);
 }
 
 void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
@@ -131,7 +131,7 @@ void watch_fence_gather(struct watch *watch, enum gp_kind kind, int error)
     struct watch_report report;
     begin(watch, kind, &report);
     report.fence_error = error;
-    leave_to_say(watch, &report);
+    store_report(watch, &report);
 }
 
 void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t cpu, int64_t age_ns)
@@ -144,7 +144,7 @@ void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t c
     report.advancer = visitor;
     report.cpu = cpu;
 
-    leave_to_say(watch, &report);
+    store_report(watch, &report);
 }
 
 /* Each value is read by itself: a queue that moves meanwhile is not the one that is stuck. */
@@ -175,7 +175,7 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns)
     }
 
     if (report.queues)
-        leave_to_say(watch, &report);
+        store_report(watch, &report);
 }
 
 /* ---- saying: holding nothing ---- */
@@ -372,13 +372,13 @@ static bool say_one(struct watch *watch, const struct sink *sink)
     return true;
 }
 
-bool watch_report_say(struct watch *watch)
+bool watch_report_print(struct watch *watch)
 {
     struct sink sink = {.handler = rtrcu_load_acquire(&watch->handler), .may_wait = true};
     return say_one(watch, &sink);
 }
 
-void watch_report_say_at_once(struct watch *watch)
+void watch_report_print_here(struct watch *watch)
 {
     static const struct sink sink = {0};
     while (say_one(watch, &sink)) /* at most one of each kind */

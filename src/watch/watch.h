@@ -90,10 +90,10 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns);
 void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t cpu, int64_t age_ns);
 /* Say one report that waits: to the program's handler, or to standard error.  Both may wait as long as they like, and
  * looking for symbols waits for the loader's lock: so the caller holds nothing.  False if none waits. */
-bool watch_report_say(struct watch *watch);
+bool watch_report_print(struct watch *watch);
 /* The same, all that wait, where no thread can be had for it: to standard error alone, without symbols, and not at all
  * where that would wait.  The caller holds no lock that readers or grace periods need: a file may be slow. */
-void watch_report_say_at_once(struct watch *watch);
+void watch_report_print_here(struct watch *watch);
 
 /* A section that began at @entered has taken @ns.  Where two end at once that are longer than all before, either's time
  * and either's place may stay. */

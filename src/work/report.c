@@ -22,7 +22,7 @@ void work_report(struct work *work)
 void work_report_left(struct work *work)
 {
     if (rtrcu_load_relaxed(&work->report_is_left) && rtrcu_exchange(&work->report_is_left, 0))
-        watch_report_say_at_once(work->watch);
+        watch_report_print_here(work->watch);
 }
 
 void work_message(struct work *work)
@@ -96,7 +96,7 @@ static void *report_body(void *argument)
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = work_worker_event(worker);
         int64_t rest_ns = check_visit(worker->work, &known);
-        if (!callback_message_write(worker->work->cb) && !watch_report_say(worker->work->watch))
+        if (!callback_message_write(worker->work->cb) && !watch_report_print(worker->work->watch))
             work_worker_sleep(worker, event, rest_ns);
     }
     pthread_cleanup_pop(0);

@@ -54,8 +54,8 @@ class Watch : public testing::Test
         test::CapturedErrors errors;
         watch_stall_gather(&watch_, GP_NORMAL, 1000 + age_ns);
         EXPECT_EQ(errors.text(), "") << "gathering says nothing";
-        EXPECT_TRUE(watch_report_say(&watch_));
-        EXPECT_FALSE(watch_report_say(&watch_)) << "once";
+        EXPECT_TRUE(watch_report_print(&watch_));
+        EXPECT_FALSE(watch_report_print(&watch_)) << "once";
         for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(world_.registry(), leaf));) {
             uint32_t left = gp_holdouts(world_.gp(), GP_NORMAL, leaf);
             while (reader_record *record = reader_next(leaf, &left))
@@ -140,7 +140,7 @@ TEST_F(Watch, NamesATaskThatParkedJustNow)
     ASSERT_TRUE(crank.begin_and_scan(1000));
     parked_add_to_thread(record, &task);
     watch_stall_gather(&watch_, GP_NORMAL, 2000);
-    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("task \"just now\": parked")) << errors.text();
     ASSERT_EQ(task.where, static_cast<uint32_t>(PARKED_ON_LEAF));
     unpark(record, &task);
@@ -162,7 +162,7 @@ TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
     ASSERT_TRUE(crank.begin_and_scan(1000));
     park(record, &younger);
     watch_stall_gather(&watch_, GP_EXPEDITED, 2000);
-    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("expedited grace period")) << errors.text();
     EXPECT_TRUE(errors.contains("task \"older\": parked")) << errors.text();
     EXPECT_FALSE(errors.contains("younger")) << errors.text();
@@ -188,7 +188,7 @@ TEST_F(Watch, AMissingFenceIsSaid)
     test::CapturedErrors errors;
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
     EXPECT_EQ(stats().stall_reports, 1u) << "counted before it is written";
-    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
     EXPECT_TRUE(errors.contains("error 1")) << errors.text();
     EXPECT_EQ(stats().stall_reports, 1u);
@@ -200,14 +200,14 @@ TEST_F(Watch, OneReportOfEachKindWaitsAndTheFirstIsKept)
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
     watch_fence_gather(&watch_, GP_NORMAL, -ENOSYS);
     watch_fence_gather(&watch_, GP_EXPEDITED, -EINVAL);
-    watch_report_say_at_once(&watch_);
-    EXPECT_FALSE(watch_report_say(&watch_));
+    watch_report_print_here(&watch_);
+    EXPECT_FALSE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("error " + std::to_string(EPERM))) << errors.text();
     EXPECT_FALSE(errors.contains("error " + std::to_string(ENOSYS))) << errors.text();
     EXPECT_TRUE(errors.contains("error " + std::to_string(EINVAL))) << errors.text();
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
     watch_after_fork_child(&watch_);
-    EXPECT_FALSE(watch_report_say(&watch_)) << "the parent's";
+    EXPECT_FALSE(watch_report_print(&watch_)) << "the parent's";
 }
 
 /* Whoever gathers the child's first report would wait for a lock whose holder is not there, with the crank held. */
@@ -220,7 +220,7 @@ TEST_F(Watch, AForksChildTakesTheReportsLockFromAThreadThatIsNotThere)
     lock_release(&watch_.lock);
     test::CapturedErrors errors;
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
-    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("error " + std::to_string(EPERM))) << errors.text();
 }
 
@@ -245,11 +245,11 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
     callback_slot(done)->queue.enqueued = callback_slot(done)->queue.invoked = 5;
     test::CapturedErrors errors;
     watch_barrier_gather(&watch_, 70000000);
-    EXPECT_FALSE(watch_report_say(&watch_)) << "nobody waits";
+    EXPECT_FALSE(watch_report_print(&watch_)) << "nobody waits";
     callback_barrier_set(cb_);
     callback_slot(stuck)->queue.enqueued = 100;
     watch_barrier_gather(&watch_, 70000000);
-    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("rcu_barrier() has waited for 70 ms")) << errors.text();
     EXPECT_TRUE(errors.contains("for 8 callbacks and frees of thread 4711")) << errors.text();
     EXPECT_TRUE(errors.contains("thread 4712 invokes them, and runs or has just run 0x1234")) << errors.text();
@@ -268,7 +268,7 @@ TEST_F(Watch, AStuckBarrierNamesTheQueueOfAThreadThatIsGone)
     ASSERT_FALSE(reader_is_registered(gone));
     test::CapturedErrors errors;
     watch_barrier_gather(&watch_, 70000000);
-    EXPECT_TRUE(watch_report_say(&watch_));
+    EXPECT_TRUE(watch_report_print(&watch_));
     EXPECT_TRUE(errors.contains("for 9 callbacks and frees of thread 4711")) << errors.text();
 }
 
