@@ -25,7 +25,7 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
 
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++)
         turn_gp_state_init(&turn->turning[kind], turn, kind);
-    turn_numbers_init(turn);
+    turn_exp_waiters_init(turn);
 
     work_worker_init(work, WORK_WORKER_EXPEDITED, &turn_job_expedited, turn);
     work_worker_init(work, WORK_WORKER_BOOST, &turn_job_boost, turn);
@@ -59,7 +59,7 @@ void turn_after_fork_child(struct turn *turn)
 
     for (int kind = 0; kind < GP_KINDS; kind++)
         turn_gp_state_after_fork_child(&turn->turning[kind]);
-    turn_numbers_init(turn);
+    turn_exp_waiters_init(turn);
     turn->boosting = (struct turn_boosting){0};
     tally_reset(&turn->driver_waiters);
 }

@@ -18,7 +18,7 @@ static uint32_t word_of(uint64_t seq)
  * Forbidden: it sleeps AND the count does not change any more. */
 void turn_expedited_done(struct turn *turn)
 {
-    struct turn_numbers *numbers = &turn->numbers;
+    struct turn_exp_waiters *numbers = &turn->numbers;
     uint32_t index = word_of(gp_seq(turn->gp, GP_EXPEDITED));
 
     rtrcu_store_relaxed(&numbers->priority[index], 0);
@@ -30,7 +30,7 @@ void turn_expedited_done(struct turn *turn)
 /* [O13] Waiter half. */
 void turn_expedited_wait(struct turn *turn, uint64_t cookie)
 {
-    struct turn_numbers *numbers = &turn->numbers;
+    struct turn_exp_waiters *numbers = &turn->numbers;
     uint32_t index = word_of(cookie);
     tally_raise(&numbers->waiters[index]);
 
@@ -63,7 +63,7 @@ void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
         ; /* each failure means that another waits for it */
 }
 
-void turn_numbers_init(struct turn *turn)
+void turn_exp_waiters_init(struct turn *turn)
 {
     for (int i = 0; i < 4; i++) {
         tally_reset(&turn->numbers.waiters[i]);

@@ -61,7 +61,7 @@ struct turning {
 };
 
 /* The threads that wait for expedited grace periods, by the number of the end modulo 4; numbers.c. */
-struct turn_numbers {
+struct turn_exp_waiters {
     uint32_t ended[4]; /* atomic: futex: counts ends */
     struct tally waiters[4];
     uint32_t priority[4]; /* atomic: the highest that waits */
@@ -78,7 +78,7 @@ struct turn {
     uint32_t turns;            /* atomic: futex: counts releases of the normal crank while some wait for it */
     struct tally driver_waiters; /* callers that leave it to the driver */
     struct turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
-    struct turn_numbers numbers;
+    struct turn_exp_waiters numbers;
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
     uint64_t boost_ns_max; /* atomic */
@@ -202,7 +202,7 @@ void turn_expedited_wait(struct turn *turn, uint64_t cookie);
 /* A thread of @priority waits for the number of @cookie. */
 void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority);
 /* At the start, and in a fork's child: no thread waits. */
-void turn_numbers_init(struct turn *turn);
+void turn_exp_waiters_init(struct turn *turn);
 /* The priority at which expedited grace periods are turned now: the worker's own, or the highest of the threads that
  * wait; 0 = ordinary. */
 int turn_expedited_priority(struct turn *turn);
