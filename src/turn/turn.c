@@ -466,7 +466,7 @@ void turn_synchronize(struct turning *turning, uint64_t cookie)
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
 
     if (turning->kind == GP_NORMAL && !deadline && work_driver_has_thread(turn->work) &&
-        work_caller_is_weak(turn->work))
+        work_caller_is_low_priority(turn->work))
         leave_to_driver(turning, cookie);
 
     if (turn_try_immediate(turning, cookie))

@@ -10,7 +10,7 @@
 
 /* The process may have changed its mind since it began: its main thread says what is ordinary in it now.  The thread
  * that made the driver may have passed its niceness on to it: it would hand over to itself. */
-static bool is_weak(const struct work *work)
+static bool is_low_priority(const struct work *work)
 {
     int32_t ordinary = rtrcu_load_acquire(&work->home)->nice, own = plat_sched_nice(lock_thread_id());
     if (own <= ordinary || work_thread_is_me(&work->thread))
@@ -19,10 +19,10 @@ static bool is_weak(const struct work *work)
 }
 
 /* Low bit: weak.  The rest: calls for which that is believed. */
-bool work_caller_is_weak(const struct work *work)
+bool work_caller_is_low_priority(const struct work *work)
 {
     uint32_t known = rtrcu_self.sched;
-    known = known < 2 ? 2u * CALLS + is_weak(work) : known - 2;
+    known = known < 2 ? 2u * CALLS + is_low_priority(work) : known - 2;
     rtrcu_self.sched = known;
     return known & 1;
 }

@@ -262,7 +262,7 @@ void work_driver_wake_later(struct work *work, bool urgent);
 
 /* Is the calling thread one that ordinary threads of the process keep from the CPU: SCHED_IDLE, or nicer than the
  * process was when it began and than its main thread is now?  Never the driver.  Asks the kernel once in some calls. */
-bool work_caller_is_weak(const struct work *work);
+bool work_caller_is_low_priority(const struct work *work);
 
 /* ---- workers: worker.c ---- */
 

@@ -14,13 +14,13 @@ TEST_F(Caller, IsLookedAtNowAndThen)
     thread.run([&] {
         rtrcu_self.sched = 0;
         for (uint32_t left : {16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 15}) {
-            EXPECT_FALSE(work_caller_is_weak(&drive_->work));
+            EXPECT_FALSE(work_caller_is_low_priority(&drive_->work));
             EXPECT_EQ(rtrcu_self.sched / 2, left);
         }
         rtrcu_self.sched = 5;
-        EXPECT_TRUE(work_caller_is_weak(&drive_->work)) << "so it was at the last look";
-        EXPECT_TRUE(work_caller_is_weak(&drive_->work));
-        EXPECT_FALSE(work_caller_is_weak(&drive_->work)) << "which is too old now";
+        EXPECT_TRUE(work_caller_is_low_priority(&drive_->work)) << "so it was at the last look";
+        EXPECT_TRUE(work_caller_is_low_priority(&drive_->work));
+        EXPECT_FALSE(work_caller_is_low_priority(&drive_->work)) << "which is too old now";
     });
 }
 
@@ -35,7 +35,7 @@ TEST_F(Caller, IsWeakWhereOthersAreLessNice)
         const auto looks = [&](int32_t began_at) {
             drive_->work.process.nice = began_at;
             rtrcu_self.sched = 0;
-            return work_caller_is_weak(&drive_->work);
+            return work_caller_is_low_priority(&drive_->work);
         };
         ASSERT_EQ(plat_sched_set(0, main_nice + 1), 0);
         EXPECT_TRUE(looks(main_nice));
