@@ -40,7 +40,7 @@ struct domain {
     unsigned int message_key;   /* of each thread's last config_message */
     void (*exit_handler)(void); /* atomic: of threads that end inside a section, or NULL */
     struct complaint refused;   /* configurations */
-    struct complaint unserved_polls;  /* polls that no thread of the library serves */
+    struct complaint unserved_polls; /* polls that no thread of the library serves */
     int32_t fence_error; /* why membarrier was refused when fences were chosen last, 0 = it was not, or not asked */
     struct config config;
     struct lock config_lock; /* changing it */

@@ -13,9 +13,9 @@ struct inspect_block {
     uint32_t field_bytes; /* of an entry of a table */
     uint32_t tables;
     const struct inspect_table *table[8]; /* so many as `tables` says */
-    const struct domain *const *domain;  /* where the address of the first domain stands */
-    uint64_t seq_first, seq_step;        /* of the sequences of grace periods */
-    char library[16];                    /* its version */
+    const struct domain *const *domain;   /* where the address of the first domain stands */
+    uint64_t seq_first, seq_step;         /* of the sequences of grace periods */
+    char library[16];                     /* its version */
 };
 
 #define BLOCK_FIELD(field, at) static_assert(offsetof(struct inspect_block, field) == (at), "docs/inside.md: " #field)

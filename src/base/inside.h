@@ -21,10 +21,10 @@
 /* Value: a field, by its name. */
 struct inspect_field {
     char name[INSPECT_NAME]; /* struct and field, "leaf.used"; ends with a zero byte */
-    uint32_t offset;        /* from the beginning of its struct */
-    uint32_t bytes;         /* of one element */
-    uint32_t stride;        /* from one element to the next */
-    uint32_t count;         /* of elements; 1 where it is no array, 0: an array elsewhere, to which a pointer leads */
+    uint32_t offset;         /* from the beginning of its struct */
+    uint32_t bytes;          /* of one element */
+    uint32_t stride;         /* from one element to the next */
+    uint32_t count;          /* of elements; 1 where it is no array, 0: an array elsewhere, to which a pointer leads */
 };
 
 /* Value: the fields that one room tells of. */
@@ -37,21 +37,21 @@ static_assert(sizeof(struct inspect_field) == 48 && sizeof(struct inspect_table)
 static_assert(offsetof(struct inspect_field, offset) == INSPECT_NAME, "docs/inside.md: an entry");
 
 #define INSPECT_BYTES(type, field) ((uint32_t)sizeof(((type *)0)->field))
-#define INSPECT_ENTRY(called, type, field, wide, apart, number)                                                         \
+#define INSPECT_ENTRY(called, type, field, wide, apart, number)                                                        \
     {                                                                                                                  \
         .name = called, .offset = (uint32_t)offsetof(type, field), .bytes = wide, .stride = apart, .count = number     \
     }
 /* A word or a struct in its place. */
-#define INSPECT_FIELD(name, type, field)                                                                                \
+#define INSPECT_FIELD(name, type, field)                                                                               \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), INSPECT_BYTES(type, field), 1)
 /* An array in its place. */
-#define INSPECT_ARRAY(name, type, field)                                                                                \
-    INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field[0]), INSPECT_BYTES(type, field[0]),                        \
-                 INSPECT_BYTES(type, field) / INSPECT_BYTES(type, field[0]))
+#define INSPECT_ARRAY(name, type, field)                                                                               \
+    INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field[0]), INSPECT_BYTES(type, field[0]),                     \
+                  INSPECT_BYTES(type, field) / INSPECT_BYTES(type, field[0]))
 /* An array elsewhere: here is its address, and its count is not known. */
-#define INSPECT_FAR_ARRAY(name, type, field)                                                                            \
+#define INSPECT_FAR_ARRAY(name, type, field)                                                                           \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), (uint32_t)sizeof(*((type *)0)->field), 0)
-#define INSPECT_TABLE(fields)                                                                                           \
+#define INSPECT_TABLE(fields)                                                                                          \
     {                                                                                                                  \
         .field = fields, .count = sizeof(fields) / sizeof(fields[0])                                                   \
     }

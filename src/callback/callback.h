@@ -48,23 +48,23 @@
 
 /* What one thread has queued. */
 struct callback_slot {
-    int64_t deadline_ns;     /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
-    int64_t throttled_until_ns;      /* atomic: policy throttle: no callback before; as deadline_ns */
-    int64_t oldest_ns;       /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
-    int64_t oldest_ready_ns; /* atomic: the same for what is ready, 0 = nothing; written under the queues lock */
-    int64_t idle_since_ns;   /* when returned_seen last changed while some were ready; under the queues lock */
-    uint64_t returned_seen;  /* callbacks and frees that had returned at the driver's last look; likewise */
-    uint32_t quota;          /* atomic: policy krcud: callbacks that run before its rule is asked; refilled when more is
+    int64_t deadline_ns;        /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
+    int64_t throttled_until_ns; /* atomic: policy throttle: no callback before; as deadline_ns */
+    int64_t oldest_ns;          /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
+    int64_t oldest_ready_ns;    /* atomic: the same for what is ready, 0 = nothing; written under the queues lock */
+    int64_t idle_since_ns;      /* when returned_seen last changed while some were ready; under the queues lock */
+    uint64_t returned_seen;     /* callbacks and frees that had returned at the driver's last look; likewise */
+    uint32_t quota;         /* atomic: policy krcud: callbacks that run before its rule is asked; refilled when more is
                                 ready */
-    uint32_t punted;         /* atomic: policy krcud: its rule has left ready ones to a daemon, until more is ready */
-    uint32_t made_ready;     /* atomic: times that callbacks became ready; written under the queues lock */
-    uint32_t owner_waits;    /* atomic: the owner waits until some have returned; written by the owner */
-    void *free_block;        /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
-    uint64_t free_queued;    /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
-    uint64_t free_check_at;   /* atomic: as queue.look_at, of pointers */
-    uint64_t free_done;      /* atomic: of these, freed; written by the claim's owner */
-    uint64_t free_started;   /* atomic: with the one that the claim's owner is freeing; for fork */
-    uint64_t free_goal;      /* rcu_barrier() waits for this number; under the barrier lock */
+    uint32_t punted;        /* atomic: policy krcud: its rule has left ready ones to a daemon, until more is ready */
+    uint32_t made_ready;    /* atomic: times that callbacks became ready; written under the queues lock */
+    uint32_t owner_waits;   /* atomic: the owner waits until some have returned; written by the owner */
+    void *free_block;       /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
+    uint64_t free_queued;   /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
+    uint64_t free_check_at; /* atomic: as queue.look_at, of pointers */
+    uint64_t free_done;     /* atomic: of these, freed; written by the claim's owner */
+    uint64_t free_started;  /* atomic: with the one that the claim's owner is freeing; for fork */
+    uint64_t free_goal;     /* rcu_barrier() waits for this number; under the barrier lock */
     struct cb_queue queue;
     int64_t waiting_ns[2];  /* atomic: as oldest_ns, of each segment that waits, 0 = it is empty; queues lock */
     int64_t batch_ns;       /* atomic: as oldest_ns, of the batch, 0 = it is empty; written by the claim's owner */
@@ -94,9 +94,9 @@ struct callback {
     struct reader_registry *registry;
     struct gp *gp;
     const struct config *config;
-    struct callback_marks dirty_leaves;   /* leaves that may have dirty inboxes [O27] */
-    struct callback_marks busy_leaves; /* where callbacks may wait or be ready; under the queues locks */
-    struct tally barriers;                /* rcu_barrier() calls under way */
+    struct callback_marks dirty_leaves; /* leaves that may have dirty inboxes [O27] */
+    struct callback_marks busy_leaves;  /* where callbacks may wait or be ready; under the queues locks */
+    struct tally barriers;              /* rcu_barrier() calls under way */
     struct counter over_qmax;
     struct counter blocked_at_qmax;
     struct counter limit_raised;
@@ -184,9 +184,9 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 /* A set: what the caller must see to. */
 enum callback_enqueued {
     CALLBACK_DONE = 0,
-    CALLBACK_FIRST = 1 << 0,     /* the inbox was empty: the driver must hear of it */
-    CALLBACK_CHECK_LIMITS = 1 << 1,      /* the owner should look at its limits */
-    CALLBACK_NO_MEMORY = 1 << 2, /* of callback_free(): nothing is queued, but a full block may have come back */
+    CALLBACK_FIRST = 1 << 0,        /* the inbox was empty: the driver must hear of it */
+    CALLBACK_CHECK_LIMITS = 1 << 1, /* the owner should look at its limits */
+    CALLBACK_NO_MEMORY = 1 << 2,    /* of callback_free(): nothing is queued, but a full block may have come back */
 };
 
 /* Queue @head for the calling thread.  Wait-free on a registered thread. */

@@ -66,11 +66,11 @@ struct gp_machine {
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
     struct lock crank;
     /* Written by the crank's holder; anybody reads the counters. */
-    uint32_t leaves;         /* atomic: how many there were at the scan */
-    uint32_t anonymous_busy; /* groups of readers without a record that have not been seen empty, as bits */
+    uint32_t leaves;          /* atomic: how many there were at the scan */
+    uint32_t anonymous_busy;  /* groups of readers without a record that have not been seen empty, as bits */
     uint32_t anonymous_phase; /* in which it looked first */
     uint32_t idle_scans; /* found outside in so many, a thread leaves before the next; 0 = this one does not count */
-    bool idle_possible;         /* some have been found outside so often */
+    bool idle_possible;  /* some have been found outside so often */
     bool leaving;        /* some are to leave */
     int64_t began_ns;
     struct counter completed, busy, at_once;

@@ -286,7 +286,8 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     return poll.asked;
 }
 
-static enum gp_holdouts_where holdouts_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, uint32_t cpu)
+static enum gp_holdouts_where holdouts_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf,
+                                                     uint32_t cpu)
 {
     struct reader_record *record;
     enum gp_holdouts_where where = GP_HOLDOUTS_NOWHERE;

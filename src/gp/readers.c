@@ -12,7 +12,7 @@ static bool self_is_idle(void)
     return !record || (reader_inside(record) == 0 && parked_on_thread(record) == 0);
 }
 
-/* [O20] Looking half, behind the full fence of gp_try_immediate(), or of gp_begin(); the owner's half is reader_publish().
+/* [O20] Scanning half, after the full fence of gp_try_immediate(), or of gp_begin(); owner half: reader_publish().
  *  - its bit first:   we see it awake, and a grace period follows;
  *  - our look first:  its full fence follows ours, so its sections find what was unlinked before gone.
  * Forbidden: nobody is seen, AND a section reads an old pointer. */

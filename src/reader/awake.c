@@ -44,8 +44,8 @@ static void lower_count(struct reader_count *node)
         node = rtrcu_load_relaxed(&node->above);
 }
 
-/* [O21] Raising half: the nodes above first; reader_scanned_add() and reader_scanned_list() follow.  The looks begin at the
- * top.
+/* [O21] Raising half: the nodes above first; reader_scanned_add() and reader_scanned_list() follow.  The scans begin at
+ * the top.
  *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
  *  - its look first:   we have not stored the reason yet, and fence behind it.
  * Forbidden: a look passes a node by AND a reason below it was there before the look's fence. */

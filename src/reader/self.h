@@ -8,17 +8,17 @@
 
 /* Owner-private bits of rtrcu_thread.state. */
 enum {
-    READER_STATE_DEADLINE = 1 << 0,  /* never wakes anybody */
-    READER_STATE_QSBR = 1 << 1,      /* quiescent-state discipline */
-    READER_STATE_CALLBACK = 1 << 2,  /* inside a callback batch */
-    READER_STATE_ANONYMOUS = 1 << 3, /* counted in registry.anonymous: no record can be had */
+    READER_STATE_DEADLINE = 1 << 0,    /* never wakes anybody */
+    READER_STATE_QSBR = 1 << 1,        /* quiescent-state discipline */
+    READER_STATE_CALLBACK = 1 << 2,    /* inside a callback batch */
+    READER_STATE_ANONYMOUS = 1 << 3,   /* counted in registry.anonymous: no record can be had */
     READER_STATE_EXITED = 1 << 4,      /* the exit hook has run: no record any more */
-    READER_STATE_BH = 1 << 5,        /* has used rcu_read_lock_bh() */
+    READER_STATE_BH = 1 << 5,          /* has used rcu_read_lock_bh() */
     READER_STATE_ASLEEP = 1 << 6,      /* asleep in a call of the library, between reader_sleep_begin() and _end() */
-    READER_STATE_ODD = 1 << 7,       /* as READER_STATE_ANONYMOUS: in group READER_PHASE_ODD */
-    READER_STATE_HASH_PAUSED = 1 << 8,    /* its fork under way has asked hash tables' workers to rest */
-    READER_STATE_EXPLICIT = 1 << 9,     /* has registered by its call: its signal handlers may queue callbacks */
-    READER_STATE_OURS = 1 << 10,     /* a thread of the library, whose signals are blocked; not in a fork's child */
+    READER_STATE_ODD = 1 << 7,         /* as READER_STATE_ANONYMOUS: in group READER_PHASE_ODD */
+    READER_STATE_HASH_PAUSED = 1 << 8, /* its fork under way has asked hash tables' workers to rest */
+    READER_STATE_EXPLICIT = 1 << 9,    /* has registered by its call: its signal handlers may queue callbacks */
+    READER_STATE_OURS = 1 << 10,       /* a thread of the library, whose signals are blocked; not in a fork's child */
 };
 
 /* Its record, NULL = it has none. */

@@ -12,8 +12,8 @@ static void fence_for_interrupted(void)
     rtrcu_fence_full();
 }
 
-/* [O26] Owner half; the scan's is reader_idle_propose(), a heavy fence, and reader_idle_confirmed().  The owner shows that a slow
- * path is under way, then looks whether it is awake.
+/* [O26] Owner half; the scan's is reader_idle_propose(), a heavy fence, and reader_idle_confirmed().  The owner shows
+ * that it runs a slow path, then checks whether it is scanned.
  *  - our slow path first:  the scan sees it under way, or what it left in the word, and we stay awake;
  *  - its fence first:      we find ourselves not awake, and wake.
  * Forbidden: the scan takes us for asleep AND we take ourselves for awake.

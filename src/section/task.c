@@ -228,7 +228,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     (void)section_record(gp); /* a thread that ends with the task mounted closes its section */
 
     reader_slow_begin();
-    reader_idle_exit(); /* the task's list is looked at anyway; but the thread that runs the task may need to be boosted */
+    reader_idle_exit(); /* the task's list is polled anyway, but the task's thread may need to be boosted */
 
     /* The word comes before the mount: a handler's unlock must not find the task at its base. */
     reader_word_add_nesting(task->nesting);

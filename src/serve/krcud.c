@@ -312,7 +312,8 @@ static struct callback_budget turn_of(struct serve *serve, struct reader_record 
 }
 
 /* A call of the program's has a share of its time for it, or none any more. */
-static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *share, bool anyway)
+static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *share,
+                         bool anyway)
 {
     struct callback_budget budget = turn_of(serve, record, share, anyway);
     int64_t allowed_ns = share->ns - share->spent_ns;
@@ -369,7 +370,8 @@ bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uin
     return true;
 }
 
-int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_thread_attr *home)
+int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings,
+                           const struct plat_thread_attr *home)
 {
     int error = 0;
     work_retry(serve->work);

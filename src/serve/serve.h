@@ -119,7 +119,8 @@ void serve_in_call(struct serve *serve, struct reader_record *record, struct ser
  * there is none, and none can be made now. */
 bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);
 /* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
-int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings, const struct plat_thread_attr *home);
+int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings,
+                           const struct plat_thread_attr *home);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 

@@ -62,7 +62,8 @@ static bool stands_still(struct plat_tid thread, int64_t sampled_cpu_ns)
 /* In the grace period of @seq? */
 static bool is_at_boost_limit(const struct turn *turn, const struct turn_slot *slot, uint64_t seq)
 {
-    return rtrcu_load_acquire(&slot->boosted_gp) == seq && rtrcu_load_relaxed(&slot->boosted_ns) >= turn->boost_limit_ns;
+    return rtrcu_load_acquire(&slot->boosted_gp) == seq &&
+           rtrcu_load_relaxed(&slot->boosted_ns) >= turn->boost_limit_ns;
 }
 
 /* May the calling thread boost @record in this grace period? */

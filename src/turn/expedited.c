@@ -146,7 +146,8 @@ static bool callers_may_advance(struct turn *turn)
 /* Does the calling thread leave all of it to the worker? */
 static bool leaves_it(struct turn *turn)
 {
-    return !callers_may_advance(turn) || (work_worker_priority(worker_of(turn)) == 0 && work_caller_is_low_priority(turn->work));
+    return !callers_may_advance(turn) ||
+           (work_worker_priority(worker_of(turn)) == 0 && work_caller_is_low_priority(turn->work));
 }
 
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)

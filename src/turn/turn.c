@@ -294,7 +294,7 @@ void turn_gp_lock(struct turning *turning)
     work_take_long(turning->turn->work, turn_gp_lock_of(turning));
 }
 
-/* [O10] Releasing half; the waiter's is advance_until().  Those who wait look at the sequence, or turn it themselves. */
+/* [O10] Releasing half; the waiter's is advance_until().  Waiters poll the sequence, or advance it themselves. */
 void turn_gp_unlock(struct turning *turning)
 {
     struct turn *turn = turning->turn;

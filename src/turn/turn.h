@@ -25,9 +25,9 @@ struct turn_boosting {
 
 /* What this room keeps of one thread. */
 struct turn_slot {
-    uint32_t booster;      /* atomic: thread id of the one thread that boosts its owner now, 0 = nobody */
-    uint64_t boosted_gp;   /* atomic: grace period that boosted_ns belongs to; written by the booster */
-    int64_t boosted_ns;    /* atomic: for how long it was boosted in it; likewise */
+    uint32_t booster;       /* atomic: thread id of the one thread that boosts its owner now, 0 = nobody */
+    uint64_t boosted_gp;    /* atomic: grace period that boosted_ns belongs to; written by the booster */
+    int64_t boosted_ns;     /* atomic: for how long it was boosted in it; likewise */
     int64_t sampled_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
 };
 
@@ -57,7 +57,7 @@ struct turning {
     bool asked;              /* those in the way have been asked to report */
     struct plat_tid watcher; /* the thread that looks once a tick, nobody = nobody has had to wait */
     int64_t report_ns;       /* age at which it is reported next */
-    uint32_t tasks_notified;     /* arrivals of tasks that the handler was told of */
+    uint32_t tasks_notified; /* arrivals of tasks that the handler was told of */
 };
 
 /* The threads that wait for expedited grace periods, by the number of the end modulo 4; numbers.c. */
@@ -74,27 +74,28 @@ struct turn {
     struct gp *gp;
     struct watch *watch;
     struct work *work;
-    struct serve *serve;       /* constant: for turn_options.serve */
-    uint32_t turns;            /* atomic: futex: counts releases of the normal crank while some wait for it */
+    struct serve *serve;         /* constant: for turn_options.serve */
+    uint32_t turns;              /* atomic: futex: counts releases of the normal crank while some wait for it */
     struct tally driver_waiters; /* callers that leave it to the driver */
     struct turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_exp_waiters numbers;
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
-    uint64_t boost_ns_max; /* atomic */
-    int64_t boost_limit_ns;      /* constant: at most so long one reader is boosted in one grace period */
+    uint64_t boost_ns_max;  /* atomic */
+    int64_t boost_limit_ns; /* constant: at most so long one reader is boosted in one grace period */
     struct counter fence_refused;
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */
-#define TURN_INSPECT(type, at)                                                                                          \
-    INSPECT_ARRAY("drive.turning", type, at.turning), INSPECT_FIELD("turning.sleeping", struct turning, sleeping),       \
-        INSPECT_FIELD("turning.slept", struct turning, slept),                                                          \
-        INSPECT_FIELD("turning.by_caller", struct turning, by_caller),                                                  \
-        INSPECT_FIELD("turning.unfenced", struct turning, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),     \
-        INSPECT_FIELD("drive.boost_ns", type, at.boost_ns), INSPECT_FIELD("drive.boost_ns_max", type, at.boost_ns_max),  \
-        INSPECT_FIELD("drive.boost_refused", type, at.boost_refused),                                                   \
-        INSPECT_FIELD("drive.boost_given_up", type, at.boost_given_up),                                                 \
+#define TURN_INSPECT(type, at)                                                                                         \
+    INSPECT_ARRAY("drive.turning", type, at.turning), INSPECT_FIELD("turning.sleeping", struct turning, sleeping),     \
+        INSPECT_FIELD("turning.slept", struct turning, slept),                                                         \
+        INSPECT_FIELD("turning.by_caller", struct turning, by_caller),                                                 \
+        INSPECT_FIELD("turning.unfenced", struct turning, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),   \
+        INSPECT_FIELD("drive.boost_ns", type, at.boost_ns),                                                            \
+        INSPECT_FIELD("drive.boost_ns_max", type, at.boost_ns_max),                                                    \
+        INSPECT_FIELD("drive.boost_refused", type, at.boost_refused),                                                  \
+        INSPECT_FIELD("drive.boost_given_up", type, at.boost_given_up),                                                \
         INSPECT_FIELD("drive.fence_refused", type, at.fence_refused)
 
 /* ---- the beginning, fork, counters: init.c ---- */

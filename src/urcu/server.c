@@ -83,7 +83,7 @@ static bool has_work(const struct adopt_server *server)
            rtrcu_load_acquire(&server->stop);
 }
 
-/* [O8] The server's half, as driver_sleep_until_new(); a thread that queues has exchanged the inbox's tail, then looks at
+/* [O8] The server's half, as driver_sleep_until_new(); a thread that queues has exchanged the inbox's tail, then reads
  * the flag. */
 static void sleep_idle(struct adopt_server *server, uint32_t event)
 {

@@ -123,14 +123,14 @@ struct rtrcu_adopted {
     bool unconfirmed; /* of the crank: readers were told to fence, and no fence has been had since */
     int64_t began_ns; /* of the crank */
     int64_t report_ns;
-    uint32_t nap;                  /* futex that nobody wakes */
-    uint64_t completed, busy;      /* atomic counters; of the crank */
-    uint64_t stalls;               /* atomic: reports */
-    int64_t longest_ns;            /* atomic; of the crank */
-    struct complaint waits_inside; /* synchronize_rcu(), rcu_barrier() inside a section */
-    struct complaint unserved_polls;     /* cookies that are polled for, and no thread can be made */
-    struct tally barriers;         /* calls of rcu_barrier() under way */
-    uint64_t threads_refused;      /* atomic */
+    uint32_t nap;                    /* futex that nobody wakes */
+    uint64_t completed, busy;        /* atomic counters; of the crank */
+    uint64_t stalls;                 /* atomic: reports */
+    int64_t longest_ns;              /* atomic; of the crank */
+    struct complaint waits_inside;   /* synchronize_rcu(), rcu_barrier() inside a section */
+    struct complaint unserved_polls; /* cookies that are polled for, and no thread can be made */
+    struct tally barriers;           /* calls of rcu_barrier() under way */
+    uint64_t threads_refused;        /* atomic */
     /* Readers. */
     struct lock words_lock;
     uint32_t owing; /* how many records owe; under the words lock */
@@ -216,7 +216,8 @@ static inline int64_t urcu_tick_ns(const struct rtrcu_adopted *adopted)
     return work_tick_ns(adopted->all->work);
 }
 /* As work_sleep(). */
-static inline void urcu_sleep_on(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected, int64_t timeout_ns)
+static inline void urcu_sleep_on(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected,
+                                 int64_t timeout_ns)
 {
     work_sleep(adopted->all->work, word, expected, timeout_ns);
 }

@@ -23,7 +23,7 @@ struct watch_reader {
     struct plat_tid thread;
     uint32_t inside, boosted;
     uintptr_t entered;
-    struct reader_call waits;     /* for itself, in that call; no name: it does not */
+    struct reader_call waits;         /* for itself, in that call; no name: it does not */
     struct plat_thread_snapshot look; /* what it was doing */
     char name[32];
 };
@@ -40,13 +40,13 @@ struct watch_report {
     /* WATCH_BARRIER: how many queues it waits for, perhaps more than are named; below, the age alone holds. */
     uint32_t queues;
     struct watch_queue queue[WATCH_QUEUES_NAMED];
-    int fence_error;         /* not 0: no fence is to be had, and nothing below holds */
-    uint64_t number;         /* of the grace period */
-    int64_t age_ms;          /* of it */
-    struct plat_tid advancer;  /* the thread that turns its crank, or visits */
-    uint32_t cpu;            /* WATCH_VISIT: where it has not come to run; nothing else holds but the age and who */
-    uint32_t readers, tasks; /* in its way; more, perhaps, than are named */
-    uint32_t anonymous;      /* readers without a record, if it waits for them */
+    int fence_error;          /* not 0: no fence is to be had, and nothing below holds */
+    uint64_t number;          /* of the grace period */
+    int64_t age_ms;           /* of it */
+    struct plat_tid advancer; /* the thread that turns its crank, or visits */
+    uint32_t cpu;             /* WATCH_VISIT: where it has not come to run; nothing else holds but the age and who */
+    uint32_t readers, tasks;  /* in its way; more, perhaps, than are named */
+    uint32_t anonymous;       /* readers without a record, if it waits for them */
     struct watch_reader reader[WATCH_READERS_NAMED];
     char task[WATCH_TASKS_NAMED][WATCH_TASK_NAME];
 };

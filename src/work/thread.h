@@ -66,7 +66,7 @@ struct work_thread_spec {
     const char *name;
     void *(*body)(void *); /* NULL: there is nothing to make */
     void *argument;
-    int priority;                 /* as plat_thread.priority */
+    int priority;                        /* as plat_thread.priority */
     const struct plat_thread_attr *home; /* NULL = where all begin now */
 };
 

@@ -107,9 +107,9 @@ struct work {
                                  before it has a second thread */
     /* All threads. */
     const struct plat_thread_attr *home; /* atomic: where threads run that are made from now on; an old one stays */
-    struct work_attr *attrs;      /* others than the process's, newest first; under the configuration lock */
+    struct work_attr *attrs;             /* others than the process's, newest first; under the configuration lock */
     struct plat_thread_attr process;     /* as it began */
-    int64_t refused_ns;           /* atomic: when a thread was refused last, 0 = never */
+    int64_t refused_ns;                  /* atomic: when a thread was refused last, 0 = never */
     struct counter threads_refused;
     uint64_t threads; /* atomic: those of ours now, and above 32 bits how often that has changed */
     struct counter rt_refused;
@@ -126,8 +126,8 @@ struct work {
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */
-#define WORK_INSPECT(type, at)                                                                                          \
-    INSPECT_FIELD("drive.wakeups", type, at.wakeups), INSPECT_FIELD("drive.rt_refused", type, at.rt_refused),            \
+#define WORK_INSPECT(type, at)                                                                                         \
+    INSPECT_FIELD("drive.wakeups", type, at.wakeups), INSPECT_FIELD("drive.rt_refused", type, at.rt_refused),          \
         INSPECT_FIELD("drive.threads_refused", type, at.threads_refused)
 
 /* @driver: what the functions of a row are given. */

@@ -465,7 +465,8 @@ TEST_F(Callback, AMaximumBelowTheMarkIsSeenToo)
     config_.qmax = 5;
     uint64_t seen_at = 0;
     while (callback_pending(record) < 10) {
-        if ((enqueue(record) & CALLBACK_CHECK_LIMITS) && callback_check_limits(cb_, record) == CALLBACK_FULL && !seen_at)
+        if ((enqueue(record) & CALLBACK_CHECK_LIMITS) && callback_check_limits(cb_, record) == CALLBACK_FULL &&
+            !seen_at)
             seen_at = callback_pending(record);
     }
     EXPECT_EQ(seen_at, 5u);

@@ -142,9 +142,7 @@ TEST_F(CallbackFork, WhatWaitsAsksForAGracePeriodOfTheChild)
 
 TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
 {
-    auto is_looked_at = [&] {
-        return callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr) != nullptr;
-    };
+    auto is_looked_at = [&] { return callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr) != nullptr; };
     fork();
     EXPECT_FALSE(is_looked_at());
     EXPECT_FALSE(callback_anything_new(cb_));

@@ -175,7 +175,8 @@ TEST_F(Alone, WhereReadersThatOweWereSeenLast)
     cpu_one = cpu_two = far;
     EXPECT_EQ(where(), GP_HOLDOUTS_ELSEWHERE);
     one->cpu = nullptr;
-    EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE) << "unknown is elsewhere";
+    EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE)
+        << "unknown is elsewhere";
     world_.set_inside(one, 0);
     (void)gp_report(gp_, one);
     EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE);

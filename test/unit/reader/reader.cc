@@ -375,7 +375,8 @@ TEST_F(Reader, AThreadKeepsItsIdWhichIsNobodyElsesAndNot0)
 /* Whoever waits is woken by the last of a group, and by the last of all: not by each. */
 TEST_F(Reader, TheLastReaderWithoutARecordSaysSo)
 {
-    for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD, READER_PHASE_ODD})
+    for (reader_phase group :
+         {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD, READER_PHASE_ODD})
         reader_anonymous_enter(registry_, group);
     EXPECT_FALSE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));
     EXPECT_FALSE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));

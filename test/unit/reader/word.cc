@@ -101,7 +101,8 @@ TEST(ReaderWord, WhatItIsInsideChangesAsTheTableTells)
                 }
                 EXPECT_TRUE(saw(flag, inside, "reader_word_add_nesting()", [] { reader_word_add_nesting(2); }));
                 for (uint32_t share = 1; share <= nesting; share++)
-                    EXPECT_TRUE(saw(flag, inside, "reader_word_remove_nesting()", [=] { reader_word_remove_nesting(share); }));
+                    EXPECT_TRUE(
+                        saw(flag, inside, "reader_word_remove_nesting()", [=] { reader_word_remove_nesting(share); }));
                 for (uint32_t repaired : insides) {
                     saw(flag, inside, "reader_word_repair()",
                         [=] { reader_word_repair(flag != UNREGISTERED, repaired); });

@@ -403,7 +403,8 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     make_ready(record, 10000);
     make_ready(other, 10000);
     EXPECT_TRUE(test::eventually([&] {
-        return serve_daemon_enqueue(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
+        return serve_daemon_enqueue(&drive_->serve, record, 0, false) &&
+               work_thread_runs(&drive_->serve.krcud[0].thread);
     }));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
@@ -443,7 +444,8 @@ TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
     make_ready(record, 2);
     callback_slot(record)->queue.claim = 0x123;
     EXPECT_TRUE(test::eventually([&] {
-        return serve_daemon_enqueue(&drive_->serve, record, 0, false) && work_thread_runs(&drive_->serve.krcud[0].thread);
+        return serve_daemon_enqueue(&drive_->serve, record, 0, false) &&
+               work_thread_runs(&drive_->serve.krcud[0].thread);
     }));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_TRUE(test::eventually([&] {

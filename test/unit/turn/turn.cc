@@ -277,7 +277,8 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     bool away = true;
     waiter.start([&] {
         turn_gp_lock(normal_);
-        away = reader_self_is(READER_STATE_ASLEEP) || rtrcu_load_acquire(&reader_self()->fence_ack) == READER_FENCES_ANY;
+        away =
+            reader_self_is(READER_STATE_ASLEEP) || rtrcu_load_acquire(&reader_self()->fence_ack) == READER_FENCES_ANY;
         turn_gp_unlock(normal_);
     });
     EXPECT_TRUE(test::eventually([&] { return waiter.is_done() || test::is_asleep(id); }));
