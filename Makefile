@@ -38,8 +38,8 @@ test-long: ## behind `make test`: what takes longer
 	@$(MAKE) --no-print-directory mutants-sample
 	@tools/mutants --named --sample 4
 
-mutants-sample: ## two minutes of seeded faults against the unit tests
-	@tools/mutants --room $(MUTATED) --sample 24 --seconds 100 --only 'unit_*' --least 65 --fresh
+mutants-sample: ## a minute of seeded faults against the unit tests
+	@tools/mutants --room $(MUTATED) --sample 24 --seconds 60 --only 'unit_*' --least 65 --fresh
 
 test-all: ## before a release, an hour or more: the other variants whole, every named fault, a sample for every check
 	@tools/setup library program check test tidy aarch64
@@ -59,12 +59,16 @@ else
 	python3 bench/report/scale_html.py out/bench.json out/lines.json out/scale.html || [ $$? -eq 3 ] && exit $$bars
 endif
 
-torture: ## about 10 minutes: every torture scenario, then the mutants, which must all be caught
+torture: ## about 10 minutes: every torture scenario, then the mutants, which must all be caught; with ARGS some scenarios alone
 	@tools/setup library program bench check
 	@tools/build release
-	build/release/lab/rtrcu torture $(or $(ARGS),--seconds 12)
+ifneq ($(ARGS),)
+	build/release/lab/rtrcu torture $(ARGS)
+else
+	build/release/lab/rtrcu torture --seconds 12
 	@cd build/release && ctest -j $$(nproc) --no-label-summary -R '^torture_(mutant_|matrix)' --output-on-failure
 	@python3 test/torture/matrix.py test/torture/mutants build/release/test/torture/matrix
+endif
 
 explore: ## many interleavings of small scenarios, over the library's own source
 	@tools/setup library program check
@@ -72,8 +76,10 @@ explore: ## many interleavings of small scenarios, over the library's own source
 	build/debug/test/explore/rtrcu-explore $(ARGS)
 
 mutants: ## seed faults into the library and print those that no test notices (ARGS="--room gp --sample 50")
+ifeq ($(filter --list,$(ARGS)),)
 	@tools/setup library program check test aarch64
 	@tools/test -R '^explore-build$$' debug
+endif
 	@tools/mutants $(ARGS)
 
 tidy: ## check the house rules of docs/style.md
