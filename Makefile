@@ -59,7 +59,7 @@ else
 	python3 bench/report/scale_html.py out/bench.json out/lines.json out/scale.html || [ $$? -eq 3 ] && exit $$bars
 endif
 
-torture: ## about 10 minutes: every torture scenario, then the mutants, which must all be caught; with ARGS some scenarios alone
+torture: ## about 10 minutes: every scenario, then the mutants, which must all be caught; with ARGS scenarios alone
 	@tools/setup library program bench check
 	@tools/build release
 ifneq ($(ARGS),)
