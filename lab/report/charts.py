@@ -21,7 +21,8 @@ COLOURS = {"floor": "#999999", "red": "#d6455b", "blue": "#2f86d0", "green": "#2
 LONG_TITLE = 24  # letters; beside it there is no room for the buttons in a window of 600 pixels
 MARK = {"color": "#888888", "dash": "dot", "width": 1.5}  # a reference line
 MARGINS = {"l": 70, "r": 24, "t": 8, "b": 50}
-LABEL = 15  # height of a label over a reference line
+LABEL, LABEL_LETTER = 15, 6  # height of a label over a reference line, width of its letters
+LOW = 80  # a row of less height has a small title at its vertical axis
 LETTER, NARROW = 6.6, 400  # widths: of a letter of a bar's text, and of the axes in a window of 600 pixels
 
 
@@ -107,7 +108,8 @@ class Axis:
                  "automargin": True, "range": ends}
         if self.ticks:
             return shown | {"tickvals": self.ticks, "ticktext": [number(tick) for tick in self.ticks]}
-        return shown | ({"dtick": 1 if ends[1] - ends[0] > 1.5 else "D2"} if self.log else {})
+        # Whole numbers at each tick; of its own, plotly labels 2,000 with a small 2.
+        return shown | ({"tickformat": ",.4~r", "nticks": max(3, math.ceil(ends[1] - ends[0]))} if self.log else {})
 
 
 class Chart:
@@ -135,12 +137,13 @@ class Chart:
     def hover(self, name):
         return (f"{html.escape(name)}<br>%{{x:,.4~g}} {self.x.unit}<br>%{{y:,.4~g}} {self.y.unit}<extra></extra>")
 
-    def line(self, row, points, name, colour, *, dash="solid", width=2, mode="lines", **more):
+    def line(self, row, points, name, colour, *, dash="solid", width=2, mode="lines", symbol="circle", **more):
         points = [point for point in points if None not in point]
         self.values[row] += points
         self.trace(row, [x for x, _ in points], [y for _, y in points], name, type="scatter", mode=mode,
                    line={"color": COLOURS[colour], "dash": dash, "width": width},
-                   marker={"color": COLOURS[colour], "size": 6}, hovertemplate=self.hover(name), **more)
+                   marker={"color": COLOURS[colour], "size": 6 if symbol == "circle" else 8, "symbol": symbol},
+                   hovertemplate=self.hover(name), **more)
 
     def dots(self, row, points, name, colour, **more):
         self.line(row, points, name, colour, mode="markers", **more)
@@ -182,7 +185,7 @@ class Chart:
                            "line": {"color": COLOURS[colour], "width": 1}},
                    hovertemplate="%{y}, %{x:.3f} ms<br>%{text}<extra></extra>")
 
-    def points(self, row, points, name, colour, *, symbol="circle", spread=None):
+    def points(self, row, points, name, colour, *, symbol="circle", spread=None, size=10, opacity=1):
         """(label, value), a mark on the row of each label; spread: (below, above) of each."""
         pairs = [(point, ends) for point, ends in zip(points, spread or [None] * len(points)) if point[1] is not None]
         for (label, value), _ in pairs:
@@ -195,8 +198,9 @@ class Chart:
             more = {"error_x": {"type": "data", "symmetric": False, "color": COLOURS[colour], "thickness": 1.5,
                                 "array": [ends[1] for _, ends in pairs], "arrayminus": [ends[0] for _, ends in pairs]}}
         self.trace(row, [point[1] for point, _ in pairs], [point[0] for point, _ in pairs], name, type="scatter",
-                   mode="markers", marker={"color": COLOURS[colour], "symbol": symbol, "size": 10,
-                                          "line": {"color": COLOURS[colour], "width": 2 if "open" in symbol else 0}},
+                   mode="markers", opacity=opacity,
+                   marker={"color": COLOURS[colour], "symbol": symbol, "size": size,
+                           "line": {"color": COLOURS[colour], "width": 2 if "open" in symbol else 0}},
                    hovertemplate=f"%{{y}}: {html.escape(name)}<br>%{{x:,.4~g}} {self.x.unit}<extra></extra>", **more)
 
     def mark(self, value, text):
@@ -211,15 +215,18 @@ class Chart:
         values = [x for points in self.values.values() for x, _ in points]
         return self.x.ends(values + [value for value, _ in self.marks], head)
 
-    def add_marks(self, figure, ends):
-        for place, (value, text) in enumerate(sorted(self.marks)):
-            at = math.log10(value) if self.x.log else value
-            left = at > (ends[0] + ends[1]) / 2
-            figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, xref="x", yref="paper",
-                             line=MARK, layer="below")
+    def add_marks(self, figure, ends, heights):
+        """Each line rises to its label. All labels stand on one side, in the order in which no line crosses one."""
+        placed = [(math.log10(value) if self.x.log else value, value, text) for value, text in sorted(self.marks)]
+        width = NARROW / (ends[1] - ends[0])
+        left = all((at - ends[0]) * width > LABEL_LETTER * len(text) for at, _, text in placed)
+        for place, (at, value, text) in enumerate(placed if left else placed[::-1]):
+            for row, height in enumerate(heights, 1):
+                figure.add_shape(type="line", x0=value, x1=value, y0=0, xref="x", line=MARK, layer="below",
+                                 y1=1 + LABEL * (place + 1) / height if row == 1 else 1,
+                                 yref=f"y{row if row > 1 else ''} domain")
             figure.add_annotation(x=at, y=1, xref="x", yref="paper", yanchor="bottom", showarrow=False, text=text,
-                                  xanchor="right" if left else "left", font={"size": 11},
-                                  yshift=2 + LABEL * (len(self.marks) - 1 - place))
+                                  xanchor="right" if left else "left", font={"size": 11}, yshift=LABEL * place)
 
     def add_levels(self, figure):
         for row, value, text in self.levels:
@@ -242,8 +249,10 @@ class Chart:
                                     range=[-0.5, len(self.labels[row]) - 0.5])
                 continue
             values = [y for _, y in self.values[row]] + [value for which, value, _ in self.levels if which == row]
-            figure.update_yaxes(row=place, col=1, nticks=max(3, self.height // 40),
-                                **self.y.layout(self.y.ends(values)))
+            shown = {"nticks": max(3, self.height // 40)} | self.y.layout(self.y.ends(values))
+            if self.height < LOW:
+                shown["title"] = shown["title"] | {"font": {"size": 10}}
+            figure.update_yaxes(row=place, col=1, **shown)
 
     def figure(self, head):
         heights = [max(24 * len(self.labels[row]), 40) if self.labels[row] else self.height for row in self.rows]
@@ -256,7 +265,7 @@ class Chart:
             figure.add_trace(shown, row=self.rows.index(row) + 1, col=1)
         ends = self.x_ends(head)
         self.add_axes(figure, ends)
-        self.add_marks(figure, ends)
+        self.add_marks(figure, ends, heights)
         self.add_levels(figure)
         for place, row in enumerate(self.rows):
             axis = "yaxis" if place == 0 else f"yaxis{place + 1}"

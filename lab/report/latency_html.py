@@ -15,6 +15,7 @@ from page_html import figure_text, largest, machine_text, section, table, verdic
 COLOURS = {"none": "floor", "unbounded": "red", "inline": "blue", "daemon": "green", "krcud": "orange",
            "throttle": "violet", "direct": "slate", "liburcu": "brown"}
 DASHES = {"krcud-always": "dash", "krcud-0": "dot", "throttle-16": "dash"}
+SYMBOLS = {"krcud-always": "diamond", "krcud-0": "square", "throttle-16": "diamond"}
 WORKLOADS = {
     "dcache": "a recorded dbench stream and lookups in the machine's own directory tree",
     "route": "packets to random destinations over real prefixes",
@@ -22,8 +23,9 @@ WORKLOADS = {
     "flood": "denial of service, 30,000 callbacks a grace period",
 }
 # UseLinux 2004, microseconds: stock, krcud and direct together, and what was aimed at.
-PUBLISHED = [(711, "2004: stock 711 µs"), (413, "cures 413 µs"), (250, "goal 250 µs")]
+PUBLISHED = [(711, "2004: stock 711 µs"), (413, "2004: cures 413 µs"), (250, "2004: goal 250 µs")]
 FLOOD = 30000
+WORST_MS = 50  # in the timelines the worst sample is due then
 LATE_MS = 0.05  # in the timelines a deadline that is less late is not drawn
 
 
@@ -119,7 +121,8 @@ def chart_shares(data):
         for key, kind, symbol, hue in kinds:
             chart.points(name, [(row["policy"], row[key] or None) for row in rows], kind, hue, symbol=symbol)
     chart.mark(10, "what some need: 10 µs")
-    return chart.html("Policies whose largest share is below 0.1 µs have no row.")
+    return chart.html("Policies whose largest share is below 0.1 µs have no row. A percentile has no mark where it is "
+                      "0 or samples are too few.")
 
 
 def chart_table1(data):
@@ -139,7 +142,8 @@ def chart_table1(data):
         chart.points(name, [(row["policy"], row["document_us"]) for row in mine], "UseLinux 2004", "slate",
                      symbol="diamond")
     chart.mark(250, "2004: goal 250 µs")
-    return chart.html()
+    return chart.html("A share whose median is 0 has no mark. An interval that begins at 0 leaves the chart on the "
+                      "left.")
 
 
 def chart_backlog(data, name):
@@ -149,8 +153,8 @@ def chart_backlog(data, name):
         return ""
     most = max(waiting for curve in curves for _, waiting in curve["backlog"]) or 1
     limits = {row["policy"]: row["backlog_limit"] for row in loop_rows(data) if row["workload"] == name}
-    chart = Chart([c["policy"] for c in curves], Axis("measured time, ms", unit="ms", least=0),
-                  Axis("", unit="callbacks wait", least=0, most=most), height=56, gap=26,
+    chart = Chart([c["policy"] for c in curves], Axis("measured time of each policy, ms", unit="ms", least=0),
+                  Axis("callbacks", unit="callbacks wait", least=0, most=most), height=56, gap=26,
                   legend=False)
     for curve in curves:
         chart.line(curve["policy"], curve["backlog"], curve["policy"], colour(curve["policy"]), width=1,
@@ -170,21 +174,23 @@ def chart_timelines(data):
     policies = [policy for policy in TRACED if policy in curves]
     titles = {policy: f"{policy}: worst sample {figure_text(curves[policy]['traced_late_us'])} µs late"
               for policy in policies}
-    chart = Chart(titles.values(), Axis("ms", unit="ms", least=0), Axis(""), gap=40)
+    chart = Chart(titles.values(), Axis("time, ms", unit="ms", least=0), Axis(""), gap=40)
     for policy in policies:
         curve, row = curves[policy], titles[policy]
         late = [(due, served) for due, served in curve["deadlines"] if served - due >= LATE_MS]
         starts = [(at, at) for at in curve["grace_periods"]]
         for label, spans, texts, hue in (
                 ("long reader's section", curve["sections"], ["in its section"] * len(curve["sections"]), "slate"),
-                ("grace period number", starts, ["the loop saw another one"] * len(starts), "green"),
+                ("new grace period number", starts, ["the loop saw another one"] * len(starts), "green"),
                 ("callbacks, in the loop", curve["batches"], counted(curve["batch_callbacks"]), "red"),
                 ("callbacks, elsewhere", curve["helper_batches"], counted(curve["helper_callbacks"]), "blue"),
                 ("deadline late", late, [f"{figure_text(1000 * (end - begin))} µs late" for begin, end in late],
                  "orange")):
             chart.spans(row, label, spans, texts, hue)
-    return chart.html(f"{name}, traced in the run; the worst sample is due at 50 ms. Late: from due to served, "
-                      f"{1000 * LATE_MS:g} µs or more.")
+    if policies:
+        chart.mark(WORST_MS, "the worst sample is due")
+    return chart.html(f"{name}, traced in the run. Late: from due to served, {1000 * LATE_MS:g} µs or more. Rows that "
+                      "begin late or stop early: the round did.")
 
 
 def counted(numbers):
@@ -193,12 +199,12 @@ def counted(numbers):
 
 def chart_invocations(data):
     present = [name for name in workloads_of(data) if any(c["invocations"] for c in shown_curves(data, name))]
-    chart = Chart(present, Axis("largest backlog of the round", log=True, unit="callbacks"),
+    chart = Chart(present, Axis("largest backlog of the round, callbacks", log=True, unit="callbacks"),
                   Axis("p99 of the wait, µs", log=True, unit="µs"), height=220)
     for name in present:
         for curve in shown_curves(data, name):
             chart.dots(name, [p for p in curve["invocations"] if p[0] > 0 and p[1] > 0], curve["policy"],
-                       colour(curve["policy"]))
+                       colour(curve["policy"]), symbol=SYMBOLS.get(curve["policy"], "circle"))
     return chart.html("From the oldest call_rcu() of a batch to the batch's first callback, by the library's own "
                       "histogram, whose steps are powers of two. A dot is a round.")
 
@@ -207,13 +213,14 @@ def chart_bursts(data):
     rows = sorted((row for row in loop_rows(data) if row["workload"] == "flood" and row["policy"] == "unbounded"
                    and row["callback_ns"] and row["batch_max"]), key=lambda row: row["batch_max"])
     chart = Chart([""], Axis("callbacks in the largest batch", log=True, unit="callbacks",
-                             ticks=[row["batch_max"] for row in rows]), Axis("µs", log=True, unit="µs"), height=260)
+                             ticks=[row["batch_max"] for row in rows]),
+                  Axis("overrun, µs", log=True, unit="µs"), height=260)
     for text, hue, dash, value in (
             ("callbacks × time of one", "floor", "dash", lambda row: row["batch_max"] * row["callback_ns"] / 1000),
             ("largest overrun, CPU time", "red", "solid", lambda row: row["overrun_cpu_us_max"] or None),
             ("largest overrun, wall", "orange", "dot", lambda row: row["overrun_us_max"] or None)):
         chart.line("", [(row["batch_max"], value(row)) for row in rows], text, hue, dash=dash, mode="lines+markers")
-    chart.dots("", [(1660, 711)], "UseLinux 2004: lateness, all causes", "slate")
+    chart.dots("", [(1660, 711)], "UseLinux 2004: lateness, all causes", "slate", symbol="diamond")
     return chart.html() if rows else ""
 
 

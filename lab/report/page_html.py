@@ -30,6 +30,7 @@ td.r { text-align: right; font-variant-numeric: tabular-nums; }
 .held { color: var(--good); } .FAILED { color: var(--bad); }
 figure { margin: 0.6em 0; } figcaption, p.note { color: var(--dim); }
 p.conclusion { font-size: 1.15em; border-left: 4px solid var(--blue); padding-left: 0.8em; }
+a { color: var(--blue); }
 p.warning { background: var(--warn); padding: 0.5em 0.8em; }
 """
 
@@ -102,13 +103,16 @@ def machine_text(data):
 
 
 def page_text(name, heading, parts):
+    """The first part stands above the note about charts; the last one explains the names."""
     drawn = charts.available()
     about = ("<p class='note'>Point at a chart to read its values, drag in it to enlarge a part, click a name in its "
-             "legend to hide it.</p>" if drawn else warning(f"The charts need python3-plotly: {INSTALL}"))
+             "legend to hide it. <a href='#names'>What the names mean</a> stands at the end.</p>"
+             if drawn else warning(f"The charts need python3-plotly: {INSTALL}"))
     return "".join([
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu {name}</title>"
         "<meta name='viewport' content='width=device-width'><style>", themes(), STYLE, charts.STYLE, "</style>",
-        charts.library() if drawn else "", f"</head><body><h1>{heading}</h1>", parts[0], about, *parts[1:],
+        charts.library() if drawn else "", f"</head><body><h1>{heading}</h1>", parts[0], about, *parts[1:-1],
+        "<div id='names'></div>", parts[-1],
         f"<script>{charts.SCRIPT}</script>" if drawn else "", "</body></html>\n"])
 
 

@@ -35,8 +35,10 @@ EXPECTED = {
     "scale": (["gp_scan", "4,096 CPUs", "0.06</td><td class=\"r\">≤ 1x</td><td class=\"r\">2 of 3"], 9),
 }
 # What a chart of the page says.
-DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late"),
-         "expedited": ("2022: mean with a workqueue",), "blocked": ("2026: mean of the node's list",),
+DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late",
+                     "the worst sample is due", "callbacks wait"),
+         "expedited": ("2022: mean with a workqueue",),
+         "blocked": ("2026: mean of the node's list",),
          "overhead": ("as base",), "scale": ("16 read, in one leaf",)}
 # Runs in a window that holds every page in a frame of each width, and leaves what is wrong as text.
 WATCH = """
@@ -107,6 +109,19 @@ def chart_faults(chart):
     return faults
 
 
+def axis_faults(chart):
+    """An axis of numbers without a title, or a logarithmic one whose ticks between powers of ten lose their zeros."""
+    faults = []
+    axes = {name: axis for name, axis in chart["layout"].items() if re.fullmatch(r"[xy]axis\d*", name)}
+    for name, axis in axes.items():
+        if axis.get("type") == "log" and not (axis.get("tickformat") or axis.get("tickvals")):
+            faults.append(f"{name}: a tick at 2,000 reads 2")
+        seen = axis.get("type") != "category" and (name[0] == "y" or axis.get("showticklabels"))
+        if seen and not axis.get("title", {}).get("text"):
+            faults.append(f"{name} has no title")
+    return faults
+
+
 def charts_of(page):
     return [json.loads(text.replace("<\\/", "</")) for text in CHART.findall(page)]
 
@@ -121,7 +136,7 @@ def page_faults(name, page, drawn):
     said = json.dumps(charts, ensure_ascii=False)
     wrong += [f"no chart has '{text}'" for text in DRAWN[name] if drawn and text not in html.unescape(said)]
     for chart in charts:
-        wrong += chart_faults(chart)
+        wrong += chart_faults(chart) + axis_faults(chart)
     return [f"{name}: {what}" for what in wrong]
 
 
@@ -171,6 +186,8 @@ def with_charts(root, folder):
     # The check itself: what it must see.
     empty = {"data": [{"name": "empty", "x": [], "y": []}, {"x": [1], "y": [2], "line": {"color": "var(--#1f77b4)"}}]}
     wrong += ["an empty trace and a wrong colour pass"] * (len(chart_faults(empty)) != 2)
+    bare = {"layout": {"xaxis": {"type": "log", "showticklabels": True, "title": {"text": "µs"}}, "yaxis": {}}}
+    wrong += ["a tick without its zeros and an axis without a title pass"] * (len(axis_faults(bare)) != 2)
     return wrong
 
 
