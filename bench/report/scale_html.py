@@ -19,12 +19,12 @@ COLOURS = {"rtrcu": "blue", "flat": "red", "urcu-memb": "red"}
 CROWDS = [("crowd-idle", "How long does synchronize_rcu() take among threads that rest?", "µs"),
           ("crowd-now-and-then", "How long does it take among threads that read now and then?", "µs"),
           ("crowd-queueing", "How much CPU time does a callback take where each thread queues some?", "ns")]
-COUNTS = [("gp inside", "How many lines move in a grace period whose readers are inside?", "transfers"),
-          ("gp outside", "How many move in one whose readers are outside?", "transfers"),
-          ("gp inside", "How many lines does a grace period touch?", "lines"),
-          ("section", "How many move for a section, sixteen to a grace period?", "transfers"),
-          ("callback each", "How many move for a callback, where each CPU queues four?", "transfers"),
-          ("callback one", "How many move for a callback, where one CPU queues all?", "transfers")]
+COUNTS = [("gp inside", "How many lines move in a grace period whose readers are inside?", "transfers", "grace period"),
+          ("gp outside", "How many move in one whose readers are outside?", "transfers", "grace period"),
+          ("gp inside", "How many lines does a grace period touch?", "lines", "grace period"),
+          ("section", "How many move for a section, sixteen to a grace period?", "transfers", "section"),
+          ("callback each", "How many move for a callback, where each CPU queues four?", "transfers", "callback"),
+          ("callback one", "How many move for a callback, where one CPU queues all?", "transfers", "callback")]
 STYLES = {"spread": "solid", "one leaf": "dash", "all": "dot"}
 PLACED = {"spread": "16 read, in 16 leaves", "one leaf": "16 read, in one leaf", "all": "all read"}
 
@@ -38,8 +38,9 @@ def crowd_chart(bench, stem, unit):
     return chart.html()
 
 
-def count_chart(lines, figure, key):
-    chart = Chart([""], Axis("CPUs", log=True, unit="CPUs"), Axis(key, log=True, unit=key))
+def count_chart(lines, figure, key, each):
+    counted = {"transfers": "cache-line transfers", "lines": "cache lines touched"}[key]
+    chart = Chart([""], Axis("CPUs", log=True, unit="CPUs"), Axis(f"{counted} per {each}", log=True, unit=key))
     for subject in ("rtrcu", "flat"):
         for placement, style in STYLES.items():
             points = [(row["cpus"], row[key] or None) for row in lines["rows"]
@@ -53,7 +54,7 @@ def contended_table(lines):
     largest = max(row["cpus"] for row in lines["rows"])
     rows = [[row["subject"], row["figure"], PLACED[row["placement"]], f"{row['contended_transfers']:,.1f}",
              f"{row['contended_cpus']:,}",
-             f"{row['contended_access']} in {row['contended_function']}".removesuffix(" in")]
+             " in ".join(filter(None, (row["contended_access"], row["contended_function"])))]
             for row in lines["rows"] if row["cpus"] == largest]
     titles = ["", "figure", "readers", "transfers a round", "CPUs", "access"]
     return section(f"The most contended line, of {largest:,} CPUs", page_html.table(titles, rows, 3))
@@ -72,10 +73,11 @@ def bars_table(bench):
 def page(bench, lines):
     about = (f"<p class='note'>{page_html.machine_text(bench)} Measured: both sides in one run. Counted: cache lines "
              "that move between CPUs, by a model over the library's own source, in which caches are without end and "
-             "no time is measured. flat: one list of readers under one lock, one queue of callbacks.</p>")
+             "no time is measured. leaf: the records of 32 threads, and their lock. flat: one list of readers under "
+             "one lock, one queue of callbacks. urcu-memb: liburcu's flavour of that name.</p>")
     return page_html.page_text("scale", "Grace periods, sections and callbacks at scale", [
         "", *(section(f"Measured. {title}", crowd_chart(bench, stem, unit)) for stem, title, unit in CROWDS),
-        *(section(f"Counted. {title}", count_chart(lines, figure, key)) for figure, title, key in COUNTS),
+        *(section(f"Counted. {title}", count_chart(lines, figure, key, each)) for figure, title, key, each in COUNTS),
         contended_table(lines), bars_table(bench), section("What was compared", about)])
 
 

@@ -33,11 +33,11 @@ def chart_iterations(data):
     chart = Chart(["the RFC of 2026", "this run"], Axis("iterations a second, of all readers", log=True,
                                                         unit="iterations/s"), Axis(""))
     for lists, rate in PUBLISHED.items():
-        chart.points("the RFC of 2026", [(NAMES[lists], rate)], "mean", "slate", symbol="line-ns-open")
+        chart.points("the RFC of 2026", [(NAMES[lists], rate)], "mean", "red", symbol="line-ns-open", size=20)
     for curve in curves_of(data):
         name, rates = NAMES[curve["lists"]], curve["iterations_per_s"]
-        chart.points("this run", [(name, rate) for rate in rates], "a run", COLOURS[curve["lists"]])
-        chart.points("this run", [(name, sum(rates) / len(rates))], "mean", "slate", symbol="line-ns-open")
+        chart.points("this run", [(name, rate) for rate in rates], "a run", "blue", opacity=0.4)
+        chart.points("this run", [(name, sum(rates) / len(rates))], "mean", "red", symbol="line-ns-open", size=20)
     return chart.html()
 
 

@@ -29,6 +29,7 @@ WORKERS = ("workqueue", "kthread-only", "kthread")
 ENVIRONMENTS = {"quiet": "nothing beside it", "loaded": "beside hogs and writers of another process group"}
 BUSY = [("rtrcu", True, "rtrcu, boosting", "blue"), ("rtrcu", False, "rtrcu, no boosting", "orange"),
         ("liburcu-memb", False, "liburcu-memb", "brown")]
+FLOOR = "floor: the caller wakes a real-time thread and waits for its answer, without a grace period."
 FIGURES = [("median_ns", "median", "diamond"), ("avg_ns", "mean", "circle"), ("max_ns", "largest", "line-ns-open")]
 
 
@@ -59,8 +60,7 @@ def chart_workers(data):
                 ("floor" if row["worker"] == "none" else f"{row['worker']}, {boosting(row['boost'])}",
                  row[key] / 1000 if row[key] else None) for row in rows if row["environment"] == environment],
                          name, colour, symbol=symbol)
-    return chart.html("The document boosts in both rows.  floor: the caller wakes a real-time thread and waits for "
-                      "its answer, without a grace period.")
+    return chart.html(f"The document boosts in both rows. {FLOOR}")
 
 
 def chart_tails(data):
@@ -80,7 +80,7 @@ def chart_tails(data):
                        COLOURS[curve["worker"]], dash="solid" if curve["boost"] else "dot")
     chart.mark(published("avg_ns", False) / 1000, "2022: mean with a workqueue")
     chart.mark(published("avg_ns", True) / 1000, "2022: mean with a kthread_worker")
-    return chart.html()
+    return chart.html(FLOOR)
 
 
 def chart_busy(data):
@@ -93,7 +93,7 @@ def chart_busy(data):
         for key, name, dash in (("p50_ns", "median", "solid"), ("p99_ns", "p99", "dash"), ("max_ns", "largest", "dot")):
             points = [(r["readers"], (r[key] or r["max_ns"]) / 1000) for r in rows]
             chart.line("", points, f"{label}: {name}", colour, dash=dash, mode="lines+markers")
-    chart.level("", 1000, "1 ms")
+    chart.level("", 1000, "bar of p99: 1 ms")
     for row in rows_of(data, "busy_readers"):
         if row["peer"] == "floor" and row["p50_ns"]:
             chart.level("", row["p50_ns"] / 1000, "median of a wake-up")
@@ -122,7 +122,9 @@ def chart_interrupts(data):
     chart.bars("", [(row["variant"], row["interrupts_per_s"],
                      f"{figure_text(row['interrupts_per_s'])} ± {figure_text(row['spread_pct'])} %", "slate")
                     for row in rows_of(data, "interrupts")])
-    return chart.html()
+    return chart.html("control: no grace period. expedited: synchronize_rcu_expedited() in the default configuration. "
+                      "normal=1 and membarrier=off: the same calls with that setting. qsbr reader: the default, and a "
+                      "reader of the quiescent-state discipline.")
 
 
 def difference(before, after):

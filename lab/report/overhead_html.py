@@ -13,7 +13,7 @@ from page_html import figure_text, machine_text, rows_of, section, table, verdic
 
 ENVIRONMENTS = {"rare": "updates rare", "frequent": "updates frequent"}
 WORK = [("lookup_ns", "look-up", "blue"), ("update_ns", "update", "green"), ("rcu_ns", "RCU", "red"),
-        ("traffic_ns", "traffic", "slate"), ("other_ns", "other", "floor")]
+        ("traffic_ns", "traffic", "brown"), ("other_ns", "other", "floor")]
 FEW_ROUNDS = 5          # fewer are not judged
 FUNCTIONS_SHOWN = 24
 WIDE_SPREAD_PCT = 10
@@ -93,7 +93,7 @@ def chart_sums(data):
 def chart_gains(data):
     names = environments_of(data)
     chart = Chart([ENVIRONMENTS[name] for name in names],
-                  Axis("saved against base, %", unit="%"), Axis(""))
+                  Axis("saved against base, %; below 0: costs more", unit="%"), Axis(""))
     for name in names:
         rows = [row for row in engine_rows(data, name) if row["engine"] != "base"]
         chart.points(ENVIRONMENTS[name], [(row["label"], row["net_gain_pct"]) for row in rows], "CPU time a packet",
@@ -117,12 +117,15 @@ def chart_latency(data):
                                                                unit="µs"), Axis(""))
     for name in names:
         rows = [row for row in engine_rows(data, name) if row["gp_latency_us_p50"] or row["gp_latency_us_p99"]]
-        for key, kind, hue in (("gp_latency_us_p50", "median", "blue"), ("gp_latency_us_p99", "p99", "red")):
-            chart.points(ENVIRONMENTS[name], [(row["label"], row[key] or None) for row in rows], kind, hue)
+        for key, kind, hue, symbol in (("gp_latency_us_p50", "median", "blue", "circle"),
+                                       ("gp_latency_us_p99", "p99", "red", "diamond")):
+            chart.points(ENVIRONMENTS[name], [(row["label"], row[key] or None) for row in rows], kind, hue,
+                         symbol=symbol)
     floor = next((row["floor_us_p50"] for row in rows_of(data, "engine") if row["floor_us_p50"]), None)
     if floor:
         chart.mark(floor, f"floor, median {figure_text(floor)} µs")
-    return chart.html("floor: a sleeping thread of the same class, late for its absolute time.")
+    return chart.html("floor: a sleeping thread of the same class, late for its absolute time. p99 has no mark where "
+                      "samples are too few.")
 
 
 def ticks_text(ticks):

@@ -112,7 +112,7 @@ def bench():
 def lines():
     rows = [{"subject": subject, "figure": figure, "placement": placement, "cpus": cpus, "transfers": 4.0 * cpus,
              "lines": 10 * cpus, "contended_transfers": 4.0, "contended_cpus": 2, "contended_access": "a read",
-             "contended_function": "gp_scan"}
+             "contended_function": "gp_scan" if subject == "rtrcu" else ""}
             for subject in ("rtrcu", "flat") for placement in ("spread", "one leaf", "all") for cpus in (1, 4096)
             for figure in ("gp inside", "gp outside", "section", "callback each", "callback one")]
     return {"rows": rows}

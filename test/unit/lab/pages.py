@@ -37,9 +37,9 @@ EXPECTED = {
 # What a chart of the page says.
 DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late",
                      "the worst sample is due", "callbacks wait"),
-         "expedited": ("2022: mean with a workqueue",),
+         "expedited": ("2022: mean with a workqueue", "bar of p99: 1 ms"),
          "blocked": ("2026: mean of the node's list",),
-         "overhead": ("as base",), "scale": ("16 read, in one leaf",)}
+         "overhead": ("as base",), "scale": ("16 read, in one leaf", "cache-line transfers per callback")}
 # Runs in a window that holds every page in a frame of each width, and leaves what is wrong as text.
 WATCH = """
 const wrong = [], frames = [...document.querySelectorAll('iframe')];
@@ -129,7 +129,7 @@ def charts_of(page):
 def page_faults(name, page, drawn):
     texts, count = EXPECTED[name]
     wrong = [f"no '{text}'" for text in texts if text not in html.unescape(page)]
-    wrong += [word for word in ("nan", ">None<", "another <claim>") if word in page.split("</head>")[1]]
+    wrong += [word for word in ("nan", ">None<", "another <claim>", " in </td>") if word in page.split("</head>")[1]]
     charts = charts_of(page)
     if len(charts) != (count if drawn else 0):
         wrong.append(f"{len(charts)} charts")
