@@ -189,8 +189,8 @@ def chart_timelines(data):
             chart.spans(row, label, spans, texts, hue)
     if policies:
         chart.mark(WORST_MS, "the worst sample is due")
-    return chart.html(f"{name}, traced in the run. Late: from due to served, {1000 * LATE_MS:g} µs or more; traced from "
-                      "the end of the round's warm-up to the end of the round.")
+    return chart.html(f"{name}, traced in the run. Late: from due to served, {1000 * LATE_MS:g} µs or more; traced "
+                      "from the end of the round's warm-up to the end of the round.")
 
 
 def counted(numbers):
