@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The command line: all that needs the parser's header, which takes longer to compile than the rest of a command.
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
+#include <fmt/format.h>
 
 #include "command/command.h"
 #include "command/options.h"
@@ -97,7 +101,18 @@ void Options::describe(const char *name, const char *what)
     command_.get_option(name)->description(what);
 }
 
-int run_command(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv)
+// What was printed is a command's result: a disk that is full must not pass for a run that went well.
+static int with_output_written(int code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    complain(code, fmt::format("standard output cannot be written{}",
+                               errno ? fmt::format(" ({})", std::strerror(errno)) : " to its end"));
+    return code == exit_ok ? exit_usage : code;
+}
+
+static int run_chosen(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv)
 {
     CLI::App application{what};
     application.require_subcommand(1);
@@ -129,6 +144,11 @@ int run_command(const char *what, const char *version, const std::vector<Adder> 
         return complain(exit_usage, error.what());
     }
     return exit_usage;
+}
+
+int run_command(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv)
+{
+    return with_output_written(run_chosen(what, version, adders, argc, argv));
 }
 
 } // namespace lab

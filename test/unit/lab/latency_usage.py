@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`rtrcu latency`: places that cannot be written are refused before the run, Ctrl-C leaves what there is, one CPU says
-what it cannot show.
+"""`rtrcu latency`: places that cannot be written are refused before the run, a full disk is no success, Ctrl-C leaves
+what there is, one CPU says what it cannot show.
 
 usage: latency_usage.py PROGRAM
 """
@@ -33,6 +33,18 @@ def mistakes(program, folder):
             out, err = child.communicate(timeout=100)
         wrong += expect(f"{option}: a place that cannot be written is refused before the run",
                         child.returncode == 2 and place in err and PLAN not in out, (child.returncode, out, err))
+    return wrong
+
+
+def full_disk(program):
+    """What is printed is a command's result: a disk that is full is an error, of short and of long output."""
+    wrong = 0
+    for arguments in (["--version"], ["latency", "--help"], ["env"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=100,
+                                  check=False)
+        wrong += expect(f"{arguments}: a full disk is said, and is no success",
+                        done.returncode == 2 and "standard output" in done.stderr, (done.returncode, done.stderr))
     return wrong
 
 
@@ -70,7 +82,7 @@ def main(arguments):
         return 2
     program = os.path.abspath(arguments[1])
     with tempfile.TemporaryDirectory() as folder:
-        wrong = mistakes(program, folder) + one_cpu(program, folder) + interrupted(program, folder)
+        wrong = mistakes(program, folder) + full_disk(program) + one_cpu(program, folder) + interrupted(program, folder)
     print(f"{wrong} wrong")
     return 1 if wrong else 0
 
