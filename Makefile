@@ -38,8 +38,8 @@ test-long: ## behind `make test`: what takes longer
 	@$(MAKE) --no-print-directory mutants-sample
 	@tools/mutants --named --sample 4
 
-mutants-sample: ## 40 seconds of seeded faults against the unit tests
-	@tools/mutants --room $(MUTATED) --sample 24 --seconds 40 --only 'unit_*' --least 65 --fresh
+mutants-sample: ## 30 seconds of seeded faults against the unit tests
+	@tools/mutants --room $(MUTATED) --sample 24 --seconds 30 --only 'unit_*' --least 65 --fresh
 
 test-all: ## before a release, an hour or more: the other variants whole, every named fault, a sample for every check
 	@tools/setup library program check test tidy aarch64
@@ -60,11 +60,11 @@ else
 endif
 
 torture: ## about 10 minutes: every scenario, then the mutants, which must all be caught; with ARGS scenarios alone
-	@tools/setup library program bench check
 ifneq ($(ARGS),)
-	@tools/build release rtrcu_program
-	build/release/lab/rtrcu torture $(ARGS)
+	@$(MAKE) --no-print-directory build
+	$(RTRCU) torture $(ARGS)
 else
+	@tools/setup library program bench check
 	@tools/build release
 	build/release/lab/rtrcu torture --seconds 12
 	@cd build/release && ctest -j $$(nproc) --no-label-summary -R '^torture_(mutant_|matrix)' --output-on-failure
