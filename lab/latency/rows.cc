@@ -23,7 +23,7 @@ Samples loop_lateness(const VariantRecord &record)
 
 Samples callback_share(const VariantRecord &record)
 {
-    return collect(record.loop, [](const ProbeSample &sample) { return sample.boost_limit_ns; });
+    return collect(record.loop, [](const ProbeSample &sample) { return sample.share_ns; });
 }
 
 static Figure micro(const std::optional<uint64_t> &ns)
@@ -102,7 +102,7 @@ static void fill_overrun(Row &row, const VariantRecord &record)
         if (record.loop[i].overrun_callbacks == 0)
             continue;
         hit_cpu.push_back(record.loop[i].overrun_cpu_ns);
-        hit_share.push_back(record.loop[i].boost_limit_ns);
+        hit_share.push_back(record.loop[i].share_ns);
     }
     row.overrun_cpu_us_full = micro(Samples(std::move(hit_cpu)).quantile_of_few(0.95));
     row.callback_share_us_full = micro(Samples(std::move(hit_share)).quantile_of_few(0.95));

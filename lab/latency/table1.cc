@@ -130,7 +130,7 @@ Table1Row make_table1_row(const Variant &variant, const VariantRecord &record)
         uint32_t late = 0, share = 0;
         for (; sample < record.rounds[i].samples_end; sample++) {
             late = std::max(late, record.loop[sample].late_ns);
-            share = std::max(share, record.loop[sample].boost_limit_ns);
+            share = std::max(share, record.loop[sample].share_ns);
         }
         row.each_late_us.push_back(late / 1000.0);
         row.each_share_us.push_back(share / 1000.0);

@@ -202,7 +202,7 @@ void DeadlineLoop::record_due(int64_t now, int64_t due_ns)
         sample.overrun_callbacks = to_u32(static_cast<int64_t>(batch.late_callbacks));
         // The share is of the time since the first due time that the batch ran past: later ones have their part of it.
         const double part = static_cast<double>(overrun) / static_cast<double>(batch.late_ns);
-        sample.boost_limit_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
+        sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }
     record_.loop.push(sample);
     round_trace.deadline(due_ns, now);

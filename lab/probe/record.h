@@ -22,7 +22,7 @@ struct ProbeSample {
     uint32_t overrun_ns;
     uint32_t overrun_cpu_ns;
     uint32_t overrun_callbacks;
-    uint32_t boost_limit_ns; // of the overrun, the callbacks' own share: measure/late_share.h
+    uint32_t share_ns; // of the overrun, the callbacks' own share: measure/late_share.h
 };
 
 // A sample of the loop's probe that was late, and what was counted meanwhile: probe/witness.h.

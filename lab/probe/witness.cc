@@ -46,7 +46,7 @@ LateSample make_late_sample(const ThreadCounts &before, const ThreadCounts &afte
     LateSample late{};
     late.late_ns = sample.late_ns;
     late.asleep = due_ns >= phases.turn_end_ns;
-    late.own_ns = sample.boost_limit_ns;
+    late.own_ns = sample.share_ns;
     late.work_ns = to_u32(overlap(phases.work_begin_ns, phases.work_end_ns, due_ns, served_ns));
     late.calls_ns = to_u32(overlap(phases.calls_begin_ns, phases.calls_end_ns, due_ns, served_ns));
     late.waited_ns = to_u32(after.waited_ns - before.waited_ns);
