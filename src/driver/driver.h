@@ -36,7 +36,7 @@ const struct work_driver *driver_of(int32_t driver);
 void driver_init(struct driver *driver, struct callback *cb, struct work *work, struct turn *turn, struct serve *serve);
 void driver_stats(const struct driver *driver, struct rtrcu_stats *stats);
 
-static inline struct turning *driver_normal(const struct driver *driver)
+static inline struct gp_state *driver_normal(const struct driver *driver)
 {
     return turn_gp_state(driver->turn, GP_NORMAL);
 }

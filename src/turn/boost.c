@@ -20,17 +20,17 @@
 #define NETS_IDLE 2      /* the thread that ends the spinning looks so often in vain before it sleeps */
 #define NUDGER_LOOKS 100 /* for that thread, in one round */
 
-bool turn_boost_is_due(struct turning *turning)
+bool turn_boost_is_due(struct gp_state *gp_state)
 {
-    const struct rtrcu_config *config = config_now(turning->turn->config);
+    const struct rtrcu_config *config = config_now(gp_state->turn->config);
     if (!config->boost)
         return false;
-    if (turning->kind == GP_EXPEDITED)
+    if (gp_state->kind == GP_EXPEDITED)
         return true;
 
     int64_t now = plat_clock_now();
-    bool flood = work_is_flooded(turning->turn->work, now);
-    return flood || now - turn_began_ns(turning) >= config->boost_delay_us * 1000;
+    bool flood = work_is_flooded(gp_state->turn->work, now);
+    return flood || now - turn_began_ns(gp_state) >= config->boost_delay_us * 1000;
 }
 
 /* Readers of one leaf that the round boosts. */
@@ -43,14 +43,14 @@ struct round {
 };
 
 /* The next leaf where readers are in the way, and which they are. */
-static struct reader_leaf *next_holdout_leaf(struct turning *turning, struct reader_leaf *leaf)
+static struct reader_leaf *next_holdout_leaf(struct gp_state *gp_state, struct reader_leaf *leaf)
 {
-    return gp_next_holdout_leaf(turning->gp, turning->kind, leaf);
+    return gp_next_holdout_leaf(gp_state->gp, gp_state->kind, leaf);
 }
 
-static uint32_t owing(const struct turning *turning, const struct reader_leaf *leaf)
+static uint32_t owing(const struct gp_state *gp_state, const struct reader_leaf *leaf)
 {
-    return gp_holdouts(turning->gp, turning->kind, leaf);
+    return gp_holdouts(gp_state->gp, gp_state->kind, leaf);
 }
 
 /* Has it not run since it had used so much CPU time? */
@@ -67,16 +67,16 @@ static bool is_at_boost_limit(const struct turn *turn, const struct turn_slot *s
 }
 
 /* May the calling thread boost @record in this grace period? */
-static bool may_boost(struct turning *turning, struct reader_record *record, uint32_t *armed)
+static bool may_boost(struct gp_state *gp_state, struct reader_record *record, uint32_t *armed)
 {
-    uint64_t seq = turn_seq(turning);
+    uint64_t seq = turn_seq(gp_state);
     uint32_t nobody = 0;
 
     if (plat_tid_is(reader_thread_id(record), lock_thread_id()) || !reader_inside(record))
         return false;
     if (!stands_still(reader_thread_id(record), turn_slot(record)->sampled_cpu_ns))
         return false;
-    if (turning->kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(turning->turn->config)->qmax)
+    if (gp_state->kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(gp_state->turn->config)->qmax)
         return false; /* the reader makes the flood: what it needs is daemons, not time */
 
     if (!rtrcu_compare_exchange(&turn_slot(record)->booster, &nobody, lock_thread_number()))
@@ -87,23 +87,23 @@ static bool may_boost(struct turning *turning, struct reader_record *record, uin
         rtrcu_store_release(&turn_slot(record)->boosted_gp, seq);
     }
 
-    bool allowed = !is_at_boost_limit(turning->turn, turn_slot(record), seq) && reader_boost(record, armed);
+    bool allowed = !is_at_boost_limit(gp_state->turn, turn_slot(record), seq) && reader_boost(record, armed);
     if (!allowed)
         rtrcu_store_release(&turn_slot(record)->booster, 0);
     return allowed;
 }
 
-static void choose(struct turning *turning, struct round *round)
+static void choose(struct gp_state *gp_state, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     round->chosen = 0;
 
     reader_lock(leaf);
     struct reader_record *record;
-    uint32_t left = owing(turning, leaf) & reader_registered(leaf);
+    uint32_t left = owing(gp_state, leaf) & reader_registered(leaf);
     while ((record = reader_next(leaf, &left))) {
         uint32_t slot = reader_slot(record);
-        if (!may_boost(turning, record, &round->armed[slot]))
+        if (!may_boost(gp_state, record, &round->armed[slot]))
             continue;
         round->chosen |= reader_bit(record);
         round->owner[slot] = reader_thread_id(record);
@@ -120,13 +120,13 @@ static void let_go(struct reader_record *record, struct plat_tid owner)
 
 /* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
  * again, so that another fence is needed. */
-static bool confirm(struct turning *turning, struct round *round)
+static bool confirm(struct gp_state *gp_state, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
     bool again = false;
 
     reader_lock(leaf);
-    uint32_t owes = owing(turning, leaf) & reader_registered(leaf);
+    uint32_t owes = owing(gp_state, leaf) & reader_registered(leaf);
     struct reader_record *record;
     for (uint32_t left = round->chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
@@ -334,22 +334,22 @@ static bool boost_one(struct turn *turn, struct reader_record *record, struct pl
 }
 
 /* One leaf.  True if a slice ran out; @goes_on: the others get theirs all the same. */
-static bool boost_leaf(struct turning *turning, struct reader_leaf *leaf, bool goes_on)
+static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool goes_on)
 {
     struct round round = {.leaf = leaf};
     bool slow = false;
 
-    choose(turning, &round);
+    choose(gp_state, &round);
     bool fenced = round.chosen != 0;
-    while (round.chosen && (fenced = turn_fence(turning->turn)) && confirm(turning, &round))
+    while (round.chosen && (fenced = turn_fence(gp_state->turn)) && confirm(gp_state, &round))
         ; /* a flag was lost in an update under way, once a reader at most for each instruction of this thread */
 
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
-        bool owes = owing(turning, leaf) & reader_bit(record);
+        bool owes = owing(gp_state, leaf) & reader_bit(record);
         if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.sampled_cpu_ns[slot]))
-            slow |= boost_one(turning->turn, record, round.owner[slot]);
+            slow |= boost_one(gp_state->turn, record, round.owner[slot]);
         else
             let_go(record, round.owner[slot]);
     }
@@ -358,26 +358,26 @@ static bool boost_leaf(struct turning *turning, struct reader_leaf *leaf, bool g
 }
 
 /* The first look: how much CPU time has each reader in the way used? */
-static void look(struct turning *turning)
+static void look(struct gp_state *gp_state)
 {
-    for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(turning, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(gp_state, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
-        for (uint32_t left = owing(turning, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
+        for (uint32_t left = owing(gp_state, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
             turn_slot(record)->sampled_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
         reader_unlock(leaf);
     }
 }
 
 /* Is a reader in the way, and not only parked tasks, that has not had its share? */
-static bool may_help(struct turning *turning)
+static bool may_help(struct gp_state *gp_state)
 {
-    uint64_t seq = turn_seq(turning);
+    uint64_t seq = turn_seq(gp_state);
 
-    for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(turning, leaf));) {
+    for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(gp_state, leaf));) {
         struct reader_record *record;
-        for (uint32_t left = owing(turning, leaf); (record = reader_next(leaf, &left));) {
-            if (!is_at_boost_limit(turning->turn, turn_slot(record), seq))
+        for (uint32_t left = owing(gp_state, leaf); (record = reader_next(leaf, &left));) {
+            if (!is_at_boost_limit(gp_state->turn, turn_slot(record), seq))
                 return true;
         }
     }
@@ -386,26 +386,26 @@ static bool may_help(struct turning *turning)
 }
 
 /* One round, behind the first look.  True if a slice ran out. */
-static bool boost_round(struct turning *turning, bool goes_on)
+static bool boost_round(struct gp_state *gp_state, bool goes_on)
 {
     bool slow = false;
-    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = next_holdout_leaf(turning, leaf));)
-        slow |= boost_leaf(turning, leaf, goes_on);
+    for (struct reader_leaf *leaf = NULL; (goes_on || !slow) && (leaf = next_holdout_leaf(gp_state, leaf));)
+        slow |= boost_leaf(gp_state, leaf, goes_on);
     return slow;
 }
 
 /* Look, leave room, look again, boost those that stood still. */
-static void boost(struct turning *turning)
+static void boost(struct gp_state *gp_state)
 {
-    struct turn *turn = turning->turn;
-    for (int round = 0; round < ROUNDS && may_help(turning); round++) {
-        look(turning);
+    struct turn *turn = gp_state->turn;
+    for (int round = 0; round < ROUNDS && may_help(gp_state); round++) {
+        look(gp_state);
         plat_clock_sleep(ROOM_NS);
 
         if (!begin_boosting(turn, work_worker_priority(booster_of(turn))))
             continue; /* a caller is at it */
 
-        bool slow = boost_round(turning, true);
+        bool slow = boost_round(gp_state, true);
         end_boosting(turn);
         if (slow) /* somebody is boosted for half the time at most: the rest of the program goes on */
             plat_clock_sleep(SLICE_NS);
@@ -414,29 +414,29 @@ static void boost(struct turning *turning)
 
 /* A thread that was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no
  * room is left: it would be waited for, and the two looks tell who runs on another CPU. */
-bool turn_boost_here(struct turning *turning)
+bool turn_boost_here(struct gp_state *gp_state)
 {
-    struct turn *turn = turning->turn;
+    struct turn *turn = gp_state->turn;
     int own = plat_sched_rt_priority();
     if (own == 0 || own > BOOSTER_MAX || config_now(turn->config)->kthread_prio == 0 || own < booster_priority(turn))
         return false;
 
-    if (!turn_boost_is_due(turning) || !begin_boosting(turn, own))
+    if (!turn_boost_is_due(gp_state) || !begin_boosting(turn, own))
         return false;
 
-    look(turning);
-    bool slow = boost_round(turning, false);
+    look(gp_state);
+    bool slow = boost_round(gp_state, false);
     end_boosting(turn);
     return !slow;
 }
 
-void turn_boost(struct turning *turning)
+void turn_boost(struct gp_state *gp_state)
 {
-    struct turn *turn = turning->turn;
-    if (!may_help(turning))
+    struct turn *turn = gp_state->turn;
+    if (!may_help(gp_state))
         return;
 
-    work_worker_want(booster_of(turn), 1u << turning->kind);
+    work_worker_want(booster_of(turn), 1u << gp_state->kind);
     if (work_worker_start(booster_of(turn)) != 0)
         return; /* the next look tries again */
 

@@ -28,9 +28,9 @@ static struct work_worker *worker_of(const struct turn *turn)
     return work_worker(turn->work, WORK_WORKER_EXPEDITED);
 }
 
-static struct turning *machine_of(struct turn *turn)
+static struct gp_state *machine_of(struct turn *turn)
 {
-    return &turn->turning[GP_EXPEDITED];
+    return &turn->gp_state[GP_EXPEDITED];
 }
 
 /* It runs, at its own priority. */
@@ -152,21 +152,21 @@ static bool leaves_it(struct turn *turn)
 
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
 {
-    struct turning *turning = machine_of(turn);
+    struct gp_state *gp_state = machine_of(turn);
     bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
 
     if (!deadline)
         start_worker(turn);
 
     bool alone = deadline || !worker_is_there(turn);
-    if ((alone || callers_may_advance(turn)) && turn_try_immediate(turning, cookie)) {
+    if ((alone || callers_may_advance(turn)) && turn_try_immediate(gp_state, cookie)) {
         serve_requested(turn);
         return;
     }
 
     if (alone) {
         ask(turn, cookie); /* the booster, which may have been made just now, takes the priority */
-        turn_synchronize(turning, cookie);
+        turn_synchronize(gp_state, cookie);
         serve_requested(turn);
         return;
     }
@@ -174,18 +174,18 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
     bool left = leaves_it(turn);
     int boosts = 0;
 
-    while (!left && !turn_has_reached(turning, cookie)) { /* the one under way and the next, and the boosts */
-        if (!lock_try(turn_gp_lock_of(turning))) {
+    while (!left && !turn_has_reached(gp_state, cookie)) { /* the one under way and the next, and the boosts */
+        if (!lock_try(turn_gp_lock_of(gp_state))) {
             hand_over(turn, cookie);
-            turn_gp_lock(turning);
+            turn_gp_lock(gp_state);
         }
 
-        left = !turn_has_reached(turning, cookie) && !turn_first(turning);
-        turn_gp_unlock(turning);
+        left = !turn_has_reached(gp_state, cookie) && !turn_first(gp_state);
+        turn_gp_unlock(gp_state);
         serve_requested(turn);
 
         if (left && boosts++ < BOOSTS_OF_CALLER)
-            left = !turn_boost_here(turning);
+            left = !turn_boost_here(gp_state);
     }
 
     if (left) {
@@ -207,14 +207,14 @@ static void *expedited_body(void *argument)
 {
     static const struct turn_options options = {0};
     struct work_worker *worker = argument;
-    struct turning *turning = machine_of(work_worker_owner(worker));
+    struct gp_state *gp_state = machine_of(work_worker_owner(worker));
 
     for (;;) { /* for the life of the process */
         uint32_t event = work_worker_event(worker);
         work_worker_settle(worker, priority_now);
         work_worker_appears(worker);
-        if (turn_is_needed(turning))
-            turn_if_needed(turning, &options);
+        if (turn_is_needed(gp_state))
+            turn_if_needed(gp_state, &options);
         else
             work_worker_sleep(worker, event, PLAT_FOREVER);
     }

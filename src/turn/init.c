@@ -24,7 +24,7 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
     turn->boost_limit_ns = BOOST_LIMIT_NS;
 
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++)
-        turn_gp_state_init(&turn->turning[kind], turn, kind);
+        turn_gp_state_init(&turn->gp_state[kind], turn, kind);
     turn_exp_waiters_init(turn);
 
     work_worker_init(work, WORK_WORKER_EXPEDITED, &turn_job_expedited, turn);
@@ -37,7 +37,7 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
 void turn_end_waits(struct turn *turn)
 {
     for (int kind = 0; kind < GP_KINDS; kind++)
-        lock_reset(turn_gp_lock_of(&turn->turning[kind]));
+        lock_reset(turn_gp_lock_of(&turn->gp_state[kind]));
     for (int i = 0; i < 4; i++)
         rtrcu_fetch_add(&turn->numbers.ended[i], 1);
 }
@@ -58,7 +58,7 @@ void turn_after_fork_child(struct turn *turn)
         forget_leaf(leaf);
 
     for (int kind = 0; kind < GP_KINDS; kind++)
-        turn_gp_state_after_fork_child(&turn->turning[kind]);
+        turn_gp_state_after_fork_child(&turn->gp_state[kind]);
     turn_exp_waiters_init(turn);
     turn->boosting = (struct turn_boosting){0};
     tally_reset(&turn->driver_waiters);
@@ -66,10 +66,10 @@ void turn_after_fork_child(struct turn *turn)
 
 void turn_stats(const struct turn *turn, struct rtrcu_stats *stats)
 {
-    stats->gp_slept = counter_read(&turn->turning[GP_NORMAL].slept);
-    stats->gp_unfenced = counter_read(&turn->turning[GP_NORMAL].unfenced);
-    stats->gp_by_caller = counter_read(&turn->turning[GP_NORMAL].by_caller);
-    stats->exp_by_caller = counter_read(&turn->turning[GP_EXPEDITED].by_caller);
+    stats->gp_slept = counter_read(&turn->gp_state[GP_NORMAL].slept);
+    stats->gp_unfenced = counter_read(&turn->gp_state[GP_NORMAL].unfenced);
+    stats->gp_by_caller = counter_read(&turn->gp_state[GP_NORMAL].by_caller);
+    stats->exp_by_caller = counter_read(&turn->gp_state[GP_EXPEDITED].by_caller);
     stats->boosts = counter_read(&turn->boosts);
     stats->boost_ns = counter_read(&turn->boost_ns);
     stats->boost_ns_max = rtrcu_load_relaxed(&turn->boost_ns_max);

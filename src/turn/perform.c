@@ -15,11 +15,11 @@ void turn_perform(struct turn *turn, enum gp_actions actions)
     bool may_wake = !reader_self_is(READER_STATE_DEADLINE);
 
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS && may_wake; kind++) {
-        struct turning *turning = &turn->turning[kind];
-        if (!(actions & gp_action_wake(kind)) || !tally_read(&turning->sleeping))
+        struct gp_state *gp_state = &turn->gp_state[kind];
+        if (!(actions & gp_action_wake(kind)) || !tally_read(&gp_state->sleeping))
             continue;
-        rtrcu_fetch_add(&turning->event, 1);
-        plat_futex_wake(&turning->event, 1);
+        rtrcu_fetch_add(&gp_state->event, 1);
+        plat_futex_wake(&gp_state->event, 1);
     }
 
     if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been boosted, which ends here */

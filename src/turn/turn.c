@@ -24,59 +24,59 @@
 #define LONGEST_REST_NS 100000000
 
 /* Grace periods stand still without a fence, and say so. */
-static void report_fence_if_old(struct turning *turning)
+static void report_fence_if_old(struct gp_state *gp_state)
 {
-    if (plat_clock_now() - turn_began_ns(turning) < turning->report_ns)
+    if (plat_clock_now() - turn_began_ns(gp_state) < gp_state->report_ns)
         return;
 
-    watch_fence_gather(turning->turn->watch, turning->kind, -EPERM);
-    work_report(turning->turn->work);
-    turning->report_ns = watch_next_report(turning->turn->watch, turning->report_ns);
+    watch_fence_gather(gp_state->turn->watch, gp_state->kind, -EPERM);
+    work_report(gp_state->turn->work);
+    gp_state->report_ns = watch_next_report(gp_state->turn->watch, gp_state->report_ns);
 }
 
 /* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
  * fence is to be had now, and nothing is known of any reader yet. */
-static bool try_to_scan(struct turning *turning)
+static bool try_to_scan(struct gp_state *gp_state)
 {
-    struct gp *gp = turning->gp;
-    enum gp_kind kind = turning->kind;
+    struct gp *gp = gp_state->gp;
+    enum gp_kind kind = gp_state->kind;
 
-    if (!turning->unscanned)
+    if (!gp_state->unscanned)
         return true;
 
-    turning->fenced = gp_needs_fence(gp);
-    if (turning->fenced && kind == GP_NORMAL)
-        gp_idle_propose(gp, (uint32_t)config_now(turning->turn->config)->idle_scans);
+    gp_state->fenced = gp_needs_fence(gp);
+    if (gp_state->fenced && kind == GP_NORMAL)
+        gp_idle_propose(gp, (uint32_t)config_now(gp_state->turn->config)->idle_scans);
 
-    if (turning->fenced && !turn_fence(turning->turn)) {
-        report_fence_if_old(turning);
+    if (gp_state->fenced && !turn_fence(gp_state->turn)) {
+        report_fence_if_old(gp_state);
         return false;
     }
 
-    counter_add_alone(&turning->unfenced, !turning->fenced);
-    trace3(gp_fence, gp, kind, turning->fenced);
+    counter_add_alone(&gp_state->unfenced, !gp_state->fenced);
+    trace3(gp_fence, gp, kind, gp_state->fenced);
 
     if (kind == GP_NORMAL)
-        gp_idle_settle(gp, turning->fenced);
+        gp_idle_settle(gp, gp_state->fenced);
     gp_scan(gp, kind);
-    turning->unscanned = false;
+    gp_state->unscanned = false;
 
     return true;
 }
 
 /* Look at the readers; where that ends a wait for the other kind of grace period too, wake one who waits for it. */
-static uint32_t poll_readers(struct turning *turning, bool arm)
+static uint32_t poll_readers(struct gp_state *gp_state, bool arm)
 {
     enum gp_actions actions = GP_ACTION_NONE;
-    uint32_t asked = gp_poll(turning->gp, turning->kind, arm, &actions);
-    turn_perform(turning->turn, actions);
+    uint32_t asked = gp_poll(gp_state->gp, gp_state->kind, arm, &actions);
+    turn_perform(gp_state->turn, actions);
     return asked;
 }
 
 /* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
-static enum gp_holdouts_where readers_where(struct turning *turning)
+static enum gp_holdouts_where readers_where(struct gp_state *gp_state)
 {
-    return gp_holdouts_where(turning->gp, turning->kind, (uint32_t)plat_cpu_current());
+    return gp_holdouts_where(gp_state->gp, gp_state->kind, (uint32_t)plat_cpu_current());
 }
 
 /* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
@@ -87,253 +87,253 @@ static bool keeps_a_reader_from_running(enum gp_holdouts_where where)
 
 /* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
  * meanwhile, so that looking without a rest would show nothing. */
-static bool spin(struct turning *turning, int64_t spin_ns, bool arm)
+static bool spin(struct gp_state *gp_state, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
-    enum gp_holdouts_where where = spin_ns == 0 ? GP_HOLDOUTS_NOWHERE : readers_where(turning);
+    enum gp_holdouts_where where = spin_ns == 0 ? GP_HOLDOUTS_NOWHERE : readers_where(gp_state);
     if (!(where & GP_HOLDOUTS_ELSEWHERE) || keeps_a_reader_from_running(where))
         return false;
 
     do {
-        for (int i = 0; i < SPIN_POLLS && !turn_is_clear(turning); i++) {
+        for (int i = 0; i < SPIN_POLLS && !turn_is_clear(gp_state); i++) {
             rtrcu_cpu_relax();
-            poll_readers(turning, arm);
+            poll_readers(gp_state, arm);
         }
-    } while (!turn_is_clear(turning) && plat_clock_now() < until);
+    } while (!turn_is_clear(gp_state) && plat_clock_now() < until);
 
     return true;
 }
 
 /* Under the crank: a grace period that has become too old is reported, at growing intervals. */
-static void report_if_old(struct turning *turning)
+static void report_if_old(struct gp_state *gp_state)
 {
     int64_t now = plat_clock_now();
-    if (now - turn_began_ns(turning) < turning->report_ns || turn_is_clear(turning))
+    if (now - turn_began_ns(gp_state) < gp_state->report_ns || turn_is_clear(gp_state))
         return;
 
-    watch_stall_gather(turning->turn->watch, turning->kind, now);
-    work_report(turning->turn->work);
-    turning->report_ns = watch_next_report(turning->turn->watch, turning->report_ns);
+    watch_stall_gather(gp_state->turn->watch, gp_state->kind, now);
+    work_report(gp_state->turn->work);
+    gp_state->report_ns = watch_next_report(gp_state->turn->watch, gp_state->report_ns);
 }
 
 /* Ask those in the way.  A reader that was asked just now, by the scan, the other kind or for its callbacks as well,
  * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
  * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
  * flag. */
-static void ask(struct turning *turning)
+static void ask(struct gp_state *gp_state)
 {
-    poll_readers(turning, true);
-    while (turning->fenced && !turn_is_clear(turning)) {
-        if (!turn_fence(turning->turn) || poll_readers(turning, true) == 0)
+    poll_readers(gp_state, true);
+    while (gp_state->fenced && !turn_is_clear(gp_state)) {
+        if (!turn_fence(gp_state->turn) || poll_readers(gp_state, true) == 0)
             return;
     }
 }
 
 /* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
  * holds nothing, whenever tasks have come that the grace period waits for. */
-static void notify_of_tasks(struct turning *turning)
+static void notify_of_tasks(struct gp_state *gp_state)
 {
-    uint32_t came = gp_tasks_came(turning->gp, turning->kind);
-    if (came == turning->tasks_notified || !work_has_blocking_handler(turning->turn->work))
+    uint32_t came = gp_tasks_came(gp_state->gp, gp_state->kind);
+    if (came == gp_state->tasks_notified || !work_has_blocking_handler(gp_state->turn->work))
         return;
 
-    if (work_notify_handler(turning->turn->work))
-        turning->tasks_notified = came;
+    if (work_notify_handler(gp_state->turn->work))
+        gp_state->tasks_notified = came;
 }
 
 /* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
-static void spin_then_request(struct turning *turning, const struct turn_options *options)
+static void spin_then_request(struct gp_state *gp_state, const struct turn_options *options)
 {
-    int64_t spin_ns = options->never_spins ? 0 : config_now(turning->turn->config)->spin_us * 1000;
-    spin(turning, spin_ns, options->never_sleeps);
-    if (turn_is_clear(turning))
+    int64_t spin_ns = options->never_spins ? 0 : config_now(gp_state->turn->config)->spin_us * 1000;
+    spin(gp_state, spin_ns, options->never_sleeps);
+    if (turn_is_clear(gp_state))
         return;
 
-    notify_of_tasks(turning);
-    ask(turning);
+    notify_of_tasks(gp_state);
+    ask(gp_state);
 
-    turning->asked = true;
-    if (!turn_is_clear(turning))
-        counter_add_alone(&turning->slept, !options->never_sleeps);
+    gp_state->asked = true;
+    if (!turn_is_clear(gp_state))
+        counter_add_alone(&gp_state->slept, !options->never_sleeps);
 }
 
 /* [O9] Sleeping half; the reporter's half is turn_perform().  The futex has been read before, by advance_until().
  *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
  *  - its clearing first:   we see the node clear and do not sleep.
  * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report. */
-static bool poll_before_sleep(struct turning *turning)
+static bool poll_before_sleep(struct gp_state *gp_state)
 {
-    struct tally *sleeping = &turning->sleeping;
+    struct tally *sleeping = &gp_state->sleeping;
     tally_raise(sleeping);
-    poll_readers(turning, true);
-    if (!turn_is_clear(turning))
+    poll_readers(gp_state, true);
+    if (!turn_is_clear(gp_state))
         return false;
     (void)tally_lower(sleeping);
     return true;
 }
 
 /* Begin a grace period; its scan is next.  Under the crank. */
-static void begin(struct turning *turning)
+static void begin(struct gp_state *gp_state)
 {
-    turning->report_ns = watch_next_report(turning->turn->watch, 0);
-    gp_begin(turning->gp, turning->kind, plat_clock_now());
-    turning->unscanned = true;
-    turning->asked = false;
-    turning->watcher = PLAT_NOBODY;
+    gp_state->report_ns = watch_next_report(gp_state->turn->watch, 0);
+    gp_begin(gp_state->gp, gp_state->kind, plat_clock_now());
+    gp_state->unscanned = true;
+    gp_state->asked = false;
+    gp_state->watcher = PLAT_NOBODY;
 }
 
-static void end(struct turning *turning, bool by_caller)
+static void end(struct gp_state *gp_state, bool by_caller)
 {
     if (by_caller)
-        counter_add_alone(&turning->by_caller, 1);
-    gp_end(turning->gp, turning->kind, plat_clock_now());
-    if (turning->kind == GP_EXPEDITED)
-        turn_expedited_done(turning->turn);
+        counter_add_alone(&gp_state->by_caller, 1);
+    gp_end(gp_state->gp, gp_state->kind, plat_clock_now());
+    if (gp_state->kind == GP_EXPEDITED)
+        turn_expedited_done(gp_state->turn);
 }
 
 /* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct turning *turning, const struct turn_options *options)
+static enum outcome look(struct gp_state *gp_state, const struct turn_options *options)
 {
-    if (turning->asked) {
-        poll_readers(turning, true);
-        notify_of_tasks(turning);
-        report_if_old(turning);
+    if (gp_state->asked) {
+        poll_readers(gp_state, true);
+        notify_of_tasks(gp_state);
+        report_if_old(gp_state);
     } else {
-        spin_then_request(turning, options);
+        spin_then_request(gp_state, options);
     }
 
-    if (options->never_sleeps && spin(turning, POLL_NS, true))
-        return turn_is_clear(turning) ? ENDED : AGAIN;
-    if (turn_is_clear(turning))
+    if (options->never_sleeps && spin(gp_state, POLL_NS, true))
+        return turn_is_clear(gp_state) ? ENDED : AGAIN;
+    if (turn_is_clear(gp_state))
         return ENDED;
 
-    if (turn_boost_is_due(turning))
-        turn_boost(turning);
-    return poll_before_sleep(turning) ? ENDED : ASLEEP;
+    if (turn_boost_is_due(gp_state))
+        turn_boost(gp_state);
+    return poll_before_sleep(gp_state) ? ENDED : ASLEEP;
 }
 
 /* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
  * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
-static void request_driver_fence(struct turning *turning)
+static void request_driver_fence(struct gp_state *gp_state)
 {
-    (void)gp_request(turning->gp, turning->kind, seq_ended(turn_seq(turning)));
-    work_driver_wake(turning->turn->work, true);
+    (void)gp_request(gp_state->gp, gp_state->kind, seq_ended(turn_seq(gp_state)));
+    work_driver_wake(gp_state->turn->work, true);
 }
 
 /* Begin, or go on with what is under way, whoever began it. */
-static enum outcome go_on(struct turning *turning, const struct turn_options *options)
+static enum outcome go_on(struct gp_state *gp_state, const struct turn_options *options)
 {
     enum outcome outcome = ENDED;
 
-    if (!turn_is_running(turning))
-        begin(turning);
+    if (!turn_is_running(gp_state))
+        begin(gp_state);
 
-    if (!try_to_scan(turning)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
+    if (!try_to_scan(gp_state)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
         if (options->by_caller)
-            request_driver_fence(turning);
-        tally_raise(&turning->sleeping);
+            request_driver_fence(gp_state);
+        tally_raise(&gp_state->sleeping);
         return ASLEEP;
     }
 
-    if (!turn_is_clear(turning))
-        outcome = look(turning, options);
+    if (!turn_is_clear(gp_state))
+        outcome = look(gp_state, options);
     if (outcome == ENDED)
-        end(turning, options->by_caller);
+        end(gp_state, options->by_caller);
     return outcome;
 }
 
 /* Under the crank. */
-static enum outcome step(struct turning *turning, const struct turn_options *options)
+static enum outcome step(struct gp_state *gp_state, const struct turn_options *options)
 {
-    enum outcome outcome = go_on(turning, options);
-    invariant("INV-GP2", turn_is_running(turning) == (outcome != ENDED));
+    enum outcome outcome = go_on(gp_state, options);
+    invariant("INV-GP2", turn_is_running(gp_state) == (outcome != ENDED));
     return outcome;
 }
 
-bool turn_try_immediate(struct turning *turning, uint64_t cookie)
+bool turn_try_immediate(struct gp_state *gp_state, uint64_t cookie)
 {
-    if (!gp_nobody_reads(turning->gp) || !lock_try(turn_gp_lock_of(turning)))
+    if (!gp_nobody_reads(gp_state->gp) || !lock_try(turn_gp_lock_of(gp_state)))
         return false;
 
-    bool passed = !turn_is_running(turning) && gp_try_immediate(turning->gp, turning->kind);
+    bool passed = !turn_is_running(gp_state) && gp_try_immediate(gp_state->gp, gp_state->kind);
     if (passed) {
-        counter_add_alone(&turning->by_caller, 1);
-        if (turning->kind == GP_EXPEDITED)
-            turn_expedited_done(turning->turn);
+        counter_add_alone(&gp_state->by_caller, 1);
+        if (gp_state->kind == GP_EXPEDITED)
+            turn_expedited_done(gp_state->turn);
     }
 
-    turn_gp_unlock(turning);
-    return passed && turn_has_reached(turning, cookie);
+    turn_gp_unlock(gp_state);
+    return passed && turn_has_reached(gp_state, cookie);
 }
 
-bool turn_first(struct turning *turning)
+bool turn_first(struct gp_state *gp_state)
 {
-    bool fresh = !turn_is_running(turning);
+    bool fresh = !turn_is_running(gp_state);
     if (fresh)
-        begin(turning);
+        begin(gp_state);
 
-    if (!try_to_scan(turning))
+    if (!try_to_scan(gp_state))
         return false;
 
     if (!fresh)
-        poll_readers(turning, true);
-    else if (!turn_is_clear(turning))
-        spin(turning, config_now(turning->turn->config)->spin_us * 1000, true);
+        poll_readers(gp_state, true);
+    else if (!turn_is_clear(gp_state))
+        spin(gp_state, config_now(gp_state->turn->config)->spin_us * 1000, true);
 
-    if (!turn_is_clear(turning))
+    if (!turn_is_clear(gp_state))
         return false;
-    end(turning, true);
+    end(gp_state, true);
     return true;
 }
 
-void turn_gp_lock(struct turning *turning)
+void turn_gp_lock(struct gp_state *gp_state)
 {
-    work_take_long(turning->turn->work, turn_gp_lock_of(turning));
+    work_take_long(gp_state->turn->work, turn_gp_lock_of(gp_state));
 }
 
 /* [O10] Releasing half; the waiter's is advance_until().  Waiters poll the sequence, or advance it themselves. */
-void turn_gp_unlock(struct turning *turning)
+void turn_gp_unlock(struct gp_state *gp_state)
 {
-    struct turn *turn = turning->turn;
-    lock_release(turn_gp_lock_of(turning));
+    struct turn *turn = gp_state->turn;
+    lock_release(turn_gp_lock_of(gp_state));
 
-    rtrcu_fetch_add(&turning->event, 1); /* [O10] */
-    if (tally_read(&turning->sleeping))
-        plat_futex_wake(&turning->event, INT32_MAX);
+    rtrcu_fetch_add(&gp_state->event, 1); /* [O10] */
+    if (tally_read(&gp_state->sleeping))
+        plat_futex_wake(&gp_state->event, INT32_MAX);
 
-    if (turning->kind == GP_NORMAL && tally_read(&turn->driver_waiters)) {
-        rtrcu_fetch_add(&turn->turns, 1);
-        plat_futex_wake(&turn->turns, INT32_MAX);
+    if (gp_state->kind == GP_NORMAL && tally_read(&turn->driver_waiters)) {
+        rtrcu_fetch_add(&turn->gp_lock_releases, 1);
+        plat_futex_wake(&turn->gp_lock_releases, INT32_MAX);
     }
     work_report_left(turn->work);
 }
 
-bool turn_step(struct turning *turning)
+bool turn_step(struct gp_state *gp_state)
 {
     bool ended = false;
-    if (!lock_try(turn_gp_lock_of(turning)))
+    if (!lock_try(turn_gp_lock_of(gp_state)))
         return false;
 
-    bool fresh = !turn_is_running(turning) && turn_is_needed(turning);
+    bool fresh = !turn_is_running(gp_state) && turn_is_needed(gp_state);
     if (fresh)
-        begin(turning);
+        begin(gp_state);
 
-    bool scanned = turn_is_running(turning) && try_to_scan(turning);
+    bool scanned = turn_is_running(gp_state) && try_to_scan(gp_state);
     if (scanned && !fresh) {
-        poll_readers(turning, true);
-        notify_of_tasks(turning);
-        report_if_old(turning);
+        poll_readers(gp_state, true);
+        notify_of_tasks(gp_state);
+        report_if_old(gp_state);
     }
 
-    if (scanned && turn_is_clear(turning)) {
-        end(turning, false);
+    if (scanned && turn_is_clear(gp_state)) {
+        end(gp_state, false);
         ended = true;
     }
 
-    turn_gp_unlock(turning);
+    turn_gp_unlock(gp_state);
     return ended;
 }
 
@@ -347,32 +347,32 @@ static int64_t next_pause(struct turn *turn, bool watches, int64_t previous_ns)
 }
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
-static enum outcome step_and_release(struct turning *turning, const struct turn_options *options, bool *watches)
+static enum outcome step_and_release(struct gp_state *gp_state, const struct turn_options *options, bool *watches)
 {
-    enum outcome outcome = step(turning, options);
+    enum outcome outcome = step(gp_state, options);
     if (outcome == ENDED) {
-        turn_gp_unlock(turning);
+        turn_gp_unlock(gp_state);
         return outcome;
     }
 
-    if (plat_tid_is_nobody(turning->watcher))
-        turning->watcher = lock_thread_id();
-    *watches = plat_tid_is(turning->watcher, lock_thread_id());
+    if (plat_tid_is_nobody(gp_state->watcher))
+        gp_state->watcher = lock_thread_id();
+    *watches = plat_tid_is(gp_state->watcher, lock_thread_id());
 
-    lock_release(turn_gp_lock_of(turning)); /* nobody is to be woken: this thread and the watcher look again */
-    work_report_left(turning->turn->work);
+    lock_release(turn_gp_lock_of(gp_state)); /* nobody is to be woken: this thread and the watcher look again */
+    work_report_left(gp_state->turn->work);
     return outcome;
 }
 
 /* False: another has it, and an ordinary thread could not help him by waiting for it. */
-static bool take_for_step(struct turning *turning)
+static bool take_for_step(struct gp_state *gp_state)
 {
-    if (lock_try(turn_gp_lock_of(turning)))
+    if (lock_try(turn_gp_lock_of(gp_state)))
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
 
-    turn_gp_lock(turning);
+    turn_gp_lock(gp_state);
     return true;
 }
 
@@ -389,12 +389,12 @@ static bool serve_meanwhile(struct turn *turn, const struct turn_options *option
 }
 
 /* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
-static void stop_polling(struct turning *turning)
+static void stop_polling(struct gp_state *gp_state)
 {
-    turn_gp_lock(turning);
-    if (plat_tid_is(turning->watcher, lock_thread_id()))
-        turning->watcher = PLAT_NOBODY;
-    turn_gp_unlock(turning);
+    turn_gp_lock(gp_state);
+    if (plat_tid_is(gp_state->watcher, lock_thread_id()))
+        gp_state->watcher = PLAT_NOBODY;
+    turn_gp_unlock(gp_state);
 }
 
 /* Turn until the grace period of @cookie has passed, together with whoever else waits.
@@ -404,86 +404,86 @@ static void stop_polling(struct turning *turning)
  *                        sleep ends or does not begin, or the grace period has who looks after it;
  *  - its release first:  the attempt succeeds.
  * Forbidden: we sleep AND nobody holds the crank or will count. */
-static void advance_until(struct turning *turning, uint64_t cookie, const struct turn_options *options)
+static void advance_until(struct gp_state *gp_state, uint64_t cookie, const struct turn_options *options)
 {
-    struct turn *turn = turning->turn;
+    struct turn *turn = gp_state->turn;
     int64_t pause_ns = 0, served_ns = options->serve ? plat_clock_now() : 0;
 
-    while (!turn_has_reached(turning, cookie)) { /* at most the gp under way and the next */
+    while (!turn_has_reached(gp_state, cookie)) { /* at most the gp under way and the next */
         bool watches = false;
         if (serve_meanwhile(turn, options, &served_ns))
-            return stop_polling(turning);
+            return stop_polling(gp_state);
 
-        uint32_t event = rtrcu_load_acquire(&turning->event);
-        if (!take_for_step(turning)) {
-            tally_raise(&turning->sleeping);
-        } else if (turn_has_reached(turning, cookie)) {
-            turn_gp_unlock(turning);
+        uint32_t event = rtrcu_load_acquire(&gp_state->event);
+        if (!take_for_step(gp_state)) {
+            tally_raise(&gp_state->sleeping);
+        } else if (turn_has_reached(gp_state, cookie)) {
+            turn_gp_unlock(gp_state);
             return;
-        } else if (step_and_release(turning, options, &watches) != ASLEEP) {
+        } else if (step_and_release(gp_state, options, &watches) != ASLEEP) {
             continue;
         }
 
         pause_ns = next_pause(turn, watches, pause_ns);
-        work_sleep(turn->work, &turning->event, event, pause_ns);
-        (void)tally_lower(&turning->sleeping);
+        work_sleep(turn->work, &gp_state->event, event, pause_ns);
+        (void)tally_lower(&gp_state->sleeping);
     }
 }
 
-void turn_if_needed(struct turning *turning, const struct turn_options *options)
+void turn_if_needed(struct gp_state *gp_state, const struct turn_options *options)
 {
     uint64_t cookie;
-    if (gp_next_needed(turning->gp, turning->kind, &cookie))
-        advance_until(turning, cookie, options);
+    if (gp_next_needed(gp_state->gp, gp_state->kind, &cookie))
+        advance_until(gp_state, cookie, options);
 }
 
 /* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
  * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
  * have come to be.
  * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
-static void leave_to_driver(struct turning *turning, uint64_t cookie)
+static void leave_to_driver(struct gp_state *gp_state, uint64_t cookie)
 {
-    struct turn *turn = turning->turn;
+    struct turn *turn = gp_state->turn;
     int64_t patience_ns = work_tick_ns(turn->work);
-    gp_request(turning->gp, GP_NORMAL, cookie);
+    gp_request(gp_state->gp, GP_NORMAL, cookie);
 
-    while (!turn_has_reached(turning, cookie) && work_driver_start(turn->work) == 0) { /* at most two grace periods */
+    while (!turn_has_reached(gp_state, cookie) && work_driver_start(turn->work) == 0) { /* at most two grace periods */
         work_driver_wake(turn->work, true);
         tally_raise(&turn->driver_waiters);
-        uint32_t turns = rtrcu_load_acquire(&turn->turns);
-        bool reached = turn_has_reached(turning, cookie);
-        work_sleep(turn->work, &turn->turns, turns, reached ? 0 : patience_ns);
+        uint32_t gp_lock_releases = rtrcu_load_acquire(&turn->gp_lock_releases);
+        bool reached = turn_has_reached(gp_state, cookie);
+        work_sleep(turn->work, &turn->gp_lock_releases, gp_lock_releases, reached ? 0 : patience_ns);
         (void)tally_lower(&turn->driver_waiters);
 
         patience_ns *= patience_ns < LONGEST_REST_NS ? 2 : 1;
     }
 }
 
-void turn_synchronize(struct turning *turning, uint64_t cookie)
+void turn_synchronize(struct gp_state *gp_state, uint64_t cookie)
 {
     static const struct turn_options caller = {.by_caller = true};
-    const struct turn *turn = turning->turn;
+    const struct turn *turn = gp_state->turn;
     bool deadline = reader_self_is(READER_STATE_DEADLINE);
 
-    if (turning->kind == GP_NORMAL && !deadline && work_driver_has_thread(turn->work) &&
+    if (gp_state->kind == GP_NORMAL && !deadline && work_driver_has_thread(turn->work) &&
         work_caller_is_low_priority(turn->work))
-        leave_to_driver(turning, cookie);
+        leave_to_driver(gp_state, cookie);
 
-    if (turn_try_immediate(turning, cookie))
+    if (turn_try_immediate(gp_state, cookie))
         return;
-    advance_until(turning, cookie, &caller);
+    advance_until(gp_state, cookie, &caller);
 }
 
-void turn_gp_state_init(struct turning *turning, struct turn *turn, enum gp_kind kind)
+void turn_gp_state_init(struct gp_state *gp_state, struct turn *turn, enum gp_kind kind)
 {
-    turning->turn = turn;
-    turning->gp = turn->gp;
-    turning->kind = kind;
+    gp_state->turn = turn;
+    gp_state->gp = turn->gp;
+    gp_state->kind = kind;
 }
 
-void turn_gp_state_after_fork_child(struct turning *turning)
+void turn_gp_state_after_fork_child(struct gp_state *gp_state)
 {
-    turning->unscanned = turning->asked = false; /* the next step looks at readers as the first one does */
-    rtrcu_store_relaxed(&turning->event, 0);
-    tally_reset(&turning->sleeping);
+    gp_state->unscanned = gp_state->asked = false; /* the next step looks at readers as the first one does */
+    rtrcu_store_relaxed(&gp_state->event, 0);
+    tally_reset(&gp_state->sleeping);
 }

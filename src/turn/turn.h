@@ -44,7 +44,7 @@ static inline struct turn_slot *turn_slot(const struct reader_record *record)
 }
 
 /* One kind of grace period: its machine, and the threads that wait for its end and turn it meanwhile. */
-struct turning {
+struct gp_state {
     struct turn *turn;
     struct gp *gp;
     enum gp_kind kind;
@@ -75,9 +75,9 @@ struct turn {
     struct watch *watch;
     struct work *work;
     struct serve *serve;         /* constant: for turn_options.serve */
-    uint32_t turns;              /* atomic: futex: counts releases of the normal crank while some wait for it */
+    uint32_t gp_lock_releases;              /* atomic: futex: counts releases of the normal crank while some wait for it */
     struct tally driver_waiters; /* callers that leave it to the driver */
-    struct turning turning[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
+    struct gp_state gp_state[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_exp_waiters numbers;
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
@@ -88,10 +88,10 @@ struct turn {
 
 /* What this room tells other processes, where it lies in @type as @at. */
 #define TURN_INSPECT(type, at)                                                                                         \
-    INSPECT_ARRAY("drive.turning", type, at.turning), INSPECT_FIELD("turning.sleeping", struct turning, sleeping),     \
-        INSPECT_FIELD("turning.slept", struct turning, slept),                                                         \
-        INSPECT_FIELD("turning.by_caller", struct turning, by_caller),                                                 \
-        INSPECT_FIELD("turning.unfenced", struct turning, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),   \
+    INSPECT_ARRAY("drive.turning", type, at.gp_state), INSPECT_FIELD("turning.sleeping", struct gp_state, sleeping),     \
+        INSPECT_FIELD("turning.slept", struct gp_state, slept),                                                         \
+        INSPECT_FIELD("turning.by_caller", struct gp_state, by_caller),                                                 \
+        INSPECT_FIELD("turning.unfenced", struct gp_state, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),   \
         INSPECT_FIELD("drive.boost_ns", type, at.boost_ns),                                                            \
         INSPECT_FIELD("drive.boost_ns_max", type, at.boost_ns_max),                                                    \
         INSPECT_FIELD("drive.boost_refused", type, at.boost_refused),                                                  \
@@ -108,50 +108,50 @@ void turn_after_fork_child(struct turn *turn);
 void turn_end_waits(struct turn *turn);
 void turn_stats(const struct turn *turn, struct rtrcu_stats *stats);
 
-static inline struct turning *turn_gp_state(struct turn *turn, enum gp_kind kind)
+static inline struct gp_state *turn_gp_state(struct turn *turn, enum gp_kind kind)
 {
-    return &turn->turning[kind];
+    return &turn->gp_state[kind];
 }
 /* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
 void turn_perform(struct turn *turn, enum gp_actions actions);
 
 /* ---- its machine ---- */
 
-static inline struct lock *turn_gp_lock_of(struct turning *turning)
+static inline struct lock *turn_gp_lock_of(struct gp_state *gp_state)
 {
-    return gp_lock_of(turning->gp, turning->kind);
+    return gp_lock_of(gp_state->gp, gp_state->kind);
 }
-static inline uint64_t turn_seq(const struct turning *turning)
+static inline uint64_t turn_seq(const struct gp_state *gp_state)
 {
-    return gp_seq(turning->gp, turning->kind);
+    return gp_seq(gp_state->gp, gp_state->kind);
 }
-static inline bool turn_has_reached(const struct turning *turning, uint64_t cookie)
+static inline bool turn_has_reached(const struct gp_state *gp_state, uint64_t cookie)
 {
-    return gp_reached(turning->gp, turning->kind, cookie);
+    return gp_reached(gp_state->gp, gp_state->kind, cookie);
 }
-static inline bool turn_is_needed(const struct turning *turning)
+static inline bool turn_is_needed(const struct gp_state *gp_state)
 {
-    return gp_is_needed(turning->gp, turning->kind);
+    return gp_is_needed(gp_state->gp, gp_state->kind);
 }
-static inline bool turn_is_running(const struct turning *turning)
+static inline bool turn_is_running(const struct gp_state *gp_state)
 {
-    return gp_is_running(turning->gp, turning->kind);
+    return gp_is_running(gp_state->gp, gp_state->kind);
 }
-static inline bool turn_is_clear(const struct turning *turning)
+static inline bool turn_is_clear(const struct gp_state *gp_state)
 {
-    return gp_is_clear(turning->gp, turning->kind);
+    return gp_is_clear(gp_state->gp, gp_state->kind);
 }
-static inline int64_t turn_began_ns(const struct turning *turning)
+static inline int64_t turn_began_ns(const struct gp_state *gp_state)
 {
-    return gp_began_ns(turning->gp, turning->kind);
+    return gp_began_ns(gp_state->gp, gp_state->kind);
 }
 
 /* ---- one grace period: turn.c ---- */
 
-void turn_gp_state_init(struct turning *turning, struct turn *turn, enum gp_kind kind);
+void turn_gp_state_init(struct gp_state *gp_state, struct turn *turn, enum gp_kind kind);
 
 /* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
-void turn_synchronize(struct turning *turning, uint64_t cookie);
+void turn_synchronize(struct gp_state *gp_state, uint64_t cookie);
 /* Value: how the calling thread waits for readers while it turns. */
 struct turn_options {
     bool never_spins;  /* looks once a tick */
@@ -161,21 +161,21 @@ struct turn_options {
     bool (*serve)(struct serve *serve);
 };
 /* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
-bool turn_try_immediate(struct turning *turning, uint64_t cookie);
+bool turn_try_immediate(struct gp_state *gp_state, uint64_t cookie);
 /* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
-bool turn_first(struct turning *turning);
+bool turn_first(struct gp_state *gp_state);
 /* See what is needed to its end, at most one grace period that is not under way yet. */
-void turn_if_needed(struct turning *turning, const struct turn_options *options);
+void turn_if_needed(struct gp_state *gp_state, const struct turn_options *options);
 /* Take the crank, whose holder is boosted.  Away meanwhile. */
-void turn_gp_lock(struct turning *turning);
+void turn_gp_lock(struct gp_state *gp_state);
 /* By the holder of a crank that does not go on with the grace period: others may sleep until the crank is free. */
-void turn_gp_unlock(struct turning *turning);
+void turn_gp_unlock(struct gp_state *gp_state);
 /* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
  * True if one ended. */
-bool turn_step(struct turning *turning);
+bool turn_step(struct gp_state *gp_state);
 
 /* In a fork's child nobody waits, and what was under way begins again. */
-void turn_gp_state_after_fork_child(struct turning *turning);
+void turn_gp_state_after_fork_child(struct gp_state *gp_state);
 
 /* ---- the heavy fence: fence.c ---- */
 
@@ -212,12 +212,12 @@ extern const struct work_job turn_job_expedited;
 /* ---- boosting: boost.c ---- */
 
 /* Should readers of this grace period be boosted by now? */
-bool turn_boost_is_due(struct turning *turning);
+bool turn_boost_is_due(struct gp_state *gp_state);
 /* Have the boost worker boost the readers in the way that stand still, for about a tick.  Does not wait. */
-void turn_boost(struct turning *turning);
+void turn_boost(struct gp_state *gp_state);
 /* The calling thread, if it is a real-time thread no lower than the worker, boosts them to its own priority, each for a
  * slice at most.  False: it may not, another boosts, or a slice ran out: the worker is needed. */
-bool turn_boost_here(struct turning *turning);
+bool turn_boost_here(struct gp_state *gp_state);
 extern const struct work_job turn_job_boost, turn_job_nudge;
 
 #endif

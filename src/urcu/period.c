@@ -244,7 +244,7 @@ static void urcu_end(struct rtrcu_adopted *adopted)
     rtrcu_count_add(&adopted->completed, 1);
 }
 
-static void turn(struct rtrcu_adopted *adopted)
+static void advance(struct rtrcu_adopted *adopted)
 {
     begin(adopted);
     fence_surely(adopted);
@@ -290,7 +290,7 @@ void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
 
         if (take_gp_lock(adopted)) {
             if (!urcu_reached(adopted, cookie))
-                turn(adopted);
+                advance(adopted);
             release(adopted);
             continue;
         }

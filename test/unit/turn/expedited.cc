@@ -158,7 +158,7 @@ TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
     uint64_t cookie = ask();
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 0u);
 }
 
 TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
@@ -315,7 +315,7 @@ TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     ASSERT_TRUE(test::eventually(
         [&] { return rtrcu_load_acquire(&worker->thread_id) != 0 && !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
-    uint64_t *by_caller = &drive_->turn.turning[GP_EXPEDITED].by_caller.count;
+    uint64_t *by_caller = &drive_->turn.gp_state[GP_EXPEDITED].by_caller.count;
     auto call = [&](uint32_t how) {
         std::thread([&] {
             rtrcu_self.sched = how;
@@ -354,7 +354,7 @@ TEST_P(ExpeditedAlone, CallersLeaveAllOfItToTheWorker)
         uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
         turn_synchronize_expedited(&drive_->turn, cookie);
         EXPECT_TRUE(reached(cookie));
-        EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u) << "readers: " << readers;
+        EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 0u) << "readers: " << readers;
     }
 }
 
@@ -366,7 +366,7 @@ TEST_F(Expedited, ACallerTurnsItToTheEnd)
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     turn_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
 }
 
 /* So a booster that was made at the call outranks the threads that keep the reader from its CPU. */

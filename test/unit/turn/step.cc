@@ -51,27 +51,27 @@ class Step : public DriveWorld
 
 TEST_F(Step, NotesWhatTheNextOneNeeds)
 {
-    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     config_.stall_timeout_ms = 5000;
-    turning.asked = true;
-    turning.report_ns = 7;
+    gp_state.asked = true;
+    gp_state.report_ns = 7;
     reader_record *record = world_.craft(1);
     ask();
     EXPECT_FALSE(turn_step(normal_));
-    EXPECT_FALSE(turning.unscanned);
-    EXPECT_FALSE(turning.asked) << "a step that waits for nobody asks at the next look";
-    EXPECT_TRUE(turning.fenced);
-    EXPECT_EQ(turning.unfenced.count, 0u);
-    EXPECT_EQ(turning.report_ns, INT64_C(5000000000));
-    uint32_t event = turning.event;
+    EXPECT_FALSE(gp_state.unscanned);
+    EXPECT_FALSE(gp_state.asked) << "a step that waits for nobody asks at the next look";
+    EXPECT_TRUE(gp_state.fenced);
+    EXPECT_EQ(gp_state.unfenced.count, 0u);
+    EXPECT_EQ(gp_state.report_ns, INT64_C(5000000000));
+    uint32_t event = gp_state.event;
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_step(normal_));
-    EXPECT_EQ(turning.event, event + 1) << "the crank was released";
+    EXPECT_EQ(gp_state.event, event + 1) << "the crank was released";
     world_.withdraw(record);
     ask();
     EXPECT_TRUE(turn_step(normal_));
-    EXPECT_FALSE(turning.fenced) << "nobody needs it";
-    EXPECT_EQ(turning.unfenced.count, 1u);
+    EXPECT_FALSE(gp_state.fenced) << "nobody needs it";
+    EXPECT_EQ(gp_state.unfenced.count, 1u);
 }
 
 /* The first report when it is as old as the setting says, the next at three times that age. */
@@ -90,7 +90,7 @@ TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
         EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_TRUE(gathered(kind));
         EXPECT_EQ(*said, 1u);
-        EXPECT_EQ(drive_->turn.turning[kind].report_ns, 3 * HOUR_NS);
+        EXPECT_EQ(drive_->turn.gp_state[kind].report_ns, 3 * HOUR_NS);
         make_older(HOUR_NS, kind);
         EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind));
@@ -126,25 +126,25 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         ask();
         EXPECT_FALSE(turn_step(normal_));
         EXPECT_TRUE(is_running());
-        EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
+        EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].unscanned);
         EXPECT_FALSE(turn_step(normal_));
         EXPECT_FALSE(gathered());
         make_older(HOUR_NS);
         EXPECT_FALSE(turn_step(normal_));
         EXPECT_TRUE(gathered());
         EXPECT_EQ(drive_->work.watch->waiting[GP_NORMAL].fence_error, -EPERM);
-        EXPECT_EQ(drive_->turn.turning[GP_NORMAL].report_ns, 3 * HOUR_NS);
+        EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].report_ns, 3 * HOUR_NS);
         EXPECT_FALSE(turn_step(normal_));
         EXPECT_FALSE(gathered());
         EXPECT_EQ(*said, 1u);
-        EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].unscanned);
+        EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].unscanned);
         turn_gp_lock(normal_);
         EXPECT_FALSE(turn_first(normal_));
         turn_gp_unlock(normal_);
         EXPECT_TRUE(is_running());
         rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
         EXPECT_TRUE(turn_step(normal_));
-        EXPECT_FALSE(drive_->turn.turning[GP_NORMAL].unscanned);
+        EXPECT_FALSE(drive_->turn.gp_state[GP_NORMAL].unscanned);
     }).join();
     if (!refused)
         GTEST_SKIP() << "no sandbox is to be had here";
@@ -152,10 +152,10 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
 
 TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
 {
-    for (struct turning &turning : drive_->turn.turning) {
-        turning.unscanned = turning.asked = true;
-        turning.event = 9;
-        tally_raise(&turning.sleeping);
+    for (struct gp_state &gp_state : drive_->turn.gp_state) {
+        gp_state.unscanned = gp_state.asked = true;
+        gp_state.event = 9;
+        tally_raise(&gp_state.sleeping);
     }
     tally_raise(&drive_->turn.driver_waiters);
     drive_->work.main_ended = 1;
@@ -164,10 +164,10 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
     drive_->turn.numbers.told = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
     uint32_t generation = drive_->serve.fork.generation;
     after_fork_child(PLAT_NOBODY);
-    for (const struct turning &turning : drive_->turn.turning) {
-        EXPECT_FALSE(turning.unscanned || turning.asked);
-        EXPECT_EQ(turning.event, 0u);
-        EXPECT_EQ(tally_read(&turning.sleeping), 0u);
+    for (const struct gp_state &gp_state : drive_->turn.gp_state) {
+        EXPECT_FALSE(gp_state.unscanned || gp_state.asked);
+        EXPECT_EQ(gp_state.event, 0u);
+        EXPECT_EQ(tally_read(&gp_state.sleeping), 0u);
     }
     EXPECT_EQ(tally_read(&drive_->turn.driver_waiters), 0u);
     EXPECT_EQ(drive_->work.main_ended, 0u);
@@ -194,28 +194,28 @@ constexpr turn_options for_barrier = {
 TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
 {
     begin_beside_a_reader();
-    while (drive_->turn.turning[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
+    while (drive_->turn.gp_state[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
         turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.turning[GP_NORMAL].watcher));
-    EXPECT_EQ(tally_read(&drive_->turn.turning[GP_NORMAL].sleeping), 0u);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 1u);
-    EXPECT_TRUE(drive_->turn.turning[GP_NORMAL].asked);
-    drive_->turn.turning[GP_NORMAL].watcher = {77};
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.gp_state[GP_NORMAL].watcher));
+    EXPECT_EQ(tally_read(&drive_->turn.gp_state[GP_NORMAL].sleeping), 0u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].slept.count, 1u);
+    EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].asked);
+    drive_->turn.gp_state[GP_NORMAL].watcher = {77};
     turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].watcher.number, 77u) << "another's";
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].watcher.number, 77u) << "another's";
 }
 
 /* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */
 TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
 {
     begin_beside_a_reader();
-    struct turning &turning = drive_->turn.turning[GP_NORMAL];
-    while (turning.slept.count == 0) { /* a tick may pass before its first step */
-        uint32_t event = turning.event;
+    struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
+    while (gp_state.slept.count == 0) { /* a tick may pass before its first step */
+        uint32_t event = gp_state.event;
         turn_if_needed(normal_, &for_barrier);
-        EXPECT_EQ(turning.event, event + 1);
+        EXPECT_EQ(gp_state.event, event + 1);
     }
 }
 
@@ -236,12 +236,12 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
     for (const turn_options *options : {&does_not, &serves}) {
         test::World::set_inside(inside, 1);
         ask();
-        uint64_t slept = drive_->turn.turning[GP_NORMAL].slept.count;
+        uint64_t slept = drive_->turn.gp_state[GP_NORMAL].slept.count;
         test::Worker advancer;
         advancer.start([&] { turn_if_needed(normal_, options); });
         EXPECT_TRUE(test::eventually([&] {
             return options == &serves ? rtrcu_load_acquire(&serve_slot(owner)->listed) == 1
-                                      : rtrcu_load_acquire(&drive_->turn.turning[GP_NORMAL].slept.count) > slept;
+                                      : rtrcu_load_acquire(&drive_->turn.gp_state[GP_NORMAL].slept.count) > slept;
         }));
         EXPECT_EQ(rtrcu_load_acquire(&serve_slot(owner)->listed), options == &serves ? 1u : 0u);
         test::World::set_inside(inside, 0);
@@ -257,23 +257,23 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it: nobody turns */
     config_.tick_us = 3600000000;
     drive_->work.thread.sleeping = WORK_ASLEEP;
-    const auto turns = [&](gp_kind kind) {
+    const auto gp_lock_releases = [&](gp_kind kind) {
         rtrcu_self.sched = weak;
-        uint64_t before = drive_->turn.turning[kind].by_caller.count;
+        uint64_t before = drive_->turn.gp_state[kind].by_caller.count;
         turn_synchronize(turn_gp_state(&drive_->turn, kind), gp_snap(world_.gp(), kind));
         rtrcu_self.sched = 0;
         EXPECT_EQ(drive_->work.wakeups.count, 0u);
-        return drive_->turn.turning[kind].by_caller.count == before + 1;
+        return drive_->turn.gp_state[kind].by_caller.count == before + 1;
     };
     test::Worker caller;
     caller.run([&] {
-        EXPECT_TRUE(turns(GP_EXPEDITED));
+        EXPECT_TRUE(gp_lock_releases(GP_EXPEDITED));
         reader_self_set(READER_STATE_DEADLINE);
-        EXPECT_TRUE(turns(GP_NORMAL));
+        EXPECT_TRUE(gp_lock_releases(GP_NORMAL));
         reader_self_clear(READER_STATE_DEADLINE);
         (void)work_thread_release(&drive_->work.thread);
         work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
-        EXPECT_TRUE(turns(GP_NORMAL));
+        EXPECT_TRUE(gp_lock_releases(GP_NORMAL));
     });
 }
 
@@ -282,16 +282,16 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
 {
     reader_record *record = world_.craft(1);
     uint32_t *told = still(WORK_WORKER_NOTIFY);
-    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     ask();
     EXPECT_FALSE(turn_step(normal_));
-    world_.gp()->machine[GP_NORMAL].tasks_came = turning.tasks_notified + 3;
+    world_.gp()->machine[GP_NORMAL].tasks_came = gp_state.tasks_notified + 3;
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 0u) << "there is no handler";
     work_set_blocking_handler(&drive_->work, [] {});
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 1u);
-    EXPECT_EQ(turning.tasks_notified, world_.gp()->machine[GP_NORMAL].tasks_came);
+    EXPECT_EQ(gp_state.tasks_notified, world_.gp()->machine[GP_NORMAL].tasks_came);
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_NOTIFY].wanted, 1u);
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 1u) << "it was told";
@@ -303,20 +303,20 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
 TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
 {
     reader_record *record = world_.craft(1);
-    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     work_set_blocking_handler(&drive_->work, [] {});
     config_.tick_us = 60000000;
     drive_->work.refused_ns = plat_clock_now(); /* as is believed for a tick */
     ask();
     EXPECT_FALSE(turn_step(normal_));
-    uint32_t before = turning.tasks_notified;
+    uint32_t before = gp_state.tasks_notified;
     world_.gp()->machine[GP_NORMAL].tasks_came = before + 3;
     EXPECT_FALSE(turn_step(normal_));
-    EXPECT_EQ(turning.tasks_notified, before);
+    EXPECT_EQ(gp_state.tasks_notified, before);
     uint32_t *told = still(WORK_WORKER_NOTIFY);
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 1u);
-    EXPECT_EQ(turning.tasks_notified, before + 3);
+    EXPECT_EQ(gp_state.tasks_notified, before + 3);
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_step(normal_));
 }
@@ -341,7 +341,7 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
     ask();
     EXPECT_FALSE(turn_step(normal_));
     tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
-    uint32_t first = drive_->turn.turning[GP_NORMAL].tasks_notified + 1;
+    uint32_t first = drive_->turn.gp_state[GP_NORMAL].tasks_notified + 1;
     *tasks_came = first;
     bool trapped = true;
     std::thread([&] {
@@ -352,7 +352,7 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
         GTEST_SKIP() << "no call can be trapped here";
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(*tasks_came, first + 1);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].tasks_notified, first);
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].tasks_notified, first);
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(*told, 2u);
 }
@@ -376,7 +376,7 @@ TEST_F(Step, ADeadlineThreadTurnsItAlone)
             EXPECT_EQ(worker.thread.state, static_cast<uint32_t>(WORK_NONE));
         reader_self_clear(READER_STATE_DEADLINE);
     });
-    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
 }
 
 /* Where no worker is to be had the driver is hurried, if it is there. */

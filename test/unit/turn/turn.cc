@@ -48,7 +48,7 @@ TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
     uint64_t before = seq();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(seq(), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].by_caller.count, 0u);
     EXPECT_FALSE(turn_step(normal_));
 }
 
@@ -72,14 +72,14 @@ TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
 {
     ask();
     EXPECT_TRUE(turn_step(normal_));
-    EXPECT_EQ(drive_->turn.turns, 0u);
+    EXPECT_EQ(drive_->turn.gp_lock_releases, 0u);
     tally_raise(&drive_->turn.driver_waiters);
     ask(GP_EXPEDITED);
     EXPECT_TRUE(turn_step(expedited_));
-    EXPECT_EQ(drive_->turn.turns, 0u) << "nobody waits for that kind so";
+    EXPECT_EQ(drive_->turn.gp_lock_releases, 0u) << "nobody waits for that kind so";
     ask();
     EXPECT_TRUE(turn_step(normal_));
-    EXPECT_EQ(drive_->turn.turns, 1u);
+    EXPECT_EQ(drive_->turn.gp_lock_releases, 1u);
 }
 
 TEST_F(Turn, AStepWaitsForNobody)
@@ -99,7 +99,7 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     uint64_t before = seq(GP_EXPEDITED);
     EXPECT_TRUE(take_first_step(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
     EXPECT_EQ(drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
                   drive_->turn.numbers.ended[3],
               1u);
@@ -110,7 +110,7 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     test::World::set_inside(record, 0);
     EXPECT_TRUE(take_first_step(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + 2 * SEQ_STEP);
-    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 2u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 2u);
 }
 
 /* It watches as long as the setting says: readers that leave meanwhile end the step.  An ordinary thread on the CPU of
@@ -143,7 +143,7 @@ TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
 /* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
 TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
 {
-    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Worker holder, caller;
     holder.run([&] { turn_gp_lock(normal_); });
@@ -154,7 +154,7 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 0u);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 1u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].by_caller.count, 1u);
 }
 
 /* A caller that has left its turn to the driver wakes it again now and then, less and less often. */
@@ -223,7 +223,7 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     rests_seen = 0;
     bool trapped = true;
     test::Worker caller;
-    caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turns, rest_and_note); });
+    caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.gp_lock_releases, rest_and_note); });
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
     caller.start([&] {
@@ -251,7 +251,7 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     rests_seen = 0;
     bool trapped = true;
     test::Worker holder, helper;
-    helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.turning[GP_NORMAL].event, rest_and_note); });
+    helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.gp_state[GP_NORMAL].event, rest_and_note); });
     if (!trapped)
         GTEST_SKIP() << "no call can be trapped here";
     holder.run([&] { turn_gp_lock(normal_); });
@@ -292,7 +292,7 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     keep();
-    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     reader_record *record = world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     config_.tick_us = 3600000000;
@@ -308,11 +308,11 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     if (!refused)
         GTEST_SKIP() << "no sandbox is to be had here";
     caller.start([&] { turn_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == id; }));
     EXPECT_EQ(tally_acquire(sleeping), 1u);
     rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
-    rtrcu_fetch_add(&drive_->turn.turning[GP_NORMAL].event, 1);
-    plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
+    rtrcu_fetch_add(&drive_->turn.gp_state[GP_NORMAL].event, 1);
+    plat_futex_wake(&drive_->turn.gp_state[GP_NORMAL].event, INT32_MAX);
     caller.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
     EXPECT_EQ(tally_read(sleeping), 0u);
@@ -327,8 +327,8 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     uint32_t id = 0;
     first.run([&] { id = lock_thread_number(); });
     first.start([&] { turn_synchronize(normal_, cookie); });
-    uint32_t *watcher = &drive_->turn.turning[GP_NORMAL].watcher.number;
-    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    uint32_t *watcher = &drive_->turn.gp_state[GP_NORMAL].watcher.number;
+    tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
     second.start([&] { turn_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 2; }));
@@ -337,7 +337,7 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     first.wait();
     second.wait();
     EXPECT_TRUE(gp_reached(world_.gp(), GP_NORMAL, cookie));
-    EXPECT_GE(drive_->turn.turning[GP_NORMAL].slept.count, 1u);
+    EXPECT_GE(drive_->turn.gp_state[GP_NORMAL].slept.count, 1u);
 }
 
 /* The rest look less and less often. */
@@ -352,7 +352,7 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     first.run([&] { one = lock_thread_number(); });
     second.run([&] { other = lock_thread_number(); });
     first.start([&] { turn_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == one; }));
     second.start([&] { turn_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
@@ -379,7 +379,7 @@ TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
         EXPECT_EQ(plat_sched_set(1, 0), 0);
     });
     first.start([&] { turn_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == one; }));
     second.start([&] { turn_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
@@ -401,7 +401,7 @@ TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
     pid_t id = 0;
     caller.run([&] { id = pid_t(lock_thread_number()); });
     caller.start([&] { turn_synchronize(normal_, cookie); });
-    tally *sleeping = &drive_->turn.turning[GP_NORMAL].sleeping;
+    tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 1 && test::is_asleep(id); }));
     holder.run([&] {
         turn_gp_lock(normal_);
@@ -425,7 +425,7 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
     ask();
     turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before + SEQ_STEP);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].by_caller.count, 0u);
 }
 
 /* Behind a fence that had to be had, so that who comes to read is seen. */
@@ -464,8 +464,8 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
         }));
         EXPECT_EQ(counter_read(&drive_->work.wakeups), sleep);
         EXPECT_EQ(tally_acquire(&drive_->turn.driver_waiters), 1u);
-        rtrcu_fetch_add(&drive_->turn.turns, 1);
-        plat_futex_wake(&drive_->turn.turns, INT32_MAX);
+        rtrcu_fetch_add(&drive_->turn.gp_lock_releases, 1);
+        plat_futex_wake(&drive_->turn.gp_lock_releases, INT32_MAX);
     }
     EXPECT_TRUE(turn_step(normal_));
     caller.wait();
@@ -484,7 +484,7 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
         EXPECT_TRUE(turn_try_immediate(turn_gp_state(&drive_->turn, kind), gp_snap(world_.gp(), kind)));
-        EXPECT_EQ(drive_->turn.turning[kind].by_caller.count, 1u);
+        EXPECT_EQ(drive_->turn.gp_state[kind].by_caller.count, 1u);
         EXPECT_EQ(ended() - ended_before, kind == GP_EXPEDITED ? 1u : 0u);
     }
 }
@@ -509,7 +509,7 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
     ASSERT_TRUE(gp_nobody_reads(world_.gp()));
     EXPECT_FALSE(turn_try_immediate(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
-    EXPECT_EQ(drive_->turn.turning[GP_EXPEDITED].by_caller.count, 0u);
+    EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 0u);
     for (uint32_t ended : drive_->turn.numbers.ended)
         EXPECT_EQ(ended, 0u);
 }
@@ -528,14 +528,14 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     uint32_t id = 0;
     advancer.run([&] { id = lock_thread_number(); });
     advancer.start([&] { turn_if_needed(normal_, &options); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.turning[GP_NORMAL].watcher.number) == id; }))
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == id; }))
         << "it has taken a step at least";
     test::World::set_inside(record, 0);
     bool found = test::eventually([&] { return advancer.is_done(); });
     EXPECT_TRUE(found);
     while (!advancer.is_done()) /* ends where it sleeps */
-        plat_futex_wake(&drive_->turn.turning[GP_NORMAL].event, INT32_MAX);
-    EXPECT_EQ(drive_->turn.turning[GP_NORMAL].slept.count, 0u);
+        plat_futex_wake(&drive_->turn.gp_state[GP_NORMAL].event, INT32_MAX);
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].slept.count, 0u);
 }
 
 /* Nor is what stands behind the two kinds taken for a third. */
@@ -544,8 +544,8 @@ TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
     test::Worker reader;
     for (uint32_t i = 0; i < 4; i++)
         drive_->turn.numbers.ended[i] = i + 1;
-    for (struct turning &turning : drive_->turn.turning)
-        (void)tally_raise(&turning.sleeping);
+    for (struct gp_state &gp_state : drive_->turn.gp_state)
+        (void)tally_raise(&gp_state.sleeping);
     reader.run([&] {
         rcu_read_lock();
         rcu_read_unlock();
@@ -553,8 +553,8 @@ TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
     });
     for (uint32_t i = 0; i < 4; i++)
         EXPECT_EQ(drive_->turn.numbers.ended[i], i + 1);
-    for (const struct turning &turning : drive_->turn.turning)
-        EXPECT_EQ(turning.event, 0u);
+    for (const struct gp_state &gp_state : drive_->turn.gp_state)
+        EXPECT_EQ(gp_state.event, 0u);
 }
 
 TEST(DriveProbes, AreThere)

@@ -160,16 +160,16 @@ TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
 TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
 {
     const auto events = [&](gp_actions actions) {
-        for (struct turning &turning : drive_->turn.turning)
-            turning.event = 0;
+        for (struct gp_state &gp_state : drive_->turn.gp_state)
+            gp_state.event = 0;
         turn_perform(&drive_->turn, actions);
-        return std::pair(drive_->turn.turning[GP_NORMAL].event, drive_->turn.turning[GP_EXPEDITED].event);
+        return std::pair(drive_->turn.gp_state[GP_NORMAL].event, drive_->turn.gp_state[GP_EXPEDITED].event);
     };
     const auto both = gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
     EXPECT_EQ(events(both), std::pair(0u, 0u)) << "nobody sleeps";
-    tally_raise(&drive_->turn.turning[GP_EXPEDITED].sleeping);
+    tally_raise(&drive_->turn.gp_state[GP_EXPEDITED].sleeping);
     EXPECT_EQ(events(both), std::pair(0u, 1u));
-    tally_raise(&drive_->turn.turning[GP_NORMAL].sleeping);
+    tally_raise(&drive_->turn.gp_state[GP_NORMAL].sleeping);
     EXPECT_EQ(events(both), std::pair(1u, 1u));
     EXPECT_EQ(events(GP_ACTION_WAKE_NORMAL), std::pair(1u, 0u));
     EXPECT_EQ(events(GP_ACTION_WAKE_EXPEDITED), std::pair(0u, 1u));
@@ -279,11 +279,11 @@ TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
 /* Each number is its own. */
 TEST_F(Wake, CountersAreToldEachForItself)
 {
-    struct turning &turning = drive_->turn.turning[GP_NORMAL];
+    struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     uint64_t number = 100;
-    counter *const counters[] = {&turning.slept,
-                                 &turning.unfenced,
-                                 &turning.by_caller,
+    counter *const counters[] = {&gp_state.slept,
+                                 &gp_state.unfenced,
+                                 &gp_state.by_caller,
                                  &drive_->work.wakeups,
                                  &drive_->driver.passes,
                                  &drive_->work.rt_refused,
