@@ -11,7 +11,7 @@
 void gp_idle_propose(struct gp *gp, uint32_t scans)
 {
     struct gp_machine *machine = &gp->machine[GP_NORMAL];
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
 
     machine->idle_scans = scans;
     if (!scans || !machine->idle_possible || machine->leaving)
@@ -46,7 +46,7 @@ void gp_idle_settle(struct gp *gp, bool fenced)
     struct gp_machine *machine = &gp->machine[GP_NORMAL];
     bool heavy = fenced && !reader_fences_are_full(gp->registry);
 
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
     if (!machine->leaving)
         return;
 

@@ -64,7 +64,7 @@ struct gp_machine {
     uint64_t needed;     /* atomic: the latest cookie somebody asked for */
     uint32_t tasks_came; /* atomic: counts arrivals of parked tasks that it waits for */
     uint32_t top;        /* atomic: the level whose node 0 covers all leaves of this grace period */
-    struct lock crank;
+    struct lock gp_lock;
     /* Written by the crank's holder; anybody reads the counters. */
     uint32_t leaves;          /* atomic: how many there were at the scan */
     uint32_t anonymous_busy;  /* groups of readers without a record that have not been seen empty, as bits */
@@ -138,7 +138,7 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats);
 
 static inline struct lock *gp_lock_of(struct gp *gp, enum gp_kind kind)
 {
-    return &gp->machine[kind].crank;
+    return &gp->machine[kind].gp_lock;
 }
 /* Is a grace period under way?  For the crank's holder. */
 static inline bool gp_is_running(const struct gp *gp, enum gp_kind kind)

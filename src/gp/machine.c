@@ -16,7 +16,7 @@ void gp_init(struct gp *gp, struct reader_registry *registry)
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
         machine->seq = machine->needed = SEQ_FIRST;
-        lock_init(&machine->crank, LOCK_RANK_GP);
+        lock_init(&machine->gp_lock, LOCK_RANK_GP);
     }
 }
 
@@ -39,7 +39,7 @@ static uint32_t nodes_at(uint32_t level, uint32_t leaves)
 void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
     uint64_t seq = seq_started(rtrcu_load_relaxed(&machine->seq));
     invariant("INV-GP1", !gp_is_running(gp, kind) && gp_is_clear(gp, kind));
 
@@ -58,7 +58,7 @@ bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t idle = rtrcu_load_relaxed(&machine->seq), started = seq_started(idle);
 
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
     invariant("INV-GP1", !seq_is_running(idle) && gp_is_clear(gp, kind));
 
     rtrcu_store_release(&machine->seq, started);
@@ -177,7 +177,7 @@ static uint32_t group_of(uint32_t turn)
 bool gp_scan(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
 
     uint32_t leaves = reader_leaf_count(gp->registry), top = top_level(leaves);
     rtrcu_store_relaxed(&machine->leaves, leaves);
@@ -277,7 +277,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
 {
     struct gp_machine *machine = &gp->machine[kind];
     struct poll poll = {.arm = arm};
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
 
     poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
@@ -327,7 +327,7 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now)
 {
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t seq = rtrcu_load_relaxed(&machine->seq);
-    must_hold(&machine->crank);
+    must_hold(&machine->gp_lock);
 
     invariant("INV-GP3", gp_is_clear(gp, kind));
     rtrcu_tsan_acquire(rtrcu_read_unlock_slow);
@@ -373,7 +373,7 @@ void gp_after_fork_child(struct gp *gp)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
-        lock_reset(&machine->crank);
+        lock_reset(&machine->gp_lock);
         machine->leaving = false;
         begin_again(gp, kind);
     }

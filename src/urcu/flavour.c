@@ -36,7 +36,7 @@ struct rtrcu_adopted *urcu_flavour(struct urcu *all, const struct rtrcu_adopt_fl
 
     rtrcu_store_relaxed(&adopted->seq, SEQ_FIRST);
     rtrcu_store_relaxed(&adopted->wanted, SEQ_FIRST);
-    lock_init(&adopted->crank, LOCK_RANK_GP);
+    lock_init(&adopted->gp_lock, LOCK_RANK_GP);
     lock_init(&adopted->words_lock, LOCK_RANK_WORDS);
     lock_init(&adopted->servers_lock, LOCK_RANK_SERVERS);
     urcu_server_init(&adopted->ordinary, adopted, 0, -1);

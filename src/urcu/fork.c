@@ -125,7 +125,7 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
 
 static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id)
 {
-    lock_reset(&adopted->crank);
+    lock_reset(&adopted->gp_lock);
     lock_reset(&adopted->words_lock);
     lock_reset(&adopted->servers_lock);
 
@@ -155,7 +155,7 @@ void urcu_after_fork_child(struct urcu *all, struct plat_tid old_thread_id)
 void urcu_end_waits(struct urcu *all)
 {
     for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
-        lock_reset(&adopted->crank);
+        lock_reset(&adopted->gp_lock);
 }
 
 /* ---- the program's own calls ---- */

@@ -104,7 +104,7 @@ static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 static void urcu_step(struct rtrcu_adopted *adopted)
 {
     uint64_t *generation = adopted->flavour.generation;
-    invariant("INV-AD1", lock_is_mine(&adopted->crank));
+    invariant("INV-AD1", lock_is_mine(&adopted->gp_lock));
     rtrcu_store_release(generation, rtrcu_load_relaxed(generation) + adopted->kind->step);
 }
 
@@ -178,7 +178,7 @@ static bool spin(struct rtrcu_adopted *adopted)
 static bool urcu_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
     uint32_t *futex = adopted->flavour.futex;
-    invariant("INV-AD1", lock_is_mine(&adopted->crank));
+    invariant("INV-AD1", lock_is_mine(&adopted->gp_lock));
 
     rtrcu_store_relaxed(futex, WAKE_ME);
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
@@ -265,7 +265,7 @@ static void advance(struct rtrcu_adopted *adopted)
 /* [O10] As turn_gp_unlock(). */
 static void release(struct rtrcu_adopted *adopted)
 {
-    lock_release(&adopted->crank);
+    lock_release(&adopted->gp_lock);
     rtrcu_fetch_add(&adopted->event, 1);
     if (tally_read(&adopted->waiters))
         plat_futex_wake(&adopted->event, INT32_MAX);
@@ -274,11 +274,11 @@ static void release(struct rtrcu_adopted *adopted)
 /* A real-time thread boosts the holder. */
 static bool take_gp_lock(struct rtrcu_adopted *adopted)
 {
-    if (lock_try(&adopted->crank))
+    if (lock_try(&adopted->gp_lock))
         return true;
     if (plat_sched_rt_priority() == 0)
         return false;
-    work_take_long(adopted->all->work, &adopted->crank);
+    work_take_long(adopted->all->work, &adopted->gp_lock);
     return true;
 }
 

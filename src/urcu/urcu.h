@@ -117,7 +117,7 @@ struct rtrcu_adopted {
     struct urcu *all;
     /* Grace periods. */
     uint64_t seq; /* atomic: written by the crank's holder */
-    struct lock crank;
+    struct lock gp_lock;
     uint32_t event; /* atomic: futex: counts releases of the crank */
     struct tally waiters;
     bool unconfirmed; /* of the crank: readers were told to fence, and no fence has been had since */

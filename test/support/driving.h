@@ -75,9 +75,9 @@ class DriveWorld : public testing::Test
     }
     void grace_period()
     {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan();
-        crank.end();
+        test::GpStepper stepper(world_.gp());
+        stepper.begin_and_scan();
+        stepper.end();
     }
     /* Callbacks that wait in the queue of @record for nothing but to be run. */
     void make_ready(

@@ -113,23 +113,23 @@ class World
 };
 
 /* One grace period of @gp, turned step by step by the test. */
-class Crank
+class GpStepper
 {
     struct gp *gp_;
     gp_kind kind_;
     gp_actions actions_ = GP_ACTION_NONE;
 
   public:
-    explicit Crank(struct gp *gp, gp_kind kind = GP_NORMAL) : gp_(gp), kind_(kind)
+    explicit GpStepper(struct gp *gp, gp_kind kind = GP_NORMAL) : gp_(gp), kind_(kind)
     {
-        lock_acquire(&gp_->machine[kind_].crank);
+        lock_acquire(&gp_->machine[kind_].gp_lock);
     }
-    ~Crank()
+    ~GpStepper()
     {
-        lock_release(&gp_->machine[kind_].crank);
+        lock_release(&gp_->machine[kind_].gp_lock);
     }
-    Crank(const Crank &) = delete;
-    Crank &operator=(const Crank &) = delete;
+    GpStepper(const GpStepper &) = delete;
+    GpStepper &operator=(const GpStepper &) = delete;
 
     /* True if the scan found a reader inside. */
     bool begin_and_scan(int64_t now = 1000)

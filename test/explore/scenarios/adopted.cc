@@ -101,7 +101,7 @@ void begin(uint32_t kind)
 void idle()
 {
     sim::expect(!seq_is_running(adopted->seq), "no grace period is under way at the end");
-    sim::expect(adopted->crank.word == 0 && adopted->words_lock.word == 0, "nobody holds a lock at the end");
+    sim::expect(adopted->gp_lock.word == 0 && adopted->words_lock.word == 0, "nobody holds a lock at the end");
 }
 
 void invariants()

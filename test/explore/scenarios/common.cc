@@ -203,7 +203,7 @@ void expect_idle()
     for (int kind = 0; kind < GP_KINDS; kind++) {
         const struct gp_machine *machine = &gp->machine[kind];
         sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
-        sim::expect(machine->crank.word == 0, "nobody holds a crank at the end");
+        sim::expect(machine->gp_lock.word == 0, "nobody holds a crank at the end");
         sim::expect(tally_read(&rtrcu_domain.drive.turn.turning[kind].sleeping) == 0,
                     "nobody counts as asleep over a crank at the end");
     }

@@ -39,11 +39,11 @@ TEST_F(Callback, QueuedDuringAGracePeriodWaitsForTheNext)
     enqueue(record);
     callback_collect(cb_);
     {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan();
+        test::GpStepper stepper(world_.gp());
+        stepper.begin_and_scan();
         enqueue(record);
         callback_collect(cb_);
-        crank.end();
+        stepper.end();
     }
     advance(record);
     EXPECT_EQ(invoke(record, everything()), 1u);
@@ -372,10 +372,10 @@ TEST_F(Callback, AQuiescentStateOwnerIsAsked)
     enqueue(record);
     callback_collect(cb_);
     {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan();
+        test::GpStepper stepper(world_.gp());
+        stepper.begin_and_scan();
         gp_report(world_.gp(), record);
-        crank.end();
+        stepper.end();
     }
     rtrcu_word_disarm(record->self);
     EXPECT_EQ(advance(record), CALLBACK_OWNER);

@@ -61,14 +61,14 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     EXPECT_EQ(slot->waiting_ns[0], 100);
     EXPECT_EQ(slot->waiting_ns[1], 0);
     {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan();
+        test::GpStepper stepper(world_.gp());
+        stepper.begin_and_scan();
         enqueue(record);
         slot->oldest_ns = 300;
         callback_collect(cb_); /* for the next one */
         EXPECT_EQ(slot->waiting_ns[0], 100);
         EXPECT_EQ(slot->waiting_ns[1], 300);
-        crank.end();
+        stepper.end();
     }
     advance(record);
     EXPECT_EQ(slot->oldest_ready_ns, 100);

@@ -55,10 +55,10 @@ class CallbackWorld : public testing::Test
     }
     void grace_period()
     {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan();
-        ASSERT_TRUE(crank.is_clear());
-        crank.end();
+        test::GpStepper stepper(world_.gp());
+        stepper.begin_and_scan();
+        ASSERT_TRUE(stepper.is_clear());
+        stepper.end();
     }
     callback_server advance(reader_record *record, int64_t now = 1000)
     {

@@ -19,9 +19,9 @@ class Alone : public testing::Test
 
     bool pass()
     {
-        lock_acquire(&normal_->crank);
+        lock_acquire(&normal_->gp_lock);
         bool passed = gp_try_immediate(gp_, GP_NORMAL);
-        lock_release(&normal_->crank);
+        lock_release(&normal_->gp_lock);
         return passed;
     }
     void expect_refused(const char *why)
@@ -107,11 +107,11 @@ TEST_F(Alone, TheCookieThatIsNeededNextIsTheEarlier)
     EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
     EXPECT_EQ(cookie, next + SEQ_STEP);
     {
-        test::Crank crank(gp_);
-        (void)crank.begin_and_scan();
+        test::GpStepper stepper(gp_);
+        (void)stepper.begin_and_scan();
         EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
         EXPECT_EQ(cookie, next + 2 * SEQ_STEP) << "the one under way is no full one from now";
-        crank.end();
+        stepper.end();
     }
 }
 
@@ -119,16 +119,16 @@ TEST_F(Alone, DurationsAreCountedAndTold)
 {
     reader_record *reader = world_.craft(1);
     {
-        test::Crank crank(gp_);
-        EXPECT_TRUE(crank.begin_and_scan(1000));
+        test::GpStepper stepper(gp_);
+        EXPECT_TRUE(stepper.begin_and_scan(1000));
         EXPECT_EQ(gp_began_ns(gp_, GP_NORMAL), 1000);
         EXPECT_TRUE(gp_is_running(gp_, GP_NORMAL));
         world_.set_inside(reader, 0);
         (void)gp_report(gp_, reader);
-        crank.end(6000);
+        stepper.end(6000);
         EXPECT_FALSE(gp_is_running(gp_, GP_NORMAL));
-        (void)crank.begin_and_scan(7000);
-        crank.end(8000);
+        (void)stepper.begin_and_scan(7000);
+        stepper.end(8000);
     }
     EXPECT_EQ(normal_->ns_sum.count, 6000u);
     uint64_t counted = 0;
@@ -138,9 +138,9 @@ TEST_F(Alone, DurationsAreCountedAndTold)
     EXPECT_EQ(normal_->ns_histogram[gp_histogram_bucket(5000)].count, 1u);
     EXPECT_EQ(normal_->ns_histogram[gp_histogram_bucket(1000)].count, 1u);
     {
-        test::Crank crank(gp_, GP_EXPEDITED);
-        (void)crank.begin_and_scan(1);
-        crank.end(2);
+        test::GpStepper stepper(gp_, GP_EXPEDITED);
+        (void)stepper.begin_and_scan(1);
+        stepper.end(2);
     }
     world_.withdraw(reader);
     EXPECT_TRUE(pass());
@@ -166,8 +166,8 @@ TEST_F(Alone, WhereReadersThatOweWereSeenLast)
     two->cpu = &cpu_two;
     idle->cpu = &cpu_idle;
     auto where = [&] { return gp_holdouts_where(gp_, GP_NORMAL, here); };
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
     EXPECT_EQ(gp_holdouts_where(gp_, GP_EXPEDITED, here), GP_HOLDOUTS_NOWHERE) << "it waits for nobody";
     EXPECT_EQ(where(), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE);
     cpu_two = here;
@@ -183,7 +183,7 @@ TEST_F(Alone, WhereReadersThatOweWereSeenLast)
     world_.set_inside(two, 0);
     EXPECT_EQ(gp_report(gp_, two), GP_ACTION_WAKE_NORMAL);
     EXPECT_EQ(where(), GP_HOLDOUTS_NOWHERE);
-    crank.end();
+    stepper.end();
 }
 
 } // namespace

@@ -65,12 +65,12 @@ TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNobodyOwes)
 TEST_F(GpStepsDeathTest, WhoAsksWhereReadersAreTakesTheirLeafsLock)
 {
     reader_record *record = world_.craft(1);
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
     EXPECT_DEATH((reader_lock(record->leaf), (void)gp_holdouts_where(gp_, GP_NORMAL, 0)), "lock of rank");
     world_.set_inside(record, 0);
     (void)gp_report(gp_, record);
-    crank.end();
+    stepper.end();
 }
 
 TEST_F(GpStepsDeathTest, WhoAsksForOfflineReadersTakesTheirLeafsLock)

@@ -21,7 +21,7 @@ class Doze : public testing::Test
     /* A grace period as the crank turns it; the number of those that the scan found inside. */
     uint32_t turn(uint32_t scans, bool fenced = true, gp_kind kind = GP_NORMAL)
     {
-        lock_acquire(&gp_->machine[kind].crank);
+        lock_acquire(&gp_->machine[kind].gp_lock);
         gp_begin(gp_, kind, 1);
         if (fenced && kind == GP_NORMAL)
             gp_idle_propose(gp_, scans);
@@ -36,7 +36,7 @@ class Doze : public testing::Test
             }
         }
         gp_end(gp_, kind, 2);
-        lock_release(&gp_->machine[kind].crank);
+        lock_release(&gp_->machine[kind].gp_lock);
         return inside;
     }
     bool is_awake(const reader_record *record)
@@ -119,7 +119,7 @@ TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
 {
     reader_record *record = world_.craft(0);
     turn(1);
-    lock_acquire(&normal_->crank);
+    lock_acquire(&normal_->gp_lock);
     gp_begin(gp_, GP_NORMAL, 1);
     gp_idle_propose(gp_, 1);
     EXPECT_EQ(reader_idle_candidates(record->leaf), reader_bit(record));
@@ -130,7 +130,7 @@ TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
     EXPECT_EQ(record->quiet, 0u);
     gp_scan(gp_, GP_NORMAL);
     gp_end(gp_, GP_NORMAL, 2);
-    lock_release(&normal_->crank);
+    lock_release(&normal_->gp_lock);
 }
 
 TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
@@ -139,7 +139,7 @@ TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
     struct rcu_task task = {};
     turn(1);
     parked_add_to_thread(record, &task);
-    lock_acquire(&normal_->crank);
+    lock_acquire(&normal_->gp_lock);
     gp_begin(gp_, GP_NORMAL, 1);
     gp_idle_propose(gp_, 1);
     gp_idle_settle(gp_, true);
@@ -151,7 +151,7 @@ TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
     (void)gp_unpark(gp_, record->leaf, &task);
     reader_unlock(record->leaf);
     gp_end(gp_, GP_NORMAL, 2);
-    lock_release(&normal_->crank);
+    lock_release(&normal_->gp_lock);
     turn(1);
     turn(1);
     EXPECT_FALSE(is_awake(record));
@@ -162,7 +162,7 @@ TEST_F(Doze, AForksChildHasNobodyLeaving)
 {
     reader_record *record = world_.craft(0), *other = world_.craft(0);
     turn(1);
-    lock_acquire(&normal_->crank);
+    lock_acquire(&normal_->gp_lock);
     gp_begin(gp_, GP_NORMAL, 1);
     gp_idle_propose(gp_, 1);
     ASSERT_EQ(reader_idle_candidates(record->leaf), reader_bit(record) | reader_bit(other));

@@ -26,10 +26,10 @@ class Gp : public testing::Test
 
     void grace_period(gp_kind kind = GP_NORMAL)
     {
-        test::Crank crank(gp_, kind);
-        crank.begin_and_scan();
-        ASSERT_TRUE(crank.is_clear());
-        crank.end();
+        test::GpStepper stepper(gp_, kind);
+        stepper.begin_and_scan();
+        ASSERT_TRUE(stepper.is_clear());
+        stepper.end();
     }
     gp_actions leave_and_report(reader_record *record)
     {
@@ -58,11 +58,11 @@ TEST_F(Gp, CookieIsReachedByTheNextWholeGracePeriod)
         EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, idle));
         uint64_t running;
         {
-            test::Crank crank(gp_);
-            crank.begin_and_scan();
+            test::GpStepper stepper(gp_);
+            stepper.begin_and_scan();
             running = gp_snap(gp_, GP_NORMAL);
             EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, idle));
-            crank.end();
+            stepper.end();
         }
         EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, idle));
         EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, running)) << "it began before the cookie was taken";
@@ -95,15 +95,15 @@ TEST_F(Gp, CountsAndTimes)
 {
     reader_record *reader = world_.craft(1);
     {
-        test::Crank crank(gp_);
-        EXPECT_TRUE(crank.begin_and_scan(1000));
+        test::GpStepper stepper(gp_);
+        EXPECT_TRUE(stepper.begin_and_scan(1000));
         leave_and_report(reader);
-        crank.end(6000);
+        stepper.end(6000);
     }
     {
-        test::Crank crank(gp_);
-        EXPECT_FALSE(crank.begin_and_scan(7000));
-        crank.end(8000);
+        test::GpStepper stepper(gp_);
+        EXPECT_FALSE(stepper.begin_and_scan(7000));
+        stepper.end(8000);
     }
     EXPECT_EQ(normal_->completed.count, 2u);
     EXPECT_EQ(normal_->busy.count, 1u);
@@ -122,39 +122,39 @@ TEST_F(Gp, ScanFindsExactlyWhoIsInside)
         if (i % 3 == 0)
             expected |= reader_bit(readers.back());
     }
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), expected);
     for (auto *reader : readers)
         leave_and_report(reader);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Gp, LaterSectionsAreNotWaitedFor)
 {
     reader_record *inside = world_.craft(1), *outside = world_.craft(0);
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
+    test::GpStepper stepper(gp_);
+    stepper.begin_and_scan();
     world_.set_inside(outside, 1);
     EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), reader_bit(inside));
     leave_and_report(inside);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Gp, ReportIsIdempotentAndTheLastOneWakes)
 {
     reader_record *a = world_.craft(1), *b = world_.craft(1);
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
+    test::GpStepper stepper(gp_);
+    stepper.begin_and_scan();
     EXPECT_EQ(leave_and_report(a), GP_ACTION_NONE);
     EXPECT_EQ(gp_report(gp_, a), GP_ACTION_NONE);
-    EXPECT_FALSE(crank.is_clear());
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(leave_and_report(b), GP_ACTION_WAKE_NORMAL);
     EXPECT_EQ(gp_report(gp_, b), GP_ACTION_NONE) << "it owes nothing";
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Gp, ReportBetweenGracePeriodsIsNothing)
@@ -167,9 +167,9 @@ TEST_F(Gp, ReportBetweenGracePeriodsIsNothing)
 TEST_F(Gp, OneReportServesBothMachines)
 {
     reader_record *reader = world_.craft(1);
-    test::Crank normal(gp_, GP_NORMAL);
+    test::GpStepper normal(gp_, GP_NORMAL);
     normal.begin_and_scan();
-    lock *expedited_crank = &gp_->machine[GP_EXPEDITED].crank;
+    lock *expedited_crank = &gp_->machine[GP_EXPEDITED].gp_lock;
     lock_acquire_same_rank(expedited_crank);
     gp_begin(gp_, GP_EXPEDITED, 1);
     ASSERT_TRUE(gp_scan(gp_, GP_EXPEDITED));
@@ -184,63 +184,63 @@ TEST_F(Gp, OneReportServesBothMachines)
 TEST_F(Gp, PollReportsForTheOtherKindToo)
 {
     reader_record *reader = world_.craft(1);
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
-    lock *expedited_crank = &gp_->machine[GP_EXPEDITED].crank;
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
+    lock *expedited_crank = &gp_->machine[GP_EXPEDITED].gp_lock;
     lock_acquire_same_rank(expedited_crank);
     gp_begin(gp_, GP_EXPEDITED, 1);
     ASSERT_TRUE(gp_scan(gp_, GP_EXPEDITED));
     world_.set_inside(reader, 0);
-    crank.poll(false);
-    EXPECT_TRUE(crank.is_clear());
+    stepper.poll(false);
+    EXPECT_TRUE(stepper.is_clear());
     EXPECT_TRUE(gp_is_clear(gp_, GP_EXPEDITED));
-    EXPECT_EQ(crank.actions(), GP_ACTION_WAKE_EXPEDITED) << "its crank may sleep";
+    EXPECT_EQ(stepper.actions(), GP_ACTION_WAKE_EXPEDITED) << "its crank may sleep";
     gp_end(gp_, GP_EXPEDITED, 2);
     lock_release(expedited_crank);
-    crank.end();
+    stepper.end();
 }
 
 TEST_F(Gp, PollReportsForWhoHasLeft)
 {
     reader_record *reader = world_.craft(1);
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
-    EXPECT_EQ(crank.poll(false), 0u);
-    EXPECT_FALSE(crank.is_clear());
+    test::GpStepper stepper(gp_);
+    stepper.begin_and_scan();
+    EXPECT_EQ(stepper.poll(false), 0u);
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(rtrcu_word_of(reader->self) >> 24, RTRCU_FLAG_FAST) << "not asked yet";
     world_.set_inside(reader, 0);
-    crank.poll(false);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(false);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Gp, PollAsksOnce)
 {
     reader_record *a = world_.craft(1), *b = world_.craft(1), *c = world_.craft(0);
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
-    EXPECT_EQ(crank.poll(true), 2u);
-    EXPECT_EQ(crank.poll(true), 0u) << "both are asked already";
+    test::GpStepper stepper(gp_);
+    stepper.begin_and_scan();
+    EXPECT_EQ(stepper.poll(true), 2u);
+    EXPECT_EQ(stepper.poll(true), 0u) << "both are asked already";
     rtrcu_word_disarm(a->self); /* an update under way lost the flag */
-    EXPECT_EQ(crank.poll(true), 1u);
+    EXPECT_EQ(stepper.poll(true), 1u);
     EXPECT_EQ(rtrcu_word_of(c->self) >> 24, RTRCU_FLAG_FAST) << "who owes nothing is left alone";
     leave_and_report(a);
     leave_and_report(b);
-    crank.end();
+    stepper.end();
 }
 
 TEST_F(Gp, QuiescentStateThreadsAreAskedAtOnce)
 {
     reader_record *qs = world_.craft(RTRCU_QSBR_ONLINE), *preemptible = world_.craft(1);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_EQ(rtrcu_word_of(qs->self) >> 24, RTRCU_FLAG_SPECIAL);
     EXPECT_EQ(rtrcu_word_of(preemptible->self) >> 24, RTRCU_FLAG_FAST);
     EXPECT_EQ(gp_report(gp_, qs), GP_ACTION_NONE) << "its quiescent state: still online";
-    EXPECT_FALSE(crank.is_clear());
+    EXPECT_FALSE(stepper.is_clear());
     leave_and_report(preemptible);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* A heavy fence is spared where every thread is online in the quiescent-state discipline, by its word. */
@@ -268,14 +268,14 @@ TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
 {
     for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD}) {
         reader_anonymous_enter(world_.registry(), group);
-        test::Crank crank(gp_);
-        EXPECT_TRUE(crank.begin_and_scan());
-        crank.poll(true);
-        EXPECT_FALSE(crank.is_clear());
+        test::GpStepper stepper(gp_);
+        EXPECT_TRUE(stepper.begin_and_scan());
+        stepper.poll(true);
+        EXPECT_FALSE(stepper.is_clear());
         EXPECT_NE(gp_report_anonymous(gp_, group), GP_ACTION_NONE);
-        crank.poll(true);
-        EXPECT_TRUE(crank.is_clear());
-        crank.end();
+        stepper.poll(true);
+        EXPECT_TRUE(stepper.is_clear());
+        stepper.end();
     }
 }
 
@@ -284,31 +284,31 @@ TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
 {
     reader_registry *registry = world_.registry();
     reader_anonymous_enter(registry, READER_PHASE_EVEN);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_EQ(reader_anonymous_phase(registry), 0u);
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(reader_anonymous_phase(registry), 1u);
     reader_anonymous_enter(registry, READER_PHASE_ODD);
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_NE(gp_report_anonymous(gp_, READER_PHASE_EVEN), GP_ACTION_NONE);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
     EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "nobody is waited for in its group";
-    crank.end();
-    EXPECT_TRUE(crank.begin_and_scan());
+    stepper.end();
+    EXPECT_TRUE(stepper.begin_and_scan());
     reader_anonymous_enter(registry, READER_PHASE_EVEN); /* it had read the turn of before */
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "one is left in the other group";
     (void)gp_report_anonymous(gp_, READER_PHASE_EVEN);
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(reader_anonymous_phase(registry), 2u);
-    EXPECT_FALSE(crank.is_clear());
+    EXPECT_FALSE(stepper.is_clear());
     (void)gp_report_anonymous(gp_, READER_PHASE_ODD);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* What a crank of the other kind has seen empty meanwhile counts. */
@@ -322,30 +322,30 @@ TEST_F(Gp, TurnsThatOthersBeginSayThatAGroupWasEmpty)
     };
     reader_anonymous_enter(registry, READER_PHASE_EVEN);
     reader_anonymous_enter(registry, READER_PHASE_ODD);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     empty_and_go_on(0, READER_PHASE_ODD); /* it may have been seen before our begin */
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 3u);
     empty_and_go_on(1, READER_PHASE_EVEN);
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 2u);
     empty_and_go_on(2, READER_PHASE_ODD);
     EXPECT_EQ(reader_anonymous_phase(registry), 3u);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Gp, WhoLeavesTheRegistryReports)
 {
     reader_record *reader = world_.craft(1);
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
+    test::GpStepper stepper(gp_);
+    stepper.begin_and_scan();
     world_.withdraw(reader);
     EXPECT_EQ(gp_report(gp_, reader), GP_ACTION_WAKE_NORMAL);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* ---- trees ---- */
@@ -371,27 +371,27 @@ TEST_P(GpTree, TheLastReportInAnyOrderIsTheOneThatWakes)
             if (reader_inside(reader))
                 inside.push_back(reader);
         }
-        test::Crank crank(gp_);
-        EXPECT_EQ(crank.begin_and_scan(), !inside.empty());
+        test::GpStepper stepper(gp_);
+        EXPECT_EQ(stepper.begin_and_scan(), !inside.empty());
         EXPECT_EQ(normal_->top, height_of(GetParam()));
         std::shuffle(inside.begin(), inside.end(), random);
         for (size_t i = 0; i < inside.size(); i++) {
-            ASSERT_FALSE(crank.is_clear()) << "reports left: " << inside.size() - i;
+            ASSERT_FALSE(stepper.is_clear()) << "reports left: " << inside.size() - i;
             gp_actions actions = leave_and_report(inside[i]);
             ASSERT_EQ(actions != GP_ACTION_NONE, i + 1 == inside.size());
         }
-        ASSERT_TRUE(crank.is_clear());
-        crank.end();
+        ASSERT_TRUE(stepper.is_clear());
+        stepper.end();
     }
 }
 
 TEST_P(GpTree, NobodyInsideIsClearAtOnce)
 {
     readers_in_leaves(GetParam());
-    test::Crank crank(gp_);
-    EXPECT_FALSE(crank.begin_and_scan());
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    test::GpStepper stepper(gp_);
+    EXPECT_FALSE(stepper.begin_and_scan());
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* A reporter clears its own bit and is preempted before it carries: the next poll does it. */
@@ -400,14 +400,14 @@ TEST_P(GpTree, PollCompletesACarryLeftUndone)
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     reader_record *last = readers.back();
     world_.set_inside(last, 1);
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
     world_.set_inside(last, 0);
     rtrcu_fetch_and(&gp_->level0[last->leaf->index].word[GP_NORMAL], ~static_cast<uint64_t>(reader_bit(last)));
-    EXPECT_EQ(crank.is_clear(), GetParam() == 1);
-    crank.poll(false);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_EQ(stepper.is_clear(), GetParam() == 1);
+    stepper.poll(false);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* The reporter comes back after that grace period, while another waits for the same leaf. */
@@ -417,20 +417,20 @@ TEST_P(GpTree, AStaleCarryChangesNothing)
     reader_record *reader = readers.back();
     struct gp_stamp stale;
     {
-        test::Crank crank(gp_);
-        crank.begin_and_scan();
+        test::GpStepper stepper(gp_);
+        stepper.begin_and_scan();
         stale = gp_stamp_of(normal_->seq);
-        crank.end();
+        stepper.end();
     }
     world_.set_inside(reader, 1);
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
     if (GetParam() > 1) {
         EXPECT_EQ(gp_carry(gp_, GP_NORMAL, 0, reader->leaf->index, stale), GP_ACTION_NONE);
     }
-    EXPECT_FALSE(crank.is_clear());
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(leave_and_report(reader), GP_ACTION_WAKE_NORMAL);
-    crank.end();
+    stepper.end();
 }
 
 TEST_P(GpTree, ACarryTwiceIsACarryOnce)
@@ -438,16 +438,16 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     world_.set_inside(readers.front(), 1);
     world_.set_inside(readers.back(), 1);
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
     leave_and_report(readers.back());
     if (readers.size() > 1) {
         gp_carry(gp_, GP_NORMAL, 0, readers.back()->leaf->index, gp_stamp_of(normal_->seq));
-        EXPECT_FALSE(crank.is_clear()) << "the other still owes";
+        EXPECT_FALSE(stepper.is_clear()) << "the other still owes";
         leave_and_report(readers.front());
     }
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1055, 1100));
@@ -460,11 +460,11 @@ TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
         reader_scanned_clear(&reader->leaf->awake, reader_bit(reader));
     (void)tally_raise(&world_.registry()->counts.level1[1].reasons);
     (void)tally_raise(&world_.registry()->counts.level2[0].reasons);
-    test::Crank crank(gp_);
-    EXPECT_FALSE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_FALSE(stepper.begin_and_scan());
     EXPECT_EQ(normal_->top, 2u);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* The same of a leaf. */
@@ -472,37 +472,37 @@ TEST_F(Gp, ALeafWhoseReasonHasGoneOwesNothing)
 {
     for (reader_record *reader : readers_in_leaves(40))
         rtrcu_store_relaxed(&reader->leaf->registered, 0); /* awake, and not there yet */
-    test::Crank crank(gp_);
-    EXPECT_FALSE(crank.begin_and_scan());
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    test::GpStepper stepper(gp_);
+    EXPECT_FALSE(stepper.begin_and_scan());
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
 {
     reader_record *old = world_.craft(1);
     {
-        test::Crank crank(gp_);
-        crank.begin_and_scan();
+        test::GpStepper stepper(gp_);
+        stepper.begin_and_scan();
         world_.fill_last_leaf();
         reader_record *fresh = world_.craft(1);
         EXPECT_EQ(fresh->leaf->index, 1u);
         EXPECT_EQ(gp_report(gp_, fresh), GP_ACTION_NONE);
-        crank.poll(true);
-        EXPECT_FALSE(crank.is_clear());
+        stepper.poll(true);
+        EXPECT_FALSE(stepper.is_clear());
         leave_and_report(old);
-        EXPECT_TRUE(crank.is_clear()) << "the new reader began later";
-        crank.end();
+        EXPECT_TRUE(stepper.is_clear()) << "the new reader began later";
+        stepper.end();
     }
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan()) << "now it is waited for";
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan()) << "now it is waited for";
     EXPECT_NE(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 1)), 0u);
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     world_.set_inside(&reader_leaf_at(world_.registry(), 1)->record[0], 0);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* Reporters of all leaves at once: the node words lose nothing. */
@@ -513,8 +513,8 @@ TEST_F(Gp, ReportsFromManyThreadsAtOnce)
     for (int turn = 0; turn < 50; turn++) {
         for (auto *reader : readers)
             world_.set_inside(reader, 1);
-        test::Crank crank(gp_);
-        ASSERT_TRUE(crank.begin_and_scan());
+        test::GpStepper stepper(gp_);
+        ASSERT_TRUE(stepper.begin_and_scan());
         std::atomic<int> wakes{0};
         test::Steps start;
         std::vector<std::thread> all;
@@ -528,9 +528,9 @@ TEST_F(Gp, ReportsFromManyThreadsAtOnce)
         start.reach(1);
         for (auto &thread : all)
             thread.join();
-        EXPECT_TRUE(crank.is_clear());
+        EXPECT_TRUE(stepper.is_clear());
         EXPECT_GE(wakes, 1);
-        crank.end();
+        stepper.end();
     }
 }
 
@@ -543,12 +543,12 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
     uint64_t cookie = gp_snap(gp_, GP_NORMAL);
     for (auto *reader : readers)
         world_.set_inside(reader, 1);
-    lock_acquire(&normal_->crank);
+    lock_acquire(&normal_->gp_lock);
     gp_begin(gp_, GP_NORMAL, 1);
     ASSERT_TRUE(gp_scan(gp_, GP_NORMAL));
     gp_after_fork_child(gp_);
     rtrcu_self.locks_held = 0;
-    EXPECT_EQ(normal_->crank.word, 0u);
+    EXPECT_EQ(normal_->gp_lock.word, 0u);
     EXPECT_TRUE(gp_is_clear(gp_, GP_NORMAL));
     EXPECT_FALSE(seq_is_running(normal_->seq));
     EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie)) << "the one under way in the parent does not count";
@@ -566,7 +566,7 @@ TEST_F(Gp, AfterForkNoNodeIsForgottenThatIsNone)
     void *beyond = &gp_->level1[1];
     std::vector<char> before(sizeof(gp_node), 0x5a);
     memcpy(beyond, before.data(), before.size());
-    lock_acquire(&normal_->crank);
+    lock_acquire(&normal_->gp_lock);
     gp_begin(gp_, GP_NORMAL, 1);
     (void)gp_scan(gp_, GP_NORMAL);
     gp_after_fork_child(gp_);
@@ -584,9 +584,9 @@ void end_while_a_reader_owes()
 {
     test::World world;
     world.craft(1);
-    test::Crank crank(world.gp());
-    crank.begin_and_scan();
-    crank.end();
+    test::GpStepper stepper(world.gp());
+    stepper.begin_and_scan();
+    stepper.end();
 }
 
 TEST(GpDeathTest, DebugBuildsCheckTheirInvariants)

@@ -15,9 +15,9 @@ TEST(GpTurns, SeveralThatBeganBetweenTwoPollsSayThatBothGroupsWereEmpty)
     reader_registry *registry = world.registry();
     reader_anonymous_enter(registry, READER_PHASE_EVEN);
     reader_anonymous_enter(registry, READER_PHASE_ODD);
-    test::Crank crank(world.gp());
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
+    test::GpStepper stepper(world.gp());
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
     for (uint32_t turn = 0; turn < 4; turn++) {
         reader_phase next = turn & 1 ? READER_PHASE_EVEN : READER_PHASE_ODD;
         (void)reader_anonymous_leave(registry, next);
@@ -25,12 +25,12 @@ TEST(GpTurns, SeveralThatBeganBetweenTwoPollsSayThatBothGroupsWereEmpty)
         reader_anonymous_enter(registry, next);
     }
     EXPECT_EQ(reader_anonymous_phase(registry), 4u);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear()) << "each group was empty behind the begin";
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear()) << "each group was empty behind the begin";
     for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD})
         (void)reader_anonymous_leave(registry, group);
-    crank.poll(true);
-    crank.end();
+    stepper.poll(true);
+    stepper.end();
 }
 
 } // namespace

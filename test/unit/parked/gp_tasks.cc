@@ -45,15 +45,15 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
     world_.set_inside(record_, 1);
     park(&task_[0]);
     uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_TRUE(gp_->level0[0].word[GP_NORMAL] & GP_NODE_PARKED);
     EXPECT_NE(gp_tasks_came(gp_, GP_NORMAL), came) << "who schedules it is to be told";
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* Nobody is told of tasks where there are none, however many readers are in the way. */
@@ -61,39 +61,39 @@ TEST_F(GpTasks, WithoutATaskNothingHasCome)
 {
     world_.set_inside(record_, 1);
     uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came);
     world_.set_inside(record_, 0);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(GpTasks, AndNotForOneThatParkedAfter)
 {
-    test::Crank crank(gp_);
-    EXPECT_FALSE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_FALSE(stepper.begin_and_scan());
     world_.set_inside(record_, 1);
     park(&task_[0]);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_NONE);
 }
 
 TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
 {
     world_.set_inside(record_, 1);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     park(&task_[0]);
-    crank.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
+    stepper.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
     EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), 0u);
-    EXPECT_FALSE(crank.is_clear());
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
-    crank.end();
+    stepper.end();
 }
 
 /* The window: the thread looked for a waiting grace period before the scan set its bit, and is listed on its own
@@ -101,22 +101,22 @@ TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
 TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
 {
     world_.set_inside(record_, 1);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     parked_add_to_thread(record_, &task_[0]); /* decided before the bit was set */
     world_.set_inside(record_, 0);
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
-    crank.end();
+    stepper.end();
 }
 
 /* Who schedules tasks is told of arrivals: of a promotion that moved some, and of no other. */
 TEST_F(GpTasks, APromotionIsAnArrivalIfItMovesTasks)
 {
     world_.set_inside(record_, 1);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     uint32_t came = gp_tasks_came(gp_, GP_NORMAL), others = gp_tasks_came(gp_, GP_EXPEDITED);
     reader_lock(record_->leaf);
     gp_promote_parked(gp_, record_);
@@ -124,18 +124,18 @@ TEST_F(GpTasks, APromotionIsAnArrivalIfItMovesTasks)
     EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came);
     parked_add_to_thread(record_, &task_[0]);
     world_.set_inside(record_, 0);
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + 1);
     EXPECT_EQ(gp_tasks_came(gp_, GP_EXPEDITED), others) << "that kind waits for nobody";
     unlock(&task_[0]);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(GpTasks, AnArrivalCountsForTheKindThatWaits)
 {
     world_.set_inside(record_, 1);
-    test::Crank expedited(gp_, GP_EXPEDITED);
+    test::GpStepper expedited(gp_, GP_EXPEDITED);
     EXPECT_TRUE(expedited.begin_and_scan());
     uint32_t came = gp_tasks_came(gp_, GP_EXPEDITED), others = gp_tasks_came(gp_, GP_NORMAL);
     park(&task_[0]);
@@ -151,16 +151,16 @@ TEST_F(GpTasks, BothKindsWaitForTheSameTask)
 {
     world_.set_inside(record_, 1);
     park(&task_[0]);
-    test::Crank normal(gp_);
+    test::GpStepper normal(gp_);
     EXPECT_TRUE(normal.begin_and_scan());
-    lock_release(&gp_->machine[GP_NORMAL].crank);
+    lock_release(&gp_->machine[GP_NORMAL].gp_lock);
     {
-        test::Crank expedited(gp_, GP_EXPEDITED);
+        test::GpStepper expedited(gp_, GP_EXPEDITED);
         EXPECT_TRUE(expedited.begin_and_scan());
         EXPECT_EQ(unlock(&task_[0]), gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED));
         expedited.end();
     }
-    lock_acquire(&gp_->machine[GP_NORMAL].crank);
+    lock_acquire(&gp_->machine[GP_NORMAL].gp_lock);
     normal.end();
 }
 
@@ -174,20 +174,20 @@ TEST_F(GpTasks, ManyTasksArePromotedAFewAtATime)
         parked_add_to_thread(record_, &task);
         world_.set_inside(record_, 0);
     }
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_EQ(parked_slot(record_)->count, tasks.size() - PARKED_PROMOTE_MAX);
     EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, record_->leaf), reader_bit(record_));
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(parked_slot(record_)->count, 0u);
     EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, record_->leaf), 0u);
     for (rcu_task &task : tasks) {
-        EXPECT_FALSE(crank.is_clear());
+        EXPECT_FALSE(stepper.is_clear());
         EXPECT_TRUE(parked_is_waited_for(&task));
         unlock(&task);
     }
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(GpTasks, AThreadThatLeavesLeavesItsTasksBehind)
@@ -198,11 +198,11 @@ TEST_F(GpTasks, AThreadThatLeavesLeavesItsTasksBehind)
     gp_promote(gp_, record_);
     reader_withdraw(world_.registry(), record_);
     reader_unlock(record_->leaf);
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     unlock(&task_[0]);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 } // namespace

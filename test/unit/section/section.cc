@@ -28,27 +28,27 @@ using test::registry;
 /* A whole grace period that nobody holds up. */
 void expect_quiet()
 {
-    test::Crank crank(gp_);
-    EXPECT_FALSE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_FALSE(stepper.begin_and_scan());
     for (int i = 0; i < 3; i++)
-        crank.poll(true);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+        stepper.poll(true);
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* A grace period that waits for @leave, and for nothing else. */
 template <typename Leave> void expect_waits_until(Leave leave)
 {
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan()) << "nobody is seen inside";
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan()) << "nobody is seen inside";
     for (int i = 0; i < 3; i++)
-        crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+        stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     leave();
-    EXPECT_TRUE(crank.is_clear()) << "who was asked has not reported by itself";
-    crank.poll(true);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear()) << "who was asked has not reported by itself";
+    stepper.poll(true);
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST(Section, EndsWithTheOutermostUnlock)
@@ -91,19 +91,19 @@ TEST(Section, NestedSlowPathsReportNothing)
         rcu_read_unlock();
         rcu_read_lock();
     });
-    test::Crank crank(gp_);
-    ASSERT_TRUE(crank.begin_and_scan());
-    EXPECT_GE(crank.poll(true), 1u);
+    test::GpStepper stepper(gp_);
+    ASSERT_TRUE(stepper.begin_and_scan());
+    EXPECT_GE(stepper.poll(true), 1u);
     reader.run([] {
         for (int i = 0; i < 10; i++) {
             rcu_read_lock();
             rcu_read_unlock();
         }
     });
-    EXPECT_FALSE(crank.is_clear());
+    EXPECT_FALSE(stepper.is_clear());
     reader.run([] { rcu_read_unlock(); });
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST(Section, FastPathsStayFastBetweenGracePeriods)

@@ -95,16 +95,16 @@ TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
     test::Worker reader;
     reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
     {
-        test::Crank crank(gp_);
-        EXPECT_TRUE(crank.begin_and_scan());
+        test::GpStepper stepper(gp_);
+        EXPECT_TRUE(stepper.begin_and_scan());
         reader.run([] {
             rtrcu_word_add(&rtrcu_self, UINT32_MAX);
             turn_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(gp_));
         });
-        EXPECT_TRUE(crank.is_clear());
+        EXPECT_TRUE(stepper.is_clear());
         reader.run([] { rcu_thread_offline(); });
-        crank.poll(true);
-        crank.end();
+        stepper.poll(true);
+        stepper.end();
     }
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
@@ -152,20 +152,20 @@ TEST(Slow, AReportPromotesTheTaskThatParkedMeanwhile)
     rcu_task_init(&task, "meanwhile");
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
     reader.run([&] {
         parked_add_to_thread(rtrcu_self.record, &task);
         rcu_read_unlock();
         EXPECT_EQ(parked_on_thread(rtrcu_self.record), 0u);
         EXPECT_EQ(task.where, static_cast<uint32_t>(PARKED_ON_LEAF));
     });
-    EXPECT_FALSE(crank.is_clear()) << "it waits for the task";
+    EXPECT_FALSE(stepper.is_clear()) << "it waits for the task";
     rcu_task_unlist(&task);
-    crank.poll(true);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* A handler's section while its thread holds a lock that a report needs: the flag is not taken back for nothing, so a

@@ -187,11 +187,11 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
     rcu_read_lock(); /* registers */
     rcu_read_unlock();
     test::Worker reader, updater;
-    std::optional<test::Crank> crank; /* the updater's; its grace period lasts as long as the reader stays inside */
+    std::optional<test::GpStepper> stepper; /* the updater's; its grace period lasts as long as the reader stays inside */
     reader.run([] { rcu_read_lock(); });
     updater.run([&] {
-        crank.emplace(gp);
-        EXPECT_TRUE(crank->begin_and_scan());
+        stepper.emplace(gp);
+        EXPECT_TRUE(stepper->begin_and_scan());
     });
     long checked = 0, at = 0, all = 0;
     first = 0;
@@ -215,10 +215,10 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
     rcu_task_exit(&task);
     reader.run([] { rcu_read_unlock(); });
     updater.run([&] {
-        (void)crank->poll(true);
-        EXPECT_TRUE(crank->is_clear());
-        crank->end();
-        crank.reset();
+        (void)stepper->poll(true);
+        EXPECT_TRUE(stepper->is_clear());
+        stepper->end();
+        stepper.reset();
     });
     EXPECT_GT(checked, 20);
 }

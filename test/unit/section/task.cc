@@ -351,9 +351,9 @@ TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
         rcu_read_lock();
         rcu_task_park(&inner_);
     });
-    Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
+    GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
     second_.run([&] {
         rcu_read_lock();
         rcu_task_resume(&inner_);
@@ -364,9 +364,9 @@ TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
         rcu_read_unlock();
     });
     EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* Whoever exits with several tasks mounted closes the section of each. */

@@ -162,23 +162,23 @@ TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
     first_.run([&] { rcu_read_lock(); });
     EXPECT_EQ(registry->anonymous, 1u);
     allow();
-    test::Crank crank(gp_);
-    crank.begin_and_scan();
-    EXPECT_FALSE(crank.is_clear());
-    crank.poll(true); /* threads that enter from now on are counted in the other group */
+    test::GpStepper stepper(gp_);
+    stepper.begin_and_scan();
+    EXPECT_FALSE(stepper.is_clear());
+    stepper.poll(true); /* threads that enter from now on are counted in the other group */
     first_.run([&] {
         rcu_task_park(&inner_);
         EXPECT_NE(rtrcu_self.record, nullptr);
     });
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear()) << "the task is inside still";
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear()) << "the task is inside still";
     second_.run([&] {
         rcu_task_resume(&inner_);
         rcu_read_unlock();
     });
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
@@ -339,11 +339,11 @@ TEST_F(Task, AThreadThatEndsReportsForItsTasks)
         rcu_read_lock();
         rcu_task_park(&outer_);
     });
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     for (int i = 0; i < 3; i++)
-        crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+        stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     gp_actions actions = GP_ACTION_NONE;
     first_.run([&] {
         test::CapturedComplaints said;
@@ -351,8 +351,8 @@ TEST_F(Task, AThreadThatEndsReportsForItsTasks)
         actions = section_leave(gp_, true);
     });
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST_F(Task, ParkIsACountedSlowPath)
@@ -392,9 +392,9 @@ TEST_F(Task, TheSectionOfTheTaskThatWasResumedLastIsTakenOver)
         rcu_read_lock();
         rcu_task_park(&inner_);
     });
-    Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
+    GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
     EXPECT_TRUE(rcu_task_blocking(&inner_));
     second_.run([&] {
         rcu_read_lock();
@@ -408,12 +408,12 @@ TEST_F(Task, TheSectionOfTheTaskThatWasResumedLastIsTakenOver)
     });
     EXPECT_TRUE(rcu_task_blocking(&third));
     second_.run([&] { rcu_read_unlock(); });
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     rcu_task_unlist(&third);
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 } // namespace

@@ -18,16 +18,16 @@ inline reader_registry *const registry = &rtrcu_domain.registry;
 /* Does a grace period that begins now wait for somebody?  It is ended by @leave. */
 template <typename Leave> bool waits(Leave leave)
 {
-    Crank crank(gp_);
-    bool busy = crank.begin_and_scan();
+    GpStepper stepper(gp_);
+    bool busy = stepper.begin_and_scan();
     for (int i = 0; i < 3; i++)
-        crank.poll(true);
-    busy = busy && !crank.is_clear();
+        stepper.poll(true);
+    busy = busy && !stepper.is_clear();
     leave();
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear()) << "somebody is waited for still";
-    if (crank.is_clear())
-        crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear()) << "somebody is waited for still";
+    if (stepper.is_clear())
+        stepper.end();
     return busy;
 }
 
@@ -92,9 +92,9 @@ class Task : public testing::Test
  * on @first. */
 inline void take_over(Worker &first, Worker &second, rcu_task &outer, rcu_task &inner, bool listed)
 {
-    Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
+    GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
     bool waited_for = rcu_task_blocking(&outer);
     bool is_told = waited_for && !parked_is_counted(outer.where);
     uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
@@ -104,8 +104,8 @@ inline void take_over(Worker &first, Worker &second, rcu_task &outer, rcu_task &
         EXPECT_EQ(section_nesting(), 0u);
         EXPECT_EQ(outer.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section is the other's";
     });
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(rcu_task_blocking(&inner), waited_for);
     EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + is_told) << "an arrival, of which its scheduler is told";
     first.run([&] {
@@ -117,10 +117,10 @@ inline void take_over(Worker &first, Worker &second, rcu_task &outer, rcu_task &
         }
         EXPECT_EQ(inner.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
-    crank.poll(true);
-    EXPECT_TRUE(crank.is_clear());
-    if (crank.is_clear())
-        crank.end();
+    stepper.poll(true);
+    EXPECT_TRUE(stepper.is_clear());
+    if (stepper.is_clear())
+        stepper.end();
 }
 
 } // namespace test

@@ -41,13 +41,13 @@ TEST(Leave, ReportsLikeAnyOther)
 {
     test::Worker reader;
     reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
     gp_actions actions = GP_ACTION_NONE;
     reader.run([&] { actions = section_leave(gp_, false); });
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* Its section began without a record. */
@@ -151,9 +151,9 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
         }
         rcu_read_lock();
     });
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan());
-    crank.poll(true);
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan());
+    stepper.poll(true);
     gp_actions actions = GP_ACTION_NONE;
     reader.run([&] {
         EXPECT_TRUE(rtrcu_word_leave());
@@ -162,18 +162,18 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
     EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_THREAD));
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
     EXPECT_TRUE(actions & GP_ACTION_WAKE_EXPEDITED) << "it may wait for the same tasks";
-    crank.poll(true);
+    stepper.poll(true);
     EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_LEAF));
-    EXPECT_FALSE(crank.is_clear()) << "it waits for the tasks";
+    EXPECT_FALSE(stepper.is_clear()) << "it waits for the tasks";
     reader.run([&] {
         for (rcu_task &task : tasks) {
             rcu_task_resume(&task);
             rcu_read_unlock();
         }
     });
-    crank.poll(true);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 /* A key behind those that each thread has room for: only a call, no handler, may make room. */
@@ -228,14 +228,14 @@ TEST(Join, ADeadlineThreadOfTheQuiescentStateDisciplineIsOnlineAtOnce)
         ASSERT_EQ(section_register(gp_, RTRCU_QSBR | RTRCU_DEADLINE), 0);
         EXPECT_TRUE(reader_word_is_online(reader_self_word()));
     });
-    test::Crank crank(gp_);
-    EXPECT_TRUE(crank.begin_and_scan()) << "nobody is seen inside";
-    crank.poll(true);
-    EXPECT_FALSE(crank.is_clear());
+    test::GpStepper stepper(gp_);
+    EXPECT_TRUE(stepper.begin_and_scan()) << "nobody is seen inside";
+    stepper.poll(true);
+    EXPECT_FALSE(stepper.is_clear());
     reader.run([] { rcu_quiescent_state(); });
-    crank.poll(true);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end();
+    stepper.poll(true);
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end();
 }
 
 TEST(Join, OfflineIsWhatAThreadMayGoOutsideItsSections)

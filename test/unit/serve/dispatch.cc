@@ -249,8 +249,8 @@ TEST(Boosting, AsksAgainForItsNudger)
         GTEST_SKIP() << "it has been made, in an earlier turn of this program";
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
-    test::Crank crank(drive->turn.gp, GP_NORMAL);
-    ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
+    test::GpStepper stepper(drive->turn.gp, GP_NORMAL);
+    ASSERT_TRUE(stepper.begin_and_scan(plat_clock_now()));
     EXPECT_TRUE(test::eventually([&] {
         turn_boost(turn_gp_state(&drive->turn, GP_NORMAL));
         return (rtrcu_load_acquire(&nudger->state) & WORK_NEEDED) != 0;
@@ -261,9 +261,9 @@ TEST(Boosting, AsksAgainForItsNudger)
         return work_thread_runs(nudger);
     }));
     reader.run([] { rcu_read_unlock(); });
-    (void)crank.poll(true);
-    ASSERT_TRUE(crank.is_clear());
-    crank.end(plat_clock_now());
+    (void)stepper.poll(true);
+    ASSERT_TRUE(stepper.is_clear());
+    stepper.end(plat_clock_now());
 }
 
 /* The slow path asks for a driver; one that has no thread is there at once. */

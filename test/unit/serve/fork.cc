@@ -115,13 +115,13 @@ TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
     test::Worker other;
     other.start([&] {
         parked_add_to_thread(record, &task);
-        test::Crank crank(world_.gp());
-        EXPECT_TRUE(crank.begin_and_scan());
+        test::GpStepper stepper(world_.gp());
+        EXPECT_TRUE(stepper.begin_and_scan());
         EXPECT_EQ(slot->count, 0u) << "promoted";
         reader_lock(record->leaf);
         (void)gp_unpark(world_.gp(), record->leaf, &task);
         reader_unlock(record->leaf);
-        crank.end();
+        stepper.end();
         world_.withdraw(record);
     });
     EXPECT_TRUE(test::eventually([&] { return other.is_done(); }));

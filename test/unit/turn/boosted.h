@@ -66,8 +66,8 @@ class BoostWorld : public DriveWorld
     }
     void begin(gp_kind kind)
     {
-        test::Crank crank(world_.gp(), kind);
-        ASSERT_TRUE(crank.begin_and_scan(plat_clock_now()));
+        test::GpStepper stepper(world_.gp(), kind);
+        ASSERT_TRUE(stepper.begin_and_scan(plat_clock_now()));
     }
     /* While the nudger may look. */
     void claim_for(struct plat_tid who)
@@ -90,10 +90,10 @@ class BoostWorld : public DriveWorld
     {
         for (reader_record *record : readers)
             test::World::set_inside(record, 0);
-        test::Crank crank(world_.gp(), kind);
-        (void)crank.poll(true);
-        ASSERT_TRUE(crank.is_clear());
-        crank.end(plat_clock_now());
+        test::GpStepper stepper(world_.gp(), kind);
+        (void)stepper.poll(true);
+        ASSERT_TRUE(stepper.is_clear());
+        stepper.end(plat_clock_now());
         for (reader_record *record : readers) {
             reader_lock(record->leaf); /* who chose it before has said so */
             reader_unlock(record->leaf);

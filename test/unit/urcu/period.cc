@@ -25,11 +25,11 @@ TEST_F(Period, WhoFindsTheCrankTakenIsCountedOutAgain)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     uint64_t cookie = urcu_snap(adopted);
     test::Worker holder, waiter;
-    holder.run([&] { lock_acquire(&adopted->crank); });
+    holder.run([&] { lock_acquire(&adopted->gp_lock); });
     waiter.start([&] { urcu_wait(adopted, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(&adopted->waiters) != 0; }));
     EXPECT_FALSE(urcu_reached(adopted, cookie));
-    holder.run([&] { lock_release(&adopted->crank); });
+    holder.run([&] { lock_release(&adopted->gp_lock); });
     waiter.wait();
     EXPECT_TRUE(urcu_reached(adopted, cookie));
     EXPECT_EQ(tally_read(&adopted->waiters), 0u);

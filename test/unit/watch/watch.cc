@@ -49,8 +49,8 @@ class Watch : public testing::Test
     }
     std::string report(int64_t age_ns)
     {
-        test::Crank crank(world_.gp());
-        crank.begin_and_scan(1000);
+        test::GpStepper stepper(world_.gp());
+        stepper.begin_and_scan(1000);
         test::CapturedErrors errors;
         watch_stall_gather(&watch_, GP_NORMAL, 1000 + age_ns);
         EXPECT_EQ(errors.text(), "") << "gathering says nothing";
@@ -63,8 +63,8 @@ class Watch : public testing::Test
         }
         while (reader_anonymous(world_.registry()))
             (void)reader_anonymous_leave(world_.registry(), READER_PHASE_EVEN);
-        crank.poll(false);
-        crank.end();
+        stepper.poll(false);
+        stepper.end();
         return errors.text();
     }
 };
@@ -136,8 +136,8 @@ TEST_F(Watch, NamesATaskThatParkedJustNow)
     task.name = "just now";
     reader_record *record = world_.craft(1);
     test::CapturedErrors errors;
-    test::Crank crank(world_.gp());
-    ASSERT_TRUE(crank.begin_and_scan(1000));
+    test::GpStepper stepper(world_.gp());
+    ASSERT_TRUE(stepper.begin_and_scan(1000));
     parked_add_to_thread(record, &task);
     watch_stall_gather(&watch_, GP_NORMAL, 2000);
     EXPECT_TRUE(watch_report_print(&watch_));
@@ -146,8 +146,8 @@ TEST_F(Watch, NamesATaskThatParkedJustNow)
     unpark(record, &task);
     world_.set_inside(record, 0);
     (void)gp_report(world_.gp(), record);
-    crank.poll(false);
-    crank.end();
+    stepper.poll(false);
+    stepper.end();
 }
 
 TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
@@ -158,8 +158,8 @@ TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
     reader_record *record = world_.craft(0);
     test::CapturedErrors errors;
     park(record, &older);
-    test::Crank crank(world_.gp(), GP_EXPEDITED);
-    ASSERT_TRUE(crank.begin_and_scan(1000));
+    test::GpStepper stepper(world_.gp(), GP_EXPEDITED);
+    ASSERT_TRUE(stepper.begin_and_scan(1000));
     park(record, &younger);
     watch_stall_gather(&watch_, GP_EXPEDITED, 2000);
     EXPECT_TRUE(watch_report_print(&watch_));
@@ -168,8 +168,8 @@ TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
     EXPECT_FALSE(errors.contains("younger")) << errors.text();
     unpark(record, &older);
     unpark(record, &younger);
-    crank.poll(false);
-    crank.end();
+    stepper.poll(false);
+    stepper.end();
 }
 
 TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
