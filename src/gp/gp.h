@@ -184,7 +184,7 @@ void gp_idle_settle(struct gp *gp, bool fenced);
 /* The reader of @record is or was outside since it last was asked: clear its bits. */
 enum gp_actions gp_report(struct gp *gp, const struct reader_record *record);
 /* A reader without a record has left. */
-enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase group);
+enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase phase);
 /* Records of @leaf that still owe a report. */
 uint32_t gp_holdouts(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
 

@@ -167,9 +167,9 @@ static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
         scan_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below));
 }
 
-static uint32_t group_of(uint32_t turn)
+static uint32_t phase_bit(uint32_t phase)
 {
-    return UINT32_C(1) << (turn & 1);
+    return UINT32_C(1) << (phase & 1);
 }
 
 /* [O6] Scan half of registration: the leaves' registered and awake bits are read behind the heavy fence; see
@@ -264,13 +264,13 @@ static void poll_anonymous(struct gp *gp, enum gp_kind kind)
     if (!machine->anonymous_busy)
         return;
 
-    uint32_t turn = reader_anonymous_phase(gp->registry), passed = turn - machine->anonymous_phase;
-    uint32_t seen_empty = passed >= 2 ? group_of(machine->anonymous_phase) : 0;
-    seen_empty |= passed >= 3 ? group_of(machine->anonymous_phase + 1) : 0;
+    uint32_t phase = reader_anonymous_phase(gp->registry), passed = phase - machine->anonymous_phase;
+    uint32_t seen_empty = passed >= 2 ? phase_bit(machine->anonymous_phase) : 0;
+    seen_empty |= passed >= 3 ? phase_bit(machine->anonymous_phase + 1) : 0;
 
     machine->anonymous_busy &= reader_anonymous_phases(gp->registry) & ~seen_empty;
-    if (machine->anonymous_busy & group_of(turn))
-        reader_anonymous_flip(gp->registry, turn);
+    if (machine->anonymous_busy & phase_bit(phase))
+        reader_anonymous_flip(gp->registry, phase);
 }
 
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions)

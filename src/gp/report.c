@@ -41,9 +41,9 @@ enum gp_actions gp_report(struct gp *gp, const struct reader_record *record)
     return actions;
 }
 
-enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase group)
+enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase phase)
 {
-    return reader_anonymous_leave(gp->registry, group) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED
+    return reader_anonymous_leave(gp->registry, phase) ? GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED
                                                        : GP_ACTION_NONE;
 }
 

@@ -312,12 +312,12 @@ static struct parked_slot *counted(struct reader_registry *registry)
     return &parked_leaf(reader_leaf_at(registry, 0))->counted;
 }
 
-void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase group)
+void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase phase)
 {
     struct parked_slot *all = counted(registry);
     lock_acquire(&all->lock);
     list_insert_last(&all->tasks, &task->link);
-    rtrcu_store_relaxed(&task->where, group == READER_PHASE_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
+    rtrcu_store_relaxed(&task->where, phase == READER_PHASE_ODD ? PARKED_COUNTED_ODD : PARKED_COUNTED_EVEN);
     lock_release(&all->lock);
 }
 

@@ -112,7 +112,7 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
 bool parked_remove_from_thread(struct rcu_task *task);
 /* @task, on no list, is one of those that are counted, in @group; its count is the caller's business, and so it is
  * behind the other, which returns where it was. */
-void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase group);
+void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase phase);
 uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
 /* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);

@@ -15,8 +15,8 @@ static inline uint32_t reader_anonymous(const struct reader_registry *registry)
 static inline uint32_t reader_anonymous_phases(const struct reader_registry *registry)
 {
     uint32_t groups = 0;
-    for (uint32_t group = 0; group < READER_PHASES && reader_anonymous(registry); group++)
-        groups |= rtrcu_load_acquire(&registry->anonymous_in[group]) ? UINT32_C(1) << group : 0;
+    for (uint32_t phase = 0; phase < READER_PHASES && reader_anonymous(registry); phase++)
+        groups |= rtrcu_load_acquire(&registry->anonymous_in[phase]) ? UINT32_C(1) << phase : 0;
     return groups;
 }
 
@@ -27,22 +27,22 @@ static inline uint32_t reader_anonymous_phase(const struct reader_registry *regi
 }
 
 /* [O25] From @turn to the next one, if nobody is left in the group of that: then the group of @turn empties. */
-static inline void reader_anonymous_flip(struct reader_registry *registry, uint32_t turn)
+static inline void reader_anonymous_flip(struct reader_registry *registry, uint32_t phase)
 {
-    if (rtrcu_load_acquire(&registry->anonymous_in[(turn + 1) & 1]) == 0)
-        (void)rtrcu_compare_exchange(&registry->anonymous_phase, &turn, turn + 1);
+    if (rtrcu_load_acquire(&registry->anonymous_in[(phase + 1) & 1]) == 0)
+        (void)rtrcu_compare_exchange(&registry->anonymous_phase, &phase, phase + 1);
 }
 
-static inline void reader_anonymous_enter(struct reader_registry *registry, enum reader_phase group)
+static inline void reader_anonymous_enter(struct reader_registry *registry, enum reader_phase phase)
 {
     rtrcu_fetch_add(&registry->anonymous, 1);
-    rtrcu_fetch_add(&registry->anonymous_in[group], 1); /* [O25] */
+    rtrcu_fetch_add(&registry->anonymous_in[phase], 1); /* [O25] */
 }
 
 /* True if it was the last, of its group or of all. */
-static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_phase group)
+static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_phase phase)
 {
-    bool last = rtrcu_fetch_add(&registry->anonymous_in[group], (uint32_t)-1) == 1;
+    bool last = rtrcu_fetch_add(&registry->anonymous_in[phase], (uint32_t)-1) == 1;
     return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1 || last;
 }
 

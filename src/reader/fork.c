@@ -35,8 +35,8 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
 static void keep_anonymous(struct reader_registry *registry)
 {
     rtrcu_store_relaxed(&registry->anonymous, 0);
-    for (uint32_t group = 0; group < READER_PHASES; group++)
-        rtrcu_store_relaxed(&registry->anonymous_in[group], 0);
+    for (uint32_t phase = 0; phase < READER_PHASES; phase++)
+        rtrcu_store_relaxed(&registry->anonymous_in[phase], 0);
     if (rtrcu_self.state & READER_STATE_ANONYMOUS)
         reader_anonymous_enter(registry, reader_self_phase(registry));
 }

@@ -10,9 +10,9 @@ enum gp_actions section_anonymous_leave(struct gp *gp)
     if (!reader_self_is(READER_STATE_ANONYMOUS))
         return GP_ACTION_NONE;
 
-    enum reader_phase group = reader_self_phase(gp_registry(gp));
+    enum reader_phase phase = reader_self_phase(gp_registry(gp));
     reader_self_clear(READER_STATE_ANONYMOUS | READER_STATE_ODD);
-    return gp_report_anonymous(gp, group);
+    return gp_report_anonymous(gp, phase);
 }
 
 /* Tasks that parked here are promoted before the thread's bit is cleared [O14]; while nobody waits for the thread they

@@ -18,9 +18,9 @@ static void anonymous_enter(struct gp *gp)
     if (reader_self_is(READER_STATE_ANONYMOUS))
         return;
 
-    enum reader_phase group = reader_self_phase(gp_registry(gp));
-    reader_self_set(READER_STATE_ANONYMOUS | (group == READER_PHASE_ODD ? READER_STATE_ODD : 0));
-    reader_anonymous_enter(gp_registry(gp), group);
+    enum reader_phase phase = reader_self_phase(gp_registry(gp));
+    reader_self_set(READER_STATE_ANONYMOUS | (phase == READER_PHASE_ODD ? READER_STATE_ODD : 0));
+    reader_anonymous_enter(gp_registry(gp), phase);
 }
 
 void section_lock_slow(struct gp *gp)

@@ -106,10 +106,10 @@ static uint32_t take_out(struct rcu_task *task)
     return share;
 }
 
-static void count(struct gp *gp, struct rcu_task *task, enum reader_phase group)
+static void count(struct gp *gp, struct rcu_task *task, enum reader_phase phase)
 {
-    parked_add_counted(gp_registry(gp), task, group);
-    reader_anonymous_enter(gp_registry(gp), group);
+    parked_add_counted(gp_registry(gp), task, phase);
+    reader_anonymous_enter(gp_registry(gp), phase);
 }
 
 /* False: it is not counted. */
