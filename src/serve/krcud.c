@@ -294,7 +294,7 @@ static void end_service(struct service *service)
 
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
  * either. */
-static struct callback_budget turn_of(struct serve *serve, struct reader_record *record,
+static struct callback_budget budget_in_call(struct serve *serve, struct reader_record *record,
                                       const struct serve_call_budget *share, bool anyway)
 {
     const struct reader_record *own = reader_self();
@@ -315,7 +315,7 @@ static struct callback_budget turn_of(struct serve *serve, struct reader_record 
 static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *share,
                          bool anyway)
 {
-    struct callback_budget budget = turn_of(serve, record, share, anyway);
+    struct callback_budget budget = budget_in_call(serve, record, share, anyway);
     int64_t allowed_ns = share->ns - share->spent_ns;
 
     callback_invoke(serve->cb, record, &budget);
