@@ -14,13 +14,13 @@ void gp_idle_propose(struct gp *gp, uint32_t scans)
     must_hold(&machine->gp_lock);
 
     machine->idle_scans = scans;
-    if (!scans || !machine->idle_possible || machine->leaving)
+    if (!scans || !machine->idle_possible || machine->idle_proposed)
         return;
 
     machine->idle_possible = false;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_scanned(gp->registry, leaf));) {
         reader_lock(leaf);
-        machine->leaving |= reader_idle_propose(leaf, scans);
+        machine->idle_proposed |= reader_idle_propose(leaf, scans);
         reader_unlock(leaf);
     }
 }
@@ -47,10 +47,10 @@ void gp_idle_settle(struct gp *gp, bool fenced)
     bool heavy = fenced && !reader_fences_are_full(gp->registry);
 
     must_hold(&machine->gp_lock);
-    if (!machine->leaving)
+    if (!machine->idle_proposed)
         return;
 
-    machine->leaving = false;
+    machine->idle_proposed = false;
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_scanned(gp->registry, leaf));) {
         if (reader_idle_candidates(leaf) == 0)
             continue;

@@ -86,10 +86,10 @@ static bool may_become_idle(const struct gp_machine *machine, struct reader_reco
 static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     struct reader_record *record;
-    uint32_t inside = 0, awake = reader_scanned_slots(leaf); /* [O6] */
-    reader_prefetch(leaf, awake);
+    uint32_t inside = 0, scanned = reader_scanned_slots(leaf); /* [O6] */
+    reader_prefetch(leaf, scanned);
 
-    for (uint32_t left = awake; (record = reader_next(leaf, &left));) {
+    for (uint32_t left = scanned; (record = reader_next(leaf, &left));) {
         uint32_t word = reader_inside(record);
         if (word)
             inside |= reader_bit(record);
@@ -374,7 +374,7 @@ void gp_after_fork_child(struct gp *gp)
     for (int kind = 0; kind < GP_KINDS; kind++) {
         struct gp_machine *machine = &gp->machine[kind];
         lock_reset(&machine->gp_lock);
-        machine->leaving = false;
+        machine->idle_proposed = false;
         begin_again(gp, kind);
     }
 }

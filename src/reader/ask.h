@@ -36,7 +36,7 @@ bool reader_idle_propose(struct reader_leaf *leaf, uint32_t scans);
 /* Threads that are to leave. */
 static inline uint32_t reader_idle_candidates(const struct reader_leaf *leaf)
 {
-    return reader_scanned_candidates(&leaf->awake);
+    return reader_scanned_candidates(&leaf->scanned);
 }
 /* Behind that fence: is the owner outside, and will its next section or quiescent state begin with waking?  Under the
  * leaf lock. */
@@ -44,7 +44,7 @@ bool reader_idle_confirmed(const struct reader_record *record);
 /* Of the threads that were to leave, @asleep sleep from now on, unless they have woken.  Under the leaf lock. */
 static inline void reader_idle_settle(struct reader_leaf *leaf, uint32_t asleep)
 {
-    reader_scanned_settle(&leaf->awake, asleep);
+    reader_scanned_settle(&leaf->scanned, asleep);
 }
 
 /* ---- boosting: boost.c ----

@@ -15,15 +15,15 @@ struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t 
     return level1;
 }
 
-void reader_counts_prefetch(const struct reader_scanned *awake, uint32_t index)
+void reader_counts_prefetch(const struct reader_scanned *scanned, uint32_t index)
 {
-    struct reader_count *first = awake->above - index / READER_FANOUT;
+    struct reader_count *first = scanned->above - index / READER_FANOUT;
     struct reader_counts *counts = container_of(first, struct reader_counts, level1);
 
-    if (rtrcu_load_relaxed(&awake->word) != 0)
+    if (rtrcu_load_relaxed(&scanned->word) != 0)
         return;
 
-    __builtin_prefetch(awake->above, 1);
+    __builtin_prefetch(scanned->above, 1);
     __builtin_prefetch(&counts->level2[index / READER_FANOUT / READER_FANOUT], 1);
     __builtin_prefetch(counts->level3, 1);
 }
@@ -66,78 +66,78 @@ static void raise_count(struct reader_count *node)
         lower_count(above);
 }
 
-bool reader_scanned_add(struct reader_scanned *awake, uint32_t bit)
+bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit)
 {
-    uint64_t seen = rtrcu_load_relaxed(&awake->word);
+    uint64_t seen = rtrcu_load_relaxed(&scanned->word);
     bool raised = false;
 
     while (!(seen & bit)) { /* each failure means that another thread has come or gone */
         if (seen == 0 && !raised) {
-            raise_count(awake->above); /* [O21] */
+            raise_count(scanned->above); /* [O21] */
             raised = true;
         }
-        if (rtrcu_compare_exchange(&awake->word, &seen, seen | bit))
+        if (rtrcu_compare_exchange(&scanned->word, &seen, seen | bit))
             break;
     }
 
     if (raised && seen != 0)
-        lower_count(awake->above);
+        lower_count(scanned->above);
     return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
 }
 
-void reader_scanned_propose(struct reader_scanned *awake, uint32_t slots)
+void reader_scanned_propose(struct reader_scanned *scanned, uint32_t slots)
 {
-    uint64_t seen = rtrcu_load_relaxed(&awake->word), leaving;
+    uint64_t seen = rtrcu_load_relaxed(&scanned->word), leaving;
     do { /* each failure means that another thread has come or gone */
         leaving = seen & slots;
-    } while (!rtrcu_compare_exchange(&awake->word, &seen, (seen & ~leaving) | leaving << 32)); /* [O26] */
+    } while (!rtrcu_compare_exchange(&scanned->word, &seen, (seen & ~leaving) | leaving << 32)); /* [O26] */
 }
 
-void reader_scanned_settle(struct reader_scanned *awake, uint32_t asleep)
+void reader_scanned_settle(struct reader_scanned *scanned, uint32_t asleep)
 {
-    uint64_t seen = rtrcu_load_relaxed(&awake->word), next;
+    uint64_t seen = rtrcu_load_relaxed(&scanned->word), next;
 
     do { /* each failure means that another thread has come, gone or woken */
         next = (uint32_t)seen | ((uint32_t)(seen >> 32) & ~asleep);
-    } while (!rtrcu_compare_exchange(&awake->word, &seen, next));
+    } while (!rtrcu_compare_exchange(&scanned->word, &seen, next));
 
-    counter_add_alone(&awake->slept, (uint64_t)__builtin_popcount((uint32_t)(seen >> 32) & asleep & ~(uint32_t)seen));
+    counter_add_alone(&scanned->slept, (uint64_t)__builtin_popcount((uint32_t)(seen >> 32) & asleep & ~(uint32_t)seen));
     if (seen != 0 && next == 0)
-        lower_count(awake->above);
+        lower_count(scanned->above);
 }
 
-void reader_scanned_clear(struct reader_scanned *awake, uint32_t bit)
+void reader_scanned_clear(struct reader_scanned *scanned, uint32_t bit)
 {
-    uint64_t seen = rtrcu_load_relaxed(&awake->word), keep = ~((uint64_t)bit << 32 | bit);
-    while (!rtrcu_compare_exchange(&awake->word, &seen, seen & keep))
+    uint64_t seen = rtrcu_load_relaxed(&scanned->word), keep = ~((uint64_t)bit << 32 | bit);
+    while (!rtrcu_compare_exchange(&scanned->word, &seen, seen & keep))
         ; /* each failure means that another thread has come or gone */
     if (seen != 0 && (seen & keep) == 0)
-        lower_count(awake->above);
+        lower_count(scanned->above);
 }
 
 /* The counts have been forgotten too. */
-void reader_scanned_forget(struct reader_scanned *awake, uint32_t survivor)
+void reader_scanned_forget(struct reader_scanned *scanned, uint32_t survivor)
 {
-    rtrcu_store_relaxed(&awake->word, survivor);
-    rtrcu_store_relaxed(&awake->listed, 0);
+    rtrcu_store_relaxed(&scanned->word, survivor);
+    rtrcu_store_relaxed(&scanned->listed, 0);
     if (survivor)
-        raise_count(awake->above);
+        raise_count(scanned->above);
 }
 
-void reader_scanned_list(struct reader_scanned *awake, bool listed)
+void reader_scanned_list(struct reader_scanned *scanned, bool listed)
 {
-    bool was = rtrcu_load_relaxed(&awake->listed);
+    bool was = rtrcu_load_relaxed(&scanned->listed);
     if (listed == was)
         return;
 
     if (listed)
-        raise_count(awake->above); /* [O21] */
-    rtrcu_store_release(&awake->listed, listed);
+        raise_count(scanned->above); /* [O21] */
+    rtrcu_store_release(&scanned->listed, listed);
     if (!listed)
-        lower_count(awake->above);
+        lower_count(scanned->above);
 }
 
-bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *awake, uint32_t bit)
+bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *scanned, uint32_t bit)
 {
     uint32_t mine = bit ? 1 : 0;
 
@@ -146,9 +146,9 @@ bool reader_scanned_alone(const struct reader_counts *counts, const struct reade
     if (!bit)
         return true;
 
-    for (const struct reader_count *node = awake->above; node; node = rtrcu_load_relaxed(&node->above)) {
+    for (const struct reader_count *node = scanned->above; node; node = rtrcu_load_relaxed(&node->above)) {
         if (tally_acquire(&node->reasons) != 1)
             return false;
     }
-    return reader_scanned_of(awake) == bit && rtrcu_load_acquire(&awake->listed) == 0;
+    return reader_scanned_of(scanned) == bit && rtrcu_load_acquire(&scanned->listed) == 0;
 }

@@ -74,7 +74,7 @@ struct reader_scanned {
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
 /* A thread of leaf @index wakes: if nobody there is awake, the nodes above are written next, on lines that the thread
  * of the last scan has; so fetch them all before the first use. */
-void reader_counts_prefetch(const struct reader_scanned *awake, uint32_t index);
+void reader_counts_prefetch(const struct reader_scanned *scanned, uint32_t index);
 /* In a fork's child, for so many leaves: there is no reason to look at any. */
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves);
 /* Is there a reason to look below node @index of @level?  Leaves are level 0, and not asked here. */
@@ -87,41 +87,41 @@ static inline bool reader_count_has_reasons(const struct reader_counts *counts, 
 }
 
 /* Threads to look at, as bits; an acquire of what those did who sleep. */
-static inline uint32_t reader_scanned_of(const struct reader_scanned *awake)
+static inline uint32_t reader_scanned_of(const struct reader_scanned *scanned)
 {
-    uint64_t word = rtrcu_load_acquire(&awake->word); /* [O20] */
+    uint64_t word = rtrcu_load_acquire(&scanned->word); /* [O20] */
     return (uint32_t)word | (uint32_t)(word >> 32);
 }
 
 /* Is there a reason to look at the leaf at all? */
-static inline bool reader_scanned_any(const struct reader_scanned *awake)
+static inline bool reader_scanned_any(const struct reader_scanned *scanned)
 {
-    return reader_scanned_of(awake) != 0 || rtrcu_load_acquire(&awake->listed) != 0;
+    return reader_scanned_of(scanned) != 0 || rtrcu_load_acquire(&scanned->listed) != 0;
 }
 
 /* Is it awake, whether or not it is to leave meanwhile?  By the owner of @bit. */
-static inline bool reader_scanned_is_set(const struct reader_scanned *awake, uint32_t bit)
+static inline bool reader_scanned_is_set(const struct reader_scanned *scanned, uint32_t bit)
 {
-    return (uint32_t)rtrcu_load_relaxed(&awake->word) & bit; /* [O26] */
+    return (uint32_t)rtrcu_load_relaxed(&scanned->word) & bit; /* [O26] */
 }
 
 /* Threads that are leaving.  Under the leaf lock. */
-static inline uint32_t reader_scanned_candidates(const struct reader_scanned *awake)
+static inline uint32_t reader_scanned_candidates(const struct reader_scanned *scanned)
 {
-    return (uint32_t)(rtrcu_load_acquire(&awake->word) >> 32);
+    return (uint32_t)(rtrcu_load_acquire(&scanned->word) >> 32);
 }
 
 /* Those of @slots that are awake leave.  Under the leaf lock. */
-void reader_scanned_propose(struct reader_scanned *awake, uint32_t slots);
+void reader_scanned_propose(struct reader_scanned *scanned, uint32_t slots);
 /* Nobody is leaving any more: of those who were, @asleep sleep, unless they have woken.  Under the leaf lock. */
-void reader_scanned_settle(struct reader_scanned *awake, uint32_t asleep);
+void reader_scanned_settle(struct reader_scanned *scanned, uint32_t asleep);
 /* True: it slept. */
-bool reader_scanned_add(struct reader_scanned *awake, uint32_t bit);
-void reader_scanned_clear(struct reader_scanned *awake, uint32_t bit);
-void reader_scanned_forget(struct reader_scanned *awake, uint32_t survivor);
+bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit);
+void reader_scanned_clear(struct reader_scanned *scanned, uint32_t bit);
+void reader_scanned_forget(struct reader_scanned *scanned, uint32_t survivor);
 /* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
-void reader_scanned_list(struct reader_scanned *awake, bool listed);
+void reader_scanned_list(struct reader_scanned *scanned, bool listed);
 /* Is @bit of the leaf, 0 = nobody, all that there is to look at in the whole tree?  @awake: its leaf's. */
-bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *awake, uint32_t bit);
+bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *scanned, uint32_t bit);
 
 #endif

@@ -16,7 +16,7 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     leaf->deadline[0] &= leaf->registered;
     leaf->deadline[1] &= leaf->registered;
     rtrcu_store_relaxed(&leaf->quiescent, rtrcu_load_relaxed(&leaf->quiescent) & leaf->registered);
-    reader_scanned_forget(&leaf->awake, leaf->registered);
+    reader_scanned_forget(&leaf->scanned, leaf->registered);
 
     leaf->draining = leaf->used & ~leaf->registered & ~orphan;
     for (int room = 0; room < READER_HOLDERS; room++)

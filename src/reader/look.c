@@ -15,7 +15,7 @@ static uint32_t first_below(uint32_t level, uint32_t index)
 
 static bool is_worth_it(struct reader_registry *registry, uint32_t level, uint32_t index)
 {
-    return level == 0 ? reader_scanned_any(&reader_leaf_at(registry, index)->awake)
+    return level == 0 ? reader_scanned_any(&reader_leaf_at(registry, index)->scanned)
                       : reader_count_has_reasons(&registry->counts, level, index);
 }
 
@@ -65,6 +65,6 @@ struct reader_leaf *reader_next_scanned(struct reader_registry *registry, const 
 bool reader_self_is_alone(const struct reader_registry *registry)
 {
     const struct reader_record *record = reader_self();
-    const struct reader_scanned *awake = record ? &record->leaf->awake : NULL;
-    return reader_scanned_alone(&registry->counts, awake, record ? reader_scanned_of(awake) & reader_bit(record) : 0);
+    const struct reader_scanned *scanned = record ? &record->leaf->scanned : NULL;
+    return reader_scanned_alone(&registry->counts, scanned, record ? reader_scanned_of(scanned) & reader_bit(record) : 0);
 }

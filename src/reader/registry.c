@@ -19,7 +19,7 @@ void reader_registry_init(struct reader_registry *registry, const struct reader_
     registry->plan = *plan;
 
     registry->leaf[0] = plan->lay_out(first);
-    registry->leaf[0]->awake.above = reader_counts_above(&registry->counts, 0);
+    registry->leaf[0]->scanned.above = reader_counts_above(&registry->counts, 0);
     registry->leaf[0]->used = 1; /* the orphan's slot */
     registry->leaf_count = 1;
 }
@@ -47,7 +47,7 @@ static bool hang(struct reader_registry *registry, uint32_t index, void *pages)
 {
     struct reader_leaf *leaf = registry->plan.lay_out(pages), *expected = NULL;
     leaf->index = index;
-    leaf->awake.above = reader_counts_above(&registry->counts, index);
+    leaf->scanned.above = reader_counts_above(&registry->counts, index);
 
     bool hung = rtrcu_compare_exchange(&registry->leaf[index], &expected, leaf);
     raise_leaf_count(registry, index + 1);
@@ -157,7 +157,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
 
     raise_peak(registry, rtrcu_fetch_add(&registry->registered, 1) + 1);
 
-    (void)reader_scanned_add(&record->leaf->awake, reader_bit(record)); /* [O20] */
+    (void)reader_scanned_add(&record->leaf->scanned, reader_bit(record)); /* [O20] */
     rtrcu_fetch_or(&record->leaf->registered, reader_bit(record));
     rtrcu_fence_full();
 
@@ -172,14 +172,14 @@ void reader_withdraw(struct reader_registry *registry, struct reader_record *rec
     reader_must_hold(record->leaf);
 
     rtrcu_fetch_and(&record->leaf->registered, ~reader_bit(record));
-    reader_scanned_clear(&record->leaf->awake, reader_bit(record));
+    reader_scanned_clear(&record->leaf->scanned, reader_bit(record));
 
     record->leaf->draining |= reader_bit(record);
     for (int room = 0; room < READER_HOLDERS; room++)
         record->leaf->held[room] |= reader_bit(record);
 
     reader_word_unregister(self);
-    record->quiet = 0;
+    record->outside_scans = 0;
     self->record = NULL;
     record->self = NULL;
     record->cpu = NULL;
@@ -213,8 +213,8 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats)
     stats->threads_deadline = rtrcu_load_relaxed(&registry->deadline_count);
 
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
-        stats->threads_slept += counter_read(&leaf->awake.slept);
-        stats->threads_woken += counter_read(&leaf->awake.woken);
+        stats->threads_slept += counter_read(&leaf->scanned.slept);
+        stats->threads_woken += counter_read(&leaf->scanned.woken);
         for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
             stats->slow_locks += counter_read(&leaf->record[slot].slow_calls);
     }
@@ -237,8 +237,8 @@ static const struct inspect_field fields[] = {
     INSPECT_FIELD("leaf.used", struct reader_leaf, used),
     INSPECT_FIELD("leaf.registered", struct reader_leaf, registered),
     INSPECT_ARRAY("leaf.deadline", struct reader_leaf, deadline),
-    INSPECT_FIELD("leaf.slept", struct reader_leaf, awake.slept),
-    INSPECT_FIELD("leaf.woken", struct reader_leaf, awake.woken),
+    INSPECT_FIELD("leaf.slept", struct reader_leaf, scanned.slept),
+    INSPECT_FIELD("leaf.woken", struct reader_leaf, scanned.woken),
     INSPECT_FIELD("leaf.parked", struct reader_leaf, of[READER_PARKED]),
     INSPECT_FIELD("leaf.callback", struct reader_leaf, of[READER_CALLBACK]),
     INSPECT_ARRAY("leaf.record", struct reader_leaf, record),

@@ -60,7 +60,7 @@ struct reader_record {
     uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
     uint32_t boost;            /* atomic: PI futex locked on the owner's behalf; see reader_boost() */
-    uint32_t quiet;            /* scans in a row that found the owner outside; under the leaf lock */
+    uint32_t outside_scans;            /* scans in a row that found the owner outside; under the leaf lock */
     uint32_t proposed_armed;   /* `armed` when the owner was made to leave; under the leaf lock */
     struct counter slow_calls; /* written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -77,7 +77,7 @@ struct reader_leaf {
     uint32_t held[READER_HOLDERS]; /* under the lock: of these, those that a room has not let go */
     uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
     uint32_t quiescent;          /* atomic: slots of threads with that discipline, online or not; written by owners */
-    struct reader_scanned awake; /* whom grace periods look at */
+    struct reader_scanned scanned; /* whom grace periods look at */
     void *of[READER_ROOMS];      /* constant: what each room keeps of this leaf and its slots */
     struct reader_record record[READER_FANOUT];
 };
@@ -227,7 +227,7 @@ static inline uint32_t reader_registered(const struct reader_leaf *leaf)
 /* Slots whose word a grace period must look at, as bits: the others' threads sleep. */
 static inline uint32_t reader_scanned_slots(const struct reader_leaf *leaf)
 {
-    return reader_scanned_of(&leaf->awake) & reader_registered(leaf);
+    return reader_scanned_of(&leaf->scanned) & reader_registered(leaf);
 }
 
 /* Slots whose threads have the quiescent-state discipline, a hint. */
@@ -239,7 +239,7 @@ static inline uint32_t reader_quiescent(const struct reader_leaf *leaf)
 /* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
 static inline void reader_list_tasks(struct reader_leaf *leaf, bool listed)
 {
-    reader_scanned_list(&leaf->awake, listed);
+    reader_scanned_list(&leaf->scanned, listed);
 }
 
 static inline uint32_t reader_used(const struct reader_leaf *leaf)

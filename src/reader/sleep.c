@@ -26,11 +26,11 @@ void reader_idle_exit(void)
     if (!record)
         return;
 
-    if (!reader_scanned_is_set(&record->leaf->awake, reader_bit(record))) {
-        reader_counts_prefetch(&record->leaf->awake, record->leaf->index);
-        bool slept = reader_scanned_add(&record->leaf->awake, reader_bit(record)); /* [O20] */
+    if (!reader_scanned_is_set(&record->leaf->scanned, reader_bit(record))) {
+        reader_counts_prefetch(&record->leaf->scanned, record->leaf->index);
+        bool slept = reader_scanned_add(&record->leaf->scanned, reader_bit(record)); /* [O20] */
         rtrcu_fence_full();
-        (void)counter_add(&record->leaf->awake.woken, slept);
+        (void)counter_add(&record->leaf->scanned.woken, slept);
     } else if (rtrcu_self.slow > 1) {
         fence_for_interrupted();
     }
@@ -39,10 +39,10 @@ void reader_idle_exit(void)
 bool reader_count_scan(struct reader_record *record, bool inside, uint32_t scans)
 {
     reader_must_hold(record->leaf);
-    uint32_t quiet = inside ? 0 : record->quiet + (record->quiet < scans);
-    if (quiet != record->quiet)
-        record->quiet = quiet;
-    return quiet >= scans;
+    uint32_t outside_scans = inside ? 0 : record->outside_scans + (record->outside_scans < scans);
+    if (outside_scans != record->outside_scans)
+        record->outside_scans = outside_scans;
+    return outside_scans >= scans;
 }
 
 /* [O26] Scan half, before its fence: the awake bits are taken, and the flag is set. */
@@ -53,11 +53,11 @@ bool reader_idle_propose(struct reader_leaf *leaf, uint32_t scans)
     reader_must_hold(leaf);
 
     for (uint32_t left = reader_scanned_slots(leaf) & ~reader_never_idle(leaf); (record = reader_next(leaf, &left));)
-        leave |= record->quiet >= scans ? reader_bit(record) : 0;
+        leave |= record->outside_scans >= scans ? reader_bit(record) : 0;
     if (!leave)
         return false;
 
-    reader_scanned_propose(&leaf->awake, leave);
+    reader_scanned_propose(&leaf->scanned, leave);
     while ((record = reader_next(leaf, &leave))) {
         (void)reader_arm(record);
         record->proposed_armed = record->armed;

@@ -86,7 +86,7 @@ TEST_F(Doze, WhoHasWokenIsCountedAnew)
     reader_record *record = world_.craft(0);
     while (is_awake(record))
         turn(3);
-    (void)reader_scanned_add(&record->leaf->awake, reader_bit(record));
+    (void)reader_scanned_add(&record->leaf->scanned, reader_bit(record));
     for (int i = 0; i < 3; i++)
         turn(3);
     EXPECT_TRUE(is_awake(record)) << "or each grace period would put it to sleep again";

@@ -457,7 +457,7 @@ TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
 {
     std::vector<reader_record *> readers = readers_in_leaves(40);
     for (reader_record *reader : readers)
-        reader_scanned_clear(&reader->leaf->awake, reader_bit(reader));
+        reader_scanned_clear(&reader->leaf->scanned, reader_bit(reader));
     (void)tally_raise(&world_.registry()->counts.level1[1].reasons);
     (void)tally_raise(&world_.registry()->counts.level2[0].reasons);
     test::GpStepper stepper(gp_);

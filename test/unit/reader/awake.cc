@@ -14,9 +14,9 @@ namespace
 
 constexpr uint32_t bit = UINT32_C(1) << 31, other = 1;
 
-std::string state_of(const reader_scanned &awake)
+std::string state_of(const reader_scanned &scanned)
 {
-    bool is_awake = awake.word & bit, leaving = awake.word >> 32 & bit;
+    bool is_awake = scanned.word & bit, leaving = scanned.word >> 32 & bit;
     return is_awake ? leaving ? "BOTH" : "AWAKE" : leaving ? "LEAVING" : "ASLEEP";
 }
 
@@ -41,18 +41,18 @@ class Awake : public testing::Test
 };
 
 /* The word with @bit in that state, beside another thread that is awake or not. */
-void become(reader_scanned *awake, const std::string &state, bool beside)
+void become(reader_scanned *scanned, const std::string &state, bool beside)
 {
-    reader_scanned_clear(awake, bit | other);
+    reader_scanned_clear(scanned, bit | other);
     if (beside)
-        reader_scanned_add(awake, other);
+        reader_scanned_add(scanned, other);
     if (state != "ASLEEP")
-        reader_scanned_add(awake, bit);
+        reader_scanned_add(scanned, bit);
     if (state == "LEAVING" || state == "BOTH")
-        reader_scanned_propose(awake, bit);
+        reader_scanned_propose(scanned, bit);
     if (state == "BOTH")
-        reader_scanned_add(awake, bit);
-    EXPECT_EQ(state_of(*awake), state);
+        reader_scanned_add(scanned, bit);
+    EXPECT_EQ(state_of(*scanned), state);
 }
 
 TEST_F(Awake, TransitionsAreThoseOfTheTable)

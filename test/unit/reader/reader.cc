@@ -196,7 +196,7 @@ void look_behind_a_step(int, siginfo_t *, void *)
 {
     const reader_leaf *leaf = rtrcu_load_acquire(&growing->leaf[1]);
     hung_steps += leaf != nullptr;
-    torn_steps += leaf && (leaf->index != 1 || !leaf->awake.above);
+    torn_steps += leaf && (leaf->index != 1 || !leaf->scanned.above);
 }
 
 /* Whoever comes second takes a slot there at once, and raises the counts above it. */
@@ -395,10 +395,10 @@ TEST_F(Reader, CountsAreOfAllLeaves)
     world_.fill_last_leaf();
     reader_record *second = world_.craft(0);
     ASSERT_NE(first->leaf, second->leaf);
-    first->leaf->awake.slept.count = 2;
-    second->leaf->awake.slept.count = 3;
-    first->leaf->awake.woken.count = 20;
-    second->leaf->awake.woken.count = 30;
+    first->leaf->scanned.slept.count = 2;
+    second->leaf->scanned.slept.count = 3;
+    first->leaf->scanned.woken.count = 20;
+    second->leaf->scanned.woken.count = 30;
     first->slow_calls.count = 200;
     second->slow_calls.count = 300;
     struct rtrcu_stats stats = {};

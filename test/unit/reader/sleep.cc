@@ -42,7 +42,7 @@ TEST_F(Sleep, WhoKeepsStillFallsAsleepWithTheFlagSet)
     EXPECT_EQ(rtrcu_word_of(record_->self) >> 24, RTRCU_FLAG_SPECIAL);
     settle();
     EXPECT_FALSE(is_awake());
-    EXPECT_EQ(leaf_->awake.slept.count, 1u);
+    EXPECT_EQ(leaf_->scanned.slept.count, 1u);
     EXPECT_FALSE(reader_idle_propose(leaf_, 3)) << "nobody is left";
 }
 
@@ -74,7 +74,7 @@ TEST_F(Sleep, WhoIsInsideOrInASlowPathStaysAwake)
     settle();
     EXPECT_TRUE(is_awake());
     EXPECT_EQ(reader_idle_candidates(leaf_), 0u);
-    EXPECT_EQ(leaf_->awake.slept.count, 0u);
+    EXPECT_EQ(leaf_->scanned.slept.count, 0u);
 }
 
 TEST_F(Sleep, AFlagThatAnotherThreadHasSetSinceIsNoProof)
@@ -109,18 +109,18 @@ TEST_F(Sleep, WhoWakesMeanwhileIsAwake)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     bool still = reader_idle_confirmed(record_);
-    reader_scanned_add(&leaf_->awake, reader_bit(record_));
+    reader_scanned_add(&leaf_->scanned, reader_bit(record_));
     reader_idle_settle(leaf_, still ? reader_bit(record_) : 0);
     EXPECT_TRUE(is_awake());
-    EXPECT_EQ(leaf_->awake.slept.count, 0u) << "it never slept";
-    EXPECT_FALSE(reader_scanned_add(&leaf_->awake, reader_bit(record_)));
+    EXPECT_EQ(leaf_->scanned.slept.count, 0u) << "it never slept";
+    EXPECT_FALSE(reader_scanned_add(&leaf_->scanned, reader_bit(record_)));
 }
 
 TEST_F(Sleep, ASlotsNextThreadBeginsAnew)
 {
     lock_release(&leaf_->lock);
     world_.withdraw(record_);
-    EXPECT_EQ(reader_scanned_of(&leaf_->awake) & reader_bit(record_), 0u);
+    EXPECT_EQ(reader_scanned_of(&leaf_->scanned) & reader_bit(record_), 0u);
     EXPECT_EQ(world_.craft(0), record_);
     lock_acquire(&leaf_->lock);
     EXPECT_EQ(record_->quiet, 0u);
@@ -139,15 +139,15 @@ TEST(Wake, CountsAndIsDoneOnce)
     reader_idle_settle(leaf, reader_bit(record));
     reader_unlock(leaf);
     ASSERT_TRUE(dozes);
-    uint64_t woken = leaf->awake.woken.count;
+    uint64_t woken = leaf->scanned.woken.count;
     EXPECT_FALSE(reader_scanned_slots(leaf) & reader_bit(record));
     rcu_read_lock();
     EXPECT_TRUE(reader_scanned_slots(leaf) & reader_bit(record));
-    EXPECT_EQ(leaf->awake.woken.count - woken, 1u);
+    EXPECT_EQ(leaf->scanned.woken.count - woken, 1u);
     rcu_read_lock();
     rcu_read_unlock();
     rcu_read_unlock();
-    EXPECT_EQ(leaf->awake.woken.count - woken, 1u);
+    EXPECT_EQ(leaf->scanned.woken.count - woken, 1u);
     EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_FAST);
     rtrcu_unregister_thread();
 }
