@@ -116,12 +116,12 @@ void reader_fences_acknowledge(struct reader_registry *registry)
 void reader_disarm(struct reader_registry *registry)
 {
     struct reader_record *record = rtrcu_self.record;
-    bool away = rtrcu_self.state & READER_STATE_ASLEEP;
+    bool asleep = rtrcu_self.state & READER_STATE_ASLEEP;
     invariant("INV-RD2", rtrcu_self.slow != 0);
 
-    if (!away)
+    if (!asleep)
         reader_sleep_interrupted();
-    uint32_t mode = away ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
+    uint32_t mode = asleep ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
 
     reader_idle_exit(); /* a thread that goes back to fast says no more */
     invariant("INV-RD4", !record || (reader_scanned_slots(record->leaf) & reader_bit(record)));
