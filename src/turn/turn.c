@@ -179,7 +179,7 @@ static void begin(struct gp_state *gp_state)
     gp_begin(gp_state->gp, gp_state->kind, plat_clock_now());
     gp_state->unscanned = true;
     gp_state->asked = false;
-    gp_state->watcher = PLAT_NOBODY;
+    gp_state->poller = PLAT_NOBODY;
 }
 
 static void end(struct gp_state *gp_state, bool by_caller)
@@ -338,16 +338,16 @@ bool turn_step(struct gp_state *gp_state)
 }
 
 /* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
-static int64_t next_pause(struct turn *turn, bool watches, int64_t previous_ns)
+static int64_t next_pause(struct turn *turn, bool polls, int64_t previous_ns)
 {
     int64_t tick_ns = work_tick_ns(turn->work);
-    if (watches || previous_ns == 0 || plat_sched_rt_priority() > 0)
+    if (polls || previous_ns == 0 || plat_sched_rt_priority() > 0)
         return tick_ns;
     return previous_ns < LONGEST_REST_NS ? 2 * previous_ns : previous_ns;
 }
 
 /* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
-static enum outcome step_and_release(struct gp_state *gp_state, const struct turn_options *options, bool *watches)
+static enum outcome step_and_release(struct gp_state *gp_state, const struct turn_options *options, bool *polls)
 {
     enum outcome outcome = step(gp_state, options);
     if (outcome == ENDED) {
@@ -355,9 +355,9 @@ static enum outcome step_and_release(struct gp_state *gp_state, const struct tur
         return outcome;
     }
 
-    if (plat_tid_is_nobody(gp_state->watcher))
-        gp_state->watcher = lock_thread_id();
-    *watches = plat_tid_is(gp_state->watcher, lock_thread_id());
+    if (plat_tid_is_nobody(gp_state->poller))
+        gp_state->poller = lock_thread_id();
+    *polls = plat_tid_is(gp_state->poller, lock_thread_id());
 
     lock_release(turn_gp_lock_of(gp_state)); /* nobody is to be woken: this thread and the watcher look again */
     work_report_left(gp_state->turn->work);
@@ -392,8 +392,8 @@ static bool serve_meanwhile(struct turn *turn, const struct turn_options *option
 static void stop_polling(struct gp_state *gp_state)
 {
     turn_gp_lock(gp_state);
-    if (plat_tid_is(gp_state->watcher, lock_thread_id()))
-        gp_state->watcher = PLAT_NOBODY;
+    if (plat_tid_is(gp_state->poller, lock_thread_id()))
+        gp_state->poller = PLAT_NOBODY;
     turn_gp_unlock(gp_state);
 }
 
@@ -410,7 +410,7 @@ static void advance_until(struct gp_state *gp_state, uint64_t cookie, const stru
     int64_t pause_ns = 0, served_ns = options->serve ? plat_clock_now() : 0;
 
     while (!turn_has_reached(gp_state, cookie)) { /* at most the gp under way and the next */
-        bool watches = false;
+        bool polls = false;
         if (serve_meanwhile(turn, options, &served_ns))
             return stop_polling(gp_state);
 
@@ -420,11 +420,11 @@ static void advance_until(struct gp_state *gp_state, uint64_t cookie, const stru
         } else if (turn_has_reached(gp_state, cookie)) {
             turn_gp_unlock(gp_state);
             return;
-        } else if (step_and_release(gp_state, options, &watches) != ASLEEP) {
+        } else if (step_and_release(gp_state, options, &polls) != ASLEEP) {
             continue;
         }
 
-        pause_ns = next_pause(turn, watches, pause_ns);
+        pause_ns = next_pause(turn, polls, pause_ns);
         work_sleep(turn->work, &gp_state->event, event, pause_ns);
         (void)tally_lower(&gp_state->sleeping);
     }

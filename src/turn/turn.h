@@ -55,7 +55,7 @@ struct gp_state {
     bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */
     bool fenced;             /* its scan came behind a heavy fence */
     bool asked;              /* those in the way have been asked to report */
-    struct plat_tid watcher; /* the thread that looks once a tick, nobody = nobody has had to wait */
+    struct plat_tid poller; /* the thread that looks once a tick, nobody = nobody has had to wait */
     int64_t report_ns;       /* age at which it is reported next */
     uint32_t tasks_notified; /* arrivals of tasks that the handler was told of */
 };

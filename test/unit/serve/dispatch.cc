@@ -389,10 +389,10 @@ TEST(DeadlineDeathTest, ItsQuotaIsUsedUpAndItGivesTheRestToNoDaemon)
 TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        drive_->turn.gp_state[kind].watcher = {77};
+        drive_->turn.gp_state[kind].poller = {77};
         (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
         EXPECT_TRUE(turn_step(turn_gp_state(&drive_->turn, gp_kind(kind)))) << "nobody reads";
-        EXPECT_EQ(drive_->turn.gp_state[kind].watcher.number, 0u);
+        EXPECT_EQ(drive_->turn.gp_state[kind].poller.number, 0u);
     }
 }
 

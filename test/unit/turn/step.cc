@@ -197,14 +197,14 @@ TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
     while (drive_->turn.gp_state[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
         turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.gp_state[GP_NORMAL].watcher));
+    EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.gp_state[GP_NORMAL].poller));
     EXPECT_EQ(tally_read(&drive_->turn.gp_state[GP_NORMAL].sleeping), 0u);
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].slept.count, 1u);
     EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].asked);
-    drive_->turn.gp_state[GP_NORMAL].watcher = {77};
+    drive_->turn.gp_state[GP_NORMAL].poller = {77};
     turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].watcher.number, 77u) << "another's";
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].poller.number, 77u) << "another's";
 }
 
 /* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */

@@ -308,7 +308,7 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     if (!refused)
         GTEST_SKIP() << "no sandbox is to be had here";
     caller.start([&] { turn_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == id; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].poller.number) == id; }));
     EXPECT_EQ(tally_acquire(sleeping), 1u);
     rtrcu_store_release(&record->fence_ack, reader_fences_mode(world_.registry()));
     rtrcu_fetch_add(&drive_->turn.gp_state[GP_NORMAL].event, 1);
@@ -327,12 +327,12 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     uint32_t id = 0;
     first.run([&] { id = lock_thread_number(); });
     first.start([&] { turn_synchronize(normal_, cookie); });
-    uint32_t *watcher = &drive_->turn.gp_state[GP_NORMAL].watcher.number;
+    uint32_t *poller = &drive_->turn.gp_state[GP_NORMAL].poller.number;
     tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
-    EXPECT_TRUE(test::eventually([&] { return peek(watcher) == id; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(poller) == id; }));
     second.start([&] { turn_synchronize(normal_, cookie); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(sleeping) == 2; }));
-    EXPECT_EQ(peek(watcher), id);
+    EXPECT_EQ(peek(poller), id);
     test::World::set_inside(record, 0);
     first.wait();
     second.wait();
@@ -352,7 +352,7 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     first.run([&] { one = lock_thread_number(); });
     second.run([&] { other = lock_thread_number(); });
     first.start([&] { turn_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].poller.number) == one; }));
     second.start([&] { turn_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
@@ -379,7 +379,7 @@ TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
         EXPECT_EQ(plat_sched_set(1, 0), 0);
     });
     first.start([&] { turn_synchronize(normal_, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == one; }));
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].poller.number) == one; }));
     second.start([&] { turn_synchronize(normal_, cookie); });
     long before = test::sleeps_of(pid_t(one)), before_other = test::sleeps_of(pid_t(other));
     EXPECT_TRUE(test::eventually([&] { return test::sleeps_of(pid_t(one)) - before >= ticks; }));
@@ -528,7 +528,7 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     uint32_t id = 0;
     advancer.run([&] { id = lock_thread_number(); });
     advancer.start([&] { turn_if_needed(normal_, &options); });
-    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].watcher.number) == id; }))
+    EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].poller.number) == id; }))
         << "it has taken a step at least";
     test::World::set_inside(record, 0);
     bool found = test::eventually([&] { return advancer.is_done(); });

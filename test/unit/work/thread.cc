@@ -216,9 +216,9 @@ TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
         rtrcu_fetch_add(&drive->work.threads, WORK_THREADS_CHANGE - 1);
         lock_release(&drive->serve.aside.lock);
 
-        pid_t watcher = test::thread_called("rtrcu-end");
-        long sleeps = test::sleeps_of(watcher);
-        bool goes_on = test::eventually([&] { return test::sleeps_of(watcher) > sleeps + 2; });
+        pid_t poller = test::thread_called("rtrcu-end");
+        long sleeps = test::sleeps_of(poller);
+        bool goes_on = test::eventually([&] { return test::sleeps_of(poller) > sleeps + 2; });
         _exit(counted && goes_on ? 42 : 1);
     }).detach();
     for (;;)
