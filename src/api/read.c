@@ -15,11 +15,11 @@ void rtrcu_read_lock_slow(void)
 /* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
  * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's.  @asked: so does
  * one whose thread is not to be had now. */
-static bool step(struct serve_call_budget *share, bool asked)
+static bool step(struct serve_call_budget *call_budget, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
     if (may_work)
-        driver_step_here(&rtrcu_domain.drive.driver, share, asked);
+        driver_step_here(&rtrcu_domain.drive.driver, call_budget, asked);
     return may_work;
 }
 
@@ -29,13 +29,13 @@ static int64_t step_within(int64_t budget_ns, bool asked)
 {
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
     int64_t half_ns = whole_ns - whole_ns / 2;
-    struct serve_call_budget share = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
+    struct serve_call_budget call_budget = {.ns = whole_ns < 0 ? PLAT_FOREVER : half_ns};
 
-    (void)step(&share, asked);
-    if (share.spent_ns == 0)
+    (void)step(&call_budget, asked);
+    if (call_budget.spent_ns == 0)
         return budget_ns;
 
-    int64_t left_ns = whole_ns - share.spent_ns;
+    int64_t left_ns = whole_ns - call_budget.spent_ns;
     return left_ns > half_ns ? left_ns : half_ns;
 }
 

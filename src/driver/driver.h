@@ -61,7 +61,7 @@ void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_
 
 /* One step in a call of the program's: the calling thread is outside sections and may take short locks.  Does nothing
  * where a thread of ours turns the crank, unless @asked. */
-void driver_step_here(struct driver *driver, struct serve_call_budget *share, bool asked);
+void driver_step_here(struct driver *driver, struct serve_call_budget *call_budget, bool asked);
 
 /* Is anything left to do that nobody else may come for? */
 bool driver_work_is_left(struct driver *driver);

@@ -25,7 +25,7 @@ bool driver_work_is_left(struct driver *driver)
     return turn_is_needed(driver_normal(driver)) || driver_anything_new(driver) || has_waiting(driver);
 }
 
-void driver_step_here(struct driver *driver, struct serve_call_budget *share, bool asked)
+void driver_step_here(struct driver *driver, struct serve_call_budget *call_budget, bool asked)
 {
     const struct work_driver *row = work_driver_row(driver->work);
 
@@ -41,8 +41,8 @@ void driver_step_here(struct driver *driver, struct serve_call_budget *share, bo
     callback_collect(driver->cb);
     turn_step(driver_normal(driver));
     turn_expedited_serve(driver->turn, driver_serve_meanwhile);
-    serve_dispatch_within(driver->serve, share);
+    serve_dispatch_within(driver->serve, call_budget);
 
-    if (row->notify && (share->left || driver_work_is_left(driver)))
+    if (row->notify && (call_budget->left || driver_work_is_left(driver)))
         row->notify(driver);
 }

@@ -99,11 +99,11 @@ static uint32_t take_out(struct rcu_task *task)
     for (struct rcu_task *above = rtrcu_self.task; above && above->base >= base; above = above->below)
         top = above->base < top ? above->base : top;
 
-    uint32_t share = top > base ? top - base : 0;
+    uint32_t own_nesting = top > base ? top - base : 0;
     for (struct rcu_task *above = rtrcu_self.task; above && above->base >= base; above = above->below)
-        above->base -= share;
+        above->base -= own_nesting;
 
-    return share;
+    return own_nesting;
 }
 
 static void count(struct gp *gp, struct rcu_task *task, enum reader_phase phase)
@@ -162,12 +162,12 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
 
 /* The thread gives @share up.  What its unlocks would do follows: the task that it was taken over from may have nothing
  * left, and if that was all of it, the thread is outside.  When what is left began is not known any more. */
-static enum gp_actions give_up(struct gp *gp, uint32_t share)
+static enum gp_actions give_up(struct gp *gp, uint32_t own_nesting)
 {
     enum gp_actions actions = GP_ACTION_NONE;
 
     rtrcu_tsan_release(rtrcu_read_unlock_slow);
-    reader_word_remove_nesting(share);
+    reader_word_remove_nesting(own_nesting);
     if (rtrcu_self.entered_ns)
         rtrcu_store_relaxed(&rtrcu_self.entered_ns, 0);
 
@@ -195,18 +195,18 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 
     bool mounted = is_mounted_here(gp, task);
     struct rcu_task *older = mounted ? NULL : innermost();
-    uint32_t share = mounted ? take_out(task) : section_nesting() - (older ? older->base : 0);
+    uint32_t own_nesting = mounted ? take_out(task) : section_nesting() - (older ? older->base : 0);
 
-    task->nesting = share;
+    task->nesting = own_nesting;
     rtrcu_store_relaxed(&task->mounted, 0);
-    if (share == 0)
+    if (own_nesting == 0)
         return GP_ACTION_NONE;
 
     if (where == PARKED_NOWHERE) /* else the task is on its list since it parked first */
         put_on_list(gp, task, older, own_list);
 
     trace3(task_park, gp, task, task->name);
-    return give_up(gp, share);
+    return give_up(gp, own_nesting);
 }
 
 void section_task_resume(struct gp *gp, struct rcu_task *task)
@@ -314,17 +314,17 @@ enum gp_actions section_task_abandon(struct gp *gp)
 enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task)
 {
     bool mounted = is_mounted_here(gp, task);
-    uint32_t share = mounted ? take_out(task) : task->nesting;
+    uint32_t own_nesting = mounted ? take_out(task) : task->nesting;
     bool listed = rtrcu_load_relaxed(&task->where) != PARKED_NOWHERE;
 
-    if (share != 0 || listed)
+    if (own_nesting != 0 || listed)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",
-                 task->name ? task->name : "", share ? share : 1);
+                 task->name ? task->name : "", own_nesting ? own_nesting : 1);
 
     enum gp_actions actions = take_off(gp, task);
-    if (mounted && share != 0)
-        actions |= give_up(gp, share);
+    if (mounted && own_nesting != 0)
+        actions |= give_up(gp, own_nesting);
 
     task->nesting = 0;
     rtrcu_store_relaxed(&task->mounted, 0);

@@ -13,7 +13,7 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
     return plat_cpus_pick(&work_attr(serve->work)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 
-static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_call_budget *share)
+static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_call_budget *call_budget)
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;
@@ -38,20 +38,20 @@ static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t
     for (uint32_t i = 0; i < count; i++) {
         /* Where no daemon may be, or none can, the next pass tries again. */
         if (!work_driver_has_thread(serve->work) || !serve_daemon_enqueue(serve, give[i], cpu[i], punts))
-            serve_in_call(serve, give[i], share);
+            serve_in_call(serve, give[i], call_budget);
     }
 
     return ready;
 }
 
-bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *share)
+bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *call_budget)
 {
     bool ready = false;
     int64_t now = plat_clock_now();
     work_message(serve->work);
     /* The collector asks for a grace period behind the mark: a thread that finds it asked for finds the mark. */
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_busy(serve->cb, leaf));)
-        ready |= dispatch_leaf(serve, leaf, now, share);
+        ready |= dispatch_leaf(serve, leaf, now, call_budget);
     return ready;
 }
 

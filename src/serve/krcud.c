@@ -295,7 +295,7 @@ static void end_service(struct service *service)
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
  * either. */
 static struct callback_budget budget_in_call(struct serve *serve, struct reader_record *record,
-                                      const struct serve_call_budget *share, bool anyway)
+                                      const struct serve_call_budget *call_budget, bool anyway)
 {
     const struct reader_record *own = reader_self();
     struct callback_budget budget = batch_budget(serve, anyway);
@@ -303,34 +303,34 @@ static struct callback_budget budget_in_call(struct serve *serve, struct reader_
     if (own)
         budget.deadline_ns = callback_deadline(own);
 
-    if (share->ns != PLAT_FOREVER) {
+    if (call_budget->ns != PLAT_FOREVER) {
         budget.count_max = anyway ? DAEMON_BATCH_AT_FORK : callback_count_limit(serve->cb, record);
-        budget.end_ns = plat_clock_now() + share->ns - share->spent_ns;
+        budget.end_ns = plat_clock_now() + call_budget->ns - call_budget->spent_ns;
     }
 
     return budget;
 }
 
 /* A call of the program's has a share of its time for it, or none any more. */
-static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *share,
+static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *call_budget,
                          bool anyway)
 {
-    struct callback_budget budget = budget_in_call(serve, record, share, anyway);
-    int64_t allowed_ns = share->ns - share->spent_ns;
+    struct callback_budget budget = budget_in_call(serve, record, call_budget, anyway);
+    int64_t allowed_ns = call_budget->ns - call_budget->spent_ns;
 
     callback_invoke(serve->cb, record, &budget);
     if (budget.end_ns)
-        share->spent_ns += plat_clock_now() - (budget.end_ns - allowed_ns);
-    share->left |= callback_has_ready(record);
+        call_budget->spent_ns += plat_clock_now() - (budget.end_ns - allowed_ns);
+    call_budget->left |= callback_has_ready(record);
 }
 
-void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *share)
+void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *call_budget)
 {
     uint32_t generation = serve->fork.generation;
     bool anyway;
 
-    if (share->spent_ns >= share->ns) {
-        share->left = true;
+    if (call_budget->spent_ns >= call_budget->ns) {
+        call_budget->left = true;
         return;
     }
 
@@ -342,7 +342,7 @@ void serve_in_call(struct serve *serve, struct reader_record *record, struct ser
         return;
 
     service.record = record;
-    serve_within(serve, record, share, anyway);
+    serve_within(serve, record, call_budget, anyway);
     serve_progress(serve);
 }
 

@@ -104,7 +104,7 @@ struct serve_call_budget {
 /* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
 bool serve_dispatch(struct serve *serve);
 /* The same, and no more is run here than @share allows. */
-bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *share);
+bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *call_budget);
 /* The CPU whose daemon serves @record: where its owner runs, if the library's threads may run there.  Under the leaf
  * lock, or by the owner. */
 uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *record);
@@ -114,7 +114,7 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
 /* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
 void serve_release_slot(struct reader_record *record);
 /* One turn of @record's queue in the calling thread. */
-void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *share);
+void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *call_budget);
 /* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
  * there is none, and none can be made now. */
 bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);

@@ -165,14 +165,14 @@ TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
 TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
-    struct serve_call_budget share = {};
+    struct serve_call_budget call_budget = {};
     test::Worker thread;
     thread.run([&] {
         reader_self_set(READER_STATE_CALLBACK);
-        driver_step_here(&drive_->driver, &share, true);
+        driver_step_here(&drive_->driver, &call_budget, true);
         reader_self_clear(READER_STATE_CALLBACK);
         EXPECT_EQ(drive_->driver.passes.count, 0u);
-        driver_step_here(&drive_->driver, &share, true);
+        driver_step_here(&drive_->driver, &call_budget, true);
         EXPECT_EQ(drive_->driver.passes.count, 1u);
     });
 }

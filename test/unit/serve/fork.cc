@@ -42,19 +42,19 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
 {
     constexpr uint64_t batch = 64;
     reader_record *record = world_.craft(0);
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
     make_ready(record, 2 * batch);
     tally_raise(&drive_->serve.fork.pause.forking);
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 2 * batch);
     drive_->serve.aside.held_off_ns -= config_.fork_wait_us * 1000 + 1;
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), batch);
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), batch) << "held off again";
     (void)tally_lower(&drive_->serve.fork.pause.forking);
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
 }
@@ -252,9 +252,9 @@ TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
         *serve_slot(record) = {};
         EXPECT_TRUE(serve_daemon_enqueue(&drive->serve, record, 1, false));
     });
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
-    serve_in_call(&drive_->serve, record, &share);
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.krcud[1].first, record);
     EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";

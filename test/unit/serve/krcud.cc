@@ -201,16 +201,16 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
     reader_record *record = world_.craft(0);
     make_ready(record, 1,
                [](rcu_head *) { at_work = serve_is_invoking(&drive->serve) && drive->serve.aside.serving == 1; });
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
     EXPECT_FALSE(serve_is_invoking(&drive_->serve));
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_TRUE(at_work);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_FALSE(serve_is_invoking(&drive_->serve));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
-    EXPECT_EQ(share.spent_ns, 0) << "without a limit nothing is counted";
-    EXPECT_FALSE(share.left);
+    EXPECT_EQ(call_budget.spent_ns, 0) << "without a limit nothing is counted";
+    EXPECT_FALSE(call_budget.left);
 }
 
 TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
@@ -227,32 +227,32 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     config_.qhimark = config_.qmax = 1000000;
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
-    struct serve_call_budget share = {};
-    share.ns = 3600 * INT64_C(1000000000);
-    share.spent_ns = 5 * INT64_C(1000000000);
-    serve_in_call(&drive_->serve, record, &share);
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = 3600 * INT64_C(1000000000);
+    call_budget.spent_ns = 5 * INT64_C(1000000000);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 6u) << "as many as a batch may have";
-    EXPECT_TRUE(share.left);
-    EXPECT_GE(share.spent_ns, 5 * INT64_C(1000000000));
-    EXPECT_LT(share.spent_ns, 3000 * INT64_C(1000000000));
-    share.spent_ns = share.ns;
-    share.left = false;
+    EXPECT_TRUE(call_budget.left);
+    EXPECT_GE(call_budget.spent_ns, 5 * INT64_C(1000000000));
+    EXPECT_LT(call_budget.spent_ns, 3000 * INT64_C(1000000000));
+    call_budget.spent_ns = call_budget.ns;
+    call_budget.left = false;
     uint64_t stops = cb_->budget_stops.count;
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 6u) << "all of it is spent";
-    EXPECT_EQ(share.spent_ns, share.ns) << "and no more";
+    EXPECT_EQ(call_budget.spent_ns, call_budget.ns) << "and no more";
     EXPECT_EQ(cb_->budget_stops.count, stops);
-    EXPECT_TRUE(share.left);
-    share.spent_ns = 0;
-    share.left = false;
+    EXPECT_TRUE(call_budget.left);
+    call_budget.spent_ns = 0;
+    call_budget.left = false;
     config_.blimit = 100;
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 0u);
-    EXPECT_FALSE(share.left);
-    share.left = true;
+    EXPECT_FALSE(call_budget.left);
+    call_budget.left = true;
     make_ready(record, 1);
-    serve_in_call(&drive_->serve, record, &share);
-    EXPECT_TRUE(share.left) << "of another queue";
+    serve_in_call(&drive_->serve, record, &call_budget);
+    EXPECT_TRUE(call_budget.left) << "of another queue";
 }
 
 TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
@@ -263,12 +263,12 @@ TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
         for (int64_t began = plat_clock_now(); plat_clock_now() - began < each_ns;)
             ;
     });
-    struct serve_call_budget share = {};
-    share.ns = 3600 * INT64_C(1000000000);
-    share.spent_ns = 5 * INT64_C(1000000000);
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = 3600 * INT64_C(1000000000);
+    call_budget.spent_ns = 5 * INT64_C(1000000000);
     int64_t began = plat_clock_now();
-    serve_in_call(&drive_->serve, record, &share);
-    int64_t took = plat_clock_now() - began, spent = share.spent_ns - 5 * INT64_C(1000000000);
+    serve_in_call(&drive_->serve, record, &call_budget);
+    int64_t took = plat_clock_now() - began, spent = call_budget.spent_ns - 5 * INT64_C(1000000000);
     EXPECT_EQ(left(record), 0u);
     EXPECT_GE(spent, each_ns);
     EXPECT_LE(spent, took);
@@ -279,18 +279,18 @@ TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
     test::Worker server;
     server.run([&] {
         rtrcu_set_deadline(1); /* long past */
-        serve_in_call(&drive_->serve, record, &share);
+        serve_in_call(&drive_->serve, record, &call_budget);
     });
     EXPECT_EQ(left(record), 10u);
     EXPECT_EQ(cb_->deadline_stops.count, 1u);
     server.run([&] {
         rtrcu_set_deadline(0); /* none */
-        serve_in_call(&drive_->serve, record, &share);
+        serve_in_call(&drive_->serve, record, &call_budget);
         rcu_unregister_thread();
     });
     EXPECT_EQ(left(record), 0u);
@@ -300,18 +300,18 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
     serve_slot(record)->listed = 1;
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 1u);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(serve_slot(record)->listed, 1u);
     serve_slot(record)->listed = 0;
     tally_raise(&drive_->serve.fork.pause.forking);
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 1u) << "somebody forks";
-    EXPECT_FALSE(share.left) << "it is no work of the caller's";
+    EXPECT_FALSE(call_budget.left) << "it is no work of the caller's";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     (void)tally_lower(&drive_->serve.fork.pause.forking);
 }
@@ -321,14 +321,14 @@ TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
     test::Worker holder, server;
     std::atomic<pid_t> id = 0;
     holder.run([&] { lock_acquire(&drive_->serve.aside.lock); });
     server.start([&] {
         id = pid_t(lock_thread_number());
-        serve_in_call(&drive_->serve, record, &share);
+        serve_in_call(&drive_->serve, record, &call_budget);
     });
     EXPECT_TRUE(test::eventually([&] { return id && (server.is_done() || test::is_asleep(id)); }));
     EXPECT_FALSE(server.is_done());
@@ -346,13 +346,13 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     static struct domain_drive *drive;
     drive = drive_;
     reader_record *record = world_.craft(0);
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
     make_ready(record, 1);
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(drive_->serve.fork.pause.event, 0u) << "nobody forks";
     make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.pause.forking); });
-    serve_in_call(&drive_->serve, record, &share);
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(drive_->serve.fork.pause.event, 1u);
     tally_reset(&drive_->serve.fork.pause.forking);
 }
@@ -368,9 +368,9 @@ TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
         drive->serve.fork.generation++;
         drive->serve.aside.serving = 0;
     });
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
-    serve_in_call(&drive_->serve, record, &share);
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(serve_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
 }
@@ -388,9 +388,9 @@ TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
         world->withdraw(record);
         kept = world->craft(0) != record;
     });
-    struct serve_call_budget share = {};
-    share.ns = PLAT_FOREVER;
-    serve_in_call(&drive_->serve, record, &share);
+    struct serve_call_budget call_budget = {};
+    call_budget.ns = PLAT_FOREVER;
+    serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_TRUE(kept);
     EXPECT_EQ(world_.craft(0), record);
 }

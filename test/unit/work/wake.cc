@@ -240,21 +240,21 @@ TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
 
 TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
 {
-    struct serve_call_budget share = {};
+    struct serve_call_budget call_budget = {};
     test::Worker thread;
     thread.run([&] {
-        driver_step_here(&drive_->driver, &share, false);
+        driver_step_here(&drive_->driver, &call_budget, false);
         EXPECT_EQ(drive_->driver.passes.count, 0u) << "the driver has a thread for it";
         drive_->work.urgent = 1;
-        driver_step_here(&drive_->driver, &share, true);
+        driver_step_here(&drive_->driver, &call_budget, true);
         EXPECT_EQ(drive_->driver.passes.count, 1u) << "which is not there";
         EXPECT_EQ(drive_->work.urgent, 0u);
         drive_->work.thread.state = WORK_RUNNING;
-        driver_step_here(&drive_->driver, &share, true);
+        driver_step_here(&drive_->driver, &call_budget, true);
         EXPECT_EQ(drive_->driver.passes.count, 1u) << "it is there";
         drive_->work.thread.state = WORK_NONE;
         queue(world_.craft(0), 1);
-        driver_step_here(&drive_->driver, &share, true);
+        driver_step_here(&drive_->driver, &call_budget, true);
         EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL)) << "collected, and turned";
         notified = 0;
         work_driver row = {.name = "told",
@@ -263,15 +263,15 @@ TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
                            .online = nullptr,
                            .leave = nullptr};
         work_driver_change(&drive_->work, &row, drive_->work.home);
-        driver_step_here(&drive_->driver, &share, false);
+        driver_step_here(&drive_->driver, &call_budget, false);
         EXPECT_EQ(notified, 0) << "nothing is left";
-        share.left = true;
-        driver_step_here(&drive_->driver, &share, false);
+        call_budget.left = true;
+        driver_step_here(&drive_->driver, &call_budget, false);
         EXPECT_EQ(notified, 1);
-        share.left = false;
+        call_budget.left = false;
         (void)world_.craft(1);
         (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
-        driver_step_here(&drive_->driver, &share, false);
+        driver_step_here(&drive_->driver, &call_budget, false);
         EXPECT_EQ(notified, 2);
     });
 }
