@@ -48,7 +48,7 @@ static struct reader_leaf *next_holdout_leaf(struct gp_state *gp_state, struct r
     return gp_next_holdout_leaf(gp_state->gp, gp_state->kind, leaf);
 }
 
-static uint32_t owing(const struct gp_state *gp_state, const struct reader_leaf *leaf)
+static uint32_t holdouts(const struct gp_state *gp_state, const struct reader_leaf *leaf)
 {
     return gp_holdouts(gp_state->gp, gp_state->kind, leaf);
 }
@@ -100,7 +100,7 @@ static void choose(struct gp_state *gp_state, struct round *round)
 
     reader_lock(leaf);
     struct reader_record *record;
-    uint32_t left = owing(gp_state, leaf) & reader_registered(leaf);
+    uint32_t left = holdouts(gp_state, leaf) & reader_registered(leaf);
     while ((record = reader_next(leaf, &left))) {
         uint32_t slot = reader_slot(record);
         if (!may_boost(gp_state, record, &round->armed[slot]))
@@ -126,11 +126,11 @@ static bool confirm(struct gp_state *gp_state, struct round *round)
     bool again = false;
 
     reader_lock(leaf);
-    uint32_t owes = owing(gp_state, leaf) & reader_registered(leaf);
+    uint32_t is_holdout = holdouts(gp_state, leaf) & reader_registered(leaf);
     struct reader_record *record;
     for (uint32_t left = round->chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
-        bool same = (owes & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
+        bool same = (is_holdout & reader_bit(record)) && plat_tid_is(reader_thread_id(record), round->owner[slot]);
         if (same && reader_inside(record)) {
             again |= !reader_boost_confirmed(record, &round->armed[slot]);
         } else {
@@ -347,8 +347,8 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
         uint32_t slot = reader_slot(record);
-        bool owes = owing(gp_state, leaf) & reader_bit(record);
-        if (fenced && owes && (goes_on || !slow) && stands_still(round.owner[slot], round.sampled_cpu_ns[slot]))
+        bool is_holdout = holdouts(gp_state, leaf) & reader_bit(record);
+        if (fenced && is_holdout && (goes_on || !slow) && stands_still(round.owner[slot], round.sampled_cpu_ns[slot]))
             slow |= boost_one(gp_state->turn, record, round.owner[slot]);
         else
             let_go(record, round.owner[slot]);
@@ -363,7 +363,7 @@ static void look(struct gp_state *gp_state)
     for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(gp_state, leaf));) {
         reader_lock(leaf);
         struct reader_record *record;
-        for (uint32_t left = owing(gp_state, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
+        for (uint32_t left = holdouts(gp_state, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));)
             turn_slot(record)->sampled_cpu_ns = plat_clock_of_thread(reader_thread_id(record));
         reader_unlock(leaf);
     }
@@ -376,7 +376,7 @@ static bool may_help(struct gp_state *gp_state)
 
     for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(gp_state, leaf));) {
         struct reader_record *record;
-        for (uint32_t left = owing(gp_state, leaf); (record = reader_next(leaf, &left));) {
+        for (uint32_t left = holdouts(gp_state, leaf); (record = reader_next(leaf, &left));) {
             if (!is_at_boost_limit(gp_state->turn, turn_slot(record), seq))
                 return true;
         }

@@ -72,7 +72,7 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     struct adopt_record *record;
 
     for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
-        record->owes = false;
+        record->is_holdout = false;
         if (self && self->record == record) {
             rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
             continue;
@@ -84,7 +84,7 @@ static void forget_readers(struct rtrcu_adopted *adopted)
         rtrcu_store_relaxed(&record->used, 0);
     }
 
-    adopted->owing = 0;
+    adopted->holdouts = 0;
 }
 
 /* By its own thread.  Not in a handler that came between two callbacks, or before one was taken out of the batch. */

@@ -83,19 +83,19 @@ static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
     struct adopt_record *record;
-    uint32_t owing = 0;
+    uint32_t holdouts = 0;
 
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
         struct rtrcu_adopted_reader *reader = rtrcu_load_acquire(&record->reader);
         record->seen = reader ? rtrcu_load_acquire(&reader->word) : 0;
-        record->owes = urcu_is_inside(adopted, record->seen);
-        owing += record->owes;
+        record->is_holdout = urcu_is_inside(adopted, record->seen);
+        holdouts += record->is_holdout;
     }
-    adopted->owing = owing;
+    adopted->holdouts = holdouts;
 
     lock_release(&adopted->words_lock);
-    return owing;
+    return holdouts;
 }
 
 /* [O17] Behind the scan alone: a section that is seen with the generation of the step would be waited for although it
@@ -130,16 +130,16 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
     struct adopt_record *record;
 
     lock_acquire(&adopted->words_lock);
-    for (uint32_t at; adopted->owing && (record = urcu_next_record(adopted, &chunk, &at));) {
-        if (!record->owes || !urcu_passed(adopted, record))
+    for (uint32_t at; adopted->holdouts && (record = urcu_next_record(adopted, &chunk, &at));) {
+        if (!record->is_holdout || !urcu_passed(adopted, record))
             continue;
-        record->owes = false;
-        adopted->owing--;
+        record->is_holdout = false;
+        adopted->holdouts--;
     }
 
-    uint32_t owing = adopted->owing;
+    uint32_t holdouts = adopted->holdouts;
     lock_release(&adopted->words_lock);
-    return owing;
+    return holdouts;
 }
 
 /* Those who owe look at their block alone. */
@@ -151,7 +151,7 @@ static void ask_to_be_woken(struct rtrcu_adopted *adopted)
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
         struct rtrcu_adopted_reader *reader = rtrcu_load_relaxed(&record->reader);
-        if (record->owes && reader)
+        if (record->is_holdout && reader)
             rtrcu_store_release(&reader->waiting, 1);
     }
     lock_release(&adopted->words_lock);

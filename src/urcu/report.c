@@ -22,7 +22,7 @@ static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
 
     lock_acquire(&adopted->words_lock);
     for (uint32_t at; (record = urcu_next_record(adopted, &chunk, &at));) {
-        if (!record->owes)
+        if (!record->is_holdout)
             continue;
         if (count < NAMED)
             named[count] = (struct named){{rtrcu_load_relaxed(&record->thread_id)}, record->seen};
@@ -284,7 +284,7 @@ static const struct inspect_field fields[] = {
     INSPECT_ARRAY("chunk.record", struct urcu_chunk, record),
     INSPECT_FIELD("adopt_record.reader", struct adopt_record, reader),
     INSPECT_FIELD("adopt_record.thread_id", struct adopt_record, thread_id),
-    INSPECT_FIELD("adopt_record.owes", struct adopt_record, owes),
+    INSPECT_FIELD("adopt_record.owes", struct adopt_record, is_holdout),
     INSPECT_FIELD("adopted_reader.word", struct rtrcu_adopted_reader, word),
     INSPECT_FIELD("adopted.rings", struct rtrcu_adopted, rings),
     INSPECT_FIELD("ring.next", struct adopt_ring, next),

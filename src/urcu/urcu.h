@@ -48,7 +48,7 @@ struct adopt_record {
     uint32_t used;                       /* atomic: claimed */
     uint32_t thread_id;                  /* atomic */
     uint64_t seen;
-    bool owes;
+    bool is_holdout;
 };
 
 #define URCU_RECORDS 32
@@ -133,7 +133,7 @@ struct rtrcu_adopted {
     uint64_t threads_refused;        /* atomic */
     /* Readers. */
     struct lock words_lock;
-    uint32_t owing; /* how many records owe; under the words lock */
+    uint32_t holdouts; /* how many records owe; under the words lock */
     struct urcu_chunk first;
     /* Callbacks. */
     struct lock servers_lock;

@@ -149,8 +149,8 @@ void urcu_unregister(struct rtrcu_adopted *adopted)
 
     lock_acquire(&adopted->words_lock);
     rtrcu_store_relaxed(&record->reader, NULL);
-    adopted->owing -= record->owes;
-    record->owes = false;
+    adopted->holdouts -= record->is_holdout;
+    record->is_holdout = false;
     lock_release(&adopted->words_lock);
 
     rtrcu_store_relaxed(&self->word, 0);

@@ -412,13 +412,13 @@ TEST_F(Fork, TheChildHasOneReader)
     adopt_record *gone = &adopted->first.record[0], *own = &adopted->first.record[1];
     ASSERT_EQ(gone->used, 1u);
     ASSERT_EQ(own->reader, block());
-    gone->owes = true;
-    adopted->owing = 1;
+    gone->is_holdout = true;
+    adopted->holdouts = 1;
     urcu_after_fork_child(&all_, PLAT_NOBODY);
     EXPECT_EQ(gone->used, 0u);
     EXPECT_EQ(gone->reader, nullptr);
-    EXPECT_FALSE(gone->owes);
-    EXPECT_EQ(adopted->owing, 0u);
+    EXPECT_FALSE(gone->is_holdout);
+    EXPECT_EQ(adopted->holdouts, 0u);
     EXPECT_EQ(own->used, 1u);
     EXPECT_EQ(own->reader, block());
     EXPECT_EQ(own->thread_id, lock_thread_number());

@@ -19,7 +19,7 @@ class Report : public AdoptWorld
             adopt_record &record = adopted->first.record[2 * i];
             record.thread_id = 100 + i;
             record.seen = 1;
-            record.owes = true;
+            record.is_holdout = true;
         }
         adopted->began_ns = plat_clock_now() - INT64_C(1000000000);
         adopted->report_ns = 1;

@@ -83,11 +83,11 @@ TEST_F(Words, WhoLeavesIsCountedOutOnce)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_TRUE(urcu_register(adopted));
     adopt_record *record = block()->record;
-    record->owes = true;
-    adopted->owing = 2;
+    record->is_holdout = true;
+    adopted->holdouts = 2;
     urcu_unregister(adopted);
-    EXPECT_EQ(adopted->owing, 1u);
-    EXPECT_FALSE(record->owes);
+    EXPECT_EQ(adopted->holdouts, 1u);
+    EXPECT_FALSE(record->is_holdout);
 }
 
 /* A handler that reads would register its thread a second time, half way. */
