@@ -5,11 +5,11 @@
  */
 #include "serve/serve.h"
 
-static bool is_invoking(struct krcud *krcud)
+static bool is_invoking(struct serve_daemon *daemon)
 {
-    lock_acquire(&krcud->lock);
-    bool serving = krcud->serving != 0;
-    lock_release(&krcud->lock);
+    lock_acquire(&daemon->lock);
+    bool serving = daemon->serving != 0;
+    lock_release(&daemon->lock);
     return serving;
 }
 
@@ -17,7 +17,7 @@ bool serve_is_invoking(struct serve *serve)
 {
     bool found = is_invoking(&serve->aside);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
-        found = work_thread_exists(&serve->krcud[cpu].thread) && is_invoking(&serve->krcud[cpu]);
+        found = work_thread_exists(&serve->daemon[cpu].thread) && is_invoking(&serve->daemon[cpu]);
     return found;
 }
 
@@ -53,8 +53,8 @@ void serve_after_fork_parent(struct serve *serve)
     work_pause_end(&serve->fork.pause);
 
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        if (work_thread_exists(&serve->krcud[cpu].thread))
-            work_thread_wake(&serve->krcud[cpu].thread); /* it read the count before it saw the flag */
+        if (work_thread_exists(&serve->daemon[cpu].thread))
+            work_thread_wake(&serve->daemon[cpu].thread); /* it read the count before it saw the flag */
     }
 }
 
@@ -82,13 +82,13 @@ static void forget_leaf(struct reader_leaf *leaf)
 static void forget_daemons(struct serve *serve, struct plat_tid old_thread_id)
 {
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        struct krcud *krcud = &serve->krcud[cpu];
-        lock_reset(&krcud->lock);
-        rtrcu_store_relaxed(&krcud->first, NULL);
-        krcud->last = NULL;
-        krcud->serving = 0;
-        krcud->held_off_ns = 0;
-        (void)work_thread_after_fork(serve->work, &krcud->thread, old_thread_id);
+        struct serve_daemon *daemon = &serve->daemon[cpu];
+        lock_reset(&daemon->lock);
+        rtrcu_store_relaxed(&daemon->first, NULL);
+        daemon->last = NULL;
+        daemon->serving = 0;
+        daemon->held_off_ns = 0;
+        (void)work_thread_after_fork(serve->work, &daemon->thread, old_thread_id);
     }
 }
 

@@ -25,9 +25,9 @@ void serve_init(struct serve *serve, const struct config *config, struct callbac
     lock_init(&serve->aside.lock, LOCK_RANK_DAEMON);
     serve->aside.serve = serve;
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
-        lock_init(&serve->krcud[cpu].lock, LOCK_RANK_DAEMON);
-        serve->krcud[cpu].cpu = cpu;
-        serve->krcud[cpu].serve = serve;
+        lock_init(&serve->daemon[cpu].lock, LOCK_RANK_DAEMON);
+        serve->daemon[cpu].cpu = cpu;
+        serve->daemon[cpu].serve = serve;
     }
 }
 

@@ -14,36 +14,36 @@
 #define DAEMON_BATCH_AT_FORK 64
 
 /* Under the lock: may a batch begin? */
-static bool may_begin(struct krcud *krcud, bool *anyway)
+static bool may_begin(struct serve_daemon *daemon, bool *anyway)
 {
-    struct serve *serve = krcud->serve;
-    if (!work_pause_allows(&serve->fork.pause, serve->config, &krcud->held_off_ns, anyway))
+    struct serve *serve = daemon->serve;
+    if (!work_pause_allows(&serve->fork.pause, serve->config, &daemon->held_off_ns, anyway))
         return false;
-    krcud->held_off_ns = 0;
+    daemon->held_off_ns = 0;
     return true;
 }
 
 /* A queue to serve.  NULL: there is none, or a thread forks. */
-static struct reader_record *take(struct krcud *krcud, bool *anyway)
+static struct reader_record *take(struct serve_daemon *daemon, bool *anyway)
 {
-    lock_acquire(&krcud->lock);
-    struct reader_record *record = rtrcu_load_relaxed(&krcud->first);
-    if (record && !may_begin(krcud, anyway))
+    lock_acquire(&daemon->lock);
+    struct reader_record *record = rtrcu_load_relaxed(&daemon->first);
+    if (record && !may_begin(daemon, anyway))
         record = NULL;
 
     if (record) {
-        rtrcu_store_relaxed(&krcud->first, serve_slot(record)->next_ready);
+        rtrcu_store_relaxed(&daemon->first, serve_slot(record)->next_ready);
         if (!serve_slot(record)->next_ready)
-            krcud->last = NULL;
+            daemon->last = NULL;
         serve_slot(record)->next_ready = NULL;
-        krcud->serving++;
+        daemon->serving++;
     }
 
-    lock_release(&krcud->lock);
+    lock_release(&daemon->lock);
     return record;
 }
 
-static bool begin_aside(struct krcud *aside, bool *anyway)
+static bool begin_aside(struct serve_daemon *aside, bool *anyway)
 {
     lock_acquire(&aside->lock);
     bool may = may_begin(aside, anyway);
@@ -61,46 +61,46 @@ static struct callback_budget batch_budget(struct serve *serve, bool anyway)
 }
 
 /* Between callbacks again.  After a fork inside one the child has begun to count anew. */
-static void rest(struct krcud *krcud, uint32_t generation)
+static void rest(struct serve_daemon *daemon, uint32_t generation)
 {
-    struct serve *serve = krcud->serve;
+    struct serve *serve = daemon->serve;
     if (generation != serve->fork.generation)
         return;
 
-    lock_acquire(&krcud->lock);
-    krcud->serving--;
-    lock_release(&krcud->lock);
+    lock_acquire(&daemon->lock);
+    daemon->serving--;
+    lock_release(&daemon->lock);
 
     work_pause_tell(&serve->fork.pause); /* a forker that saw us at work had begun before it took the lock */
 }
 
-static void insert(struct krcud *krcud, struct reader_record *record, bool in_front)
+static void insert(struct serve_daemon *daemon, struct reader_record *record, bool in_front)
 {
-    must_hold(&krcud->lock);
+    must_hold(&daemon->lock);
     invariant("INV-DR1", serve_slot(record)->next_ready == NULL && rtrcu_load_relaxed(&serve_slot(record)->listed));
 
-    struct reader_record *first = rtrcu_load_relaxed(&krcud->first);
+    struct reader_record *first = rtrcu_load_relaxed(&daemon->first);
     if (in_front && first) {
         serve_slot(record)->next_ready = first;
-        rtrcu_store_relaxed(&krcud->first, record);
+        rtrcu_store_relaxed(&daemon->first, record);
         return;
     }
 
-    if (krcud->last)
-        serve_slot(krcud->last)->next_ready = record;
+    if (daemon->last)
+        serve_slot(daemon->last)->next_ready = record;
     else
-        rtrcu_store_relaxed(&krcud->first, record);
-    krcud->last = record;
+        rtrcu_store_relaxed(&daemon->first, record);
+    daemon->last = record;
 }
 
 /* False: the daemon's thread has ended, and the queue is on no list. */
-static bool append(struct krcud *krcud, struct reader_record *record, bool in_front)
+static bool append(struct serve_daemon *daemon, struct reader_record *record, bool in_front)
 {
-    lock_acquire(&krcud->lock);
-    bool runs = work_thread_runs(&krcud->thread);
+    lock_acquire(&daemon->lock);
+    bool runs = work_thread_runs(&daemon->thread);
     if (runs)
-        insert(krcud, record, in_front);
-    lock_release(&krcud->lock);
+        insert(daemon, record, in_front);
+    lock_release(&daemon->lock);
     return runs;
 }
 
@@ -124,28 +124,28 @@ void serve_release_slot(struct reader_record *record)
 }
 
 /* The setting counts from where the process began. */
-static int wanted_nice(const struct krcud *krcud)
+static int wanted_nice(const struct serve_daemon *daemon)
 {
-    return work_thread_nice(&krcud->thread) + krcud->settings->krcud_nice;
+    return work_thread_nice(&daemon->thread) + daemon->settings->krcud_nice;
 }
 
 /* Above ordinary threads while a backlog is at qmax, as far as we may be. */
-static void lift(struct krcud *krcud)
+static void lift(struct serve_daemon *daemon)
 {
-    bool flood = work_is_flooded(krcud->serve->work, plat_clock_now());
-    if (krcud->settings->krcud_rtprio == 0)
-        (void)work_backlog_lift(flood, &krcud->lifted, wanted_nice(krcud));
+    bool flood = work_is_flooded(daemon->serve->work, plat_clock_now());
+    if (daemon->settings->krcud_rtprio == 0)
+        (void)work_backlog_lift(flood, &daemon->lifted, wanted_nice(daemon));
 }
 
 /* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
-static void serve(struct krcud *krcud, struct reader_record *record, bool anyway)
+static void serve(struct serve_daemon *daemon, struct reader_record *record, bool anyway)
 {
-    struct serve *serve = krcud->serve;
-    uint32_t generation = krcud->generation;
+    struct serve *serve = daemon->serve;
+    uint32_t generation = daemon->generation;
     struct callback_budget budget = batch_budget(serve, anyway);
     uint32_t made_ready = callback_times_ready(record);
 
-    lift(krcud);
+    lift(daemon);
 
     struct callback_run run = callback_invoke(serve->cb, record, &budget);
     serve_progress(serve);
@@ -154,7 +154,7 @@ static void serve(struct krcud *krcud, struct reader_record *record, bool anyway
         return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
 
     if (run.done && callback_has_ready(record)) {
-        (void)append(krcud, record, false);
+        (void)append(daemon, record, false);
         return;
     }
 
@@ -168,64 +168,64 @@ static void serve(struct krcud *krcud, struct reader_record *record, bool anyway
         more = !callback_want(record);
 
     if (more && callback_has_ready(record) && !rtrcu_exchange(&serve_slot(record)->listed, 1))
-        (void)append(krcud, record, false);
+        (void)append(daemon, record, false);
     else
         serve_release_slot(record);
 }
 
-static void set_scheduling(struct krcud *krcud)
+static void set_scheduling(struct serve_daemon *daemon)
 {
-    const struct rtrcu_config *config = krcud->settings;
+    const struct rtrcu_config *config = daemon->settings;
     if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
         return; /* as it was made */
-    if (plat_sched_set(config->krcud_rtprio, wanted_nice(krcud)) != 0)
-        (void)work_count_rt_refused(krcud->serve->work);
+    if (plat_sched_set(config->krcud_rtprio, wanted_nice(daemon)) != 0)
+        (void)work_count_rt_refused(daemon->serve->work);
 }
 
-static void serve_one(struct krcud *krcud)
+static void serve_one(struct serve_daemon *daemon)
 {
     bool anyway;
-    uint32_t event = work_thread_event(&krcud->thread);
-    struct reader_record *record = take(krcud, &anyway);
+    uint32_t event = work_thread_event(&daemon->thread);
+    struct reader_record *record = take(daemon, &anyway);
 
     if (record) {
-        krcud->generation = krcud->serve->fork.generation;
-        krcud->served = record;
-        serve(krcud, record, anyway);
-        krcud->served = NULL;
-        rest(krcud, krcud->generation);
+        daemon->generation = daemon->serve->fork.generation;
+        daemon->served = record;
+        serve(daemon, record, anyway);
+        daemon->served = NULL;
+        rest(daemon, daemon->generation);
         return;
     }
 
-    work_thread_prepare_sleep(&krcud->thread, WORK_ASLEEP);
-    if (!rtrcu_load_acquire(&krcud->first))
-        work_thread_sleep(krcud->serve->work, &krcud->thread, event, PLAT_FOREVER);
+    work_thread_prepare_sleep(&daemon->thread, WORK_ASLEEP);
+    if (!rtrcu_load_acquire(&daemon->first))
+        work_thread_sleep(daemon->serve->work, &daemon->thread, event, PLAT_FOREVER);
     else if (tally_read(work_pause_forking(
-                 &krcud->serve->fork.pause))) /* the end of the fork wakes it, or its turn has come */
-        work_thread_sleep(krcud->serve->work, &krcud->thread, event, work_tick_ns(krcud->serve->work));
-    work_thread_finish_sleep(&krcud->thread);
+                 &daemon->serve->fork.pause))) /* the end of the fork wakes it, or its turn has come */
+        work_thread_sleep(daemon->serve->work, &daemon->thread, event, work_tick_ns(daemon->serve->work));
+    work_thread_finish_sleep(&daemon->thread);
 }
 
 /* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives
  * it to a daemon, which is made anew. */
 static void gone(void *argument)
 {
-    struct krcud *krcud = argument;
-    struct reader_record *served = krcud->served;
-    krcud->served = NULL;
+    struct serve_daemon *daemon = argument;
+    struct reader_record *served = daemon->served;
+    daemon->served = NULL;
 
-    serve_progress(krcud->serve);
-    if (served && krcud->generation == krcud->serve->fork.generation)
+    serve_progress(daemon->serve);
+    if (served && daemon->generation == daemon->serve->fork.generation)
         unlist(served); /* in a fork's child the queue is on no list */
     if (served)
-        rest(krcud, krcud->generation);
+        rest(daemon, daemon->generation);
 
-    lock_acquire(&krcud->lock);
-    work_thread_ended(krcud->serve->work, &krcud->thread);
-    struct reader_record *left = rtrcu_load_relaxed(&krcud->first);
-    rtrcu_store_relaxed(&krcud->first, NULL);
-    krcud->last = NULL;
-    lock_release(&krcud->lock);
+    lock_acquire(&daemon->lock);
+    work_thread_ended(daemon->serve->work, &daemon->thread);
+    struct reader_record *left = rtrcu_load_relaxed(&daemon->first);
+    rtrcu_store_relaxed(&daemon->first, NULL);
+    daemon->last = NULL;
+    lock_release(&daemon->lock);
 
     while (left) { /* as many as were on the list; nobody else has it */
         struct reader_record *record = left;
@@ -237,45 +237,45 @@ static void gone(void *argument)
 
 static void *body(void *argument)
 {
-    struct krcud *krcud = argument;
-    krcud->lifted = false;
-    set_scheduling(krcud);
-    pthread_cleanup_push(gone, krcud);
+    struct serve_daemon *daemon = argument;
+    daemon->lifted = false;
+    set_scheduling(daemon);
+    pthread_cleanup_push(gone, daemon);
     for (;;) /* for the life of the process, or until a callback ends it */
-        serve_one(krcud);
+        serve_one(daemon);
     pthread_cleanup_pop(0);
     return NULL;
 }
 
-static int start(struct krcud *krcud, const struct rtrcu_config *settings, const struct plat_thread_attr *home)
+static int start(struct serve_daemon *daemon, const struct rtrcu_config *settings, const struct plat_thread_attr *home)
 {
-    struct work *work = krcud->serve->work;
+    struct work *work = daemon->serve->work;
     char name[16];
     sigset_t saved;
 
-    int claimed = work_thread_claim(work, &krcud->thread, &saved);
+    int claimed = work_thread_claim(work, &daemon->thread, &saved);
     if (claimed <= 0)
         return claimed;
 
-    snprintf(name, sizeof(name), "krcud/%u", krcud->cpu);
-    krcud->settings = settings;
-    struct work_thread_spec start = {.name = name, .body = body, .argument = krcud, .home = home};
-    return work_thread_make(work, &krcud->thread, &start, &saved);
+    snprintf(name, sizeof(name), "krcud/%u", daemon->cpu);
+    daemon->settings = settings;
+    struct work_thread_spec start = {.name = name, .body = body, .argument = daemon, .home = home};
+    return work_thread_make(work, &daemon->thread, &start, &saved);
 }
 
 /* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
-static struct krcud *daemon_for(struct serve *serve, uint32_t cpu)
+static struct serve_daemon *daemon_for(struct serve *serve, uint32_t cpu)
 {
-    struct krcud *krcud = &serve->krcud[cpu % PLAT_CPU_MAX];
-    int error = start(krcud, config_now(serve->config), work_attr(serve->work));
+    struct serve_daemon *daemon = &serve->daemon[cpu % PLAT_CPU_MAX];
+    int error = start(daemon, config_now(serve->config), work_attr(serve->work));
 
     for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
-        krcud = &serve->krcud[other];
-        if (work_thread_runs(&krcud->thread))
+        daemon = &serve->daemon[other];
+        if (work_thread_runs(&daemon->thread))
             error = 0;
     }
 
-    return error ? NULL : krcud;
+    return error ? NULL : daemon;
 }
 
 /* A turn outside the daemons; also its end where a callback throws. */
@@ -351,22 +351,22 @@ bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uin
     if (rtrcu_load_relaxed(&serve_slot(record)->listed))
         return true;
 
-    struct krcud *krcud = daemon_for(serve, cpu);
-    if (!krcud)
+    struct serve_daemon *daemon = daemon_for(serve, cpu);
+    if (!daemon)
         return false;
 
-    if (!work_thread_runs(&krcud->thread) || rtrcu_exchange(&serve_slot(record)->listed, 1))
+    if (!work_thread_runs(&daemon->thread) || rtrcu_exchange(&serve_slot(record)->listed, 1))
         return true; /* somebody makes the daemon, or has given the queue: if not, the driver's next tick does */
 
     counter_add(&serve->krcud_given, 1);
-    if (!append(krcud, record, urgent)) {
+    if (!append(daemon, record, urgent)) {
         rtrcu_exchange(&serve_slot(record)->listed, 0); /* the daemon has ended meanwhile */
         return true;
     }
 
     rtrcu_fence_full();
-    if (work_thread_sleeps(&krcud->thread))
-        work_thread_wake(&krcud->thread);
+    if (work_thread_sleeps(&daemon->thread))
+        work_thread_wake(&daemon->thread);
     return true;
 }
 
@@ -377,7 +377,7 @@ int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *setti
     work_retry(serve->work);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
         if (plat_cpus_has(&home->cpus, cpu))
-            error = start(&serve->krcud[cpu], settings, home);
+            error = start(&serve->daemon[cpu], settings, home);
     }
     return error;
 }

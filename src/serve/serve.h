@@ -14,7 +14,7 @@
 
 struct serve;
 
-struct krcud {
+struct serve_daemon {
     struct lock lock;
     struct reader_record *first; /* atomic: queues to serve; written under the lock */
     struct reader_record *last;  /* under the lock */
@@ -67,8 +67,8 @@ struct serve {
     struct tally progress_waiters;
     struct serve_fork fork;
     struct counter krcud_given;
-    struct krcud aside; /* of invocations outside daemons; has neither list nor thread */
-    struct krcud krcud[PLAT_CPU_MAX];
+    struct serve_daemon aside; /* of invocations outside daemons; has neither list nor thread */
+    struct serve_daemon daemon[PLAT_CPU_MAX];
 };
 
 /* What this room tells other processes, where it lies in @type as @at. */

@@ -80,11 +80,11 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
     EXPECT_TRUE(
         test::eventually([&] { return serve_daemon_enqueue(&drive_->serve, record, 0, false) && left(record) == 0; }));
     tally_raise(&drive_->serve.fork.pause.forking);
-    work_thread_wake(&drive_->serve.krcud[0].thread);
-    EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.krcud[0].thread) == WORK_ASLEEP; }));
-    lock_acquire(&drive_->serve.krcud[0].lock); /* it may look again */
-    EXPECT_EQ(drive_->serve.krcud[0].held_off_ns, 0);
-    lock_release(&drive_->serve.krcud[0].lock);
+    work_thread_wake(&drive_->serve.daemon[0].thread);
+    EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.daemon[0].thread) == WORK_ASLEEP; }));
+    lock_acquire(&drive_->serve.daemon[0].lock); /* it may look again */
+    EXPECT_EQ(drive_->serve.daemon[0].held_off_ns, 0);
+    lock_release(&drive_->serve.daemon[0].lock);
     (void)tally_lower(&drive_->serve.fork.pause.forking);
 }
 
@@ -171,11 +171,11 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     reader_record *record = world_.craft(0);
     const uint32_t cpus[] = {0, 1, PLAT_CPU_MAX - 1};
     for (uint32_t cpu : cpus) {
-        struct krcud &krcud = drive_->serve.krcud[cpu];
-        krcud.first = krcud.last = record;
-        krcud.serving = 1;
-        krcud.held_off_ns = 1;
-        krcud.thread.state = WORK_RUNNING;
+        struct serve_daemon &daemon = drive_->serve.daemon[cpu];
+        daemon.first = daemon.last = record;
+        daemon.serving = 1;
+        daemon.held_off_ns = 1;
+        daemon.thread.state = WORK_RUNNING;
     }
     drive_->work.threads = 1 + sizeof(cpus) / sizeof(cpus[0]);
     drive_->work.urgent = drive_->serve.aside.serving = 1;
@@ -185,12 +185,12 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     tally_raise(&drive_->serve.fork.pause.forking);
     after_fork_child(PLAT_NOBODY);
     for (uint32_t cpu : cpus) {
-        const struct krcud &krcud = drive_->serve.krcud[cpu];
-        EXPECT_EQ(krcud.first, nullptr) << "daemon " << cpu;
-        EXPECT_EQ(krcud.last, nullptr) << "daemon " << cpu;
-        EXPECT_EQ(krcud.serving, 0u) << "daemon " << cpu;
-        EXPECT_EQ(krcud.held_off_ns, 0) << "daemon " << cpu;
-        EXPECT_EQ(krcud.thread.state, static_cast<uint32_t>(WORK_NONE)) << "daemon " << cpu;
+        const struct serve_daemon &daemon = drive_->serve.daemon[cpu];
+        EXPECT_EQ(daemon.first, nullptr) << "daemon " << cpu;
+        EXPECT_EQ(daemon.last, nullptr) << "daemon " << cpu;
+        EXPECT_EQ(daemon.serving, 0u) << "daemon " << cpu;
+        EXPECT_EQ(daemon.held_off_ns, 0) << "daemon " << cpu;
+        EXPECT_EQ(daemon.thread.state, static_cast<uint32_t>(WORK_NONE)) << "daemon " << cpu;
     }
     EXPECT_EQ(drive_->work.threads, 0u);
     EXPECT_EQ(drive_->work.urgent | tally_read(&drive_->serve.progress_waiters), 0u);
@@ -222,20 +222,20 @@ TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
     drive = drive_;
     record = world_.craft(0);
     began = may_end = false;
-    drive_->serve.krcud[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
+    drive_->serve.daemon[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
     make_ready(record, 1, [](rcu_head *) {
         began = true;
         may_end.wait(false);
         drive->serve.fork.generation++; /* as in the child, which gives the queue anew */
-        drive->serve.krcud[0].serving = 0;
+        drive->serve.daemon[0].serving = 0;
         *serve_slot(record) = {};
         EXPECT_TRUE(serve_daemon_enqueue(&drive->serve, record, 1, false));
         pthread_exit(nullptr);
     });
     give_until_the_daemon_ends(record, began, may_end);
-    EXPECT_EQ(drive_->serve.krcud[1].first, record);
+    EXPECT_EQ(drive_->serve.daemon[1].first, record);
     EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
-    EXPECT_EQ(drive_->serve.krcud[0].serving, 0u);
+    EXPECT_EQ(drive_->serve.daemon[0].serving, 0u);
 }
 
 /* The same of a turn in a thread that is no daemon. */
@@ -245,7 +245,7 @@ TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
     static reader_record *record;
     drive = drive_;
     record = world_.craft(0);
-    drive_->serve.krcud[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
+    drive_->serve.daemon[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
     make_ready(record, 1, [](rcu_head *) {
         drive->serve.fork.generation++;
         drive->serve.aside.serving = 0;
@@ -256,10 +256,10 @@ TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
     call_budget.ns = PLAT_FOREVER;
     serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 0u);
-    EXPECT_EQ(drive_->serve.krcud[1].first, record);
+    EXPECT_EQ(drive_->serve.daemon[1].first, record);
     EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
-    drive_->serve.krcud[1].thread.state = WORK_NONE;
+    drive_->serve.daemon[1].thread.state = WORK_NONE;
 }
 
 } // namespace

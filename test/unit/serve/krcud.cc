@@ -15,25 +15,25 @@ namespace
 using Krcud = DriveWorld;
 
 /* A daemon whose thread does nothing: what it is given stays on its list. */
-struct krcud *still(struct domain_drive *drive, uint32_t cpu)
+struct serve_daemon *still(struct domain_drive *drive, uint32_t cpu)
 {
-    drive->serve.krcud[cpu].thread.state = WORK_RUNNING;
-    return &drive->serve.krcud[cpu];
+    drive->serve.daemon[cpu].thread.state = WORK_RUNNING;
+    return &drive->serve.daemon[cpu];
 }
 
 TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
 {
-    struct krcud *krcud = still(drive_, 0);
+    struct serve_daemon *daemon = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, two, 0, false));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, urgent, 0, true));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false)) << "it has it";
-    EXPECT_EQ(krcud->first, urgent);
+    EXPECT_EQ(daemon->first, urgent);
     EXPECT_EQ(serve_slot(urgent)->next_ready, one);
     EXPECT_EQ(serve_slot(one)->next_ready, two);
     EXPECT_EQ(serve_slot(two)->next_ready, nullptr);
-    EXPECT_EQ(krcud->last, two);
+    EXPECT_EQ(daemon->last, two);
     EXPECT_EQ(drive_->serve.krcud_given.count, 3u);
     for (reader_record *record : {one, two, urgent})
         EXPECT_EQ(serve_slot(record)->listed, 1u);
@@ -41,30 +41,30 @@ TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
 
 TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
 {
-    struct krcud *krcud = still(drive_, 0);
+    struct serve_daemon *daemon = still(drive_, 0);
     reader_record *urgent = world_.craft(0), *next = world_.craft(0);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, urgent, 0, true));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, next, 0, false));
-    EXPECT_EQ(krcud->first, urgent);
+    EXPECT_EQ(daemon->first, urgent);
     EXPECT_EQ(serve_slot(urgent)->next_ready, next);
-    EXPECT_EQ(krcud->last, next);
+    EXPECT_EQ(daemon->last, next);
 }
 
 TEST_F(Krcud, IsWokenWhereItSleeps)
 {
-    struct krcud *krcud = still(drive_, 0);
+    struct serve_daemon *daemon = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false));
-    EXPECT_EQ(krcud->thread.event, 0u) << "it is awake";
+    EXPECT_EQ(daemon->thread.event, 0u) << "it is awake";
     test::Worker sleeper;
-    krcud->thread.sleeping = 1;
+    daemon->thread.sleeping = 1;
     sleeper.start([&] {
-        while (rtrcu_load_acquire(&krcud->thread.event) == 0)
-            plat_futex_wait(&krcud->thread.event, 0, PLAT_FOREVER);
+        while (rtrcu_load_acquire(&daemon->thread.event) == 0)
+            plat_futex_wait(&daemon->thread.event, 0, PLAT_FOREVER);
     });
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, two, 0, false));
     sleeper.wait();
-    EXPECT_EQ(krcud->thread.event, 1u);
+    EXPECT_EQ(daemon->thread.event, 1u);
 }
 
 /* Where its thread cannot be had, another daemon serves; where there is none the caller does. */
@@ -75,7 +75,7 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
     config_.tick_us = 60000000;
     EXPECT_FALSE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
-    struct krcud *other = still(drive_, PLAT_CPU_MAX - 1);
+    struct serve_daemon *other = still(drive_, PLAT_CPU_MAX - 1);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_EQ(other->first, record);
 }
@@ -84,7 +84,7 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
 TEST_F(Krcud, WhatOneHasNeedsNoOther)
 {
     reader_record *record = world_.craft(0);
-    struct krcud *other = &drive_->serve.krcud[1];
+    struct serve_daemon *other = &drive_->serve.daemon[1];
     (void)still(drive_, 0);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     ASSERT_TRUE(work_thread_hold(&other->thread));
@@ -98,7 +98,7 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
 {
     struct Two {
         struct domain_drive drive;
-        struct krcud room[2];
+        struct serve_daemon room[2];
     };
     auto two = test::zeroed<Two>();
     struct watch watch = {};
@@ -106,11 +106,11 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
     api_drive_init(&two->drive, &room_, world_.gp(), cb_, &watch);
     two->drive.work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
-    struct krcud running = {};
+    struct serve_daemon running = {};
     lock_init(&running.lock, LOCK_RANK_DAEMON);
     running.thread.state = WORK_RUNNING;
     running.serving = 1;
-    size_t behind = offsetof(struct domain_drive, serve.krcud) + sizeof(two->drive.serve.krcud);
+    size_t behind = offsetof(struct domain_drive, serve.daemon) + sizeof(two->drive.serve.daemon);
     memcpy(reinterpret_cast<char *>(two.get()) + behind, &running, sizeof(running));
     EXPECT_FALSE(serve_daemon_enqueue(&two->drive.serve, world_.craft(0), 0, false));
     EXPECT_FALSE(serve_is_invoking(&two->drive.serve));
@@ -119,10 +119,10 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
 TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
 {
     reader_record *record = world_.craft(0);
-    ASSERT_TRUE(work_thread_hold(&drive_->serve.krcud[0].thread));
+    ASSERT_TRUE(work_thread_hold(&drive_->serve.daemon[0].thread));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
-    EXPECT_EQ(drive_->serve.krcud[0].first, nullptr);
+    EXPECT_EQ(drive_->serve.daemon[0].first, nullptr);
     EXPECT_EQ(drive_->serve.krcud_given.count, 0u);
 }
 
@@ -130,16 +130,16 @@ TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
 TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
 {
     reader_record *record = world_.craft(0);
-    struct krcud *krcud = still(drive_, 0);
+    struct serve_daemon *daemon = still(drive_, 0);
     test::Worker driver;
-    lock_acquire(&krcud->lock);
+    lock_acquire(&daemon->lock);
     driver.start([&] { EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false)); });
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->serve.krcud_given.count) == 1; }));
-    rtrcu_store_relaxed(&krcud->thread.state, uint32_t{WORK_NONE});
-    lock_release(&krcud->lock);
+    rtrcu_store_relaxed(&daemon->thread.state, uint32_t{WORK_NONE});
+    lock_release(&daemon->lock);
     driver.wait();
     EXPECT_EQ(serve_slot(record)->listed, 0u);
-    EXPECT_EQ(krcud->first, nullptr);
+    EXPECT_EQ(daemon->first, nullptr);
 }
 
 /* Policy krcud asks for all of them, whatever the system said a moment ago. */
@@ -151,7 +151,7 @@ TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
     ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
     drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
     EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
-    EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state), uint32_t{WORK_RUNNING});
+    EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.daemon[0].thread.state), uint32_t{WORK_RUNNING});
 }
 
 TEST_F(Krcud, EachCpuHasItsOwn)
@@ -164,7 +164,7 @@ TEST_F(Krcud, EachCpuHasItsOwn)
     ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
     EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
     for (int cpu : {0, 1})
-        EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.krcud[cpu].thread.state), uint32_t{WORK_RUNNING}) << cpu;
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.daemon[cpu].thread.state), uint32_t{WORK_RUNNING}) << cpu;
 }
 
 /* Nobody knows where it ran: any CPU of the process will do, and no other. */
@@ -215,9 +215,9 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
 
 TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
 {
-    drive_->serve.krcud[PLAT_CPU_MAX - 1].serving = 1;
+    drive_->serve.daemon[PLAT_CPU_MAX - 1].serving = 1;
     EXPECT_FALSE(serve_is_invoking(&drive_->serve)) << "it has no thread";
-    drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
+    drive_->serve.daemon[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
     EXPECT_TRUE(serve_is_invoking(&drive_->serve));
 }
 
@@ -404,7 +404,7 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     make_ready(other, 10000);
     EXPECT_TRUE(test::eventually([&] {
         return serve_daemon_enqueue(&drive_->serve, record, 0, false) &&
-               work_thread_runs(&drive_->serve.krcud[0].thread);
+               work_thread_runs(&drive_->serve.daemon[0].thread);
     }));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
@@ -413,7 +413,7 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
         return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 && !serve_is_invoking(&drive_->serve) &&
                rtrcu_load_acquire(&serve_slot(other)->listed) == 0;
     }));
-    EXPECT_STREQ(drive_->serve.krcud[0].thread.plat.name, "krcud/0");
+    EXPECT_STREQ(drive_->serve.daemon[0].thread.plat.name, "krcud/0");
     make_ready(other, 1);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
     EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
@@ -433,7 +433,7 @@ TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
     });
     give_until_the_daemon_ends(record, began, may_end);
     EXPECT_EQ(serve_slot(record)->listed, 0u);
-    EXPECT_EQ(drive_->serve.krcud[0].serving, 0u);
+    EXPECT_EQ(drive_->serve.daemon[0].serving, 0u);
 }
 
 /* One that finds the owner at its queue gives it back, and has the owner tell the driver. */
@@ -445,7 +445,7 @@ TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
     callback_slot(record)->queue.claim = 0x123;
     EXPECT_TRUE(test::eventually([&] {
         return serve_daemon_enqueue(&drive_->serve, record, 0, false) &&
-               work_thread_runs(&drive_->serve.krcud[0].thread);
+               work_thread_runs(&drive_->serve.daemon[0].thread);
     }));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, record, 0, false));
     EXPECT_TRUE(test::eventually([&] {
@@ -517,7 +517,7 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
         may_end.notify_all();
         EXPECT_EQ(seen.load(), WORK_LIFTED_NICE) << which;
         EXPECT_TRUE(test::eventually(
-            [&] { return rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state) == uint32_t(WORK_NONE); }));
+            [&] { return rtrcu_load_acquire(&drive_->serve.daemon[0].thread.state) == uint32_t(WORK_NONE); }));
     }
 }
 

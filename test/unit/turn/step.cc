@@ -228,7 +228,7 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
         .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = nullptr};
     config_.tick_us = 1000;
     config_.boost = 0;
-    for (krcud &daemon : drive_->serve.krcud)
+    for (daemon &daemon : drive_->serve.daemon)
         daemon.thread.state = WORK_RUNNING; /* keeps what it is given */
     reader_record *owner = world_.craft(0), *inside = world_.craft(0);
     make_ready(owner, 1);

@@ -151,7 +151,7 @@ TEST_F(WorkerSteps, ABoostThatBeginsIsSeenBeforeTheNudgerSleeps)
 
 /* ---- a daemon that is being made ---- */
 
-struct krcud *claimed;
+struct serve_daemon *claimed;
 std::atomic<uint32_t> came_to;
 
 /* Behind the first instruction from which the thread that is being made is this one's to make: a signal comes. */
@@ -174,7 +174,7 @@ TEST_F(KrcudSteps, NoHandlerComesWhileOneIsMade)
     keep();
     test::SteppedBy traps(raise_behind_a_step);
     reader_record *record = world_.craft(0);
-    claimed = &drive_->serve.krcud[0];
+    claimed = &drive_->serve.daemon[0];
     came_to = WORK_NONE;
     auto saved = signal(SIGUSR1, [](int) { came_to = rtrcu_load_relaxed(&claimed->thread.state); });
     test::SteppedBy::begin();

@@ -85,8 +85,8 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     drive_->work.worker[WORK_WORKER_EXPEDITED].thread.plat.thread_id = OLD + 1;
     drive_->work.worker[WORK_WORKER_EXPEDITED].priority = 8;
     drive_->work.worker[WORK_WORKER_EXPEDITED].wanted = 1;
-    drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
-    drive_->serve.krcud[PLAT_CPU_MAX - 1].serving = drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.sleeping = 1;
+    drive_->serve.daemon[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
+    drive_->serve.daemon[PLAT_CPU_MAX - 1].serving = drive_->serve.daemon[PLAT_CPU_MAX - 1].thread.sleeping = 1;
     drive_->work.thread.state = drive_->work.end.state = WORK_RUNNING;
     drive_->work.thread.sleeping = WORK_ASLEEP;
     drive_->work.thread.event = drive_->work.urgent = drive_->serve.aside.serving = drive_->work.main_ended = 1;
@@ -112,9 +112,9 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].thread.state, static_cast<uint32_t>(WORK_NONE));
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].priority, 0);
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].wanted | drive_->work.urgent, 0u);
-    EXPECT_EQ(drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.state, static_cast<uint32_t>(WORK_NONE));
-    EXPECT_EQ(drive_->serve.krcud[PLAT_CPU_MAX - 1].serving, 0u);
-    EXPECT_EQ(drive_->serve.krcud[PLAT_CPU_MAX - 1].thread.sleeping | drive_->work.thread.event, 0u);
+    EXPECT_EQ(drive_->serve.daemon[PLAT_CPU_MAX - 1].thread.state, static_cast<uint32_t>(WORK_NONE));
+    EXPECT_EQ(drive_->serve.daemon[PLAT_CPU_MAX - 1].serving, 0u);
+    EXPECT_EQ(drive_->serve.daemon[PLAT_CPU_MAX - 1].thread.sleeping | drive_->work.thread.event, 0u);
     EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_NONE));
     EXPECT_EQ(drive_->work.end.state, static_cast<uint32_t>(WORK_NONE));
     EXPECT_EQ(drive_->work.threads, 1u);
