@@ -197,17 +197,17 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 /* Value: one look at everybody who owes. */
 struct poll {
     bool arm;
-    uint32_t asked;          /* those that had not been asked */
+    uint32_t requested;          /* those that had not been asked */
     enum gp_actions actions; /* for the other kind */
 };
 
 /* True if it had not been asked yet. */
-static bool ask(struct gp *gp, enum gp_kind kind, struct reader_record *record)
+static bool request_report(struct gp *gp, enum gp_kind kind, struct reader_record *record)
 {
-    bool asked = reader_arm(record);
-    if (asked)
+    bool requested = reader_arm(record);
+    if (requested)
         trace3(gp_ask, gp, kind, reader_thread_id(record).number);
-    return asked;
+    return requested;
 }
 
 /* Report for those who are outside by now; ask the others.  True if tasks are left to be promoted. */
@@ -220,7 +220,7 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     for (uint32_t left = gp_holdouts(gp, kind, leaf) & reader_registered(leaf); (record = reader_next(leaf, &left));) {
         uint32_t inside = reader_inside(record);
         if (inside)
-            poll->asked += (poll->arm || (inside & RTRCU_QSBR_ONLINE)) && ask(gp, kind, record);
+            poll->requested += (poll->arm || (inside & RTRCU_QSBR_ONLINE)) && request_report(gp, kind, record);
         else if (gp_promote(gp, record))
             poll->actions |= gp_report(gp, record);
         else
@@ -283,7 +283,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     poll_anonymous(gp, kind);
 
     *actions |= poll.actions & ~gp_action_wake(kind); /* the caller turns this one: nobody to wake */
-    return poll.asked;
+    return poll.requested;
 }
 
 static enum gp_holdouts_where holdouts_where_in_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf,

@@ -8,7 +8,7 @@
  *
  *  word                  says                                           set by
  *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): callers that hand over or ask
- *  numbers.told          told: the worker was woken for those up to it  tell(), never by a caller's own turn
+ *  numbers.told          told: the worker was woken for those up to it  wake_worker_for(), never by a caller's own turn
  *  numbers.priority[]    the highest priority that waits for a number   callers that hand over, or turn to the end
  *                                                                       without a worker; at its end 0
  *
@@ -43,19 +43,19 @@ static bool worker_is_there(struct turn *turn)
  * before its sleep end that.  Told is raised behind the wake-up: nobody relies on one that a preempted thread still
  * owes.
  * [O16] The count of wake-ups is raised behind the number asked for; see expedited_body(). */
-static void tell(struct turn *turn, uint64_t cookie)
+static void wake_worker_for(struct turn *turn, uint64_t cookie)
 {
-    uint64_t told = rtrcu_load_acquire(&turn->numbers.told);
-    if (!seq_before(told, cookie))
+    uint64_t notified = rtrcu_load_acquire(&turn->numbers.notified);
+    if (!seq_before(notified, cookie))
         return;
 
     work_worker_wake(worker_of(turn));
-    while (seq_before(told, cookie) && !rtrcu_compare_exchange(&turn->numbers.told, &told, cookie))
+    while (seq_before(notified, cookie) && !rtrcu_compare_exchange(&turn->numbers.notified, &notified, cookie))
         ; /* each failure means that somebody told of another number */
 }
 
 /* The calling thread waits for @cookie: threads that work for that number take its priority. */
-static void ask(struct turn *turn, uint64_t cookie)
+static void request_expedited(struct turn *turn, uint64_t cookie)
 {
     gp_request(turn->gp, GP_EXPEDITED, cookie);
     turn_expedited_raise(turn, cookie, (uint32_t)plat_sched_rt_priority());
@@ -64,9 +64,9 @@ static void ask(struct turn *turn, uint64_t cookie)
 /* The calling thread waits for @cookie and leaves it to others: ask, lift the worker, wake it. */
 static void hand_over(struct turn *turn, uint64_t cookie)
 {
-    ask(turn, cookie);
+    request_expedited(turn, cookie);
     work_worker_lift(worker_of(turn), turn_expedited_priority(turn));
-    tell(turn, cookie);
+    wake_worker_for(turn, cookie);
 }
 
 /* Made beforehand, with those that it needs as soon as a reader is in the way.  If it cannot be made, what was asked
@@ -95,7 +95,7 @@ void turn_start_expedited(struct turn *turn, uint64_t cookie)
         work_driver_start_in_call(turn->work); /* in a fork's child */
         work_driver_wake(turn->work, true);    /* the driver passes it on, at its tick while this thread is online */
     } else if (start_worker(turn) == 0) {
-        tell(turn, cookie);
+        wake_worker_for(turn, cookie);
     }
 }
 
@@ -105,7 +105,7 @@ bool turn_expedited_is_left(struct turn *turn)
     if (!turn_is_needed(machine_of(turn)))
         return false;
 
-    return !work_worker_runs(worker_of(turn)) || seq_before(rtrcu_load_acquire(&turn->numbers.told), needed);
+    return !work_worker_runs(worker_of(turn)) || seq_before(rtrcu_load_acquire(&turn->numbers.notified), needed);
 }
 
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
@@ -115,7 +115,7 @@ void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
         return;
 
     if (work_driver_has_thread(turn->work) && work_worker_start(worker_of(turn)) == 0)
-        tell(turn, gp_needed(turn->gp, GP_EXPEDITED));
+        wake_worker_for(turn, gp_needed(turn->gp, GP_EXPEDITED));
     else if (work_driver_is_me(turn->work))
         turn_if_needed(machine_of(turn), &options);
     else /* a call of the program's, which waits for nobody: it may be in the way itself */
@@ -132,7 +132,7 @@ static void serve_requested(struct turn *turn)
     if (reader_self_is(READER_STATE_DEADLINE))
         work_driver_wake(turn->work, true);
     else if (worker_is_there(turn))
-        tell(turn, gp_needed(turn->gp, GP_EXPEDITED));
+        wake_worker_for(turn, gp_needed(turn->gp, GP_EXPEDITED));
     else
         turn_if_needed(machine_of(turn), &options);
 }
@@ -165,7 +165,7 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
     }
 
     if (alone) {
-        ask(turn, cookie); /* the booster, which may have been made just now, takes the priority */
+        request_expedited(turn, cookie); /* the booster, which may have been made just now, takes the priority */
         turn_synchronize(gp_state, cookie);
         serve_requested(turn);
         return;
@@ -199,7 +199,7 @@ static int priority_now(void *owner)
     return turn_expedited_priority(owner);
 }
 
-/* [O16] Worker half; tell() is the other.  The count of wake-ups is read before what is asked for.
+/* [O16] Worker half; wake_worker_for() is the other.  The count of wake-ups is read before what is asked for.
  *  - its raising first:  the number asked for is seen, and turned;
  *  - our read first:     the count has changed when we go to sleep, so we do not.
  * Forbidden: we sleep AND a number was asked for that nobody will tell us of. */

@@ -69,5 +69,5 @@ void turn_exp_waiters_init(struct turn *turn)
         tally_reset(&turn->numbers.waiters[i]);
         rtrcu_store_relaxed(&turn->numbers.priority[i], 0);
     }
-    rtrcu_store_relaxed(&turn->numbers.told, gp_seq(turn->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
+    rtrcu_store_relaxed(&turn->numbers.notified, gp_seq(turn->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
 }

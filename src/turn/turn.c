@@ -68,9 +68,9 @@ static bool try_to_scan(struct gp_state *gp_state)
 static uint32_t poll_readers(struct gp_state *gp_state, bool arm)
 {
     enum gp_actions actions = GP_ACTION_NONE;
-    uint32_t asked = gp_poll(gp_state->gp, gp_state->kind, arm, &actions);
+    uint32_t requested = gp_poll(gp_state->gp, gp_state->kind, arm, &actions);
     turn_perform(gp_state->turn, actions);
-    return asked;
+    return requested;
 }
 
 /* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
@@ -120,7 +120,7 @@ static void report_if_old(struct gp_state *gp_state)
  * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
  * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
  * flag. */
-static void ask(struct gp_state *gp_state)
+static void request_reports(struct gp_state *gp_state)
 {
     poll_readers(gp_state, true);
     while (gp_state->fenced && !turn_is_clear(gp_state)) {
@@ -150,9 +150,9 @@ static void spin_then_request(struct gp_state *gp_state, const struct turn_optio
         return;
 
     notify_of_tasks(gp_state);
-    ask(gp_state);
+    request_reports(gp_state);
 
-    gp_state->asked = true;
+    gp_state->requested = true;
     if (!turn_is_clear(gp_state))
         counter_add_alone(&gp_state->slept, !options->never_sleeps);
 }
@@ -178,7 +178,7 @@ static void begin(struct gp_state *gp_state)
     gp_state->report_ns = watch_next_report(gp_state->turn->watch, 0);
     gp_begin(gp_state->gp, gp_state->kind, plat_clock_now());
     gp_state->unscanned = true;
-    gp_state->asked = false;
+    gp_state->requested = false;
     gp_state->poller = PLAT_NOBODY;
 }
 
@@ -197,7 +197,7 @@ enum outcome { ENDED, AGAIN, ASLEEP };
 /* Under the crank, readers are in the way: ask them, or look again. */
 static enum outcome look(struct gp_state *gp_state, const struct turn_options *options)
 {
-    if (gp_state->asked) {
+    if (gp_state->requested) {
         poll_readers(gp_state, true);
         notify_of_tasks(gp_state);
         report_if_old(gp_state);
@@ -483,7 +483,7 @@ void turn_gp_state_init(struct gp_state *gp_state, struct turn *turn, enum gp_ki
 
 void turn_gp_state_after_fork_child(struct gp_state *gp_state)
 {
-    gp_state->unscanned = gp_state->asked = false; /* the next step looks at readers as the first one does */
+    gp_state->unscanned = gp_state->requested = false; /* the next step looks at readers as the first one does */
     rtrcu_store_relaxed(&gp_state->event, 0);
     tally_reset(&gp_state->sleeping);
 }

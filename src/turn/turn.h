@@ -54,7 +54,7 @@ struct gp_state {
     /* What the next step needs to know; under the crank. */
     bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */
     bool fenced;             /* its scan came behind a heavy fence */
-    bool asked;              /* those in the way have been asked to report */
+    bool requested;              /* those in the way have been asked to report */
     struct plat_tid poller; /* the thread that looks once a tick, nobody = nobody has had to wait */
     int64_t report_ns;       /* age at which it is reported next */
     uint32_t tasks_notified; /* arrivals of tasks that the handler was told of */
@@ -65,7 +65,7 @@ struct turn_exp_waiters {
     uint32_t ended[4]; /* atomic: futex: counts ends */
     struct tally waiters[4];
     uint32_t priority[4]; /* atomic: the highest that waits */
-    uint64_t told;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
+    uint64_t notified;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
 };
 
 struct turn {

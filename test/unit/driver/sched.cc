@@ -18,11 +18,11 @@ class SchedDriver : public DriveWorld
         reader_record *online = world_.craft(RTRCU_QSBR_ONLINE);
         driver_sched.leave(&drive_->driver);
         reader_lock(online->leaf);
-        bool asked = !reader_arm(online);
+        bool requested = !reader_arm(online);
         reader_unlock(online->leaf);
         test::World::set_inside(online, 0);
         world_.withdraw(online);
-        return asked;
+        return requested;
     }
 };
 

@@ -198,14 +198,14 @@ TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
 {
     keep();
     config_.tick_us = 3600000000;
-    auto ask = [&] { return gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL)); };
+    auto request_reports = [&] { return gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL)); };
     auto paces = [&] { return rtrcu_load_acquire(&drive_->work.thread.sleeping) == WORK_PACING; };
-    ASSERT_TRUE(ask());
+    ASSERT_TRUE(request_reports());
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_KTHREAD), drive_->work.home);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_NORMAL); })) << "the first begins the tick";
     uint64_t before = gp_seq(world_.gp(), GP_NORMAL);
-    ASSERT_TRUE(ask());
+    ASSERT_TRUE(request_reports());
     work_driver_wake(&drive_->work, false);
     for (int i = 0; i < 3; i++) {
         ASSERT_TRUE(test::eventually(paces));

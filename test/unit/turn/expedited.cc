@@ -9,7 +9,7 @@ namespace
 class Expedited : public DriveWorld
 {
   protected:
-    uint64_t ask()
+    uint64_t request_reports()
     {
         uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
         gp_request(world_.gp(), GP_EXPEDITED, cookie);
@@ -25,11 +25,11 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    drive_->turn.numbers.told = INT32_MAX; /* stands behind the four */
+    drive_->turn.numbers.notified = INT32_MAX; /* stands behind the four */
     drive_->turn.numbers.priority[0] = 3;
     drive_->turn.numbers.priority[3] = 9;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5) << "nobody waits now";
-    ask();
+    request_reports();
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9);
     drive_->turn.numbers.priority[3] = 4;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5);
@@ -47,7 +47,7 @@ TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    ask();
+    request_reports();
     for (uint32_t &priority : drive_->turn.numbers.priority) {
         priority = 9;
         EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9);
@@ -75,7 +75,7 @@ TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
 
 TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
 {
-    uint64_t cookie = ask();
+    uint64_t cookie = request_reports();
     test::Worker waiter;
     pid_t id = 0;
     waiter.run([&] { id = pid_t(lock_thread_number()); });
@@ -92,7 +92,7 @@ TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
 /* However many wait for the same number. */
 TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
 {
-    uint64_t cookie = ask();
+    uint64_t cookie = request_reports();
     test::Worker waiters[3];
     for (test::Worker &waiter : waiters) {
         pid_t id = 0;
@@ -125,13 +125,13 @@ TEST_F(Expedited, AForksChildWaitsForNone)
 TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
 {
     EXPECT_FALSE(turn_expedited_is_left(&drive_->turn)) << "nothing is asked for";
-    uint64_t cookie = ask();
+    uint64_t cookie = request_reports();
     EXPECT_TRUE(turn_expedited_is_left(&drive_->turn)) << "there is no worker";
     struct work_thread *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED].thread;
     worker->state = WORK_RUNNING;
     EXPECT_TRUE(turn_expedited_is_left(&drive_->turn)) << "it was not told";
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
-    EXPECT_EQ(drive_->turn.numbers.told, cookie);
+    EXPECT_EQ(drive_->turn.numbers.notified, cookie);
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].thread.event, 1u);
     EXPECT_FALSE(turn_expedited_is_left(&drive_->turn));
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
@@ -144,9 +144,9 @@ TEST_F(Expedited, APassTellsTheWorkerOfWhatIsLeft)
     const turn_options options = {};
     struct work_thread *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED].thread;
     worker->state = WORK_RUNNING;
-    uint64_t cookie = ask();
+    uint64_t cookie = request_reports();
     EXPECT_FALSE(driver_pass(&drive_->driver, &options));
-    EXPECT_EQ(drive_->turn.numbers.told, cookie);
+    EXPECT_EQ(drive_->turn.numbers.notified, cookie);
     EXPECT_EQ(worker->event, 1u);
 }
 
@@ -155,7 +155,7 @@ TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
     drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
     plat_thread_renumber(&drive_->work.thread.plat, lock_thread_id()); /* that is us */
-    uint64_t cookie = ask();
+    uint64_t cookie = request_reports();
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
     EXPECT_TRUE(reached(cookie));
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 0u);
@@ -165,7 +165,7 @@ TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
     reader_record *record = world_.craft(1);
-    uint64_t cookie = ask();
+    uint64_t cookie = request_reports();
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
     EXPECT_FALSE(reached(cookie));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
@@ -187,7 +187,7 @@ TEST_F(Expedited, WhatBoostsIsMadeBeforehand)
     EXPECT_FALSE(work_driver_runs(&drive_->work)) << "nobody needs a driver";
     EXPECT_EQ(drive_->work.urgent, 0u);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
-    EXPECT_EQ(drive_->turn.numbers.told, cookie);
+    EXPECT_EQ(drive_->turn.numbers.notified, cookie);
 }
 
 TEST_F(Expedited, NothingBoostsWhereThatIsOff)
@@ -244,7 +244,7 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
         turn_synchronize_expedited(&drive_->turn, cookie);
         EXPECT_TRUE(reached(cookie));
         EXPECT_FALSE(reached(cookie + SEQ_STEP));
-        EXPECT_EQ(drive_->turn.numbers.told, cookie + SEQ_STEP);
+        EXPECT_EQ(drive_->turn.numbers.notified, cookie + SEQ_STEP);
         EXPECT_EQ(worker->thread.event, event + 1);
         EXPECT_TRUE(turn_step(expedited_));
     }
@@ -256,14 +256,14 @@ TEST_F(Expedited, ACallerWithADeadlineLeavesItToTheDriver)
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
-    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->turn.numbers.told;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.numbers.notified;
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
     reader_self_set(READER_STATE_DEADLINE);
     turn_synchronize_expedited(&drive_->turn, cookie);
     reader_self_clear(READER_STATE_DEADLINE);
     EXPECT_TRUE(reached(cookie));
     EXPECT_FALSE(reached(cookie + SEQ_STEP));
-    EXPECT_EQ(drive_->turn.numbers.told, told);
+    EXPECT_EQ(drive_->turn.numbers.notified, notified);
     EXPECT_EQ(worker->thread.event, 0u);
     EXPECT_EQ(drive_->work.urgent, 1u);
 }
@@ -276,10 +276,10 @@ TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
     config_.boost = 0;
     (void)world_.craft(0);
-    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), told = drive_->turn.numbers.told;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.numbers.notified;
     turn_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turn.numbers.told, told);
+    EXPECT_EQ(drive_->turn.numbers.notified, notified);
     EXPECT_EQ(worker->thread.event, 0u);
 }
 
@@ -296,7 +296,7 @@ TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     holder.run([&] { turn_gp_lock(expedited_); });
     caller.start([&] { turn_synchronize_expedited(&drive_->turn, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.told) == cookie; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.notified) == cookie; }));
     EXPECT_TRUE(work_worker_priority(worker) == 2 || counter_read(&drive_->work.rt_refused) == 1);
     holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();
@@ -404,7 +404,7 @@ TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
     turn_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
     EXPECT_FALSE(reached(cookie + SEQ_STEP));
-    EXPECT_EQ(drive_->turn.numbers.told, cookie + SEQ_STEP);
+    EXPECT_EQ(drive_->turn.numbers.notified, cookie + SEQ_STEP);
     EXPECT_EQ(worker->thread.event, 1u);
 }
 
@@ -426,7 +426,7 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
         EXPECT_EQ(plat_sched_set(4, 0), 0);
         turn_synchronize_expedited(&drive_->turn, cookie);
     });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.told) == cookie; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.notified) == cookie; }));
     EXPECT_EQ(rtrcu_load_acquire(&worker->priority), 4);
     holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();

@@ -14,7 +14,7 @@ constexpr int64_t HOUR_NS = INT64_C(3600000000000);
 class Step : public DriveWorld
 {
   protected:
-    void ask(gp_kind kind = GP_NORMAL)
+    void request_reports(gp_kind kind = GP_NORMAL)
     {
         gp_request(world_.gp(), kind, gp_snap(world_.gp(), kind));
     }
@@ -32,7 +32,7 @@ class Step : public DriveWorld
         config_.tick_us = 1000;
         config_.boost = 0;
         (void)world_.craft(1);
-        ask();
+        request_reports();
     }
     /* A worker whose thread does nothing: it counts how often it is woken. */
     uint32_t *still(int index)
@@ -53,13 +53,13 @@ TEST_F(Step, NotesWhatTheNextOneNeeds)
 {
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     config_.stall_timeout_ms = 5000;
-    gp_state.asked = true;
+    gp_state.requested = true;
     gp_state.report_ns = 7;
     reader_record *record = world_.craft(1);
-    ask();
+    request_reports();
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_FALSE(gp_state.unscanned);
-    EXPECT_FALSE(gp_state.asked) << "a step that waits for nobody asks at the next look";
+    EXPECT_FALSE(gp_state.requested) << "a step that waits for nobody asks at the next look";
     EXPECT_TRUE(gp_state.fenced);
     EXPECT_EQ(gp_state.unfenced.count, 0u);
     EXPECT_EQ(gp_state.report_ns, INT64_C(5000000000));
@@ -68,7 +68,7 @@ TEST_F(Step, NotesWhatTheNextOneNeeds)
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(gp_state.event, event + 1) << "the crank was released";
     world_.withdraw(record);
-    ask();
+    request_reports();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_FALSE(gp_state.fenced) << "nobody needs it";
     EXPECT_EQ(gp_state.unfenced.count, 1u);
@@ -82,7 +82,7 @@ TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         reader_record *record = world_.craft(1);
         *said = 0;
-        ask(kind);
+        request_reports(kind);
         for (int i = 0; i < 3; i++)
             EXPECT_FALSE(turn_step(turn_gp_state(&drive_->turn, kind)));
         EXPECT_FALSE(gathered(kind));
@@ -123,7 +123,7 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
         if (!refused)
             return;
-        ask();
+        request_reports();
         EXPECT_FALSE(turn_step(normal_));
         EXPECT_TRUE(is_running());
         EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].unscanned);
@@ -153,7 +153,7 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
 TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
 {
     for (struct gp_state &gp_state : drive_->turn.gp_state) {
-        gp_state.unscanned = gp_state.asked = true;
+        gp_state.unscanned = gp_state.requested = true;
         gp_state.event = 9;
         tally_raise(&gp_state.sleeping);
     }
@@ -165,7 +165,7 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
     uint32_t generation = drive_->serve.fork.generation;
     after_fork_child(PLAT_NOBODY);
     for (const struct gp_state &gp_state : drive_->turn.gp_state) {
-        EXPECT_FALSE(gp_state.unscanned || gp_state.asked);
+        EXPECT_FALSE(gp_state.unscanned || gp_state.requested);
         EXPECT_EQ(gp_state.event, 0u);
         EXPECT_EQ(tally_read(&gp_state.sleeping), 0u);
     }
@@ -200,7 +200,7 @@ TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
     EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.gp_state[GP_NORMAL].poller));
     EXPECT_EQ(tally_read(&drive_->turn.gp_state[GP_NORMAL].sleeping), 0u);
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].slept.count, 1u);
-    EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].asked);
+    EXPECT_TRUE(drive_->turn.gp_state[GP_NORMAL].requested);
     drive_->turn.gp_state[GP_NORMAL].poller = {77};
     turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
@@ -235,7 +235,7 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
     world_.withdraw(owner);
     for (const turn_options *options : {&does_not, &serves}) {
         test::World::set_inside(inside, 1);
-        ask();
+        request_reports();
         uint64_t slept = drive_->turn.gp_state[GP_NORMAL].slept.count;
         test::Worker advancer;
         advancer.start([&] { turn_if_needed(normal_, options); });
@@ -283,7 +283,7 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
     reader_record *record = world_.craft(1);
     uint32_t *told = still(WORK_WORKER_NOTIFY);
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
-    ask();
+    request_reports();
     EXPECT_FALSE(turn_step(normal_));
     world_.gp()->machine[GP_NORMAL].tasks_came = gp_state.tasks_notified + 3;
     EXPECT_FALSE(turn_step(normal_));
@@ -307,7 +307,7 @@ TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
     work_set_blocking_handler(&drive_->work, [] {});
     config_.tick_us = 60000000;
     drive_->work.refused_ns = plat_clock_now(); /* as is believed for a tick */
-    ask();
+    request_reports();
     EXPECT_FALSE(turn_step(normal_));
     uint32_t before = gp_state.tasks_notified;
     world_.gp()->machine[GP_NORMAL].tasks_came = before + 3;
@@ -338,7 +338,7 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
     (void)world_.craft(1);
     uint32_t *told = still(WORK_WORKER_NOTIFY);
     work_set_blocking_handler(&drive_->work, [] {});
-    ask();
+    request_reports();
     EXPECT_FALSE(turn_step(normal_));
     tasks_came = &world_.gp()->machine[GP_NORMAL].tasks_came;
     uint32_t first = drive_->turn.gp_state[GP_NORMAL].tasks_notified + 1;

@@ -21,7 +21,7 @@ class Turn : public DriveWorld
     {
         return gp_seq(world_.gp(), kind);
     }
-    bool ask(gp_kind kind = GP_NORMAL)
+    bool request_reports(gp_kind kind = GP_NORMAL)
     {
         return gp_request(world_.gp(), kind, gp_snap(world_.gp(), kind));
     }
@@ -44,7 +44,7 @@ TEST_F(Turn, AStepOfNothingIsNone)
 TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
 {
     (void)world_.craft(0);
-    ask();
+    request_reports();
     uint64_t before = seq();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(seq(), before + SEQ_STEP);
@@ -55,7 +55,7 @@ TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
 TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
 {
     reader_record *record = world_.craft(1);
-    ask();
+    request_reports();
     uint64_t before = seq();
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_NORMAL));
@@ -70,21 +70,21 @@ TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
 /* Turns are counted for those who leave them to the driver, and only while they wait. */
 TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
 {
-    ask();
+    request_reports();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(drive_->turn.gp_lock_releases, 0u);
     tally_raise(&drive_->turn.driver_waiters);
-    ask(GP_EXPEDITED);
+    request_reports(GP_EXPEDITED);
     EXPECT_TRUE(turn_step(expedited_));
     EXPECT_EQ(drive_->turn.gp_lock_releases, 0u) << "nobody waits for that kind so";
-    ask();
+    request_reports();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(drive_->turn.gp_lock_releases, 1u);
 }
 
 TEST_F(Turn, AStepWaitsForNobody)
 {
-    ask();
+    request_reports();
     test::Worker holder;
     holder.run([&] { turn_gp_lock(normal_); });
     EXPECT_FALSE(turn_step(normal_));
@@ -245,7 +245,7 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's calls are not the program's";
     config_.tick_us = 12500; /* the longest is a rest of its own */
-    ask();
+    request_reports();
     test::Steps steps;
     rested = &steps;
     rests_seen = 0;
@@ -422,7 +422,7 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
     uint64_t before = seq();
     turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before);
-    ask();
+    request_reports();
     turn_if_needed(normal_, &options);
     EXPECT_EQ(seq(), before + SEQ_STEP);
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].by_caller.count, 0u);
@@ -434,7 +434,7 @@ TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
     config_.idle_scans = 1;
     reader_record *record = world_.craft(0);
     for (int turn = 0; turn < 3; turn++) {
-        ask();
+        request_reports();
         EXPECT_TRUE(turn_step(normal_));
     }
     if (reader_fences_are_full(world_.registry()))
@@ -502,7 +502,7 @@ TEST_F(Turn, APassAloneIsOneGracePeriod)
 TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
 {
     reader_record *record = world_.craft(1);
-    ask(GP_EXPEDITED);
+    request_reports(GP_EXPEDITED);
     EXPECT_FALSE(turn_step(expedited_));
     test::World::set_inside(record, 0);
     world_.withdraw(record);
@@ -523,7 +523,7 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     config_.boost = 0;
     reader_record *record = world_.craft(1);
     record->cpu = &elsewhere;
-    ask();
+    request_reports();
     test::Worker advancer;
     uint32_t id = 0;
     advancer.run([&] { id = lock_thread_number(); });

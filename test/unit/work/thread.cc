@@ -100,7 +100,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turn.numbers.priority[i] = 3;
     }
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        drive_->turn.gp_state[kind].unscanned = drive_->turn.gp_state[kind].asked = true;
+        drive_->turn.gp_state[kind].unscanned = drive_->turn.gp_state[kind].requested = true;
         drive_->turn.gp_state[kind].sleeping.number = 2;
     }
     drive_->turn.numbers.told = 4096;
@@ -125,7 +125,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     for (int i = 0; i < 4; i++)
         EXPECT_EQ(tally_read(&drive_->turn.numbers.waiters[i]) | drive_->turn.numbers.priority[i], 0u) << i;
     for (int kind = 0; kind < GP_KINDS; kind++) {
-        EXPECT_FALSE(drive_->turn.gp_state[kind].unscanned || drive_->turn.gp_state[kind].asked);
+        EXPECT_FALSE(drive_->turn.gp_state[kind].unscanned || drive_->turn.gp_state[kind].requested);
         EXPECT_EQ(tally_read(&drive_->turn.gp_state[kind].sleeping), 0u);
     }
     EXPECT_EQ(drive_->turn.numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
