@@ -22,8 +22,8 @@ static bool push_shared(struct cb_queue *queue, struct rcu_head *head)
 enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
                                         rcu_callback_t func)
 {
-    bool orphan = !record;
-    if (orphan)
+    bool shared = !record;
+    if (shared)
         record = reader_shared_record(cb->registry);
 
     if (CHECK_DEBUG) {
@@ -35,7 +35,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     struct cb_queue *queue = &callback_slot(record)->queue;
     enum callback_enqueued result = CALLBACK_DONE;
 
-    if (orphan ? push_shared(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
+    if (shared ? push_shared(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
         /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
         callback_mark_new(cb, record);

@@ -9,7 +9,7 @@
 static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct reader_record *survivor)
 {
     struct reader_record *record;
-    uint32_t orphan = leaf->index == 0 ? 1 : 0; /* the orphan's slot is nobody's */
+    uint32_t shared = leaf->index == 0 ? 1 : 0; /* the orphan's slot is nobody's */
     lock_reset(&leaf->lock);
 
     leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
@@ -18,7 +18,7 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     rtrcu_store_relaxed(&leaf->quiescent, rtrcu_load_relaxed(&leaf->quiescent) & leaf->registered);
     reader_scanned_forget(&leaf->scanned, leaf->registered);
 
-    leaf->draining = leaf->used & ~leaf->registered & ~orphan;
+    leaf->draining = leaf->used & ~leaf->registered & ~shared;
     for (int room = 0; room < READER_HOLDERS; room++)
         leaf->held[room] = leaf->draining;
 
