@@ -43,7 +43,7 @@ static void raise_leaf_count(struct reader_registry *registry, uint32_t count)
 }
 
 /* Hang a new leaf behind the last one.  False: somebody else has hung one there meanwhile. */
-static bool hang(struct reader_registry *registry, uint32_t index, void *pages)
+static bool link_leaf(struct reader_registry *registry, uint32_t index, void *pages)
 {
     struct reader_leaf *leaf = registry->plan.lay_out(pages), *expected = NULL;
     leaf->index = index;
@@ -70,7 +70,7 @@ struct reader_record *reader_slot_take(struct reader_registry *registry)
         if (!pages && !(pages = plat_mem_pages(registry->plan.bytes)))
             break;
 
-        if (hang(registry, count, pages))
+        if (link_leaf(registry, count, pages))
             pages = NULL;
     }
 
