@@ -308,7 +308,7 @@ struct claim {
 
 /* Also on the way out of a callback that has thrown, or ends its thread: it counts as returned, and what is behind it
  * stays at the head of the batch. */
-static void let_go(struct claim *claim)
+static void release_claim(struct claim *claim)
 {
     struct callback_slot *slot = claim->slot;
     struct cb_queue *queue = &slot->queue;
@@ -324,7 +324,7 @@ static void let_go(struct claim *claim)
     plat_cancel_restore(claim->cancel);
 }
 
-/* [O23] Daemon half, behind its giving the queue back; the claim's half is let_go().
+/* [O23] Daemon half, behind its giving the queue back; the claim's half is release_claim().
  *  - our mark first:          its end finds the mark, and the driver, which is told, finds the queue on no list;
  *  - the end of it first:     we find no claim, and the daemon puts the queue on its list again.
  * Forbidden: the daemon leaves the queue to the claim's thread AND the driver hears nothing. */
@@ -340,7 +340,7 @@ static void run_claimed(struct callback *cb, struct reader_record *record, const
                         struct callback_run *run)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
-    struct claim claim __attribute__((cleanup(let_go))) = {
+    struct claim claim __attribute__((cleanup(release_claim))) = {
         .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = &run->wanted};
     reader_self_set(READER_STATE_CALLBACK);
 
@@ -373,7 +373,7 @@ void callback_thread_ends(struct callback *cb)
             struct callback_slot *at = callback_slot(record);
             bool wanted;
             if (plat_tid_is(cbqueue_claimer(rtrcu_load_relaxed(&at->queue.claim)), lock_thread_id()))
-                let_go(&(struct claim){.slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});
+                release_claim(&(struct claim){.slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});
         }
     }
 }

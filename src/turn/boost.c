@@ -112,7 +112,7 @@ static void choose(struct gp_state *gp_state, struct round *round)
     reader_unlock(leaf);
 }
 
-static void let_go(struct reader_record *record, struct plat_tid owner)
+static void end_boost(struct reader_record *record, struct plat_tid owner)
 {
     reader_boost_withdraw(record, owner);
     rtrcu_store_release(&turn_slot(record)->booster, 0);
@@ -135,7 +135,7 @@ static bool confirm(struct gp_state *gp_state, struct round *round)
             again |= !reader_boost_confirmed(record, &round->armed[slot]);
         } else {
             round->chosen &= ~reader_bit(record);
-            let_go(record, round->owner[slot]);
+            end_boost(record, round->owner[slot]);
         }
     }
     reader_unlock(leaf);
@@ -329,7 +329,7 @@ static bool boost_one(struct turn *turn, struct reader_record *record, struct pl
 
     if (error == 0 || error == -ETIMEDOUT)
         count(turn, record, owner, plat_clock_now() - began);
-    let_go(record, owner);
+    end_boost(record, owner);
     return error == -ETIMEDOUT;
 }
 
@@ -351,7 +351,7 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
         if (fenced && is_holdout && (goes_on || !slow) && stands_still(round.owner[slot], round.sampled_cpu_ns[slot]))
             slow |= boost_one(gp_state->turn, record, round.owner[slot]);
         else
-            let_go(record, round.owner[slot]);
+            end_boost(record, round.owner[slot]);
     }
 
     return slow;

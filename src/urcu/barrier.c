@@ -20,7 +20,7 @@ struct waiting {
     struct marker marker[];
 };
 
-static void let_go(struct waiting *waiting)
+static void put_waiting(struct waiting *waiting)
 {
     if (rtrcu_fetch_add(&waiting->users, (uint32_t)-1) == 1)
         free(waiting);
@@ -31,7 +31,7 @@ static void reached(struct rcu_head *head)
     struct waiting *waiting = container_of(head, struct marker, head)->waiting;
     if (rtrcu_fetch_add(&waiting->left, (uint32_t)-1) == 1)
         plat_futex_wake(&waiting->left, INT32_MAX);
-    let_go(waiting);
+    put_waiting(waiting);
 }
 
 /* Under the lock. */
@@ -116,7 +116,7 @@ void urcu_barrier(struct rtrcu_adopted *adopted)
     struct waiting *waiting = mark_all(adopted);
     wait_for(adopted, waiting);
     tally_lower_if_raised(&adopted->barriers); /* a fork's child has none */
-    let_go(waiting);
+    put_waiting(waiting);
     urcu_wait_end(adopted, was_online);
 }
 
