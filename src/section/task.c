@@ -162,7 +162,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
 
 /* The thread gives @share up.  What its unlocks would do follows: the task that it was taken over from may have nothing
  * left, and if that was all of it, the thread is outside.  When what is left began is not known any more. */
-static enum gp_actions give_up(struct gp *gp, uint32_t own_nesting)
+static enum gp_actions drop_nesting(struct gp *gp, uint32_t own_nesting)
 {
     enum gp_actions actions = GP_ACTION_NONE;
 
@@ -206,7 +206,7 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
         put_on_list(gp, task, older, own_list);
 
     trace3(task_park, gp, task, task->name);
-    return give_up(gp, own_nesting);
+    return drop_nesting(gp, own_nesting);
 }
 
 void section_task_resume(struct gp *gp, struct rcu_task *task)
@@ -250,7 +250,7 @@ enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own
     }
 
     put_on_list(gp, task, innermost(), own_list);
-    return give_up(gp, 1);
+    return drop_nesting(gp, 1);
 }
 
 /* Off whichever list: a promotion may move the task meanwhile.  Then its record or its leaf leads to a lock that the
@@ -324,7 +324,7 @@ enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task)
 
     enum gp_actions actions = take_off(gp, task);
     if (mounted && own_nesting != 0)
-        actions |= give_up(gp, own_nesting);
+        actions |= drop_nesting(gp, own_nesting);
 
     task->nesting = 0;
     rtrcu_store_relaxed(&task->mounted, 0);
