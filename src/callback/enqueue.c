@@ -42,7 +42,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
         result |= CALLBACK_FIRST;
     }
 
-    if (__builtin_expect(rtrcu_load_relaxed(&queue->enqueued) >= rtrcu_load_relaxed(&queue->look_at), 0))
+    if (__builtin_expect(rtrcu_load_relaxed(&queue->enqueued) >= rtrcu_load_relaxed(&queue->check_at), 0))
         result |= CALLBACK_CHECK_LIMITS;
 
     return result;
@@ -59,7 +59,7 @@ uint64_t callback_pending(const struct reader_record *record)
 static void check_after(struct callback_slot *slot, uint64_t more)
 {
     uint64_t half = (more + 1) / 2;
-    rtrcu_store_relaxed(&slot->queue.look_at, rtrcu_load_relaxed(&slot->queue.enqueued) + half);
+    rtrcu_store_relaxed(&slot->queue.check_at, rtrcu_load_relaxed(&slot->queue.enqueued) + half);
     rtrcu_store_relaxed(&slot->free_check_at, rtrcu_load_relaxed(&slot->free_queued) + half);
 }
 
@@ -102,7 +102,7 @@ enum callback_pressure callback_check_limits(struct callback *cb, struct reader_
 
 void callback_check_again(struct reader_record *record)
 {
-    rtrcu_store_relaxed(&callback_slot(record)->queue.look_at, 0);
+    rtrcu_store_relaxed(&callback_slot(record)->queue.check_at, 0);
     rtrcu_store_relaxed(&callback_slot(record)->free_check_at, 0);
 }
 

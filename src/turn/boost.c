@@ -300,9 +300,9 @@ static void *nudge_body(void *argument)
 /* The worker waits for it: it would not get to run later. */
 static bool nudger_comes(struct turn *turn)
 {
-    for (int look = 0; !work_worker_has_appeared(nudger_of(turn)); look++) {
+    for (int sample_cpu_time = 0; !work_worker_has_appeared(nudger_of(turn)); sample_cpu_time++) {
         /* The thread that was at it may have been refused, so ask each time; the next round begins again. */
-        if (look == NUDGER_LOOKS || work_worker_start(nudger_of(turn)) != 0)
+        if (sample_cpu_time == NUDGER_LOOKS || work_worker_start(nudger_of(turn)) != 0)
             return false;
         plat_clock_sleep(ROOM_NS);
     }
@@ -358,7 +358,7 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
 }
 
 /* The first look: how much CPU time has each reader in the way used? */
-static void look(struct gp_state *gp_state)
+static void sample_cpu_time(struct gp_state *gp_state)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(gp_state, leaf));) {
         reader_lock(leaf);
@@ -399,7 +399,7 @@ static void boost(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
     for (int round = 0; round < ROUNDS && may_help(gp_state); round++) {
-        look(gp_state);
+        sample_cpu_time(gp_state);
         plat_clock_sleep(ROOM_NS);
 
         if (!begin_boosting(turn, work_worker_priority(booster_of(turn))))
@@ -424,7 +424,7 @@ bool turn_boost_here(struct gp_state *gp_state)
     if (!turn_boost_is_due(gp_state) || !begin_boosting(turn, own))
         return false;
 
-    look(gp_state);
+    sample_cpu_time(gp_state);
     bool slow = boost_round(gp_state, false);
     end_boosting(turn);
     return !slow;

@@ -195,7 +195,7 @@ static void end(struct gp_state *gp_state, bool by_caller)
 enum outcome { ENDED, AGAIN, ASLEEP };
 
 /* Under the crank, readers are in the way: ask them, or look again. */
-static enum outcome look(struct gp_state *gp_state, const struct turn_options *options)
+static enum outcome request_or_poll(struct gp_state *gp_state, const struct turn_options *options)
 {
     if (gp_state->requested) {
         poll_readers(gp_state, true);
@@ -239,7 +239,7 @@ static enum outcome go_on(struct gp_state *gp_state, const struct turn_options *
     }
 
     if (!turn_is_clear(gp_state))
-        outcome = look(gp_state, options);
+        outcome = request_or_poll(gp_state, options);
     if (outcome == ENDED)
         end(gp_state, options->by_caller);
     return outcome;

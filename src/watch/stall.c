@@ -83,9 +83,9 @@ static void snapshot_readers(struct watch_report *report)
         struct watch_reader *reader = &report->reader[i];
         plat_thread_name(reader->thread, reader->name, sizeof(reader->name));
         if (plat_tid_is(reader->thread, lock_thread_id()))
-            reader->look = (struct plat_thread_snapshot){.state = 'R', .call = -1};
+            reader->snapshot = (struct plat_thread_snapshot){.state = 'R', .call = -1};
         else
-            plat_thread_snapshot(reader->thread, &reader->look);
+            plat_thread_snapshot(reader->thread, &reader->snapshot);
     }
 }
 
@@ -242,16 +242,16 @@ static const char *state_name(char state)
 static void say_place(const struct sink *sink, const struct watch_reader *reader)
 {
     char where[160] = "";
-    const struct plat_thread_snapshot *look = &reader->look;
+    const struct plat_thread_snapshot *snapshot = &reader->snapshot;
 
     if (reader->waits.name) {
         name_code(sink, reader->waits.from, where, sizeof(where));
         say(sink, "rtrcu:     it waits for itself in %s(), which it called inside that section at %s\n",
             reader->waits.name, where);
-    } else if (look->call >= 0) {
-        if (look->address)
-            name_code(sink, look->address, where, sizeof(where));
-        say(sink, "rtrcu:     in system call %ld at %s%s\n", look->call, where,
+    } else if (snapshot->call >= 0) {
+        if (snapshot->address)
+            name_code(sink, snapshot->address, where, sizeof(where));
+        say(sink, "rtrcu:     in system call %ld at %s%s\n", snapshot->call, where,
             reader->inside & RTRCU_QSBR_ONLINE ? ": it went to sleep without rcu_thread_offline()" : "");
     }
 }
@@ -264,7 +264,7 @@ static void say_reader(const struct sink *sink, const struct watch_reader *reade
     say(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
-        reader->inside & RTRCU_NESTING_MASK, state_name(reader->look.state), reader->boosted ? ", is boosted" : "");
+        reader->inside & RTRCU_NESTING_MASK, state_name(reader->snapshot.state), reader->boosted ? ", is boosted" : "");
     say_place(sink, reader);
 
     if (reader->entered) {

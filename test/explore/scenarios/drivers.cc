@@ -200,7 +200,7 @@ void look_beside_a_change()
     call_rcu(&replace_object()->head, free_callback);
     sim::until(is_changed);
     const struct cb_queue *queue = &callback_slot(reader_self())->queue;
-    uint64_t next = rtrcu_load_relaxed(&queue->look_at), last = rtrcu_load_relaxed(&queue->enqueued);
+    uint64_t next = rtrcu_load_relaxed(&queue->check_at), last = rtrcu_load_relaxed(&queue->enqueued);
     sim::expect(next <= last + 2, "the owner's next look is by the new limits");
 }
 

@@ -64,11 +64,11 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
     keep();
     config_.tick_us = 60000000;
     reader_record *record = world_.craft(0);
-    callback_slot(record)->queue.look_at = callback_slot(record)->free_check_at = 5;
+    callback_slot(record)->queue.check_at = callback_slot(record)->free_check_at = 5;
     work_driver_change(&drive_->work, &ends, drive_->work.home);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_check_at) == 0; }));
-    EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.look_at), 0u);
+    EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.check_at), 0u);
     EXPECT_EQ(rtrcu_load_acquire(&drive_->work.thread.state), static_cast<uint32_t>(WORK_NONE));
 }
 
@@ -89,11 +89,11 @@ TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
     keep();
     begun = 0;
     reader_record *record = world_.craft(0);
-    callback_slot(record)->queue.look_at = 5;
+    callback_slot(record)->queue.check_at = 5;
     work_driver_change(&drive_->work, &ends, drive_->work.home);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return begun.load() == 2 && work_driver_runs(&drive_->work); }));
-    EXPECT_EQ(callback_slot(record)->queue.look_at, 5u);
+    EXPECT_EQ(callback_slot(record)->queue.check_at, 5u);
 }
 
 /* In a fork's child its first thread makes the driver, a deadline thread too; no other deadline thread does. */
@@ -277,7 +277,7 @@ void call_with_driver_sched()
     bool configured = rtrcu_configure(&config) == 0;
     call_rcu(&head, [](rcu_head *) {});
     bool runs = work_thread_runs(&rtrcu_domain.drive.work.thread);
-    bool need_not_look = callback_slot(reader_self())->queue.look_at > 2; /* at the next call */
+    bool need_not_look = callback_slot(reader_self())->queue.check_at > 2; /* at the next call */
     rcu_barrier();
     exit(configured && runs && need_not_look ? 0 : 1);
 }
