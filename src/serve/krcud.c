@@ -61,7 +61,7 @@ static struct callback_budget batch_budget(struct serve *serve, bool anyway)
 }
 
 /* Between callbacks again.  After a fork inside one the child has begun to count anew. */
-static void rest(struct serve_daemon *daemon, uint32_t generation)
+static void end_invocation(struct serve_daemon *daemon, uint32_t generation)
 {
     struct serve *serve = daemon->serve;
     if (generation != serve->fork.generation)
@@ -193,7 +193,7 @@ static void serve_one(struct serve_daemon *daemon)
         daemon->served = record;
         serve(daemon, record, anyway);
         daemon->served = NULL;
-        rest(daemon, daemon->generation);
+        end_invocation(daemon, daemon->generation);
         return;
     }
 
@@ -218,7 +218,7 @@ static void gone(void *argument)
     if (served && daemon->generation == daemon->serve->fork.generation)
         unlist(served); /* in a fork's child the queue is on no list */
     if (served)
-        rest(daemon, daemon->generation);
+        end_invocation(daemon, daemon->generation);
 
     lock_acquire(&daemon->lock);
     work_thread_ended(daemon->serve->work, &daemon->thread);
@@ -289,7 +289,7 @@ static void end_service(struct service *service)
 {
     if (service->record && service->generation == service->serve->fork.generation)
         unlist(service->record); /* in a fork's child the queue is on no list */
-    rest(&service->serve->aside, service->generation);
+    end_invocation(&service->serve->aside, service->generation);
 }
 
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
