@@ -43,13 +43,13 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
 }
 
 /* Policy krcud promises its daemons: that one cannot be made is said before it is in force. */
-static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_thread_attr *home,
+static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_thread_attr *attr,
                          struct config_message *why)
 {
     if (config->policy != RTRCU_POLICY_KRCUD || config->bhlimit == 0)
         return 0;
 
-    int error = serve_daemon_start_all(&domain->drive.serve, config, home);
+    int error = serve_daemon_start_all(&domain->drive.serve, config, attr);
     if (error)
         snprintf(why->text, sizeof(why->text),
                  "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",
@@ -61,14 +61,14 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 {
     struct domain_drive *drive = &domain->drive;
     const struct rtrcu_config *copy = config_copy(&domain->config, config);
-    const struct plat_thread_attr *home = work_attr_for(&drive->work, config);
+    const struct plat_thread_attr *attr = work_attr_for(&drive->work, config);
 
-    if (!copy || !home) {
+    if (!copy || !attr) {
         snprintf(why->text, sizeof(why->text), "no memory for a configuration");
         return -ENOMEM;
     }
 
-    int error = start_daemons(domain, copy, home, why);
+    int error = start_daemons(domain, copy, attr, why);
     if (error)
         return error;
 
@@ -83,7 +83,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     if (!error) {
         config_change(&domain->config, copy);
         callback_check_again_all(&domain->cb); /* owners look at their limits now and then, after a change at once */
-        work_driver_change(&drive->work, driver_of(config->driver), home);
+        work_driver_change(&drive->work, driver_of(config->driver), attr);
     } else if (!may) {
         snprintf(why->text, sizeof(why->text),
                  "driver: the driver runs already; choose it before the first call_rcu() or registration");

@@ -114,7 +114,7 @@ struct plat_thread_attr {
 };
 
 /* The process's CPUs, nice value and signals as they are now; stacks of PLAT_STACK_BYTES above the program's TLS. */
-void plat_thread_attr_init(struct plat_thread_attr *home);
+void plat_thread_attr_init(struct plat_thread_attr *attr);
 
 #define PLAT_STACK_BYTES ((size_t)256 * 1024)
 /* Sanitizers put more into a frame. */
@@ -124,10 +124,10 @@ void plat_thread_attr_init(struct plat_thread_attr *home);
 #define PLAT_STACK_FACTOR 1
 #endif
 /* Stacks of @bytes in the place of PLAT_STACK_BYTES, if that is more. */
-static inline void plat_thread_attr_set_stack(struct plat_thread_attr *home, size_t bytes)
+static inline void plat_thread_attr_set_stack(struct plat_thread_attr *attr, size_t bytes)
 {
     if (bytes > PLAT_STACK_BYTES)
-        home->stack_bytes += (bytes - PLAT_STACK_BYTES) * PLAT_STACK_FACTOR;
+        attr->stack_bytes += (bytes - PLAT_STACK_BYTES) * PLAT_STACK_FACTOR;
 }
 
 /* A thread of our own; lives as long as it does. */
@@ -181,7 +181,7 @@ static inline void plat_thread_renumber(struct plat_thread *thread, struct plat_
  * that do not tell of a fault of its own. @thread's name, body and argument are filled in. Where the kernel or a
  * sandbox refuses one of them, that one alone is left out: the priority for an ordinary thread, the CPUs for those of
  * its maker, and its maker's policy only where none can be set. 0; -errno: there is no room for a thread now. */
-int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *home);
+int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr);
 /* Wait for the end of one that is joinable and has run. */
 void plat_thread_join(struct plat_thread *thread);
 struct plat_tid plat_thread_id(void); /* asks the kernel, or the C library where that refuses to tell */
@@ -221,7 +221,7 @@ void plat_cancel_restore(int saved);
 void plat_signals_block(sigset_t *saved);
 void plat_signals_restore(const sigset_t *saved);
 /* The calling thread blocks what the process blocked. */
-void plat_signals_initial(const struct plat_thread_attr *home);
+void plat_signals_initial(const struct plat_thread_attr *attr);
 
 /* pthread_atfork().  -errno */
 int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));

@@ -46,9 +46,9 @@ void plat_signals_restore(const sigset_t *saved)
     plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, 8, 0, 0);
 }
 
-void plat_signals_initial(const struct plat_thread_attr *home)
+void plat_signals_initial(const struct plat_thread_attr *attr)
 {
-    plat_signals_restore(&home->signals);
+    plat_signals_restore(&attr->signals);
 }
 
 /* Those that the calling thread blocks now. */
@@ -81,21 +81,21 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
     return 0;
 }
 
-void plat_thread_attr_init(struct plat_thread_attr *home)
+void plat_thread_attr_init(struct plat_thread_attr *attr)
 {
     long process = (long)plat_main_thread().number; /* the calling thread may be bound to a CPU of its own */
 
-    memset(&home->cpus, 0, sizeof(home->cpus));
-    if (plat_syscall(SYS_sched_getaffinity, process, sizeof(home->cpus), (long)&home->cpus, 0, 0, 0) <= 0)
-        memset(&home->cpus, 0xff, sizeof(home->cpus));
-    plat_cpus_cut(&home->cpus);
+    memset(&attr->cpus, 0, sizeof(attr->cpus));
+    if (plat_syscall(SYS_sched_getaffinity, process, sizeof(attr->cpus), (long)&attr->cpus, 0, 0, 0) <= 0)
+        memset(&attr->cpus, 0xff, sizeof(attr->cpus));
+    plat_cpus_cut(&attr->cpus);
 
     long nice = plat_syscall(SYS_getpriority, PRIO_PROCESS, process, 0, 0, 0, 0);
-    home->nice = nice > 0 ? 20 - (int32_t)nice : 0;
-    signals_blocked(&home->signals);
-    home->stack_bytes = PLAT_STACK_BYTES * PLAT_STACK_FACTOR;
-    dl_iterate_phdr(add_tls, &home->stack_bytes);
-    home->stack_bytes = (home->stack_bytes + 0xffff) & ~(size_t)0xffff;
+    attr->nice = nice > 0 ? 20 - (int32_t)nice : 0;
+    signals_blocked(&attr->signals);
+    attr->stack_bytes = PLAT_STACK_BYTES * PLAT_STACK_FACTOR;
+    dl_iterate_phdr(add_tls, &attr->stack_bytes);
+    attr->stack_bytes = (attr->stack_bytes + 0xffff) & ~(size_t)0xffff;
 }
 
 static void *begin(void *argument)
@@ -183,17 +183,17 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
 
 /* EINVAL from a thread that asks for nothing but its stack: the C library keeps more in each than we know of, such as
  * room for the thread-local memory of what is loaded later. */
-int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *home)
+int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr)
 {
     int saved = errno;
-    size_t bytes = home->stack_bytes;
+    size_t bytes = attr->stack_bytes;
 
-    thread->nice = home->nice;
+    thread->nice = attr->nice;
     rtrcu_store_relaxed(&thread->thread_id, 0);
 
-    int error = create_somewhere(thread, &home->cpus, bytes);
+    int error = create_somewhere(thread, &attr->cpus, bytes);
     while (error == EINVAL && (bytes *= 2) <= STACK_MOST_BYTES)
-        error = create_somewhere(thread, &home->cpus, bytes);
+        error = create_somewhere(thread, &attr->cpus, bytes);
 
     errno = saved;
     return -error;

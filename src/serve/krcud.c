@@ -247,7 +247,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static int start(struct serve_daemon *daemon, const struct rtrcu_config *settings, const struct plat_thread_attr *home)
+static int start(struct serve_daemon *daemon, const struct rtrcu_config *settings, const struct plat_thread_attr *attr)
 {
     struct work *work = daemon->serve->work;
     char name[16];
@@ -259,7 +259,7 @@ static int start(struct serve_daemon *daemon, const struct rtrcu_config *setting
 
     snprintf(name, sizeof(name), "krcud/%u", daemon->cpu);
     daemon->settings = settings;
-    struct work_thread_spec start = {.name = name, .body = body, .argument = daemon, .home = home};
+    struct work_thread_spec start = {.name = name, .body = body, .argument = daemon, .attr = attr};
     return work_thread_make(work, &daemon->thread, &start, &saved);
 }
 
@@ -371,13 +371,13 @@ bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uin
 }
 
 int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings,
-                           const struct plat_thread_attr *home)
+                           const struct plat_thread_attr *attr)
 {
     int error = 0;
     work_retry(serve->work);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
-        if (plat_cpus_has(&home->cpus, cpu))
-            error = start(&serve->daemon[cpu], settings, home);
+        if (plat_cpus_has(&attr->cpus, cpu))
+            error = start(&serve->daemon[cpu], settings, attr);
     }
     return error;
 }

@@ -120,7 +120,7 @@ void serve_in_call(struct serve *serve, struct reader_record *record, struct ser
 bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);
 /* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
 int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings,
-                           const struct plat_thread_attr *home);
+                           const struct plat_thread_attr *attr);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 

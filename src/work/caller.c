@@ -12,7 +12,7 @@
  * that made the driver may have passed its niceness on to it: it would hand over to itself. */
 static bool is_low_priority(const struct work *work)
 {
-    int32_t ordinary = rtrcu_load_acquire(&work->home)->nice, own = plat_sched_nice(lock_thread_id());
+    int32_t ordinary = rtrcu_load_acquire(&work->attr)->nice, own = plat_sched_nice(lock_thread_id());
     if (own <= ordinary || work_thread_is_me(&work->thread))
         return false;
     return own > plat_sched_nice(plat_main_thread());

@@ -56,10 +56,10 @@ bool work_driver_hold(struct work *work)
     return work_thread_hold(&work->thread);
 }
 
-void work_driver_change(struct work *work, const struct work_driver *driver, const struct plat_thread_attr *home)
+void work_driver_change(struct work *work, const struct work_driver *driver, const struct plat_thread_attr *attr)
 {
     rtrcu_store_release(&work->row, driver);
-    rtrcu_store_release(&work->home, home);
+    rtrcu_store_release(&work->attr, attr);
 }
 
 void work_driver_changed(struct work *work)

@@ -24,17 +24,17 @@ const struct plat_thread_attr *work_attr_for(struct work *work, const struct rtr
 
     if (is_same_attr(&wanted, &work->process))
         return &work->process;
-    for (struct work_attr *home = work->attrs; home; home = home->older) {
-        if (is_same_attr(&wanted, &home->home))
-            return &home->home;
+    for (struct work_attr *attr = work->attrs; attr; attr = attr->older) {
+        if (is_same_attr(&wanted, &attr->attr))
+            return &attr->attr;
     }
 
-    struct work_attr *home = plat_mem_pages(sizeof(*home));
-    if (!home)
+    struct work_attr *attr = plat_mem_pages(sizeof(*attr));
+    if (!attr)
         return NULL;
 
-    home->home = wanted;
-    home->older = work->attrs;
-    work->attrs = home;
-    return &home->home;
+    attr->attr = wanted;
+    attr->older = work->attrs;
+    work->attrs = attr;
+    return &attr->attr;
 }

@@ -16,9 +16,9 @@ void work_init(struct work *work, const struct config *config, struct reader_reg
     work->driver = driver;
 
     plat_thread_attr_init(&work->process);
-    work->home = work_attr_for(work, config_now(config));
-    if (!work->home)
-        work->home = &work->process;
+    work->attr = work_attr_for(work, config_now(config));
+    if (!work->attr)
+        work->attr = &work->process;
 
     work_worker_init(work, WORK_WORKER_REPORT, &work_job_report, work);
     work_worker_init(work, WORK_WORKER_NOTIFY, &work_job_notify, work);

@@ -87,7 +87,7 @@ static void *end_body(void *argument)
     uint32_t never = 0;
     while (!only_ours_are_left(work)) /* ends with the program's last thread */
         work_sleep(work, &never, 0, LOOK_NS);
-    plat_signals_initial(rtrcu_load_acquire(&work->home));
+    plat_signals_initial(rtrcu_load_acquire(&work->attr));
     reader_self_clear(READER_STATE_OURS); /* what exit() calls may block signals, and fork */
     call_end();
     exit(0);
@@ -120,9 +120,9 @@ int work_thread_make(struct work *work, struct work_thread *thread, const struct
     plat_thread_prepare(&thread->plat, start->name, begin_as_ours, thread, start->priority);
     thread->body = start->body;
     thread->argument = start->argument;
-    thread->home = start->home ? start->home : work_attr(work);
+    thread->attr = start->attr ? start->attr : work_attr(work);
 
-    int error = start->body ? plat_thread_create(&thread->plat, thread->home) : 0;
+    int error = start->body ? plat_thread_create(&thread->plat, thread->attr) : 0;
     if (error) {
         rtrcu_store_relaxed(&work->refused_ns, plat_clock_now());
         counter_add(&work->threads_refused, 1);

@@ -58,7 +58,7 @@ struct work_thread {
     struct plat_thread plat;
     void *(*body)(void *); /* what it does; by its maker */
     void *argument;
-    const struct plat_thread_attr *home; /* where it begins; by its maker, NULL = where all do now */
+    const struct plat_thread_attr *attr; /* where it begins; by its maker, NULL = where all do now */
 };
 
 /* Value: what a thread is made of. */
@@ -67,13 +67,13 @@ struct work_thread_spec {
     void *(*body)(void *); /* NULL: there is nothing to make */
     void *argument;
     int priority;                        /* as plat_thread.priority */
-    const struct plat_thread_attr *home; /* NULL = where all begin now */
+    const struct plat_thread_attr *attr; /* NULL = where all begin now */
 };
 
 /* Never freed: a maker of a thread may still look at it.  So there is one of each list of CPUs and size of stacks. */
 struct work_attr {
     struct work_attr *older;
-    struct plat_thread_attr home;
+    struct plat_thread_attr attr;
 };
 
 /* work.threads: one change more; the low half is the number. */
@@ -93,7 +93,7 @@ static inline bool work_thread_exists(const struct work_thread *thread)
 /* The nice value where it began; of a thread that has been made. */
 static inline int work_thread_nice(const struct work_thread *thread)
 {
-    return thread->home->nice;
+    return thread->attr->nice;
 }
 /* 1: the caller makes it.  0: it is there, or somebody is at it.  -EAGAIN: refused less than a tick ago.
  * From a claim to the end of work_thread_make() signals are blocked, @saved is what was: a handler might fork, whose

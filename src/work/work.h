@@ -106,7 +106,7 @@ struct work {
     struct plat_tid survivor; /* the thread that forked this process, nobody = it was not forked; written in a child
                                  before it has a second thread */
     /* All threads. */
-    const struct plat_thread_attr *home; /* atomic: where threads run that are made from now on; an old one stays */
+    const struct plat_thread_attr *attr; /* atomic: where threads run that are made from now on; an old one stays */
     struct work_attr *attrs;             /* others than the process's, newest first; under the configuration lock */
     struct plat_thread_attr process;     /* as it began */
     int64_t refused_ns;                  /* atomic: when a thread was refused last, 0 = never */
@@ -146,7 +146,7 @@ static inline int64_t work_tick_ns(const struct work *work)
 /* Where threads run that are made now. */
 static inline const struct plat_thread_attr *work_attr(const struct work *work)
 {
-    return rtrcu_load_acquire(&work->home);
+    return rtrcu_load_acquire(&work->attr);
 }
 /* The home with the CPUs and the stacks of @settings; NULL: no memory. */
 const struct plat_thread_attr *work_attr_for(struct work *work, const struct rtrcu_config *settings);
@@ -229,7 +229,7 @@ void work_driver_leave(struct work *work);
 int work_driver_start_surely(struct work *work);
 
 /* Another driver and home, from now on; the driver's thread is held. */
-void work_driver_change(struct work *work, const struct work_driver *driver, const struct plat_thread_attr *home);
+void work_driver_change(struct work *work, const struct work_driver *driver, const struct plat_thread_attr *attr);
 
 /* ---- waking it: wake.c ---- */
 

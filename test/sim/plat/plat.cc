@@ -141,15 +141,15 @@ uint32_t plat_cpus_pick(const struct plat_cpus *cpus, uint32_t cpu)
     return 0;
 }
 
-void plat_thread_attr_init(struct plat_thread_attr *home)
+void plat_thread_attr_init(struct plat_thread_attr *attr)
 {
-    *home = {};
-    home->cpus.bits[0] = 1;
+    *attr = {};
+    attr->cpus.bits[0] = 1;
 }
 
-int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *home)
+int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr)
 {
-    (void)home;
+    (void)attr;
     if (world()->refuses(sim::kThreads))
         return -EAGAIN;
     int id = world()->add_thread(thread->name, thread->body, thread->argument, true);
@@ -250,9 +250,9 @@ void plat_cancel_restore(int)
 {
 }
 
-void plat_signals_initial(const struct plat_thread_attr *home)
+void plat_signals_initial(const struct plat_thread_attr *attr)
 {
-    (void)home;
+    (void)attr;
 }
 
 bool plat_signals_added(const sigset_t *before)

@@ -228,7 +228,7 @@ void *thread_body(void *argument)
 }
 
 /* A thread of ours and what it saw; both stay, since it is detached. */
-Seen *made_by_us(const plat_thread_attr &home, const char *name)
+Seen *made_by_us(const plat_thread_attr &attr, const char *name)
 {
     static std::deque<Seen> all_seen;
     static std::deque<plat_thread> all;
@@ -237,7 +237,7 @@ Seen *made_by_us(const plat_thread_attr &home, const char *name)
     snprintf(thread->name, sizeof(thread->name), "%s", name);
     thread->body = thread_body;
     thread->argument = seen;
-    EXPECT_EQ(plat_thread_create(thread, &home), 0);
+    EXPECT_EQ(plat_thread_create(thread, &attr), 0);
     seen->steps.wait(1);
     EXPECT_EQ(thread->thread_id, seen->thread.number);
     return seen;
@@ -245,9 +245,9 @@ Seen *made_by_us(const plat_thread_attr &home, const char *name)
 
 TEST(Thread, HasItsNameAndTheSignalsOfItsOwnFaultsOnly)
 {
-    plat_thread_attr home;
-    plat_thread_attr_init(&home);
-    Seen *seen = made_by_us(home, "some-name");
+    plat_thread_attr attr;
+    plat_thread_attr_init(&attr);
+    Seen *seen = made_by_us(attr, "some-name");
     char name[32];
     plat_thread_name(seen->thread, name, sizeof(name));
     EXPECT_STREQ(name, "some-name");
@@ -283,16 +283,16 @@ TEST(Signals, ThoseOfItsOwnFaultsStayAsTheyWere)
 
 TEST(Thread, RunsAtHomeWhateverItsMakerIs)
 {
-    plat_thread_attr home;
-    plat_thread_attr_init(&home);
+    plat_thread_attr attr;
+    plat_thread_attr_init(&attr);
     cpu_set_t process;
     ASSERT_EQ(sched_getaffinity(getpid(), sizeof(process), &process), 0);
     std::thread([&] {
         ASSERT_EQ(plat_cpu_bind(plat_cpu_current()), 0);
         EXPECT_TRUE(plat_sched_set(1, 0) == 0 || plat_sched_set(0, 5) == 0) << "neither priority nor nice value";
-        Seen *seen = made_by_us(home, "at-home");
+        Seen *seen = made_by_us(attr, "at-home");
         EXPECT_EQ(seen->policy, SCHED_OTHER);
-        EXPECT_EQ(seen->nice, home.nice);
+        EXPECT_EQ(seen->nice, attr.nice);
         EXPECT_TRUE(CPU_EQUAL(&seen->cpus, &process));
         seen->steps.reach(2);
         seen->steps.wait(3);
@@ -301,12 +301,12 @@ TEST(Thread, RunsAtHomeWhateverItsMakerIs)
 
 TEST(Thread, WithoutAUsableCpuItRunsWhereItsMakerDoesAndAsAnOrdinaryThread)
 {
-    plat_thread_attr home;
-    plat_thread_attr_init(&home);
-    memset(&home.cpus, 0, sizeof(home.cpus));
+    plat_thread_attr attr;
+    plat_thread_attr_init(&attr);
+    memset(&attr.cpus, 0, sizeof(attr.cpus));
     std::thread([&] {
         (void)plat_sched_set(1, 0); /* where that is allowed */
-        Seen *seen = made_by_us(home, "elsewhere");
+        Seen *seen = made_by_us(attr, "elsewhere");
         EXPECT_EQ(seen->policy, SCHED_OTHER);
         seen->steps.reach(2);
         seen->steps.wait(3);

@@ -20,15 +20,15 @@ TEST(Refused, LeavesErrnoAlone)
     bool trapped = false;
     int error = 0, left = 0;
     std::thread([&] {
-        plat_thread_attr home;
+        plat_thread_attr attr;
         plat_thread thread;
-        plat_thread_attr_init(&home);
-        home.stack_bytes = 16 << 20; /* none of that size is left of an earlier thread */
+        plat_thread_attr_init(&attr);
+        attr.stack_bytes = 16 << 20; /* none of that size is left of an earlier thread */
         plat_thread_prepare(
             &thread, "refused", [](void *) -> void * { return nullptr; }, nullptr, 0);
         trapped = test::trap(SYS_mmap, nullptr, [] { return long{-ENOMEM}; });
         errno = 77;
-        error = trapped ? plat_thread_create(&thread, &home) : 0;
+        error = trapped ? plat_thread_create(&thread, &attr) : 0;
         left = errno;
     }).join();
     if (!trapped)

@@ -65,7 +65,7 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
     config_.tick_us = 60000000;
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.check_at = callback_slot(record)->free_check_at = 5;
-    work_driver_change(&drive_->work, &ends, drive_->work.home);
+    work_driver_change(&drive_->work, &ends, drive_->work.attr);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&callback_slot(record)->free_check_at) == 0; }));
     EXPECT_EQ(rtrcu_load_acquire(&callback_slot(record)->queue.check_at), 0u);
@@ -90,7 +90,7 @@ TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
     begun = 0;
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.check_at = 5;
-    work_driver_change(&drive_->work, &ends, drive_->work.home);
+    work_driver_change(&drive_->work, &ends, drive_->work.attr);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return begun.load() == 2 && work_driver_runs(&drive_->work); }));
     EXPECT_EQ(callback_slot(record)->queue.check_at, 5u);
@@ -135,7 +135,7 @@ TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)
 {
     config_.tick_us = 60000000;
     drive_->work.refused_ns = plat_clock_now();
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     EXPECT_EQ(work_driver_start_surely(&drive_->work), 0); /* does not sleep */
     EXPECT_TRUE(work_driver_runs(&drive_->work));
     EXPECT_EQ(work_driver_start_surely(&drive_->work), 0);
@@ -164,7 +164,7 @@ TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
 
 TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
 {
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     struct serve_call_budget call_budget = {};
     test::Worker thread;
     thread.run([&] {
@@ -185,7 +185,7 @@ TEST_F(Dispatch, TheTickIsSleptOut)
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
     callback_slot(record)->idle_since_ns = plat_clock_now();
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_LTIMER), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_LTIMER), drive_->work.attr);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->driver.passes.count) >= 2; }));
     auto driver = static_cast<pid_t>(plat_thread_tid(&drive_->work.thread.plat).number);
@@ -201,7 +201,7 @@ TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
     auto request_reports = [&] { return gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL)); };
     auto paces = [&] { return rtrcu_load_acquire(&drive_->work.thread.sleeping) == WORK_PACING; };
     ASSERT_TRUE(request_reports());
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_KTHREAD), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_KTHREAD), drive_->work.attr);
     ASSERT_EQ(work_driver_start(&drive_->work), 0);
     EXPECT_TRUE(test::eventually([&] { return !gp_is_needed(world_.gp(), GP_NORMAL); })) << "the first begins the tick";
     uint64_t before = gp_seq(world_.gp(), GP_NORMAL);
@@ -220,7 +220,7 @@ TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
 /* Who leaves asks those who pass quiescent states to go on, if something is left. */
 TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
 {
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     reader_record *online = world_.craft(RTRCU_QSBR_ONLINE), *offline = world_.craft(0), *inside = world_.craft(1);
     auto words = [&] {
         return std::array{rtrcu_load_relaxed(&online->self->word), rtrcu_load_relaxed(&offline->self->word),

@@ -146,11 +146,11 @@ TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
 TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
 {
     keep();
-    static struct plat_thread_attr home; /* the daemon's, behind the test too */
-    home = *drive_->work.home;
-    ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
+    static struct plat_thread_attr attr; /* the daemon's, behind the test too */
+    attr = *drive_->work.attr;
+    ASSERT_EQ(plat_cpus_parse("0", &attr.cpus), 0);
     drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
-    EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
+    EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &attr), 0);
     EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.daemon[0].thread.state), uint32_t{WORK_RUNNING});
 }
 
@@ -159,10 +159,10 @@ TEST_F(Krcud, EachCpuHasItsOwn)
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
     keep();
-    static struct plat_thread_attr home;
-    home = *drive_->work.home;
-    ASSERT_EQ(plat_cpus_parse("0-1", &home.cpus), 0);
-    EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &home), 0);
+    static struct plat_thread_attr attr;
+    attr = *drive_->work.attr;
+    ASSERT_EQ(plat_cpus_parse("0-1", &attr.cpus), 0);
+    EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &attr), 0);
     for (int cpu : {0, 1})
         EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.daemon[cpu].thread.state), uint32_t{WORK_RUNNING}) << cpu;
 }
@@ -170,9 +170,9 @@ TEST_F(Krcud, EachCpuHasItsOwn)
 /* Nobody knows where it ran: any CPU of the process will do, and no other. */
 TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
 {
-    plat_thread_attr home = *drive_->work.home;
-    ASSERT_EQ(plat_cpus_parse("0", &home.cpus), 0);
-    drive_->work.home = &home;
+    plat_thread_attr attr = *drive_->work.attr;
+    ASSERT_EQ(plat_cpus_parse("0", &attr.cpus), 0);
+    drive_->work.attr = &attr;
     reader_record *record = world_.craft(0);
     ASSERT_NE(record->slot, 0u);
     world_.withdraw(record);

@@ -163,7 +163,7 @@ TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
 
 TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
 {
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     reader_record *record = world_.craft(1);
     uint64_t cookie = request_reports();
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);

@@ -272,7 +272,7 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
         EXPECT_TRUE(gp_lock_releases(GP_NORMAL));
         reader_self_clear(READER_STATE_DEADLINE);
         (void)work_thread_release(&drive_->work.thread);
-        work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+        work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
         EXPECT_TRUE(gp_lock_releases(GP_NORMAL));
     });
 }

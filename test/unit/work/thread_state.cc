@@ -79,13 +79,13 @@ class ThreadState : public testing::Test
         none = before;
         none.rlim_cur = 1;
         setrlimit(RLIMIT_AS, &none);
-        plat_thread_attr home;
-        plat_thread_attr_init(&home);
-        home.stack_bytes = size_t{1} << 28; /* the C library keeps no stack of that size, of a thread that has ended */
+        plat_thread_attr attr;
+        plat_thread_attr_init(&attr);
+        attr.stack_bytes = size_t{1} << 28; /* the C library keeps no stack of that size, of a thread that has ended */
         work_thread_spec start = {};
         start.name = "refused";
         start.body = nothing;
-        start.home = &home;
+        start.attr = &attr;
         uint64_t threads = rtrcu_load_acquire(&drive_->work.threads);
         int error = make(thread, start);
         setrlimit(RLIMIT_AS, &before);

@@ -120,7 +120,7 @@ TEST_F(Wake, ADriverIsTold)
                        .online = [](struct driver *) { came_online++; },
                        .leave = [](struct driver *) { gone_away++; }};
     notified = came_online = gone_away = 0;
-    work_driver_change(&drive_->work, &row, drive_->work.home);
+    work_driver_change(&drive_->work, &row, drive_->work.attr);
     EXPECT_EQ(wakes(WORK_ASLEEP, true), 0u) << "it has no thread";
     EXPECT_EQ(wakes(WORK_ASLEEP, false), 0u);
     EXPECT_EQ(notified, 2);
@@ -202,7 +202,7 @@ TEST_F(Wake, ABacklogThatNobodyServesIsNotWaitedFor)
     EXPECT_TRUE(serve_wait_below_qmax(&drive_->serve, record));
     queue(record, 1);
     EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "no driver runs";
-    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.home);
+    work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     drive_->work.thread.state = WORK_RUNNING;
     EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "nor has it a thread";
     EXPECT_EQ(woken(), 0u);
@@ -262,7 +262,7 @@ TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
                            .notify = [](struct driver *) { notified++; },
                            .online = nullptr,
                            .leave = nullptr};
-        work_driver_change(&drive_->work, &row, drive_->work.home);
+        work_driver_change(&drive_->work, &row, drive_->work.attr);
         driver_step_here(&drive_->driver, &call_budget, false);
         EXPECT_EQ(notified, 0) << "nothing is left";
         call_budget.left = true;
