@@ -208,7 +208,7 @@ static void serve_one(struct serve_daemon *daemon)
 
 /* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives
  * it to a daemon, which is made anew. */
-static void gone(void *argument)
+static void on_thread_end(void *argument)
 {
     struct serve_daemon *daemon = argument;
     struct reader_record *served = daemon->served;
@@ -240,7 +240,7 @@ static void *body(void *argument)
     struct serve_daemon *daemon = argument;
     daemon->lifted = false;
     set_scheduling(daemon);
-    pthread_cleanup_push(gone, daemon);
+    pthread_cleanup_push(on_thread_end, daemon);
     for (;;) /* for the life of the process, or until a callback ends it */
         serve_one(daemon);
     pthread_cleanup_pop(0);

@@ -12,7 +12,7 @@
  *  - an owner's look comes first, then our store has it look again;
  *  - our store comes first, then the owner, who fences between its look and this, finds that the driver is gone.
  * Forbidden: the owner has put its next look off AND believes that the driver runs. */
-static void gone(void *argument)
+static void on_thread_end(void *argument)
 {
     struct work *work = argument;
     work_thread_ended(work, &work->thread);
@@ -23,7 +23,7 @@ static void gone(void *argument)
 static void *run(void *argument)
 {
     struct work *work = argument;
-    pthread_cleanup_push(gone, work);
+    pthread_cleanup_push(on_thread_end, work);
     work_driver_row(work)->body(work->driver);
     pthread_cleanup_pop(0);
     return NULL;

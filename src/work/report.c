@@ -81,7 +81,7 @@ static int64_t check_visit(struct work *work, struct visit_known *known)
 }
 
 /* The program's handler has ended the thread: the next report makes another. */
-static void gone(void *argument)
+static void on_thread_end(void *argument)
 {
     struct work_worker *worker = argument;
     work_thread_ended(worker->work, &worker->thread);
@@ -91,7 +91,7 @@ static void *report_body(void *argument)
 {
     struct work_worker *worker = argument;
     struct visit_known known = {0};
-    pthread_cleanup_push(gone, worker);
+    pthread_cleanup_push(on_thread_end, worker);
 
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = work_worker_event(worker);
@@ -127,7 +127,7 @@ static void run_handler(void (*handler)(void))
 static void *notify_body(void *argument)
 {
     struct work_worker *worker = argument;
-    pthread_cleanup_push(gone, worker);
+    pthread_cleanup_push(on_thread_end, worker);
 
     for (;;) { /* for the life of the process, or until a handler ends it */
         uint32_t event = work_worker_event(worker);
