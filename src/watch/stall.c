@@ -192,7 +192,7 @@ static void call_handler(void (*handler)(const char *line), const char *line)
     handler(line);
 }
 
-static void __attribute__((format(printf, 2, 3))) say(const struct sink *sink, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) print(const struct sink *sink, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -239,68 +239,68 @@ static const char *state_name(char state)
 }
 
 /* The place that keeps the reader from its end. */
-static void say_place(const struct sink *sink, const struct watch_reader *reader)
+static void print_place(const struct sink *sink, const struct watch_reader *reader)
 {
     char where[160] = "";
     const struct plat_thread_snapshot *snapshot = &reader->snapshot;
 
     if (reader->waits.name) {
         name_code(sink, reader->waits.from, where, sizeof(where));
-        say(sink, "rtrcu:     it waits for itself in %s(), which it called inside that section at %s\n",
+        print(sink, "rtrcu:     it waits for itself in %s(), which it called inside that section at %s\n",
             reader->waits.name, where);
     } else if (snapshot->call >= 0) {
         if (snapshot->address)
             name_code(sink, snapshot->address, where, sizeof(where));
-        say(sink, "rtrcu:     in system call %ld at %s%s\n", snapshot->call, where,
+        print(sink, "rtrcu:     in system call %ld at %s%s\n", snapshot->call, where,
             reader->inside & RTRCU_QSBR_ONLINE ? ": it went to sleep without rcu_thread_offline()" : "");
     }
 }
 
-static void say_reader(const struct sink *sink, const struct watch_reader *reader)
+static void print_reader(const struct sink *sink, const struct watch_reader *reader)
 {
     char began[160] = "";
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
 
-    say(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
+    print(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
         discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
                    : "preemptible, inside a read-side critical section",
         reader->inside & RTRCU_NESTING_MASK, state_name(reader->snapshot.state), reader->boosted ? ", is boosted" : "");
-    say_place(sink, reader);
+    print_place(sink, reader);
 
     if (reader->entered) {
         name_code(sink, reader->entered, began, sizeof(began));
-        say(sink, "rtrcu:     its section began at %s\n", began);
+        print(sink, "rtrcu:     its section began at %s\n", began);
     }
 }
 
-static void say_stall(const struct watch *watch, const struct sink *sink, const struct watch_report *report)
+static void print_stall(const struct watch *watch, const struct sink *sink, const struct watch_report *report)
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
 
-    say(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
+    print(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
         report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
         (long long)report->age_ms, report->advancer.number);
 
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
-        say_reader(sink, &report->reader[i]);
+        print_reader(sink, &report->reader[i]);
     if (report->readers > WATCH_READERS_NAMED)
-        say(sink, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
+        print(sink, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
 
     for (uint32_t i = 0; i < report->tasks && i < WATCH_TASKS_NAMED; i++)
-        say(sink, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
+        print(sink, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
     if (report->tasks > WATCH_TASKS_NAMED)
-        say(sink, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
+        print(sink, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
 
     if (report->anonymous)
-        say(sink, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n", report->anonymous);
+        print(sink, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n", report->anonymous);
 
     watch_stats(watch, &stats);
-    say(sink, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
+    print(sink, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
 }
 
-static void say_barrier(const struct sink *sink, const struct watch_report *report)
+static void print_barrier(const struct sink *sink, const struct watch_report *report)
 {
-    say(sink, "rtrcu: rcu_barrier() has waited for %lld ms:\n", (long long)report->age_ms);
+    print(sink, "rtrcu: rcu_barrier() has waited for %lld ms:\n", (long long)report->age_ms);
 
     for (uint32_t i = 0; i < report->queues && i < WATCH_QUEUES_NAMED; i++) {
         const struct watch_queue *queue = &report->queue[i];
@@ -309,28 +309,28 @@ static void say_barrier(const struct sink *sink, const struct watch_report *repo
         if (queue->view.running)
             name_code(sink, queue->view.running, function, sizeof(function));
 
-        say(sink, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
+        print(sink, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
             queue->owner.number);
         if (!plat_tid_is_nobody(queue->view.invoker))
-            say(sink, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
+            print(sink, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
                 queue->view.running ? ", and runs or has just run " : "", function);
     }
 
     if (report->queues > WATCH_QUEUES_NAMED)
-        say(sink, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
+        print(sink, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
 }
 
-static void say_fence(const struct sink *sink, const struct watch_report *report)
+static void print_fence(const struct sink *sink, const struct watch_report *report)
 {
-    say(sink,
+    print(sink,
         "rtrcu: grace periods stand still: the kernel refuses membarrier() (error %d) and no other fence reaches all"
         " threads yet; set RTRCU_MEMBARRIER=off at start where a sandbox forbids it\n",
         -report->fence_error);
 }
 
-static void say_visit(const struct sink *sink, const struct watch_report *report)
+static void print_visit(const struct sink *sink, const struct watch_report *report)
 {
-    say(sink,
+    print(sink,
         "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
         " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
         report->advancer.number, (long long)report->age_ms, report->cpu);
@@ -354,7 +354,7 @@ static bool take(struct watch *watch, struct watch_report *report)
     return found;
 }
 
-static bool say_one(struct watch *watch, const struct sink *sink)
+static bool print_one(struct watch *watch, const struct sink *sink)
 {
     struct watch_report report;
 
@@ -362,25 +362,25 @@ static bool say_one(struct watch *watch, const struct sink *sink)
         return false;
 
     if (report.subject == WATCH_BARRIER)
-        say_barrier(sink, &report);
+        print_barrier(sink, &report);
     else if (report.subject == WATCH_VISIT)
-        say_visit(sink, &report);
+        print_visit(sink, &report);
     else if (report.fence_error)
-        say_fence(sink, &report);
+        print_fence(sink, &report);
     else
-        say_stall(watch, sink, &report);
+        print_stall(watch, sink, &report);
     return true;
 }
 
 bool watch_report_print(struct watch *watch)
 {
     struct sink sink = {.handler = rtrcu_load_acquire(&watch->handler), .may_wait = true};
-    return say_one(watch, &sink);
+    return print_one(watch, &sink);
 }
 
 void watch_report_print_here(struct watch *watch)
 {
     static const struct sink sink = {0};
-    while (say_one(watch, &sink)) /* at most one of each kind */
+    while (print_one(watch, &sink)) /* at most one of each kind */
         ;
 }
