@@ -45,12 +45,12 @@ static bool worker_is_there(struct turn *turn)
  * [O16] The count of wake-ups is raised behind the number asked for; see expedited_body(). */
 static void wake_worker_for(struct turn *turn, uint64_t cookie)
 {
-    uint64_t notified = rtrcu_load_acquire(&turn->numbers.notified);
+    uint64_t notified = rtrcu_load_acquire(&turn->exp_waiters.notified);
     if (!seq_before(notified, cookie))
         return;
 
     work_worker_wake(worker_of(turn));
-    while (seq_before(notified, cookie) && !rtrcu_compare_exchange(&turn->numbers.notified, &notified, cookie))
+    while (seq_before(notified, cookie) && !rtrcu_compare_exchange(&turn->exp_waiters.notified, &notified, cookie))
         ; /* each failure means that somebody told of another number */
 }
 
@@ -105,7 +105,7 @@ bool turn_expedited_is_left(struct turn *turn)
     if (!turn_is_needed(machine_of(turn)))
         return false;
 
-    return !work_worker_runs(worker_of(turn)) || seq_before(rtrcu_load_acquire(&turn->numbers.notified), needed);
+    return !work_worker_runs(worker_of(turn)) || seq_before(rtrcu_load_acquire(&turn->exp_waiters.notified), needed);
 }
 
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))

@@ -39,7 +39,7 @@ void turn_end_waits(struct turn *turn)
     for (int kind = 0; kind < GP_KINDS; kind++)
         lock_reset(turn_gp_lock_of(&turn->gp_state[kind]));
     for (int i = 0; i < 4; i++)
-        rtrcu_fetch_add(&turn->numbers.ended[i], 1);
+        rtrcu_fetch_add(&turn->exp_waiters.ended[i], 1);
 }
 
 static void forget_leaf(struct reader_leaf *leaf)

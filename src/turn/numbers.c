@@ -18,29 +18,29 @@ static uint32_t word_of(uint64_t seq)
  * Forbidden: it sleeps AND the count does not change any more. */
 void turn_expedited_done(struct turn *turn)
 {
-    struct turn_exp_waiters *numbers = &turn->numbers;
+    struct turn_exp_waiters *exp_waiters = &turn->exp_waiters;
     uint32_t index = word_of(gp_seq(turn->gp, GP_EXPEDITED));
 
-    rtrcu_store_relaxed(&numbers->priority[index], 0);
-    rtrcu_fetch_add(&numbers->ended[index], 1);
-    if (tally_read(&numbers->waiters[index]))
-        plat_futex_wake(&numbers->ended[index], INT32_MAX);
+    rtrcu_store_relaxed(&exp_waiters->priority[index], 0);
+    rtrcu_fetch_add(&exp_waiters->ended[index], 1);
+    if (tally_read(&exp_waiters->waiters[index]))
+        plat_futex_wake(&exp_waiters->ended[index], INT32_MAX);
 }
 
 /* [O13] Waiter half. */
 void turn_expedited_wait(struct turn *turn, uint64_t cookie)
 {
-    struct turn_exp_waiters *numbers = &turn->numbers;
+    struct turn_exp_waiters *exp_waiters = &turn->exp_waiters;
     uint32_t index = word_of(cookie);
-    tally_raise(&numbers->waiters[index]);
+    tally_raise(&exp_waiters->waiters[index]);
 
     while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
-        uint32_t done = rtrcu_load_acquire(&numbers->ended[index]);
+        uint32_t done = rtrcu_load_acquire(&exp_waiters->ended[index]);
         if (!gp_reached(turn->gp, GP_EXPEDITED, cookie))
-            work_sleep(turn->work, &numbers->ended[index], done, PLAT_FOREVER);
+            work_sleep(turn->work, &exp_waiters->ended[index], done, PLAT_FOREVER);
     }
 
-    (void)tally_lower(&numbers->waiters[index]);
+    (void)tally_lower(&exp_waiters->waiters[index]);
 }
 
 int turn_expedited_priority(struct turn *turn)
@@ -50,7 +50,7 @@ int turn_expedited_priority(struct turn *turn)
     bool follows = highest > 0 && gp_is_needed(turn->gp, GP_EXPEDITED);
 
     for (int i = 0; i < 4 && follows; i++) {
-        int waits = (int)rtrcu_load_acquire(&turn->numbers.priority[i]);
+        int waits = (int)rtrcu_load_acquire(&turn->exp_waiters.priority[i]);
         highest = waits > highest ? waits : highest;
     }
     return highest;
@@ -58,7 +58,7 @@ int turn_expedited_priority(struct turn *turn)
 
 void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
 {
-    uint32_t *word = &turn->numbers.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
+    uint32_t *word = &turn->exp_waiters.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
     while (waits < priority && !rtrcu_compare_exchange(word, &waits, priority))
         ; /* each failure means that another waits for it */
 }
@@ -66,8 +66,8 @@ void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
 void turn_exp_waiters_init(struct turn *turn)
 {
     for (int i = 0; i < 4; i++) {
-        tally_reset(&turn->numbers.waiters[i]);
-        rtrcu_store_relaxed(&turn->numbers.priority[i], 0);
+        tally_reset(&turn->exp_waiters.waiters[i]);
+        rtrcu_store_relaxed(&turn->exp_waiters.priority[i], 0);
     }
-    rtrcu_store_relaxed(&turn->numbers.notified, gp_seq(turn->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
+    rtrcu_store_relaxed(&turn->exp_waiters.notified, gp_seq(turn->gp, GP_EXPEDITED) & ~SEQ_STATE_MASK);
 }

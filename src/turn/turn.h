@@ -78,7 +78,7 @@ struct turn {
     uint32_t gp_lock_releases;              /* atomic: futex: counts releases of the normal crank while some wait for it */
     struct tally driver_waiters; /* callers that leave it to the driver */
     struct gp_state gp_state[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
-    struct turn_exp_waiters numbers;
+    struct turn_exp_waiters exp_waiters;
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
     uint64_t boost_ns_max;  /* atomic */

@@ -25,16 +25,16 @@ TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    drive_->turn.numbers.notified = INT32_MAX; /* stands behind the four */
-    drive_->turn.numbers.priority[0] = 3;
-    drive_->turn.numbers.priority[3] = 9;
+    drive_->turn.exp_waiters.notified = INT32_MAX; /* stands behind the four */
+    drive_->turn.exp_waiters.priority[0] = 3;
+    drive_->turn.exp_waiters.priority[3] = 9;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5) << "nobody waits now";
     request_reports();
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9);
-    drive_->turn.numbers.priority[3] = 4;
+    drive_->turn.exp_waiters.priority[3] = 4;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5);
     config_.exp_worker = RTRCU_EXP_WORKER_WORKQUEUE;
-    drive_->turn.numbers.priority[3] = 9;
+    drive_->turn.exp_waiters.priority[3] = 9;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 0) << "an ordinary worker follows nobody";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD_ONLY;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9) << "a real-time worker that turns alone follows too";
@@ -48,7 +48,7 @@ TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
     request_reports();
-    for (uint32_t &priority : drive_->turn.numbers.priority) {
+    for (uint32_t &priority : drive_->turn.exp_waiters.priority) {
         priority = 9;
         EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9);
         priority = 0;
@@ -59,15 +59,15 @@ TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
 {
     uint64_t before[4];
     for (int i = 0; i < 4; i++) {
-        drive_->turn.numbers.priority[i] = 7;
-        before[i] = drive_->turn.numbers.ended[i];
+        drive_->turn.exp_waiters.priority[i] = 7;
+        before[i] = drive_->turn.exp_waiters.ended[i];
     }
     turn_expedited_done(&drive_->turn);
     int counted = 0, forgotten = 0;
     for (int i = 0; i < 4; i++) {
-        counted += drive_->turn.numbers.ended[i] == before[i] + 1;
-        forgotten += drive_->turn.numbers.priority[i] == 0;
-        EXPECT_EQ(drive_->turn.numbers.ended[i] != before[i], drive_->turn.numbers.priority[i] == 0) << i;
+        counted += drive_->turn.exp_waiters.ended[i] == before[i] + 1;
+        forgotten += drive_->turn.exp_waiters.priority[i] == 0;
+        EXPECT_EQ(drive_->turn.exp_waiters.ended[i] != before[i], drive_->turn.exp_waiters.priority[i] == 0) << i;
     }
     EXPECT_EQ(counted, 1);
     EXPECT_EQ(forgotten, 1);
@@ -85,7 +85,7 @@ TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
     EXPECT_TRUE(turn_step(expedited_));
     waiter.wait();
     EXPECT_TRUE(reached(cookie));
-    for (const tally &waiters : drive_->turn.numbers.waiters)
+    for (const tally &waiters : drive_->turn.exp_waiters.waiters)
         EXPECT_EQ(tally_read(&waiters), 0u);
 }
 
@@ -103,7 +103,7 @@ TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
     EXPECT_TRUE(turn_step(expedited_));
     for (test::Worker &waiter : waiters)
         EXPECT_TRUE(test::eventually([&] { return waiter.is_done(); }));
-    for (uint32_t &ended : drive_->turn.numbers.ended)
+    for (uint32_t &ended : drive_->turn.exp_waiters.ended)
         plat_futex_wake(&ended, INT32_MAX); /* ends a sleep that has no end */
     for (test::Worker &waiter : waiters)
         waiter.wait();
@@ -112,13 +112,13 @@ TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
 TEST_F(Expedited, AForksChildWaitsForNone)
 {
     for (uint32_t i = 0; i < 4; i++) {
-        tally_raise(&drive_->turn.numbers.waiters[i]);
-        drive_->turn.numbers.priority[i] = 3;
+        tally_raise(&drive_->turn.exp_waiters.waiters[i]);
+        drive_->turn.exp_waiters.priority[i] = 3;
     }
     after_fork_child(PLAT_NOBODY);
     for (uint32_t i = 0; i < 4; i++) {
-        EXPECT_EQ(tally_read(&drive_->turn.numbers.waiters[i]), 0u);
-        EXPECT_EQ(drive_->turn.numbers.priority[i], 0u);
+        EXPECT_EQ(tally_read(&drive_->turn.exp_waiters.waiters[i]), 0u);
+        EXPECT_EQ(drive_->turn.exp_waiters.priority[i], 0u);
     }
 }
 
@@ -131,7 +131,7 @@ TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
     worker->state = WORK_RUNNING;
     EXPECT_TRUE(turn_expedited_is_left(&drive_->turn)) << "it was not told";
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
-    EXPECT_EQ(drive_->turn.numbers.notified, cookie);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie);
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].thread.event, 1u);
     EXPECT_FALSE(turn_expedited_is_left(&drive_->turn));
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
@@ -146,7 +146,7 @@ TEST_F(Expedited, APassTellsTheWorkerOfWhatIsLeft)
     worker->state = WORK_RUNNING;
     uint64_t cookie = request_reports();
     EXPECT_FALSE(driver_pass(&drive_->driver, &options));
-    EXPECT_EQ(drive_->turn.numbers.notified, cookie);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie);
     EXPECT_EQ(worker->event, 1u);
 }
 
@@ -187,7 +187,7 @@ TEST_F(Expedited, WhatBoostsIsMadeBeforehand)
     EXPECT_FALSE(work_driver_runs(&drive_->work)) << "nobody needs a driver";
     EXPECT_EQ(drive_->work.urgent, 0u);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
-    EXPECT_EQ(drive_->turn.numbers.notified, cookie);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie);
 }
 
 TEST_F(Expedited, NothingBoostsWhereThatIsOff)
@@ -244,7 +244,7 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
         turn_synchronize_expedited(&drive_->turn, cookie);
         EXPECT_TRUE(reached(cookie));
         EXPECT_FALSE(reached(cookie + SEQ_STEP));
-        EXPECT_EQ(drive_->turn.numbers.notified, cookie + SEQ_STEP);
+        EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie + SEQ_STEP);
         EXPECT_EQ(worker->thread.event, event + 1);
         EXPECT_TRUE(turn_step(expedited_));
     }
@@ -256,14 +256,14 @@ TEST_F(Expedited, ACallerWithADeadlineLeavesItToTheDriver)
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
-    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.numbers.notified;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.exp_waiters.notified;
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
     reader_self_set(READER_STATE_DEADLINE);
     turn_synchronize_expedited(&drive_->turn, cookie);
     reader_self_clear(READER_STATE_DEADLINE);
     EXPECT_TRUE(reached(cookie));
     EXPECT_FALSE(reached(cookie + SEQ_STEP));
-    EXPECT_EQ(drive_->turn.numbers.notified, notified);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, notified);
     EXPECT_EQ(worker->thread.event, 0u);
     EXPECT_EQ(drive_->work.urgent, 1u);
 }
@@ -276,10 +276,10 @@ TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
     worker->thread_id = lock_thread_number(); /* that is us, who only count */
     config_.boost = 0;
     (void)world_.craft(0);
-    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.numbers.notified;
+    uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.exp_waiters.notified;
     turn_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
-    EXPECT_EQ(drive_->turn.numbers.notified, notified);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, notified);
     EXPECT_EQ(worker->thread.event, 0u);
 }
 
@@ -296,7 +296,7 @@ TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     holder.run([&] { turn_gp_lock(expedited_); });
     caller.start([&] { turn_synchronize_expedited(&drive_->turn, cookie); });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.notified) == cookie; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.exp_waiters.notified) == cookie; }));
     EXPECT_TRUE(work_worker_priority(worker) == 2 || counter_read(&drive_->work.rt_refused) == 1);
     holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();
@@ -404,7 +404,7 @@ TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
     turn_synchronize_expedited(&drive_->turn, cookie);
     EXPECT_TRUE(reached(cookie));
     EXPECT_FALSE(reached(cookie + SEQ_STEP));
-    EXPECT_EQ(drive_->turn.numbers.notified, cookie + SEQ_STEP);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie + SEQ_STEP);
     EXPECT_EQ(worker->thread.event, 1u);
 }
 
@@ -426,7 +426,7 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
         EXPECT_EQ(plat_sched_set(4, 0), 0);
         turn_synchronize_expedited(&drive_->turn, cookie);
     });
-    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.numbers.notified) == cookie; }));
+    EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&drive_->turn.exp_waiters.notified) == cookie; }));
     EXPECT_EQ(rtrcu_load_acquire(&worker->priority), 4);
     holder.run([&] { turn_gp_unlock(expedited_); });
     caller.wait();

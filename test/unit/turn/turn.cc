@@ -100,8 +100,8 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     EXPECT_TRUE(take_first_step(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
-    EXPECT_EQ(drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
-                  drive_->turn.numbers.ended[3],
+    EXPECT_EQ(drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] + drive_->turn.exp_waiters.ended[2] +
+                  drive_->turn.exp_waiters.ended[3],
               1u);
     test::World::set_inside(record, 1);
     EXPECT_FALSE(take_first_step(GP_EXPEDITED));
@@ -478,8 +478,8 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
 TEST_F(Turn, APassAloneIsCountedAndSaid)
 {
     const auto ended = [&] {
-        return drive_->turn.numbers.ended[0] + drive_->turn.numbers.ended[1] + drive_->turn.numbers.ended[2] +
-               drive_->turn.numbers.ended[3];
+        return drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] + drive_->turn.exp_waiters.ended[2] +
+               drive_->turn.exp_waiters.ended[3];
     };
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
@@ -510,7 +510,7 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
     EXPECT_FALSE(turn_try_immediate(expedited_, gp_snap(world_.gp(), GP_EXPEDITED)));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 0u);
-    for (uint32_t ended : drive_->turn.numbers.ended)
+    for (uint32_t ended : drive_->turn.exp_waiters.ended)
         EXPECT_EQ(ended, 0u);
 }
 
@@ -543,7 +543,7 @@ TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
 {
     test::Worker reader;
     for (uint32_t i = 0; i < 4; i++)
-        drive_->turn.numbers.ended[i] = i + 1;
+        drive_->turn.exp_waiters.ended[i] = i + 1;
     for (struct gp_state &gp_state : drive_->turn.gp_state)
         (void)tally_raise(&gp_state.sleeping);
     reader.run([&] {
@@ -552,7 +552,7 @@ TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
         turn_perform(&drive_->turn, GP_ACTION_UNLOCK_PI);
     });
     for (uint32_t i = 0; i < 4; i++)
-        EXPECT_EQ(drive_->turn.numbers.ended[i], i + 1);
+        EXPECT_EQ(drive_->turn.exp_waiters.ended[i], i + 1);
     for (const struct gp_state &gp_state : drive_->turn.gp_state)
         EXPECT_EQ(gp_state.event, 0u);
 }

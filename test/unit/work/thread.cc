@@ -96,14 +96,14 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         tally_raise(count);
     drive_->work.threads = 5;
     for (int i = 0; i < 4; i++) {
-        tally_raise(&drive_->turn.numbers.waiters[i]);
-        drive_->turn.numbers.priority[i] = 3;
+        tally_raise(&drive_->turn.exp_waiters.waiters[i]);
+        drive_->turn.exp_waiters.priority[i] = 3;
     }
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turn.gp_state[kind].unscanned = drive_->turn.gp_state[kind].requested = true;
         drive_->turn.gp_state[kind].sleeping.number = 2;
     }
-    drive_->turn.numbers.told = 4096;
+    drive_->turn.exp_waiters.told = 4096;
     after_fork_child({OLD});
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_BOOST].thread.state, static_cast<uint32_t>(WORK_RUNNING));
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
@@ -123,12 +123,12 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         EXPECT_EQ(tally_read(count), 0u);
     EXPECT_EQ(drive_->serve.aside.serving | drive_->work.main_ended, 0u);
     for (int i = 0; i < 4; i++)
-        EXPECT_EQ(tally_read(&drive_->turn.numbers.waiters[i]) | drive_->turn.numbers.priority[i], 0u) << i;
+        EXPECT_EQ(tally_read(&drive_->turn.exp_waiters.waiters[i]) | drive_->turn.exp_waiters.priority[i], 0u) << i;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         EXPECT_FALSE(drive_->turn.gp_state[kind].unscanned || drive_->turn.gp_state[kind].requested);
         EXPECT_EQ(tally_read(&drive_->turn.gp_state[kind].sleeping), 0u);
     }
-    EXPECT_EQ(drive_->turn.numbers.told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->turn.exp_waiters.told, gp_seq(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->work.survivor.number, lock_thread_number());
     EXPECT_EQ(drive_->serve.fork.generation, 1u);
     after_fork_child(PLAT_NOBODY);
