@@ -21,7 +21,7 @@ static uint64_t bit_of(uint32_t index)
 void callback_mark(struct callback_marks *marks, const struct reader_leaf *leaf)
 {
     uint32_t index = reader_leaf_index(leaf);
-    uint64_t *word = &marks->group[index / CALLBACK_MARKS].leaves;
+    uint64_t *word = &marks->line[index / CALLBACK_MARKS].leaves;
     if (!(rtrcu_load_relaxed(word) & bit_of(index)))
         rtrcu_fetch_or(word, bit_of(index));
 }
@@ -29,13 +29,13 @@ void callback_mark(struct callback_marks *marks, const struct reader_leaf *leaf)
 void callback_unmark(struct callback_marks *marks, const struct reader_leaf *leaf)
 {
     uint32_t index = reader_leaf_index(leaf);
-    rtrcu_fetch_and(&marks->group[index / CALLBACK_MARKS].leaves, ~bit_of(index)); /* [O27] */
+    rtrcu_fetch_and(&marks->line[index / CALLBACK_MARKS].leaves, ~bit_of(index)); /* [O27] */
 }
 
 void callback_marks_forget(struct callback_marks *marks, uint32_t leaves)
 {
     for (uint32_t index = 0; index < leaves; index += CALLBACK_MARKS)
-        rtrcu_store_relaxed(&marks->group[index / CALLBACK_MARKS].leaves, 0);
+        rtrcu_store_relaxed(&marks->line[index / CALLBACK_MARKS].leaves, 0);
 }
 
 struct reader_leaf *callback_next_marked(const struct callback_marks *marks, struct reader_registry *registry,
@@ -44,7 +44,7 @@ struct reader_leaf *callback_next_marked(const struct callback_marks *marks, str
     uint32_t index = leaf ? reader_leaf_index(leaf) + 1 : 0, leaves = reader_leaf_count(registry);
 
     for (; index < leaves; index = (index / CALLBACK_MARKS + 1) * CALLBACK_MARKS) {
-        uint64_t left = rtrcu_load_acquire(&marks->group[index / CALLBACK_MARKS].leaves) & -bit_of(index); /* [O27] */
+        uint64_t left = rtrcu_load_acquire(&marks->line[index / CALLBACK_MARKS].leaves) & -bit_of(index); /* [O27] */
         if (left)
             return reader_leaf_at(registry, index / CALLBACK_MARKS * CALLBACK_MARKS + (uint32_t)__builtin_ctzll(left));
     }

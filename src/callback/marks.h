@@ -26,7 +26,7 @@ struct callback_mark_line {
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
 struct callback_marks {
-    struct callback_mark_line group[READER_LEAVES / CALLBACK_MARKS];
+    struct callback_mark_line line[READER_LEAVES / CALLBACK_MARKS];
 };
 
 /* Wait-free, and async-signal-safe.  A full fence if it was not marked. */
