@@ -34,7 +34,7 @@ struct cb_queue {
     struct rcu_head stub;       /* atomic: stub.next: oldest of the inbox */
     struct rcu_head *enqueuing; /* atomic while its owner lives: the head with an unfinished link, or NULL; for fork */
     uint64_t enqueued;          /* atomic: numbers given out */
-    uint64_t check_at;           /* atomic: enqueue number at which the owner looks at the limits again */
+    uint64_t check_at;          /* atomic: enqueue number at which the owner looks at the limits again */
 
     /* Consumer side: under the queues lock, but for batch (claim) and invoked (atomic). */
     struct cb_chain waiting[2] __attribute__((aligned(BASE_CACHE_LINE)));

@@ -71,7 +71,7 @@ struct gp_machine {
     uint32_t anonymous_phase; /* in which it looked first */
     uint32_t idle_scans; /* found outside in so many, a thread leaves before the next; 0 = this one does not count */
     bool idle_possible;  /* some have been found outside so often */
-    bool idle_proposed;        /* some are to leave */
+    bool idle_proposed;  /* some are to leave */
     int64_t began_ns;
     struct counter completed, busy, at_once;
     struct counter ns_sum;                     /* what ns_histogram counts, in all */

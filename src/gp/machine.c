@@ -197,7 +197,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 /* Value: one look at everybody who owes. */
 struct poll {
     bool arm;
-    uint32_t requested;          /* those that had not been asked */
+    uint32_t requested;      /* those that had not been asked */
     enum gp_actions actions; /* for the other kind */
 };
 

@@ -66,5 +66,6 @@ bool reader_self_is_alone(const struct reader_registry *registry)
 {
     const struct reader_record *record = reader_self();
     const struct reader_scanned *scanned = record ? &record->leaf->scanned : NULL;
-    return reader_scanned_alone(&registry->counts, scanned, record ? reader_scanned_of(scanned) & reader_bit(record) : 0);
+    return reader_scanned_alone(&registry->counts, scanned,
+                                record ? reader_scanned_of(scanned) & reader_bit(record) : 0);
 }

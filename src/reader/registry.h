@@ -60,7 +60,7 @@ struct reader_record {
     uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
     uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
     uint32_t boost;            /* atomic: PI futex locked on the owner's behalf; see reader_boost() */
-    uint32_t outside_scans;            /* scans in a row that found the owner outside; under the leaf lock */
+    uint32_t outside_scans;    /* scans in a row that found the owner outside; under the leaf lock */
     uint32_t proposed_armed;   /* `armed` when the owner was made to leave; under the leaf lock */
     struct counter slow_calls; /* written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -75,10 +75,10 @@ struct reader_leaf {
     uint32_t registered;           /* atomic: slots whose word must be scanned; cleared under the lock */
     uint32_t draining;             /* under the lock: used slots whose thread is gone */
     uint32_t held[READER_HOLDERS]; /* under the lock: of these, those that a room has not let go */
-    uint32_t deadline[2];        /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
-    uint32_t quiescent;          /* atomic: slots of threads with that discipline, online or not; written by owners */
+    uint32_t deadline[2]; /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
+    uint32_t quiescent;   /* atomic: slots of threads with that discipline, online or not; written by owners */
     struct reader_scanned scanned; /* whom grace periods look at */
-    void *of[READER_ROOMS];      /* constant: what each room keeps of this leaf and its slots */
+    void *of[READER_ROOMS];        /* constant: what each room keeps of this leaf and its slots */
     struct reader_record record[READER_FANOUT];
 };
 

@@ -13,7 +13,8 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
     return plat_cpus_pick(&work_attr(serve->work)->cpus, cpu == UINT32_MAX ? reader_slot(record) : cpu);
 }
 
-static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now, struct serve_call_budget *call_budget)
+static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t now,
+                          struct serve_call_budget *call_budget)
 {
     struct reader_record *give[READER_FANOUT];
     uint32_t cpu[READER_FANOUT], count = 0;

@@ -295,7 +295,7 @@ static void end_service(struct service *service)
 /* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
  * either. */
 static struct callback_budget budget_in_call(struct serve *serve, struct reader_record *record,
-                                      const struct serve_call_budget *call_budget, bool anyway)
+                                             const struct serve_call_budget *call_budget, bool anyway)
 {
     const struct reader_record *own = reader_self();
     struct callback_budget budget = batch_budget(serve, anyway);

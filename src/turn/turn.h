@@ -54,8 +54,8 @@ struct gp_state {
     /* What the next step needs to know; under the crank. */
     bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */
     bool fenced;             /* its scan came behind a heavy fence */
-    bool requested;              /* those in the way have been asked to report */
-    struct plat_tid poller; /* the thread that looks once a tick, nobody = nobody has had to wait */
+    bool requested;          /* those in the way have been asked to report */
+    struct plat_tid poller;  /* the thread that looks once a tick, nobody = nobody has had to wait */
     int64_t report_ns;       /* age at which it is reported next */
     uint32_t tasks_notified; /* arrivals of tasks that the handler was told of */
 };
@@ -65,7 +65,7 @@ struct turn_exp_waiters {
     uint32_t ended[4]; /* atomic: futex: counts ends */
     struct tally waiters[4];
     uint32_t priority[4]; /* atomic: the highest that waits */
-    uint64_t notified;        /* atomic: the worker was woken for the numbers up to this; see expedited.c */
+    uint64_t notified;    /* atomic: the worker was woken for the numbers up to this; see expedited.c */
 };
 
 struct turn {
@@ -75,7 +75,7 @@ struct turn {
     struct watch *watch;
     struct work *work;
     struct serve *serve;         /* constant: for turn_options.serve */
-    uint32_t gp_lock_releases;              /* atomic: futex: counts releases of the normal crank while some wait for it */
+    uint32_t gp_lock_releases;   /* atomic: futex: counts releases of the normal crank while some wait for it */
     struct tally driver_waiters; /* callers that leave it to the driver */
     struct gp_state gp_state[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_exp_waiters exp_waiters;
@@ -88,10 +88,10 @@ struct turn {
 
 /* What this room tells other processes, where it lies in @type as @at. */
 #define TURN_INSPECT(type, at)                                                                                         \
-    INSPECT_ARRAY("drive.turning", type, at.gp_state), INSPECT_FIELD("turning.sleeping", struct gp_state, sleeping),     \
-        INSPECT_FIELD("turning.slept", struct gp_state, slept),                                                         \
-        INSPECT_FIELD("turning.by_caller", struct gp_state, by_caller),                                                 \
-        INSPECT_FIELD("turning.unfenced", struct gp_state, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),   \
+    INSPECT_ARRAY("drive.turning", type, at.gp_state), INSPECT_FIELD("turning.sleeping", struct gp_state, sleeping),   \
+        INSPECT_FIELD("turning.slept", struct gp_state, slept),                                                        \
+        INSPECT_FIELD("turning.by_caller", struct gp_state, by_caller),                                                \
+        INSPECT_FIELD("turning.unfenced", struct gp_state, unfenced), INSPECT_FIELD("drive.boosts", type, at.boosts),  \
         INSPECT_FIELD("drive.boost_ns", type, at.boost_ns),                                                            \
         INSPECT_FIELD("drive.boost_ns_max", type, at.boost_ns_max),                                                    \
         INSPECT_FIELD("drive.boost_refused", type, at.boost_refused),                                                  \

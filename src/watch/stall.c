@@ -247,12 +247,12 @@ static void print_place(const struct sink *sink, const struct watch_reader *read
     if (reader->waits.name) {
         name_code(sink, reader->waits.from, where, sizeof(where));
         print(sink, "rtrcu:     it waits for itself in %s(), which it called inside that section at %s\n",
-            reader->waits.name, where);
+              reader->waits.name, where);
     } else if (snapshot->call >= 0) {
         if (snapshot->address)
             name_code(sink, snapshot->address, where, sizeof(where));
         print(sink, "rtrcu:     in system call %ld at %s%s\n", snapshot->call, where,
-            reader->inside & RTRCU_QSBR_ONLINE ? ": it went to sleep without rcu_thread_offline()" : "");
+              reader->inside & RTRCU_QSBR_ONLINE ? ": it went to sleep without rcu_thread_offline()" : "");
     }
 }
 
@@ -262,9 +262,10 @@ static void print_reader(const struct sink *sink, const struct watch_reader *rea
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
 
     print(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
-        discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
-                   : "preemptible, inside a read-side critical section",
-        reader->inside & RTRCU_NESTING_MASK, state_name(reader->snapshot.state), reader->boosted ? ", is boosted" : "");
+          discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
+                     : "preemptible, inside a read-side critical section",
+          reader->inside & RTRCU_NESTING_MASK, state_name(reader->snapshot.state),
+          reader->boosted ? ", is boosted" : "");
     print_place(sink, reader);
 
     if (reader->entered) {
@@ -278,8 +279,8 @@ static void print_stall(const struct watch *watch, const struct sink *sink, cons
     struct rtrcu_stats stats = {.size = sizeof(stats)};
 
     print(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
-        report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
-        (long long)report->age_ms, report->advancer.number);
+          report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
+          (long long)report->age_ms, report->advancer.number);
 
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
         print_reader(sink, &report->reader[i]);
@@ -292,7 +293,8 @@ static void print_stall(const struct watch *watch, const struct sink *sink, cons
         print(sink, "rtrcu:   and %u parked tasks more\n", report->tasks - WATCH_TASKS_NAMED);
 
     if (report->anonymous)
-        print(sink, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n", report->anonymous);
+        print(sink, "rtrcu:   %u threads without a record (exiting, or no memory) inside sections\n",
+              report->anonymous);
 
     watch_stats(watch, &stats);
     print(sink, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
@@ -310,10 +312,10 @@ static void print_barrier(const struct sink *sink, const struct watch_report *re
             name_code(sink, queue->view.running, function, sizeof(function));
 
         print(sink, "rtrcu:   for %llu callbacks and frees of thread %u\n", (unsigned long long)queue->view.left,
-            queue->owner.number);
+              queue->owner.number);
         if (!plat_tid_is_nobody(queue->view.invoker))
             print(sink, "rtrcu:     thread %u invokes them%s%s\n", queue->view.invoker.number,
-                queue->view.running ? ", and runs or has just run " : "", function);
+                  queue->view.running ? ", and runs or has just run " : "", function);
     }
 
     if (report->queues > WATCH_QUEUES_NAMED)
@@ -323,14 +325,15 @@ static void print_barrier(const struct sink *sink, const struct watch_report *re
 static void print_fence(const struct sink *sink, const struct watch_report *report)
 {
     print(sink,
-        "rtrcu: grace periods stand still: the kernel refuses membarrier() (error %d) and no other fence reaches all"
-        " threads yet; set RTRCU_MEMBARRIER=off at start where a sandbox forbids it\n",
-        -report->fence_error);
+          "rtrcu: grace periods stand still: the kernel refuses membarrier() (error %d) and no other fence reaches all"
+          " threads yet; set RTRCU_MEMBARRIER=off at start where a sandbox forbids it\n",
+          -report->fence_error);
 }
 
 static void print_visit(const struct sink *sink, const struct watch_report *report)
 {
-    print(sink,
+    print(
+        sink,
         "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
         " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
         report->advancer.number, (long long)report->age_ms, report->cpu);

@@ -23,7 +23,7 @@ struct watch_reader {
     struct plat_tid thread;
     uint32_t inside, boosted;
     uintptr_t entered;
-    struct reader_call waits;         /* for itself, in that call; no name: it does not */
+    struct reader_call waits;             /* for itself, in that call; no name: it does not */
     struct plat_thread_snapshot snapshot; /* what it was doing */
     char name[32];
 };

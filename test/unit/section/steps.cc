@@ -187,7 +187,8 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
     rcu_read_lock(); /* registers */
     rcu_read_unlock();
     test::Worker reader, updater;
-    std::optional<test::GpStepper> stepper; /* the updater's; its grace period lasts as long as the reader stays inside */
+    std::optional<test::GpStepper>
+        stepper; /* the updater's; its grace period lasts as long as the reader stays inside */
     reader.run([] { rcu_read_lock(); });
     updater.run([&] {
         stepper.emplace(gp);

@@ -100,8 +100,8 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     EXPECT_TRUE(take_first_step(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + SEQ_STEP);
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
-    EXPECT_EQ(drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] + drive_->turn.exp_waiters.ended[2] +
-                  drive_->turn.exp_waiters.ended[3],
+    EXPECT_EQ(drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] +
+                  drive_->turn.exp_waiters.ended[2] + drive_->turn.exp_waiters.ended[3],
               1u);
     test::World::set_inside(record, 1);
     EXPECT_FALSE(take_first_step(GP_EXPEDITED));
@@ -478,8 +478,8 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
 TEST_F(Turn, APassAloneIsCountedAndSaid)
 {
     const auto ended = [&] {
-        return drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] + drive_->turn.exp_waiters.ended[2] +
-               drive_->turn.exp_waiters.ended[3];
+        return drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] +
+               drive_->turn.exp_waiters.ended[2] + drive_->turn.exp_waiters.ended[3];
     };
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
         uint32_t ended_before = ended();
