@@ -12,7 +12,7 @@
 #include "command/command.h"
 #include "command/experiment.h"
 #include "command/options.h"
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
 namespace lab
 {
@@ -41,7 +41,7 @@ bool interrupted()
 
 int complain(int code, const std::string &message)
 {
-    fmt::print(stderr, "{}: {}\n", program_invocation_short_name, inside::printable(message));
+    fmt::print(stderr, "{}: {}\n", program_invocation_short_name, inspect::printable(message));
     return code;
 }
 

@@ -19,7 +19,7 @@
 
 #include "command/command.h"
 #include "command/options.h"
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
 namespace lab
 {
@@ -180,10 +180,10 @@ int run(const DropinOptions &options)
         return complain(exit_usage, fmt::format("dropin: {}: {}", words[0], why));
     if (options.counters)
         setenv("DROPIN_COUNTERS", "1", 1);
-    fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", inside::printable(program.string()),
-               inside::printable(folder.string()));
+    fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", inspect::printable(program.string()),
+               inspect::printable(folder.string()));
     if (!why.empty())
-        fmt::print(stderr, "rtrcu: it may not run on these libraries: {}\n", inside::printable(why));
+        fmt::print(stderr, "rtrcu: it may not run on these libraries: {}\n", inspect::printable(why));
     std::vector<char *> arguments;
     for (std::string &word : words)
         arguments.push_back(word.data());

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 #include "report/table.h"
 
 namespace lab
@@ -134,7 +134,7 @@ std::string campaign_text(const Campaign &campaign)
         table.row({name, text(sum.runs), fmt::format("{:.1f}", sum.seconds), text(sum.reads), text(sum.grace_periods),
                    text(sum.errors), text(sum.oldest_age), text(sum.near_misses), result_of(sum)});
         for (const std::string &where : sum.failed_at)
-            failures += fmt::format("failed: {}, {}\n", inside::printable(name), inside::printable(where));
+            failures += fmt::format("failed: {}, {}\n", inspect::printable(name), inspect::printable(where));
     }
     return table.text() + failures;
 }

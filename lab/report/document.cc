@@ -14,7 +14,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 #include "measure/clock.h"
 
 namespace lab
@@ -107,7 +107,7 @@ void Document::curve(const Fields &curve)
 static Json printable(Json json)
 {
     if (json.is_string())
-        return inside::printable(json.get_ref<const std::string &>());
+        return inspect::printable(json.get_ref<const std::string &>());
     if (json.is_structured())
         for (Json &part : json)
             part = printable(std::move(part));

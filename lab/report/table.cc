@@ -9,7 +9,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
 namespace lab
 {
@@ -35,7 +35,7 @@ void Table::row(std::vector<std::string> cells)
 {
     cells.resize(columns_.size());
     for (std::string &cell : cells)
-        cell = inside::printable(cell);
+        cell = inspect::printable(cell);
     rows_.push_back(std::move(cells));
 }
 

@@ -38,7 +38,7 @@ bool complain_of(const std::vector<top::View> &views)
     return any;
 }
 
-std::vector<top::View> look_twice(inside::Processes &processes, double interval)
+std::vector<top::View> look_twice(inspect::Processes &processes, double interval)
 {
     std::vector<top::View> first = top::views(processes.look(), {});
     std::this_thread::sleep_for(std::chrono::duration<double>(interval));
@@ -58,7 +58,7 @@ int write_json(const TopOptions &options, const std::vector<top::View> &views)
 
 int run(const TopOptions &options)
 {
-    inside::Processes processes(options.pids);
+    inspect::Processes processes(options.pids);
     catch_interrupt();
     if (!options.once && !options.prometheus && options.json.empty()) {
         top::run_screen(processes, options.interval, options.sort);

@@ -11,10 +11,10 @@ namespace lab::top
 namespace
 {
 
-using inside::expedited;
-using inside::Kind;
-using inside::normal;
-using inside::Thread;
+using inspect::expedited;
+using inspect::Kind;
+using inspect::normal;
+using inspect::Thread;
 
 // One row a domain, then one a thread and one a parked task, told apart by "row".  The counters of struct rtrcu_stats
 // have their names here.
@@ -137,7 +137,7 @@ template <class Row> void fill_home(Row &row, const View &view, const char *what
 
 void fill_grace_periods(DomainRow &row, const View &view)
 {
-    const inside::GracePeriods &gp = view.now.gp[normal], &exp = view.now.gp[expedited];
+    const inspect::GracePeriods &gp = view.now.gp[normal], &exp = view.now.gp[expedited];
     row.gp_per_s = view.gp_per_s(normal);
     row.gp_p50_us = view.gp_quantile_ns(normal, 0.5) / 1e3;
     row.gp_p99_us = view.gp_quantile_ns(normal, 0.99) / 1e3;
@@ -161,7 +161,7 @@ void fill_grace_periods(DomainRow &row, const View &view)
 
 void fill_callbacks(DomainRow &row, const View &view)
 {
-    const inside::Domain &now = view.now;
+    const inspect::Domain &now = view.now;
     row.callbacks_per_s = view.callbacks_per_s();
     row.callbacks_backlog = now.pending();
     row.callbacks_queued = now.queued;
@@ -176,7 +176,7 @@ void fill_callbacks(DomainRow &row, const View &view)
 
 DomainRow row_of(const View &view)
 {
-    const inside::Domain &now = view.now;
+    const inspect::Domain &now = view.now;
     DomainRow row;
     fill_home(row, view, "domain");
     row.number = std::to_string(view.pid);
@@ -318,7 +318,7 @@ class Metrics
   private:
     static std::string kind_label(Kind kind)
     {
-        return fmt::format("kind=\"{}\"", inside::kind_names[kind]);
+        return fmt::format("kind=\"{}\"", inspect::kind_names[kind]);
     }
     void lengths_of(const View &view, Kind kind, const std::string &name)
     {
@@ -329,7 +329,7 @@ class Metrics
             // From a microsecond to four minutes.
             if (i % 4 == 3 && i >= 35 && i < 148)
                 add((name + "_bucket").c_str(), view, sum,
-                    kind_label(kind) + fmt::format(",le=\"{}\"", inside::bucket_begin_ns(i + 1) / 1e9));
+                    kind_label(kind) + fmt::format(",le=\"{}\"", inspect::bucket_begin_ns(i + 1) / 1e9));
         }
         add((name + "_bucket").c_str(), view, sum, kind_label(kind) + ",le=\"+Inf\"");
         add((name + "_count").c_str(), view, sum, kind_label(kind));
@@ -447,7 +447,7 @@ void fill_document(Document &document, const std::vector<View> &views)
         document.row(row_of(view));
         for (const Thread &thread : view.now.threads)
             document.row(row_of(view, thread));
-        for (const inside::Task &task : view.now.tasks) {
+        for (const inspect::Task &task : view.now.tasks) {
             TaskRow row;
             fill_home(row, view, "task");
             row.name = task.name;

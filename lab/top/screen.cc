@@ -55,7 +55,7 @@ class Terminal
 class Screen
 {
   public:
-    Screen(inside::Processes &processes, double interval, const std::string &sort)
+    Screen(inspect::Processes &processes, double interval, const std::string &sort)
         : processes_(processes),
           interval_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(interval, 0.1))))
     {
@@ -249,7 +249,7 @@ class Screen
         return true;
     }
 
-    inside::Processes &processes_;
+    inspect::Processes &processes_;
     const Clock::duration interval_;
     std::vector<View> views_;
     std::size_t selected_ = 0, sort_ = 0, scroll_ = 0;
@@ -259,7 +259,7 @@ class Screen
 
 } // namespace
 
-void run_screen(inside::Processes &processes, double interval_seconds, const std::string &sort)
+void run_screen(inspect::Processes &processes, double interval_seconds, const std::string &sort)
 {
     Screen screen(processes, interval_seconds, sort);
     Terminal terminal;

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "inside/processes.h"
+#include "inspect/processes.h"
 
 namespace lab::top
 {
 
 // Until the user ends it.  Throws where standard output is no terminal, or one that is not known.
-void run_screen(inside::Processes &processes, double interval_seconds, const std::string &sort);
+void run_screen(inspect::Processes &processes, double interval_seconds, const std::string &sort);
 
 } // namespace lab::top

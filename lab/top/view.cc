@@ -9,12 +9,12 @@
 namespace lab::top
 {
 
-using inside::Domain;
-using inside::expedited;
-using inside::GracePeriods;
-using inside::normal;
-using inside::Task;
-using inside::Thread;
+using inspect::Domain;
+using inspect::expedited;
+using inspect::GracePeriods;
+using inspect::normal;
+using inspect::Task;
+using inspect::Thread;
 
 double View::seconds() const
 {
@@ -28,7 +28,7 @@ std::optional<double> View::rate(uint64_t then, uint64_t later) const
     return static_cast<double>(later - then) / seconds();
 }
 
-std::optional<double> View::gp_per_s(inside::Kind kind) const
+std::optional<double> View::gp_per_s(inspect::Kind kind) const
 {
     return before ? rate(before->gp[kind].completed, now.gp[kind].completed) : std::nullopt;
 }
@@ -38,14 +38,14 @@ std::optional<double> View::callbacks_per_s() const
     return before ? rate(before->invoked, now.invoked) : std::nullopt;
 }
 
-double View::gp_quantile_ns(inside::Kind kind, double quantile) const
+double View::gp_quantile_ns(inspect::Kind kind, double quantile) const
 {
     const auto &all = now.gp[kind].histogram;
-    const double value = inside::quantile_ns(before ? inside::since(before->gp[kind].histogram, all) : all, quantile);
+    const double value = inspect::quantile_ns(before ? inspect::since(before->gp[kind].histogram, all) : all, quantile);
     return std::min(value, static_cast<double>(now.gp[kind].longest_ns)); // a bucket ends behind what it holds
 }
 
-int64_t View::gp_age_ns(inside::Kind kind) const
+int64_t View::gp_age_ns(inspect::Kind kind) const
 {
     const GracePeriods &gp = now.gp[kind];
     return gp.running ? std::max<int64_t>(now.at_ns - gp.began_ns, 0) : 0;
@@ -60,10 +60,10 @@ uint64_t View::limits() const
     return sum;
 }
 
-std::vector<View> views(const std::vector<inside::Process> &now, const std::vector<View> &before)
+std::vector<View> views(const std::vector<inspect::Process> &now, const std::vector<View> &before)
 {
     std::vector<View> all;
-    for (const inside::Process &process : now) {
+    for (const inspect::Process &process : now) {
         View view;
         view.pid = process.pid;
         view.process = process.name;
@@ -71,7 +71,7 @@ std::vector<View> views(const std::vector<inside::Process> &now, const std::vect
         if (process.copies.empty() || !process.problem.empty())
             all.push_back(view);
         view.problem.clear();
-        for (const inside::CopyLook &look : process.copies) {
+        for (const inspect::CopyLook &look : process.copies) {
             view.object = look.copy.object.substr(look.copy.object.rfind('/') + 1);
             view.library = look.library;
             view.is_private = look.copy.is_private;
@@ -241,13 +241,13 @@ void sort_views(std::vector<View> &views, std::size_t column, bool reverse)
 namespace
 {
 
-std::string gp_line(const View &view, inside::Kind kind)
+std::string gp_line(const View &view, inspect::Kind kind)
 {
     const GracePeriods &gp = view.now.gp[kind];
     std::string state = gp.running ? fmt::format("number {} is under way for {}", gp.number,
                                                  duration(static_cast<double>(view.gp_age_ns(kind))))
                                    : "none is under way";
-    return fmt::format("{:<9} {}; {} ended, {}/s; p50 {}, p99 {}, max {}", inside::kind_names[kind], state,
+    return fmt::format("{:<9} {}; {} ended, {}/s; p50 {}, p99 {}, max {}", inspect::kind_names[kind], state,
                        whole(static_cast<double>(gp.completed)), rate_text(view.gp_per_s(kind)),
                        duration(view.gp_quantile_ns(kind, 0.5)), duration(view.gp_quantile_ns(kind, 0.99)),
                        duration(static_cast<double>(gp.longest_ns)));
@@ -265,7 +265,7 @@ std::string state_text(const View &view, const Thread &thread)
         add("for " + duration(static_cast<double>(view.now.inside_ns(thread))));
     if (thread.is_quiescent_state)
         add("online");
-    for (inside::Kind kind : {normal, expedited})
+    for (inspect::Kind kind : {normal, expedited})
         if (thread.is_waited_for[kind])
             add(fmt::format("{} waited for since {}", kind == expedited ? "expedited:" : "is",
                             duration(static_cast<double>(view.gp_age_ns(kind)))));
@@ -311,7 +311,7 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
     auto count = [&](const char *name) { return count_text(now.counter(name)); };
     lines.push_back(fmt::format("{} {}  domain {}  library {} in {}{}", view.pid, view.process, now.name, view.library,
                                 view.object, view.is_private ? " (private)" : ""));
-    for (inside::Kind kind : {normal, expedited})
+    for (inspect::Kind kind : {normal, expedited})
         lines.push_back(gp_line(view, kind));
     lines.push_back(fmt::format("callbacks {} pending, {}/s, oldest {}, longest {}; barriers {}",
                                 count_text(now.pending()), rate_text(view.callbacks_per_s()),

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "inside/processes.h"
+#include "inspect/processes.h"
 
 namespace lab::top
 {
@@ -17,23 +17,23 @@ struct View {
     int pid = 0;
     std::string process, object, library;
     bool is_private = false;
-    inside::Domain now;
-    std::optional<inside::Domain> before;
+    inspect::Domain now;
+    std::optional<inspect::Domain> before;
     std::string problem; // instead of a domain
 
     double seconds() const; // between the two; 0: there is one
     // Events a second of a counter that has risen from `then` to `later`.
     std::optional<double> rate(uint64_t then, uint64_t later) const;
-    std::optional<double> gp_per_s(inside::Kind kind) const, callbacks_per_s() const;
+    std::optional<double> gp_per_s(inspect::Kind kind) const, callbacks_per_s() const;
     // Of those that ended between the looks, or of all.
-    double gp_quantile_ns(inside::Kind kind, double quantile) const;
+    double gp_quantile_ns(inspect::Kind kind, double quantile) const;
     // Of the one under way, 0: there is none.
-    int64_t gp_age_ns(inside::Kind kind) const;
+    int64_t gp_age_ns(inspect::Kind kind) const;
     // Times that a limit was hit: an enqueue above qmax, a batch cut short.
     uint64_t limits() const;
 };
 
-std::vector<View> views(const std::vector<inside::Process> &now, const std::vector<View> &before);
+std::vector<View> views(const std::vector<inspect::Process> &now, const std::vector<View> &before);
 
 // "850 ns", "12 µs", "1.30 s"; "-" for 0.
 std::string duration(double ns);

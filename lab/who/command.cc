@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "command/command.h"
-#include "inside/processes.h"
+#include "inspect/processes.h"
 #include "machine/machine.h"
 #include "report/document.h"
 #include "top/view.h"
@@ -23,12 +23,12 @@ namespace lab
 namespace
 {
 
-using inside::Domain;
-using inside::expedited;
-using inside::Kind;
-using inside::normal;
-using inside::Task;
-using inside::Thread;
+using inspect::Domain;
+using inspect::expedited;
+using inspect::Kind;
+using inspect::normal;
+using inspect::Task;
+using inspect::Thread;
 
 struct WhoOptions {
     std::string target, json, messages, program;
@@ -37,7 +37,7 @@ struct WhoOptions {
 
 // A process, or what a core file has kept of one.
 struct Target {
-    inside::Process process;
+    inspect::Process process;
     bool is_core = false;
     std::unique_ptr<who::Stacks> stacks;
 };
@@ -60,10 +60,10 @@ bool is_number(const std::string &text)
 Target look_at_process(int pid)
 {
     Target target;
-    inside::Processes processes({pid});
+    inspect::Processes processes({pid});
     target.process = processes.look().at(0);
     if (target.process.copies.empty())
-        throw inside::Refused(EPERM, target.process.problem);
+        throw inspect::Refused(EPERM, target.process.problem);
     return target;
 }
 
@@ -71,14 +71,14 @@ Target look_at_core(const std::string &file)
 {
     Target target;
     target.is_core = true;
-    const inside::CoreMemory memory(file);
+    const inspect::CoreMemory memory(file);
     target.process.pid = memory.pid();
     target.process.name = memory.program();
-    for (const inside::Copy &copy : inside::find_copies(memory, memory.mappings()))
-        if (const auto block = inside::Block::read(memory, copy))
-            target.process.copies.push_back({copy, block->library, inside::look(memory, *block)});
+    for (const inspect::Copy &copy : inspect::find_copies(memory, memory.mappings()))
+        if (const auto block = inspect::Block::read(memory, copy))
+            target.process.copies.push_back({copy, block->library, inspect::look(memory, *block)});
     if (target.process.copies.empty())
-        throw inside::Refused(ENOENT, file + " is of a program that does not run the library, or the files that it had"
+        throw inspect::Refused(ENOENT, file + " is of a program that does not run the library, or the files that it had"
                                              " mapped are not here");
     return target;
 }
@@ -87,7 +87,7 @@ Target look_at_core(const std::string &file)
 std::string waits_in(int pid, int thread)
 {
     const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread);
-    const std::string stat = inside::text_of_file(folder + "/stat"), where = inside::text_of_file(folder + "/wchan");
+    const std::string stat = inspect::text_of_file(folder + "/stat"), where = inspect::text_of_file(folder + "/wchan");
     const std::size_t behind = stat.rfind(')');
     const char state = behind != std::string::npos && behind + 2 < stat.size() ? stat[behind + 2] : '?';
     const std::string in = where.empty() || where == "0" ? "" : " in " + where;
@@ -117,7 +117,7 @@ class Report
     {
         if (!target_.process.problem.empty())
             fmt::print("{}\n", target_.process.problem);
-        for (const inside::CopyLook &copy : target_.process.copies)
+        for (const inspect::CopyLook &copy : target_.process.copies)
             for (const Domain &domain : copy.domains)
                 say_domain(copy, domain);
     }
@@ -141,14 +141,14 @@ class Report
         return std::max<int64_t>(domain.at_ns - domain.gp[kind].began_ns, 1);
     }
 
-    void say_domain(const inside::CopyLook &copy, const Domain &domain)
+    void say_domain(const inspect::CopyLook &copy, const Domain &domain)
     {
         fmt::print("{} {}, domain {} (library {} in {})\n", target_.process.pid, target_.process.name, domain.name,
                    copy.library, copy.copy.object);
         for (Kind kind : {normal, expedited}) {
-            const inside::GracePeriods &gp = domain.gp[kind];
+            const inspect::GracePeriods &gp = domain.gp[kind];
             if (gp.running)
-                fmt::print("  {} grace period {} is under way{}; {} wait for its end\n", inside::kind_names[kind],
+                fmt::print("  {} grace period {} is under way{}; {} wait for its end\n", inspect::kind_names[kind],
                            gp.number, age(domain, kind), gp.waiters == 0 ? "none" : std::to_string(gp.waiters));
         }
         if (!domain.gp[normal].running && !domain.gp[expedited].running)

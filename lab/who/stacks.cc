@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
 namespace lab::who
 {
@@ -76,7 +76,7 @@ Stacks::~Stacks() = default;
 static std::string last_part(const char *path)
 {
     const std::string whole = path != nullptr ? path : "?";
-    return inside::printable(whole.substr(whole.rfind('/') + 1));
+    return inspect::printable(whole.substr(whole.rfind('/') + 1));
 }
 
 // "file.c:34", or the name of the object.
@@ -96,7 +96,7 @@ static std::string function_of(Dwfl_Module *module, uint64_t address)
     GElf_Off offset = 0;
     GElf_Sym symbol{};
     const char *function = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    return function != nullptr ? fmt::format("{}+{:#x}", inside::printable(function), offset) : "";
+    return function != nullptr ? fmt::format("{}+{:#x}", inspect::printable(function), offset) : "";
 }
 
 std::string Stacks::name(uint64_t address)

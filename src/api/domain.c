@@ -10,10 +10,10 @@
 
 struct domain rtrcu_domain;
 
-/* The note that leads other processes to the block of inside.c: here, in an object that every program with the library
+/* The note that leads other processes to the block of inspect.c: here, in an object that every program with the library
  * has.  Name, type and contents: the version of the note, and how far behind the offset's own place the block lies.
  * The linker computes it, so that it holds wherever the object is loaded, and whatever is stripped from it. */
-__asm__(".pushsection .note.rtrcu.inside, \"a\", %note\n"
+__asm__(".pushsection .note.rtrcu.inspect, \"a\", %note\n"
         "    .balign 4\n"
         "    .long 6, 16, 0x7269\n"
         "    .asciz \"rtrcu\"\n"

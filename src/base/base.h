@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/complaint.h"
 #include "base/counter.h"
-#include "base/inside.h"
+#include "base/inspect.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/seq.h"

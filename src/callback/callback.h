@@ -86,7 +86,7 @@ struct callback_leaf {
 
 /* An object that contains functions of callbacks. */
 struct callback_object {
-    uint32_t state;          /* atomic: see gone.c */
+    uint32_t state;          /* atomic: see unloaded.c */
     struct plat_object plat; /* by the thread that has made the state busy */
 };
 
@@ -111,7 +111,7 @@ struct callback {
     struct complaint_box message;                   /* of a deadline thread that invokes */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: checked builds, the set of queued heads: see double.c */
     struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: its further tables, NULL = not allocated */
-    struct callback_object object[CALLBACK_OBJECTS];     /* debug builds, see gone.c */
+    struct callback_object object[CALLBACK_OBJECTS];     /* debug builds, see unloaded.c */
     bool tracks_heads;                                   /* constant: that set is kept */
     uint32_t rt_awake[PLAT_CPU_MAX];                     /* atomic: threads that said rcu_rt_awake(true) on that CPU */
 };
@@ -421,7 +421,7 @@ void callback_double_enter(struct callback *cb, struct rcu_head *head);
 /* Remove @head, whose callback begins. */
 void callback_double_leave(struct callback *cb, struct rcu_head *head);
 
-/* ---- code that was unloaded: gone.c; debug builds ---- */
+/* ---- code that was unloaded: unloaded.c; debug builds ---- */
 
 /* At call_rcu(): the object that contains @func, by which a report names it later. */
 void callback_code_note(struct callback *cb, rcu_callback_t func);

@@ -170,7 +170,7 @@ void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
 enum gp_holdouts_where { GP_HOLDOUTS_NOWHERE = 0, GP_HOLDOUTS_HERE = 1 << 0, GP_HOLDOUTS_ELSEWHERE = 1 << 1 };
 enum gp_holdouts_where gp_holdouts_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
-/* ---- threads that do not read: doze.c; under the normal machine's crank ---- */
+/* ---- threads that do not read: idle.c; under the normal machine's crank ---- */
 
 /* Between begin and a heavy fence: the scan that follows counts, and a thread that the last @scans of them found
  * outside is to leave those who are awake.  0: none is. */

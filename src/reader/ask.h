@@ -18,7 +18,7 @@ void reader_disarm(struct reader_registry *registry);
 /* The owner asks itself to come back.  A thread without a record comes in any case. */
 void reader_arm_self(void);
 
-/* ---- sleep: sleep.c ---- */
+/* ---- idle threads: idle.c ---- */
 
 /* The calling thread is awake from now on: it is about to be inside, or to go back to fast.  In a slow path that is
  * counted. */

@@ -22,7 +22,7 @@
  *
  * INV-RD1: registered is a subset of used.
  * INV-RD2: a thread takes its flag back only inside a slow path that rtrcu_thread.slow counts.
- * INV-RD4: the flag of a registered thread that is neither awake nor leaving is set; see reader/awake.h.
+ * INV-RD4: the flag of a registered thread that is neither awake nor leaving is set; see reader/scanned.h.
  * INV-RD5 to INV-RD7 are the reader word's: see reader/word.h.
  */
 #ifndef RTRCU_READER_READER_H

@@ -7,7 +7,7 @@
 
 #include <rtrcu/rcu.h>
 
-#include "reader/awake.h"
+#include "reader/scanned.h"
 
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
 
@@ -307,7 +307,7 @@ static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
         __builtin_prefetch(record->self);
 }
 
-/* ---- whom to look at: look.c ---- */
+/* ---- words worth a scan: scan.c ---- */
 
 /* Children of node @index of @level, not 0, that are worth a look, as bits; of those with leaves below @leaves. */
 uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);

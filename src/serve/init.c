@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The room's beginning, and what it counts.
  *
- * tested by: test/unit/serve/krcud.cc
+ * tested by: test/unit/serve/daemon.cc
  */
 #include "serve/serve.h"
 

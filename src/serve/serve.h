@@ -109,7 +109,7 @@ bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *call_b
  * lock, or by the owner. */
 uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *record);
 
-/* ---- daemons: krcud.c ---- */
+/* ---- daemons: daemon.c ---- */
 
 /* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
 void serve_release_slot(struct reader_record *record);

@@ -60,7 +60,7 @@ struct gp_state {
     uint32_t tasks_notified; /* arrivals of tasks that the handler was told of */
 };
 
-/* The threads that wait for expedited grace periods, by the number of the end modulo 4; numbers.c. */
+/* The threads that wait for expedited grace periods, by the number of the end modulo 4; exp_waiters.c. */
 struct turn_exp_waiters {
     uint32_t ended[4]; /* atomic: futex: counts ends */
     struct tally waiters[4];
@@ -194,7 +194,7 @@ bool turn_expedited_is_left(struct turn *turn);
  * in its options. */
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve));
 
-/* ---- threads that wait for them: numbers.c ---- */
+/* ---- threads that wait for them: exp_waiters.c ---- */
 
 /* One has ended: wake the threads that wait for its number. */
 void turn_expedited_done(struct turn *turn);

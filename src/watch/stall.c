@@ -278,7 +278,7 @@ static void print_stall(const struct watch *watch, const struct sink *sink, cons
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
 
-    print(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (thread %u turns the crank); in its way:\n",
+    print(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (advanced by thread %u); in its way:\n",
           report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
           (long long)report->age_ms, report->advancer.number);
 

@@ -159,4 +159,4 @@ static bool has_handler(const struct work *work)
 }
 
 const struct work_job work_job_report = {"rtrcu-report", report_body, first_priority, has_stall_handler};
-const struct work_job work_job_notify = {"rtrcu-tell", notify_body, NULL, has_handler};
+const struct work_job work_job_notify = {"rtrcu-notify", notify_body, NULL, has_handler};

@@ -497,13 +497,13 @@ TEST(Threads, ACookieOutlivesARefusal)
     refusal_works("cookie_refused");
 }
 
-TEST(Threads, APollInsideASectionReportsThatNoThreadTurnsItsGracePeriod)
+TEST(Threads, PollInsideSectionReportsThatNoThreadAdvancesItsGracePeriod)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "sanitizers and emulators need address space of their own";
     test::ChildResult result = test::run_child("cookie_refused_for_a_while");
     EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("poll_state_synchronize_rcu() inside a section turns no grace period"))
+    EXPECT_TRUE(result.contains("poll_state_synchronize_rcu() inside a section cannot advance its grace period"))
         << result.output;
 }
 

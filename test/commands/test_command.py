@@ -22,7 +22,7 @@ CTEST = """#!/bin/sh
 cat >../debug.xml <<END
 <testsuite>
 <testcase name="unit_gp" classname="unit_gp" time="0.1" status="run"/>
-<testcase name="inside_gdb" classname="inside_gdb" time="0.1" status="notrun">
+<testcase name="inspect_gdb" classname="inspect_gdb" time="0.1" status="notrun">
 <skipped message="SKIP_RETURN_CODE=77"/>
 </testcase>
 </testsuite>
@@ -87,7 +87,7 @@ def main():
         said = "2 tests could look at nothing here: build/skipped.txt has their names and reasons"
         expect(said in text and text.count("one CPU") == 0, "tests that were skipped are not one line", text)
         listed = (folder / "build" / "skipped.txt").read_text(encoding="utf-8")
-        expect("debug: Gp.OneCpu: one CPU" in listed and "debug: inside_gdb" in listed, "the list lacks them", listed)
+        expect("debug: Gp.OneCpu: one CPU" in listed and "debug: inspect_gdb" in listed, "the list lacks them", listed)
 
         text = on_terminal(folder)
         expect("\rdebug: building [1/3]\rdebug: building [2/3]\rdebug: building [3/3]\r" in text,

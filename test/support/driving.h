@@ -35,8 +35,8 @@ class DriveWorld : public testing::Test
     rtrcu_config (&others_)[2] = apart_->others; /* that a test may put into force */
     callback *cb_ = apart_->callbacks.get();
     struct domain_drive *drive_ = apart_->drive.get();
-    struct turning *normal_ = turn_gp_state(&drive_->turn, GP_NORMAL);
-    struct turning *expedited_ = turn_gp_state(&drive_->turn, GP_EXPEDITED);
+    struct gp_state *normal_ = turn_gp_state(&drive_->turn, GP_NORMAL);
+    struct gp_state *expedited_ = turn_gp_state(&drive_->turn, GP_EXPEDITED);
 
     ~DriveWorld() override
     {
@@ -101,7 +101,7 @@ class DriveWorld : public testing::Test
         may_end = true;
         may_end.notify_all();
         EXPECT_TRUE(test::eventually(
-            [&] { return rtrcu_load_acquire(&drive_->serve.krcud[0].thread.state) == uint32_t(WORK_NONE); }));
+            [&] { return rtrcu_load_acquire(&drive_->serve.daemon[0].thread.state) == uint32_t(WORK_NONE); }));
     }
     uint64_t left(const reader_record *record)
     {

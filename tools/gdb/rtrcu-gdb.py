@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """gdb's view of the library: `rtrcu gp`, `rtrcu threads`, `rtrcu callbacks`, and printers of its public structs.
 
-They read the block of docs/inside.md, so they work on live processes and core files, stripped or not.  gdb loads this
+They read the block of docs/inspect.md, so they work on live processes and core files, stripped or not.  gdb loads this
 file by itself where it is installed beside the library; else: source rtrcu-gdb.py
 """
 

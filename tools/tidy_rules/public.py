@@ -78,12 +78,12 @@ def public_blocks(tree):
     documented = {entry.name for _, entry, comment in known if comment}
     in_macros = wrapped_names(headers)
     called = {entry.name: set(re.findall(r"\w+", entry.body)) for _, entry, _ in known if entry.body}
-    inside_documented = set().union(*(called.get(name, set()) for name in documented)) if documented else set()
+    inspect_documented = set().union(*(called.get(name, set()) for name in documented)) if documented else set()
     reported = set()
     for file, entry, comment in known:
         if comment is None:
             wraps = called.get(entry.name, set()) & (documented - {entry.name})
-            if not wraps and entry.name not in documented | inside_documented | in_macros:
+            if not wraps and entry.name not in documented | inspect_documented | in_macros:
                 message = f"{entry.name}() is public and has no comment; write its block ({', '.join(LABELS)})"
                 yield Finding(file.path, entry.line, message)
             continue

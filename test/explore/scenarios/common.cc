@@ -189,8 +189,8 @@ static void expect_counts()
     const struct reader_registry *registry = &rtrcu_domain.registry;
     uint32_t reasons = 0;
     for (uint32_t i = 0; i < registry->leaf_count; i++)
-        reasons += (registry->leaf[i]->awake.word != 0) + (registry->leaf[i]->awake.listed != 0);
-    for (const struct reader_count *node = registry->leaf[0]->awake.above; node; node = node->above) {
+        reasons += (registry->leaf[i]->scanned.word != 0) + (registry->leaf[i]->scanned.listed != 0);
+    for (const struct reader_count *node = registry->leaf[0]->scanned.above; node; node = node->above) {
         sim::expect(node->reasons.number == reasons, "a count is that of the reasons below it at the end");
         reasons = reasons != 0;
     }
@@ -204,7 +204,7 @@ void expect_idle()
         const struct gp_machine *machine = &gp->machine[kind];
         sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
         sim::expect(machine->gp_lock.word == 0, "nobody holds a crank at the end");
-        sim::expect(tally_read(&rtrcu_domain.drive.turn.turning[kind].sleeping) == 0,
+        sim::expect(tally_read(&rtrcu_domain.drive.turn.gp_state[kind].sleeping) == 0,
                     "nobody counts as asleep over a crank at the end");
     }
     for (uint32_t i = 0; i < rtrcu_domain.registry.leaf_count; i++)
@@ -219,10 +219,10 @@ void check_invariants()
     for (uint32_t i = 0; i < registry->leaf_count; i++) {
         struct reader_leaf *leaf = registry->leaf[i];
         sim::expect((leaf->registered & ~leaf->used) == 0, "INV-RD1: registered is a subset of used");
-        for (const struct reader_count *node = leaf->awake.above; node; node = node->above)
-            sim::expect(node->reasons.number || !leaf->awake.word,
+        for (const struct reader_count *node = leaf->scanned.above; node; node = node->above)
+            sim::expect(node->reasons.number || !leaf->scanned.word,
                         "INV-RD3: the counts above a leaf that has a thread to look at are not 0");
-        uint32_t sleep = leaf->registered & ~reader_scanned_of(&leaf->awake);
+        uint32_t sleep = leaf->registered & ~reader_scanned_of(&leaf->scanned);
         for (uint32_t slot : slots) {
             const struct reader_record *record = &leaf->record[slot];
             bool fast = (sleep & reader_bit(record)) && rtrcu_word_of(record->self) >> 24 == RTRCU_FLAG_FAST;

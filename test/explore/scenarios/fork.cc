@@ -227,7 +227,7 @@ void fall_asleep()
 {
     register_reader();
     struct reader_leaf *leaf = rtrcu_self.record->leaf;
-    rtrcu_self.record->quiet = 1;
+    rtrcu_self.record->outside_scans = 1;
     reader_lock(leaf);
     (void)reader_idle_propose(leaf, 1);
     reader_idle_settle(leaf, reader_bit(rtrcu_self.record));

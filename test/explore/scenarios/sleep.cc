@@ -38,7 +38,7 @@ void begin(uint32_t count)
 void idle_fast()
 {
     register_reader();
-    rtrcu_self.record->quiet = 1;
+    rtrcu_self.record->outside_scans = 1;
 }
 
 void idle_armed()
@@ -51,7 +51,7 @@ void idle_armed()
 void fall_asleep()
 {
     struct reader_leaf *leaf = rtrcu_self.record->leaf;
-    rtrcu_self.record->quiet = 1;
+    rtrcu_self.record->outside_scans = 1;
     reader_lock(leaf);
     (void)reader_idle_propose(leaf, 1);
     reader_idle_settle(leaf, reader_bit(rtrcu_self.record));
@@ -74,7 +74,7 @@ void offline_armed()
 {
     register_qsbr();
     rcu_thread_offline();
-    rtrcu_self.record->quiet = 1;
+    rtrcu_self.record->outside_scans = 1;
     reader_arm_self();
 }
 
@@ -209,7 +209,7 @@ void park_fast()
     register_reader();
     lock_and_hold();
     rtrcu_task_park(&task);
-    rtrcu_self.record->quiet = 1;
+    rtrcu_self.record->outside_scans = 1;
 }
 
 void lock_and_park()

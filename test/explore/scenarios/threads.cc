@@ -156,7 +156,7 @@ bool second_is_inside()
 
 bool updater_is_asleep()
 {
-    return tally_acquire(&rtrcu_domain.drive.turn.turning[GP_NORMAL].sleeping);
+    return tally_acquire(&rtrcu_domain.drive.turn.gp_state[GP_NORMAL].sleeping);
 }
 
 bool has_ended()
@@ -235,7 +235,7 @@ bool second_has_left()
 
 bool expedited_is_asleep()
 {
-    return tally_acquire(&rtrcu_domain.drive.turn.turning[GP_EXPEDITED].sleeping);
+    return tally_acquire(&rtrcu_domain.drive.turn.gp_state[GP_EXPEDITED].sleeping);
 }
 
 void first_who_stays()

@@ -47,7 +47,7 @@ bool other_has_returned()
 bool first_waits()
 {
     return rtrcu_load_acquire(&first_is_kept) || rtrcu_load_acquire(&first_is_done) ||
-           tally_read(&rtrcu_domain.drive.turn.turning[GP_NORMAL].sleeping) != 0;
+           tally_read(&rtrcu_domain.drive.turn.gp_state[GP_NORMAL].sleeping) != 0;
 }
 
 bool first_has_gone_on()
@@ -210,8 +210,8 @@ void check_tellings()
 {
     struct domain_drive *drive = &rtrcu_domain.drive;
     check_invariants();
-    tellings += told_of != drive->turn.numbers.told;
-    told_of = drive->turn.numbers.told;
+    tellings += told_of != drive->turn.exp_waiters.notified;
+    told_of = drive->turn.exp_waiters.notified;
     sim::expect(drive->work.worker[WORK_WORKER_EXPEDITED].thread.event >= tellings,
                 "the worker was woken before it is told");
 }
@@ -219,7 +219,7 @@ void check_tellings()
 void expedited_told_setup()
 {
     begin();
-    told_of = rtrcu_domain.drive.turn.numbers.told;
+    told_of = rtrcu_domain.drive.turn.exp_waiters.notified;
     tellings = 0;
     sim::as_thread(sim::thread("reader", read_once), make_worker);
     sim::thread("updater1", exchange_and_expedite);

@@ -89,7 +89,7 @@ TEST(ParkedFork, PutsWhatStaysOnTheLeafsList)
         EXPECT_EQ(parked_on_thread(record), 0u);
         EXPECT_EQ(parked_on_leaf(leaf), (stay & 1) + (stay >> 1));
         EXPECT_EQ(parked_anywhere(world.registry()), stay != 0);
-        EXPECT_EQ(leaf->awake.listed, stay != 0) << "scans look at it";
+        EXPECT_EQ(leaf->scanned.listed, stay != 0) << "scans look at it";
         for (const rcu_task *task : {&on_thread, &on_leaf}) {
             bool stays = task->mounted == 0;
             EXPECT_EQ(task->where, static_cast<uint32_t>(stays ? PARKED_ON_LEAF : PARKED_NOWHERE));
@@ -296,15 +296,15 @@ TEST_F(Parked, AForksChildListsWhatStays)
 {
     parked_add_to_leaf(leaf_, &task_[0], NONE);
     reader_unlock(leaf_);
-    leaf_->awake.listed = 0; /* the registry has forgotten it */
+    leaf_->scanned.listed = 0; /* the registry has forgotten it */
     parked_after_fork_child(world_.registry());
     EXPECT_EQ(part_->count, 1u);
-    EXPECT_TRUE(leaf_->awake.listed);
+    EXPECT_TRUE(leaf_->scanned.listed);
     reader_lock(leaf_);
     EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 0u);
     reader_unlock(leaf_);
     parked_after_fork_child(world_.registry());
-    EXPECT_FALSE(leaf_->awake.listed);
+    EXPECT_FALSE(leaf_->scanned.listed);
     reader_lock(leaf_);
 }
 

@@ -515,7 +515,7 @@ TEST_F(Task, WhoRunsATaskIsAwake)
         rtrcu_register_thread(0);
         struct reader_leaf *leaf = reader_leaf_of(rtrcu_self.record);
         uint32_t bit = reader_bit(rtrcu_self.record);
-        rtrcu_self.record->quiet = 1;
+        rtrcu_self.record->outside_scans = 1;
         reader_lock(leaf);
         (void)reader_idle_propose(leaf, 1);
         reader_idle_settle(leaf, bit);

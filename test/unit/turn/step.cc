@@ -161,7 +161,7 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
     drive_->work.main_ended = 1;
     drive_->work.visit.visitor = 77;
     drive_->work.visit.began_ns = 5;
-    drive_->turn.exp_waiters.told = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
+    drive_->turn.exp_waiters.notified = gp_seq(world_.gp(), GP_EXPEDITED) + 8 * SEQ_STEP;
     uint32_t generation = drive_->serve.fork.generation;
     after_fork_child(PLAT_NOBODY);
     for (const struct gp_state &gp_state : drive_->turn.gp_state) {
@@ -173,7 +173,7 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
     EXPECT_EQ(drive_->work.main_ended, 0u);
     EXPECT_EQ(drive_->work.visit.visitor, 0u);
     EXPECT_EQ(drive_->work.visit.began_ns, 0);
-    EXPECT_EQ(drive_->turn.exp_waiters.told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, gp_seq(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->serve.fork.generation, generation + 1);
     EXPECT_TRUE(plat_tid_is(drive_->work.survivor, lock_thread_id()));
 }
@@ -228,7 +228,7 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
         .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = nullptr};
     config_.tick_us = 1000;
     config_.boost = 0;
-    for (daemon &daemon : drive_->serve.daemon)
+    for (serve_daemon &daemon : drive_->serve.daemon)
         daemon.thread.state = WORK_RUNNING; /* keeps what it is given */
     reader_record *owner = world_.craft(0), *inside = world_.craft(0);
     make_ready(owner, 1);
@@ -384,7 +384,7 @@ TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
 {
     config_.tick_us = 3600000000;
     drive_->work.refused_ns = plat_clock_now();
-    uint64_t told = drive_->turn.exp_waiters.told;
+    uint64_t told = drive_->turn.exp_waiters.notified;
     turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->work.urgent, 0u) << "there is no driver either";
     drive_->work.thread.state = WORK_RUNNING;
@@ -392,7 +392,7 @@ TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
     turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->work.urgent, 1u);
     EXPECT_EQ(drive_->work.wakeups.count, 1u);
-    EXPECT_EQ(drive_->turn.exp_waiters.told, told);
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, told);
 }
 
 } // namespace

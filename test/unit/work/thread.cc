@@ -103,7 +103,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         drive_->turn.gp_state[kind].unscanned = drive_->turn.gp_state[kind].requested = true;
         drive_->turn.gp_state[kind].sleeping.number = 2;
     }
-    drive_->turn.exp_waiters.told = 4096;
+    drive_->turn.exp_waiters.notified = 4096;
     after_fork_child({OLD});
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_BOOST].thread.state, static_cast<uint32_t>(WORK_RUNNING));
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_BOOST].thread.plat.thread_id, lock_thread_number());
@@ -128,7 +128,7 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
         EXPECT_FALSE(drive_->turn.gp_state[kind].unscanned || drive_->turn.gp_state[kind].requested);
         EXPECT_EQ(tally_read(&drive_->turn.gp_state[kind].sleeping), 0u);
     }
-    EXPECT_EQ(drive_->turn.exp_waiters.told, gp_seq(world_.gp(), GP_EXPEDITED));
+    EXPECT_EQ(drive_->turn.exp_waiters.notified, gp_seq(world_.gp(), GP_EXPEDITED));
     EXPECT_EQ(drive_->work.survivor.number, lock_thread_number());
     EXPECT_EQ(drive_->serve.fork.generation, 1u);
     after_fork_child(PLAT_NOBODY);

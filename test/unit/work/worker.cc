@@ -195,7 +195,7 @@ TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
 {
     keep();
     config_.kthread_prio = real_time_allowed() ? 2 : 0;
-    const char *const names[] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report", "rtrcu-tell"};
+    const char *const names[] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report", "rtrcu-notify"};
     int own = config_.kthread_prio;
     const int priorities[] = {own, own, own ? own + 1 : 0, own, 0};
     for (int i = 0; i < WORK_WORKERS; i++) {

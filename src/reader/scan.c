@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The way down to the leaves that are worth a look.
  *
- * tested by: test/unit/reader/awake.cc
+ * tested by: test/unit/reader/scanned.cc
  */
 #include "reader/reader.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Finding processes that run the library: by their notes, whenever they begin, load or replace it.
-#include "inside/processes.h"
+#include "inspect/processes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -10,9 +10,9 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 namespace
 {
@@ -149,7 +149,7 @@ bool Processes::look_at(int pid, Process &process)
         ProcessMemory memory(pid);
         const std::map<int, int> ids = outer_ids(pid);
         for (const auto &[copy, block] : known.copies) {
-            process.copies.push_back({copy, block.library, inside::look(memory, block)});
+            process.copies.push_back({copy, block.library, inspect::look(memory, block)});
             for (Domain &domain : process.copies.back().domains)
                 for (Thread &thread : domain.threads) {
                     const auto outer = ids.find(thread.id);
@@ -190,4 +190,4 @@ std::vector<Process> Processes::look()
     return processes;
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

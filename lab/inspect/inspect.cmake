@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # rtrcu_inspect: reading the block that a copy of the library shows to other processes.
 include_guard(GLOBAL)
-file(GLOB INSIDE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
-add_library(rtrcu_inspect STATIC ${INSIDE_SOURCES})
+file(GLOB INSPECT_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
+add_library(rtrcu_inspect STATIC ${INSPECT_SOURCES})
 target_include_directories(rtrcu_inspect PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_compile_definitions(rtrcu_inspect PRIVATE _GNU_SOURCE)
 target_link_libraries(rtrcu_inspect PRIVATE rtrcu_options)

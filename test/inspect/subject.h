@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The program that the tests look into, with what it has said of itself.
  */
-#ifndef RTRCU_TEST_INSIDE_SUBJECT_H
-#define RTRCU_TEST_INSIDE_SUBJECT_H
+#ifndef RTRCU_TEST_INSPECT_SUBJECT_H
+#define RTRCU_TEST_INSPECT_SUBJECT_H
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The transitions of a leaf's word of who is awake, and the counts above it.
  *
- * tested by: test/unit/reader/awake.cc
+ * tested by: test/unit/reader/scanned.cc
  */
-#include "reader/awake.h"
+#include "reader/scanned.h"
 
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index)
 {

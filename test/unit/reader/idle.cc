@@ -17,7 +17,7 @@ class Sleep : public testing::Test
 
     void SetUp() override
     {
-        record_->quiet = 3;
+        record_->outside_scans = 3;
         lock_acquire(&leaf_->lock);
     }
     void TearDown() override
@@ -51,10 +51,10 @@ TEST_F(Sleep, OnlyWhoHasBeenOutsideForSoManyScansLeaves)
     EXPECT_FALSE(reader_idle_propose(leaf_, 4));
     EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "the fourth";
     EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "no further";
-    EXPECT_EQ(record_->quiet, 4u);
+    EXPECT_EQ(record_->outside_scans, 4u);
     EXPECT_FALSE(reader_count_scan(record_, true, 4)) << "inside: from the beginning";
     EXPECT_FALSE(reader_count_scan(record_, false, 4));
-    EXPECT_EQ(record_->quiet, 1u);
+    EXPECT_EQ(record_->outside_scans, 1u);
 }
 
 TEST_F(Sleep, WhoIsInsideOrInASlowPathStaysAwake)
@@ -123,7 +123,7 @@ TEST_F(Sleep, ASlotsNextThreadBeginsAnew)
     EXPECT_EQ(reader_scanned_of(&leaf_->scanned) & reader_bit(record_), 0u);
     EXPECT_EQ(world_.craft(0), record_);
     lock_acquire(&leaf_->lock);
-    EXPECT_EQ(record_->quiet, 0u);
+    EXPECT_EQ(record_->outside_scans, 0u);
 }
 
 /* The calling thread's own record, in the process's registry. */
@@ -134,7 +134,7 @@ TEST(Wake, CountsAndIsDoneOnce)
     reader_record *record = rtrcu_self.record;
     reader_leaf *leaf = record->leaf;
     reader_lock(leaf);
-    record->quiet = 1;
+    record->outside_scans = 1;
     bool dozes = reader_idle_propose(leaf, 1);
     reader_idle_settle(leaf, reader_bit(record));
     reader_unlock(leaf);

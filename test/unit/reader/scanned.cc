@@ -57,7 +57,7 @@ void become(reader_scanned *scanned, const std::string &state, bool beside)
 
 TEST_F(Awake, TransitionsAreThoseOfTheTable)
 {
-    test::Transitions table("src/reader/awake.h", "before");
+    test::Transitions table("src/reader/scanned.h", "before");
     hang(0);
     for (const char *before : {"ASLEEP", "AWAKE", "LEAVING", "BOTH"}) {
         for (bool beside : {false, true}) {

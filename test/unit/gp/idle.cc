@@ -100,7 +100,7 @@ TEST_F(Doze, NobodySleepsWithoutTheKernelsFence)
     for (int i = 0; i < 5; i++)
         turn(1, false);
     EXPECT_TRUE(is_awake(record)) << "no fence";
-    EXPECT_EQ(record->quiet, 0u) << "and no scan that counts";
+    EXPECT_EQ(record->outside_scans, 0u) << "and no scan that counts";
     for (int i = 0; i < 5; i++)
         turn(1, true, GP_EXPEDITED);
     EXPECT_TRUE(is_awake(record)) << "not the expedited machine";
@@ -127,7 +127,7 @@ TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
     gp_idle_settle(gp_, false);
     EXPECT_EQ(reader_idle_candidates(record->leaf), 0u);
     EXPECT_TRUE(is_awake(record));
-    EXPECT_EQ(record->quiet, 0u);
+    EXPECT_EQ(record->outside_scans, 0u);
     gp_scan(gp_, GP_NORMAL);
     gp_end(gp_, GP_NORMAL, 2);
     lock_release(&normal_->gp_lock);

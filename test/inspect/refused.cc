@@ -10,13 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "../support/sandbox.h"
-#include "inside/processes.h"
+#include "inspect/processes.h"
 #include "subject.h"
 
 namespace
 {
 
-using namespace lab::inside;
+using namespace lab::inspect;
 using test::Subject;
 
 /* ---- other versions ---- */

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "inside/block.h"
+#include "inspect/block.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 
 enum Kind { normal, expedited, kinds };
@@ -109,4 +109,4 @@ double bucket_begin_ns(std::size_t bucket);
 // What came between two looks, or all of the later one where nothing did.
 std::vector<uint64_t> since(const std::vector<uint64_t> &before, const std::vector<uint64_t> &now);
 
-} // namespace lab::inside
+} // namespace lab::inspect

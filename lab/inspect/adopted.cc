@@ -2,9 +2,9 @@
 // Flavours of liburcu: domains whose readers' words lie in the program.
 #include <algorithm>
 
-#include "inside/look.h"
+#include "inspect/look.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 namespace
 {
@@ -194,4 +194,4 @@ std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, ui
     return domains;
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

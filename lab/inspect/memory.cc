@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Reading another process by process_vm_readv(2), and what to say where the kernel refuses.
-#include "inside/memory.h"
+#include "inspect/memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,9 +12,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 
 bool Memory::read(uint64_t address, void *into, std::size_t bytes) const
@@ -177,4 +177,4 @@ void Batch::run()
     pieces_.clear();
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

@@ -3,11 +3,11 @@
  *
  * A note of the object that contains the library says where the block is; the block leads to tables, one a room; an
  * entry of a table names a field, and says at which offset of its struct it lies.  Nothing here is ever written, so it
- * costs the program nothing; a reader of it needs no help of the program, and does not stop it.  docs/inside.md has the
+ * costs the program nothing; a reader of it needs no help of the program, and does not stop it.  docs/inspect.md has the
  * format, and what each name means.
  */
-#ifndef RTRCU_BASE_INSIDE_H
-#define RTRCU_BASE_INSIDE_H
+#ifndef RTRCU_BASE_INSPECT_H
+#define RTRCU_BASE_INSPECT_H
 
 #include <assert.h>
 #include <stddef.h>
@@ -33,8 +33,8 @@ struct inspect_table {
     uint64_t count;
 };
 
-static_assert(sizeof(struct inspect_field) == 48 && sizeof(struct inspect_table) == 16, "docs/inside.md: an entry");
-static_assert(offsetof(struct inspect_field, offset) == INSPECT_NAME, "docs/inside.md: an entry");
+static_assert(sizeof(struct inspect_field) == 48 && sizeof(struct inspect_table) == 16, "docs/inspect.md: an entry");
+static_assert(offsetof(struct inspect_field, offset) == INSPECT_NAME, "docs/inspect.md: an entry");
 
 #define INSPECT_BYTES(type, field) ((uint32_t)sizeof(((type *)0)->field))
 #define INSPECT_ENTRY(called, type, field, wide, apart, number)                                                        \

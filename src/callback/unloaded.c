@@ -3,7 +3,7 @@
  *
  * At a call_rcu() the object that contains the function is noted; before the function runs its code must still be in
  * memory.  Code that a program has made at run time is in no object, and is looked at in memory alone.
- * tested by: test/api/gone.cc
+ * tested by: test/api/unloaded.cc
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The block that other processes read; the note that leads to it is the domain's.  docs/inside.md has the format.
+/* The block that other processes read; the note that leads to it is the domain's.  docs/inspect.md has the format.
  *
- * tested by: test/inside/look.cc
+ * tested by: test/inspect/look.cc
  */
 #include "api/api.h"
 
@@ -18,14 +18,14 @@ struct inspect_block {
     char library[16];                     /* its version */
 };
 
-#define BLOCK_FIELD(field, at) static_assert(offsetof(struct inspect_block, field) == (at), "docs/inside.md: " #field)
+#define BLOCK_FIELD(field, at) static_assert(offsetof(struct inspect_block, field) == (at), "docs/inspect.md: " #field)
 BLOCK_FIELD(version, 8);
 BLOCK_FIELD(field_bytes, 16);
 BLOCK_FIELD(table, 24);
 BLOCK_FIELD(domain, 88);
 BLOCK_FIELD(seq_first, 96);
 BLOCK_FIELD(library, 112);
-static_assert(sizeof(struct inspect_block) == 128, "docs/inside.md: bytes of the block");
+static_assert(sizeof(struct inspect_block) == 128, "docs/inspect.md: bytes of the block");
 
 static const struct inspect_field fields[] = {
     INSPECT_FIELD("domain.initialized", struct domain, initialized),

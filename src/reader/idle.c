@@ -2,7 +2,7 @@
 /* Threads that have not read for a while are put to sleep, so that grace periods do not look at them, and wake when
  * they read.
  *
- * tested by: test/unit/reader/sleep.cc
+ * tested by: test/unit/reader/idle.cc
  */
 #include "reader/reader.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "inside/look.h"
+#include "inspect/look.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 
 struct CopyLook {
@@ -66,4 +66,4 @@ class Processes
     unsigned round_ = 0;
 };
 
-} // namespace lab::inside
+} // namespace lab::inspect

@@ -4,7 +4,7 @@
  *
  * Only the normal machine does this, around a heavy fence, which is what proves that a thread is outside and will say
  * so before it is inside again.  Where there was none, or one that readers make themselves, nobody falls asleep.
- * tested by: test/unit/gp/doze.cc
+ * tested by: test/unit/gp/idle.cc
  */
 #include "gp/gp.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace lab::inside
+namespace lab::inspect
 {
 
 // Nothing of a process can be read: why, and what is needed.
@@ -111,4 +111,4 @@ class Batch
     std::vector<Piece> pieces_;
 };
 
-} // namespace lab::inside
+} // namespace lab::inspect

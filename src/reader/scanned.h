@@ -31,8 +31,8 @@
  *
  * INV-RD3: a leaf whose word is not 0, or that lists tasks, has a count above it that is not 0, up to the top.
  */
-#ifndef RTRCU_READER_AWAKE_H
-#define RTRCU_READER_AWAKE_H
+#ifndef RTRCU_READER_SCANNED_H
+#define RTRCU_READER_SCANNED_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -6,14 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "inside/printable.h"
-#include "inside/processes.h"
+#include "inspect/printable.h"
+#include "inspect/processes.h"
 #include "subject.h"
 
 namespace
 {
 
-using lab::inside::printable;
+using lab::inspect::printable;
 using namespace std::string_literals;
 
 TEST(Printable, ValidTextStaysAsItIs)
@@ -44,9 +44,9 @@ TEST(Printable, BytesThatAreNoTextAreEscaped)
     EXPECT_EQ(printable("\xff"), "\\xff");
 }
 
-const lab::inside::Process *process_of(const std::vector<lab::inside::Process> &all, int pid)
+const lab::inspect::Process *process_of(const std::vector<lab::inspect::Process> &all, int pid)
 {
-    auto is_it = [pid](const lab::inside::Process &process) { return process.pid == pid; };
+    auto is_it = [pid](const lab::inspect::Process &process) { return process.pid == pid; };
     const auto found = std::find_if(all.begin(), all.end(), is_it);
     return found == all.end() ? nullptr : &*found;
 }
@@ -55,7 +55,7 @@ const lab::inside::Process *process_of(const std::vector<lab::inside::Process> &
 TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
 {
     test::Subject subject({NAMES, "fünfzehn-byteü", "a\x1b[2Jb", "task \xff"});
-    lab::inside::Processes processes({});
+    lab::inspect::Processes processes({});
     const auto all = processes.look();
     const auto *process = process_of(all, subject.pid);
     ASSERT_NE(process, nullptr);
@@ -63,7 +63,7 @@ TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
     ASSERT_EQ(process->copies.size(), 1u);
     ASSERT_EQ(process->copies[0].domains.size(), 1u);
     const auto &domain = process->copies[0].domains[0];
-    auto is_reader = [](const lab::inside::Thread &thread) { return thread.name == "a\\x1b[2Jb"; };
+    auto is_reader = [](const lab::inspect::Thread &thread) { return thread.name == "a\\x1b[2Jb"; };
     EXPECT_EQ(std::count_if(domain.threads.begin(), domain.threads.end(), is_reader), 1);
     ASSERT_EQ(domain.tasks.size(), 1u);
     EXPECT_EQ(domain.tasks[0].name, "task \\xff");
@@ -72,15 +72,15 @@ TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
 /* A process may end between the opening of its files and their reading, which fails then. */
 TEST(Names, AFileThatCannotBeReadIsEmpty)
 {
-    EXPECT_EQ(lab::inside::text_of_file("/proc/self/mem"), ""); // nothing is mapped at address 0
-    EXPECT_EQ(lab::inside::text_of_file("/proc/self/no such file"), "");
+    EXPECT_EQ(lab::inspect::text_of_file("/proc/self/mem"), ""); // nothing is mapped at address 0
+    EXPECT_EQ(lab::inspect::text_of_file("/proc/self/no such file"), "");
 }
 
 TEST(Names, ALineBreakHidesNoProcess)
 {
     for (const char *name : {"two\nlines", "\n", ") R 1\n"}) {
         test::Subject subject({NAMES, name, "a\nb", "c\nd"});
-        lab::inside::Processes processes({});
+        lab::inspect::Processes processes({});
         const auto all = processes.look();
         const auto *process = process_of(all, subject.pid);
         ASSERT_NE(process, nullptr) << name;

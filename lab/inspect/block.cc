@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // From the objects of a process to their notes, and from a note to the block and its tables.
-#include "inside/block.h"
+#include "inspect/block.h"
 
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 namespace
 {
@@ -198,4 +198,4 @@ uint64_t Block::at(uint64_t base, const std::string &name, uint64_t index) const
     return base != 0 && field != nullptr ? base + field->offset + index * field->stride : 0;
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

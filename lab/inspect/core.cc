@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Core files: what they hold of memory, and what stands in the files that were mapped.
-#include "inside/memory.h"
+#include "inspect/memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inside/printable.h"
+#include "inspect/printable.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 namespace
 {
@@ -185,4 +185,4 @@ const std::string &CoreMemory::program() const
     return parts_->program;
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

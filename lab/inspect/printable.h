@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace lab::inside
+namespace lab::inspect
 {
 
 // The bytes of the character that begins at `at`; 0: it is a control character, or no UTF-8.
@@ -52,4 +52,4 @@ inline std::string printable(std::string_view text)
     return shown;
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Reading a domain: words that the program goes on writing meanwhile, so each is checked against what says it still
 // holds.
-#include "inside/look.h"
+#include "inspect/look.h"
 
 #include <algorithm>
 
-namespace lab::inside
+namespace lab::inspect
 {
 namespace
 {
@@ -511,4 +511,4 @@ std::vector<uint64_t> since(const std::vector<uint64_t> &before, const std::vect
     return difference;
 }
 
-} // namespace lab::inside
+} // namespace lab::inspect

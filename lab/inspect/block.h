@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The block that a copy of the library shows to other processes: how it is found, and what it says; docs/inside.md.
+// The block that a copy of the library shows to other processes: how it is found, and what it says; docs/inspect.md.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "inside/memory.h"
+#include "inspect/memory.h"
 
-namespace lab::inside
+namespace lab::inspect
 {
 
 // A copy of the library in a process: the object that contains it, and where its block is.
@@ -52,4 +52,4 @@ class Block
     std::map<std::string, Field> fields_;
 };
 
-} // namespace lab::inside
+} // namespace lab::inspect

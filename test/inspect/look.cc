@@ -12,13 +12,13 @@
 
 #include <gtest/gtest.h>
 
-#include "inside/look.h"
+#include "inspect/look.h"
 #include "subject.h"
 
 namespace
 {
 
-using namespace lab::inside;
+using namespace lab::inspect;
 using test::Subject;
 
 std::vector<Domain> look_into(int pid)
