@@ -79,7 +79,7 @@ Target look_at_core(const std::string &file)
             target.process.copies.push_back({copy, block->library, inspect::look(memory, *block)});
     if (target.process.copies.empty())
         throw inspect::Refused(ENOENT, file + " is of a program that does not run the library, or the files that it had"
-                                             " mapped are not here");
+                                              " mapped are not here");
     return target;
 }
 

@@ -112,8 +112,8 @@ static void step_polled(enum gp_kind kind)
         turn_expedited_serve(&rtrcu_domain.drive.turn, NULL);
     else if (may_lock())
         complain(&rtrcu_domain.unserved_polls,
-                 "rtrcu: thread %u: poll_state_synchronize_rcu() inside a section cannot advance its grace period, and the"
-                 " library could not create a thread; poll outside sections, or raise RLIMIT_NPROC",
+                 "rtrcu: thread %u: poll_state_synchronize_rcu() inside a section cannot advance its grace period,"
+                 " and the library could not create a thread; poll outside sections, or raise RLIMIT_NPROC",
                  lock_thread_number());
 }
 

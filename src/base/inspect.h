@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The block that other processes read: where in memory everything lies that is worth a look from outside.
+/* The block through which other processes inspect this one: constant tables of field names and offsets.
  *
- * A note of the object that contains the library says where the block is; the block leads to tables, one a room; an
- * entry of a table names a field, and says at which offset of its struct it lies.  Nothing here is ever written, so it
- * costs the program nothing; a reader of it needs no help of the program, and does not stop it.  docs/inspect.md has the
- * format, and what each name means.
+ * An ELF note of the object that contains the library holds the address of the block. The block points to one table for
+ * each room, and an entry of a table has the name of a field and its offset in its struct. The block is constant, so it
+ * costs the program nothing; an inspecting process needs no cooperation and does not stop the program.
+ * docs/inspect.md has the format and the names.
  */
 #ifndef RTRCU_BASE_INSPECT_H
 #define RTRCU_BASE_INSPECT_H

@@ -80,6 +80,11 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
     if (!chain.first)
         return;
 
+    /* An attempt of gp_try_immediate() that fails takes the sequence back, so a later cookie may be the smaller one. */
+    int last = queue->waiting[1].first ? 1 : 0;
+    if (queue->waiting[last].first && seq_before(cookie, queue->cookie[last]))
+        cookie = queue->cookie[last];
+
     int segment = queue->waiting[0].first && queue->cookie[0] != cookie ? 1 : 0;
     cbqueue_join(&queue->waiting[segment], chain);
     queue->cookie[segment] = cookie;

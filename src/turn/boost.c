@@ -438,7 +438,7 @@ void turn_boost(struct gp_state *gp_state)
 
     work_worker_want(booster_of(turn), 1u << gp_state->kind);
     if (work_worker_start(booster_of(turn)) != 0)
-        return; /* the next look tries again */
+        return; /* the next sample tries again */
 
     work_worker_lift(nudger_of(turn), nudger_priority(turn));
     work_worker_lift(booster_of(turn), booster_priority(turn));

@@ -161,6 +161,20 @@ TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
     EXPECT_EQ(drain(queue_.ready), (Order{0, 1, 2, 3, 4}));
 }
 
+/* A cookie taken during gp_try_immediate() is later than one taken after the attempt has failed. */
+TEST_F(Cbqueue, EarlierCookieDoesNotOvertakeTheLastSegment)
+{
+    cbqueue_wait(&queue_, chain_of({0}), 2 * SEQ_STEP);
+    cbqueue_wait(&queue_, chain_of({1}), SEQ_STEP);
+    EXPECT_FALSE(cbqueue_advance(&queue_, SEQ_STEP));
+    cbqueue_wait(&queue_, chain_of({2}), 3 * SEQ_STEP);
+    cbqueue_wait(&queue_, chain_of({3}), 2 * SEQ_STEP);
+    EXPECT_TRUE(cbqueue_advance(&queue_, 2 * SEQ_STEP));
+    EXPECT_EQ(queue_.ready.last, &heads_[1]);
+    EXPECT_TRUE(cbqueue_advance(&queue_, 3 * SEQ_STEP));
+    EXPECT_EQ(drain(queue_.ready), (Order{0, 1, 2, 3}));
+}
+
 TEST_F(Cbqueue, BothSegmentsBecomeReadyAtOnceInOrder)
 {
     cbqueue_wait(&queue_, chain_of({0}), SEQ_STEP);
